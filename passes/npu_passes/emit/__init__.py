@@ -1,0 +1,1 @@
+"""Targets: what leaves the compiler."""

@@ -1,0 +1,1 @@
+"""Passes on the graph of layers, on tensors."""

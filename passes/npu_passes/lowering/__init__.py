@@ -1,0 +1,1 @@
+"""From layers on buffers to loops."""

@@ -1,0 +1,1 @@
+"""From tensors to buffers, and from buffers to offsets."""

@@ -1,0 +1,1 @@
+"""What can be said: the dialects, their machines, and what each op means."""

@@ -1,0 +1,1 @@
+"""What each op means, in numpy, for xDSL's interpreter."""

@@ -1,0 +1,303 @@
+"""Attributes of the npu dialect: memory spaces, activations, pooling windows.
+
+Spaces have no parameters, so a memref that names one stays short: `memref<64xf32, #npu.sram>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, Float64Type, FloatAttr, StringAttr, i64
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.shapes import Axis
+
+INT_ARRAY = DenseArrayBase.constr(i64)
+"""Constraint of the integer lists of the dialect (kernels, strides, pads, ...)."""
+
+
+def int_array(values: Sequence[int]) -> DenseArrayBase:
+    """An `array<i64: ...>` of Python integers."""
+    return DenseArrayBase.from_list(i64, values)
+
+
+def int_values(attribute: DenseArrayBase) -> tuple[int, ...]:
+    """The Python integers of an `array<i64: ...>`."""
+    return tuple(int(value) for value in attribute.iter_values())
+
+
+@irdl_attr_definition
+class SramSpace(ParametrizedAttribute):
+    """On-chip memory: small, fast, laid out by `npu-assign-sram-offsets`. Prints as `#npu.sram`."""
+
+    name = "npu.sram"
+
+
+@irdl_attr_definition
+class DramSpace(ParametrizedAttribute):
+    """Off-chip memory that can be read and written. Prints as `#npu.dram`."""
+
+    name = "npu.dram"
+
+
+@irdl_attr_definition
+class FlashSpace(ParametrizedAttribute):
+    """Read-only memory that holds parameters (paper 002, section 3.3). Prints as `#npu.flash`."""
+
+    name = "npu.flash"
+
+
+@irdl_attr_definition
+class ActivationAttr(ParametrizedAttribute):
+    """An element-wise function that a layer applies before it stores: `relu` or `clamp [low, high]`."""
+
+    name = "npu.activation"
+
+    low: FloatAttr
+    high: FloatAttr
+
+    @staticmethod
+    def relu() -> ActivationAttr:
+        """max(x, 0)."""
+        return ActivationAttr.clamp(0.0, float("inf"))
+
+    @staticmethod
+    def clamp(low: float, high: float) -> ActivationAttr:
+        """min(max(x, low), high)."""
+        return ActivationAttr(FloatAttr(low, Float64Type()), FloatAttr(high, Float64Type()))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest value that comes out; `relu` is (0, inf)."""
+        return self.low.value.data, self.high.value.data
+
+    @property
+    def is_relu(self) -> bool:
+        """Whether this is max(x, 0)."""
+        return self.bounds == (0.0, float("inf"))
+
+    def verify(self) -> None:
+        """Reject an empty range."""
+        low, high = self.bounds
+        if not low <= high:
+            raise VerifyException(f"expected clamp bounds low <= high, got [{low}, {high}]")
+
+    @classmethod
+    def parse_clause(cls, parser: AttrParser) -> ActivationAttr | None:
+        """Parse `relu` or `clamp [low, high]` if it comes next."""
+        if parser.parse_optional_keyword("relu"):
+            return cls.relu()
+        if not parser.parse_optional_keyword("clamp"):
+            return None
+        with parser.in_square_brackets():
+            low = parse_float(parser)
+            parser.parse_punctuation(",")
+            high = parse_float(parser)
+        return cls.clamp(low, high)
+
+    def print_clause(self, printer: Printer) -> None:
+        """Print what `parse_clause` reads."""
+        if self.is_relu:
+            printer.print_string("relu")
+            return
+        printer.print_string("clamp ")
+        with printer.in_square_brackets():
+            printer.print_list(self.bounds, lambda value: print_float(printer, value))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse `<relu>` or `<clamp [low, high]>`."""
+        with parser.in_angle_brackets():
+            activation = cls.parse_clause(parser)
+            if activation is None:
+                parser.raise_error("expected `relu` or `clamp [low, high]`")
+        return (activation.low, activation.high)
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Print what `parse_parameters` reads."""
+        with printer.in_angle_brackets():
+            self.print_clause(printer)
+
+
+@irdl_attr_definition
+class PoolAttr(ParametrizedAttribute):
+    """A pooling window: `max_pool [2, 2] by [2, 2] pads [0, 0, 0, 0]`.
+
+    Kernel and stride are (rows, columns), pads are (top, left, bottom, right). `ceil_mode` counts a last
+    partial window, `count_include_pad` divides an average by the taps on padding too.
+    """
+
+    name = "npu.pool"
+
+    kind: StringAttr
+    kernel: DenseArrayBase
+    strides: DenseArrayBase
+    pads: DenseArrayBase
+    dilations: DenseArrayBase
+    ceil_mode: BoolAttr
+    count_include_pad: BoolAttr
+
+    @staticmethod
+    def of(
+        kind: str,
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        pads: Sequence[int] = (0, 0, 0, 0),
+        dilations: Sequence[int] = (1, 1),
+        *,
+        ceil_mode: bool = False,
+        count_include_pad: bool = False,
+    ) -> PoolAttr:
+        """Build from Python values; `kind` is `max` or `avg`."""
+        return PoolAttr(
+            StringAttr(kind),
+            int_array(kernel),
+            int_array(strides),
+            int_array(pads),
+            int_array(dilations),
+            BoolAttr.from_bool(ceil_mode),
+            BoolAttr.from_bool(count_include_pad),
+        )
+
+    @property
+    def is_max(self) -> bool:
+        """Whether the window takes the maximum (else the average)."""
+        return self.kind.data == "max"
+
+    @property
+    def includes_pad(self) -> bool:
+        """Whether an average counts the taps on explicit padding."""
+        return bool(self.count_include_pad)
+
+    def axes(self, height: int, width: int) -> tuple[Axis, Axis]:
+        """The two sliding windows (rows, columns) over a map of the given size."""
+        kernel, strides = int_values(self.kernel), int_values(self.strides)
+        pads, dilations = int_values(self.pads), int_values(self.dilations)
+        rows, columns = (
+            Axis(
+                size,
+                kernel[i],
+                strides[i],
+                pads[i],
+                pads[i + 2],
+                dilations[i],
+                bool(self.ceil_mode),
+            )
+            for i, size in enumerate((height, width))
+        )
+        return rows, columns
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether two windows can share an element (a stride below the reach of the kernel)."""
+        return any(axis.stride < axis.reach and axis.kernel > 1 for axis in self.axes(1, 1))
+
+    def verify(self) -> None:
+        """Check the kind, the lengths and the ranges."""
+        if self.kind.data not in ("max", "avg"):
+            raise VerifyException(f"expected a max or avg pool, got {self.kind.data}")
+        check_window(self.kernel, self.strides, self.pads, self.dilations)
+
+    @classmethod
+    def parse_clause(cls, parser: AttrParser) -> PoolAttr | None:
+        """Parse `max_pool [k, k] by [s, s] ...` or `avg_pool ...` if it comes next."""
+        kind = next((k for k in ("max", "avg") if parser.parse_optional_keyword(f"{k}_pool")), None)
+        if kind is None:
+            return None
+        kernel = parse_ints(parser)
+        parser.parse_keyword("by")
+        strides = parse_ints(parser)
+        pads = parse_ints(parser) if parser.parse_optional_keyword("padded") else (0, 0, 0, 0)
+        dilations = parse_ints(parser) if parser.parse_optional_keyword("dilated") else (1, 1)
+        ceil_mode = parser.parse_optional_keyword("ceil_mode") is not None
+        include = parser.parse_optional_keyword("count_include_pad") is not None
+        return cls.of(
+            kind, kernel, strides, pads, dilations, ceil_mode=ceil_mode, count_include_pad=include
+        )
+
+    def print_clause(self, printer: Printer) -> None:
+        """Print what `parse_clause` reads."""
+        printer.print_string(f"{self.kind.data}_pool ")
+        print_ints(printer, self.kernel)
+        printer.print_string(" by ")
+        print_ints(printer, self.strides)
+        if any(int_values(self.pads)):
+            printer.print_string(" padded ")
+            print_ints(printer, self.pads)
+        if set(int_values(self.dilations)) != {1}:
+            printer.print_string(" dilated ")
+            print_ints(printer, self.dilations)
+        if self.ceil_mode:
+            printer.print_string(" ceil_mode")
+        if self.count_include_pad:
+            printer.print_string(" count_include_pad")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse `<max_pool [k, k] by [s, s] ...>`."""
+        with parser.in_angle_brackets():
+            pool = cls.parse_clause(parser)
+            if pool is None:
+                parser.raise_error("expected `max_pool` or `avg_pool`")
+        return pool.parameters
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Print what `parse_parameters` reads."""
+        with printer.in_angle_brackets():
+            self.print_clause(printer)
+
+
+def check_window(
+    kernel: DenseArrayBase, strides: DenseArrayBase, pads: DenseArrayBase, dilations: DenseArrayBase
+) -> None:
+    """Check the lists of a two-dimensional window.
+
+    Raises: VerifyException for a wrong length, a value below one, or a negative pad.
+    """
+    for what, attribute, length, least in (
+        ("kernel", kernel, 2, 1),
+        ("strides", strides, 2, 1),
+        ("pads", pads, 4, 0),
+        ("dilations", dilations, 2, 1),
+    ):
+        values = int_values(attribute)
+        if len(values) != length:
+            raise VerifyException(f"expected {length} {what}, got {list(values)}")
+        if any(value < least for value in values):
+            raise VerifyException(f"expected {what} of at least {least}, got {list(values)}")
+
+
+def parse_ints(parser: AttrParser) -> tuple[int, ...]:
+    """Parse `[1, 2]`."""
+    items = parser.parse_comma_separated_list(
+        parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
+    )
+    return tuple(items)
+
+
+def print_ints(printer: Printer, values: DenseArrayBase) -> None:
+    """Print `[1, 2]`."""
+    with printer.in_square_brackets():
+        printer.print_list(int_values(values), lambda value: printer.print_string(str(value)))
+
+
+def parse_float(parser: AttrParser) -> float:
+    """Parse a number, `inf` or `-inf`."""
+    negative = parser.parse_optional_punctuation("-") is not None
+    if parser.parse_optional_keyword("inf"):
+        value = float("inf")
+    else:
+        value = float(parser.parse_number())
+    return -value if negative else value
+
+
+def print_float(printer: Printer, value: float) -> None:
+    """Print what `parse_float` reads; the shortest text that gives the same double."""
+    text = repr(value)
+    if "e" in text and "." not in text:  # MLIR's lexer wants a point before the exponent
+        text = text.replace("e", ".0e")
+    printer.print_string(text)

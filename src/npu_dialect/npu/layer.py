@@ -1,0 +1,459 @@
+"""What all layers share: two forms, one syntax, a shape rule.
+
+A layer op exists in two forms with the same operands and properties:
+
+    %y = npu.relu %x : tensor<4xf32> -> tensor<4xf32>                        // a value
+    npu.relu ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)                // destination style
+
+Passes talk to `LayerOp`, not to the single ops: its operands, its destination, its shape rule and its
+cost are all that buffer planning needs. An op of another dialect can subclass it and gets the same care.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar, TypeAlias
+
+from typing_extensions import Self
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AttrConstraint,
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    OptOperandDef,
+    VarOperandDef,
+    opt_operand_def,
+    opt_result_def,
+    traits_def,
+)
+from xdsl.irdl import base as base_constraint
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.attributes import (
+    int_array,
+    parse_float,
+    parse_ints,
+    print_float,
+    print_ints,
+)
+
+LAYER_NAME = "npu.layer"
+"""Discardable attribute: the name a person gave to a layer (a string)."""
+VALUE_NAME = "npu.value"
+"""Discardable attribute: the name of the value that a layer computes in the model it comes from."""
+
+Map: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
+"""A feature map or a parameter: a ranked tensor, or a buffer."""
+
+ANY_MAP: AttrConstraint[Map] = base_constraint(TensorType) | base_constraint(MemRefType)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One `keyword value` of a layer's syntax, stored in the property of the same or another name."""
+
+    keyword: str
+    prop: str
+    parse: Callable[[Parser], Attribute | None]
+    print: Callable[[Printer, Attribute], None]
+    default: Attribute | None = None
+    """Not printed and not required when equal to this; None: see `required`."""
+    required: bool = False
+    always: bool = False
+    """Print even the default."""
+
+
+def ints_clause(
+    keyword: str, default: Sequence[int] | None = None, *, always: bool = False
+) -> Clause:
+    """`keyword [1, 2]`; without a default it must be there."""
+
+    def write(printer: Printer, attribute: Attribute) -> None:
+        assert isinstance(attribute, DenseArrayBase)
+        printer.print_string(" ")
+        print_ints(printer, attribute)
+
+    return Clause(
+        keyword,
+        keyword,
+        lambda parser: int_array(parse_ints(parser)),
+        write,
+        None if default is None else int_array(default),
+        required=default is None,
+        always=always,
+    )
+
+
+def int_clause(keyword: str, default: int | None = None) -> Clause:
+    """`keyword 1`; without a default it must be there."""
+
+    def write(printer: Printer, attribute: Attribute) -> None:
+        assert isinstance(attribute, IntegerAttr)
+        printer.print_string(f" {attribute.value.data}")
+
+    return Clause(
+        keyword,
+        keyword,
+        lambda parser: IntegerAttr(parser.parse_integer(), i64),
+        write,
+        None if default is None else IntegerAttr(default, i64),
+        required=default is None,
+    )
+
+
+def float_clause(keyword: str) -> Clause:
+    """`keyword 0.5`."""
+
+    def write(printer: Printer, attribute: Attribute) -> None:
+        assert isinstance(attribute, FloatAttr)
+        printer.print_string(" ")
+        print_float(printer, attribute.value.data)
+
+    return Clause(
+        keyword,
+        keyword,
+        lambda parser: FloatAttr(parse_float(parser), Float64Type()),
+        write,
+        required=True,
+    )
+
+
+def flag_clause(keyword: str) -> Clause:
+    """`keyword`, there or not."""
+    return Clause(keyword, keyword, lambda _: UnitAttr(), lambda _p, _a: None)
+
+
+class LayerEffects(MemoryEffect):
+    """A layer on tensors is pure; in destination style it reads its inputs and writes its output."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        """See `MemoryEffect`."""
+        if isinstance(op, LayerOp) and op.destination is None:
+            return set()
+        return {EffectInstance(MemoryEffectKind.READ), EffectInstance(MemoryEffectKind.WRITE)}
+
+
+class LayerOp(IRDLOperation, abc.ABC):
+    """A layer on tensors (one result) or on memrefs (one destination).
+
+    A subclass declares its inputs and properties; `CLAUSES` is its syntax between operands and types.
+    (xDSL collects a subclass's fields before those of its bases, so `out` is the last operand.)
+    """
+
+    out = opt_operand_def(MemRefType)
+    result = opt_result_def(TensorType)
+
+    traits = traits_def(LayerEffects())
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = ()
+    PARAMETERS: ClassVar[tuple[str, ...]] = ()
+    """Names of the operands that are learned parameters rather than feature maps."""
+    ELEMENTWISE: ClassVar[bool] = False
+    """Whether output element i depends on element i of each same-shaped input only (in place is safe)."""
+
+    # -- what passes ask ---------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def infer_shape(self) -> tuple[int, ...]:
+        """The shape of the output, from the operands and properties.
+
+        Raises: VerifyException if operands and properties do not go together.
+        """
+
+    def macs(self) -> int:
+        """Multiply-accumulate operations of one run; zero for layers that have none."""
+        return 0
+
+    @property
+    def destination(self) -> SSAValue | None:
+        """The buffer that is written, in destination style; else None."""
+        return self.out
+
+    @property
+    def inputs(self) -> tuple[SSAValue, ...]:
+        """All operands but the destination."""
+        count = len(self.operands) - (self.destination is not None)
+        return tuple(self.operands[:count])
+
+    @property
+    def parameter_inputs(self) -> tuple[SSAValue, ...]:
+        """The inputs that are learned parameters (weights, bias)."""
+        values = (getattr(self, name) for name in self.PARAMETERS)
+        return tuple(value for value in values if value is not None)
+
+    @property
+    def maps(self) -> tuple[SSAValue, ...]:
+        """The inputs that are feature maps (IFM)."""
+        parameters = self.parameter_inputs
+        return tuple(value for value in self.inputs if value not in parameters)
+
+    @property
+    def output(self) -> SSAValue:
+        """The OFM: the result, or the destination."""
+        return self.results[0] if self.destination is None else self.destination
+
+    @property
+    def output_type(self) -> Map:
+        """Type of the OFM."""
+        return map_type(self.output)
+
+    @property
+    def layer_name(self) -> str | None:
+        """The name a person gave to this layer, if any."""
+        name = self.attributes.get(LAYER_NAME)
+        return getattr(name, "data", None)
+
+    def rebuilt(self, inputs: Sequence[SSAValue], out: SSAValue | Attribute) -> Self:
+        """The same layer on other inputs (as many as `self.inputs`).
+
+        `out` is a destination buffer, or the result type of the tensor form.
+        """
+        destination = isinstance(out, SSAValue)
+        new = type(self).create(
+            operands=(*inputs, out) if destination else inputs,
+            result_types=() if destination else (out,),
+            properties=dict(self.properties),
+            attributes=dict(self.attributes),
+        )
+        segments = [
+            len(getattr_operands(self, name)) for name, _ in self.get_irdl_definition().operands
+        ]
+        segments[-1] = int(destination)
+        new.properties["operandSegmentSizes"] = DenseArrayBase.from_list(
+            IntegerType(32), segments
+        )
+        return new
+
+    # -- verification -------------------------------------------------------------------------
+
+    def verify_(self) -> None:
+        """Check the form, the element types and the shape rule."""
+        if (self.destination is None) == (not self.results):
+            raise VerifyException(
+                "expected either a tensor result or a destination buffer in outs(...)"
+            )
+        family = TensorType if self.destination is None else MemRefType
+        for value in self.inputs:
+            if not isinstance(value.type, family):
+                raise VerifyException(f"expected {family.name} operands, got {value.type}")
+            if any(extent < 0 for extent in map_type(value).get_shape()):
+                raise VerifyException(f"expected static shapes, got {value.type}")
+        element = self.output_type.get_element_type()
+        if not isinstance(element, AnyFloat | IntegerType):
+            raise VerifyException(f"expected float or integer elements, got {element}")
+        self.verify_elements(element)
+        expected = self.infer_shape()
+        if self.output_type.get_shape() != expected:
+            raise VerifyException(
+                f"expected an output of shape {list(expected)}, "
+                f"got {list(self.output_type.get_shape())}"
+            )
+
+    def verify_elements(self, element: Attribute) -> None:
+        """Check the element types of the inputs against the output's: all equal."""
+        for value in self.inputs:
+            if map_type(value).get_element_type() != element:
+                raise VerifyException(
+                    f"expected operands with elements of type {element}, got {value.type}"
+                )
+
+    # -- syntax --------------------------------------------------------------------------------
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Parse either form."""
+        if parser.parse_optional_keyword("ins"):
+            operands = parse_typed_operands(parser)
+            parser.parse_keyword("outs")
+            outs = parse_typed_operands(parser)
+            properties = cls.parse_clauses(parser)
+            attributes = parser.parse_optional_attr_dict()
+            return cls.assemble(parser, operands, outs, (), properties, attributes)
+        names = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        properties = cls.parse_clauses(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = (
+            parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+            if len(names) != 1
+            else [parser.parse_type()]
+        )
+        parser.parse_punctuation("->")
+        result = parser.parse_type()
+        values = parser.resolve_operands(names, types, parser.pos)
+        return cls.assemble(parser, values, (), (result,), properties, attributes)
+
+    @classmethod
+    def assemble(
+        cls,
+        parser: Parser,
+        inputs: Sequence[SSAValue],
+        outs: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        properties: dict[str, Attribute],
+        attributes: dict[str, Attribute],
+    ) -> Self:
+        """Give the parsed operands to the op's segments: required ones first, then optional ones."""
+        names = [name for name, _ in cls.get_irdl_definition().operands][:-1]
+        required = sum(not name_is_optional(cls, name) for name in names)
+        if len(outs) > 1:
+            parser.raise_error("expected one destination in outs(...)")
+        if variadic := next((name for name in names if name_is_variadic(cls, name)), None):
+            segments = [len(inputs) if name == variadic else 1 for name in names]
+        else:
+            if not required <= len(inputs) <= len(names):
+                wanted = str(required) if required == len(names) else f"{required}-{len(names)}"
+                parser.raise_error(f"expected {wanted} input operands, got {len(inputs)}")
+            segments = [int(index < len(inputs)) for index in range(len(names))]
+        segments.append(len(outs))
+        properties["operandSegmentSizes"] = DenseArrayBase.from_list(IntegerType(32), segments)
+        return cls.create(
+            operands=(*inputs, *outs),
+            result_types=result_types,
+            properties=properties,
+            attributes=attributes,
+        )
+
+    @classmethod
+    def parse_clauses(cls, parser: Parser) -> dict[str, Attribute]:
+        """Parse the clauses, in their order; absent ones get their default."""
+        properties: dict[str, Attribute] = {}
+        for clause in cls.CLAUSES:
+            if parser.parse_optional_keyword(clause.keyword):
+                value = clause.parse(parser)
+            elif clause.required:
+                parser.raise_error(f"expected `{clause.keyword}`")
+            else:
+                value = clause.default
+            if value is not None:
+                properties[clause.prop] = value
+        properties.update(cls.parse_epilogue(parser))
+        return properties
+
+    @classmethod
+    def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
+        """Parse what stands after the clauses; nothing, unless an op says otherwise."""
+        return {}
+
+    def print_epilogue(self, printer: Printer) -> None:
+        """Print what `parse_epilogue` reads."""
+
+    def print(self, printer: Printer) -> None:
+        """Print either form."""
+        printer.print_string(" ")
+        if self.destination is None:
+            printer.print_list(self.inputs, printer.print_ssa_value)
+        else:
+            print_typed_operands(printer, "ins", self.inputs)
+            printer.print_string(" ")
+            print_typed_operands(printer, "outs", (self.destination,))
+        self.print_clauses(printer)
+        printer.print_op_attributes(self.attributes)
+        if self.destination is None:
+            printer.print_string(" : ")
+            types = [value.type for value in self.inputs]
+            if len(types) == 1:
+                printer.print_attribute(types[0])
+            else:
+                with printer.in_parens():
+                    printer.print_list(types, printer.print_attribute)
+            printer.print_string(" -> ")
+            printer.print_attribute(self.results[0].type)
+
+    def print_clauses(self, printer: Printer) -> None:
+        """Print the clauses that differ from their default, then the epilogue."""
+        for clause in self.CLAUSES:
+            value = self.properties.get(clause.prop)
+            if value is None or (value == clause.default and not clause.always):
+                continue
+            printer.print_string(f" {clause.keyword}")
+            clause.print(printer, value)
+        self.print_epilogue(printer)
+
+
+def map_type(value: SSAValue) -> Map:
+    """The tensor or memref type of a value that is known to have one."""
+    kind = value.type
+    assert isinstance(kind, TensorType | MemRefType)
+    return kind
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The static shape of a map."""
+    return tuple(map_type(value).get_shape())
+
+
+def bytes_of(kind: Map) -> int:
+    """Bytes of a dense map: elements times the bytes of one element.
+
+    Raises: VerifyException if the shape is not static or the element has no fixed size.
+    """
+    element = kind.get_element_type()
+    if any(extent < 0 for extent in kind.get_shape()):
+        raise VerifyException(f"expected a static shape, got {kind}")
+    if not isinstance(element, AnyFloat | IntegerType):
+        raise VerifyException(f"expected elements of a known size, got {element}")
+    return prod(kind.get_shape()) * -(-element.bitwidth // 8)
+
+
+def getattr_operands(op: LayerOp, name: str) -> Sequence[SSAValue]:
+    """The operands of one segment, as a sequence."""
+    value = getattr(op, name)
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, SSAValue) else value
+
+
+def name_is_optional(op: type[LayerOp], name: str) -> bool:
+    """Whether an operand of an op may be left out."""
+    return isinstance(dict(op.get_irdl_definition().operands)[name], OptOperandDef)
+
+
+def name_is_variadic(op: type[LayerOp], name: str) -> bool:
+    """Whether an operand of an op is a list."""
+    definition = dict(op.get_irdl_definition().operands)[name]
+    return isinstance(definition, VarOperandDef) and not isinstance(definition, OptOperandDef)
+
+
+def parse_typed_operands(parser: Parser) -> Sequence[SSAValue]:
+    """Parse `(%a, %b : type, type)`."""
+    with parser.in_parens():
+        names = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return parser.resolve_operands(names, types, parser.pos)
+
+
+def print_typed_operands(printer: Printer, keyword: str, values: Sequence[SSAValue]) -> None:
+    """Print `keyword(%a, %b : type, type)`."""
+    printer.print_string(keyword)
+    with printer.in_parens():
+        printer.print_list(values, printer.print_ssa_value)
+        printer.print_string(" : ")
+        printer.print_list([value.type for value in values], printer.print_attribute)

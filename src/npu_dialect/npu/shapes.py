@@ -1,0 +1,80 @@
+"""Window arithmetic of convolution and pooling along one spatial axis: no IR in here.
+
+A *window* slides over an axis of `size` elements that is padded with `before` and `after` elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One spatial axis of a sliding window: sizes in elements.
+
+    `size`: input extent; `kernel`: taps; `stride`: step; `before`, `after`: padding; `dilation`: distance
+    of two taps; `ceil`: whether a last, partial window counts.
+    """
+
+    size: int
+    kernel: int
+    stride: int = 1
+    before: int = 0
+    after: int = 0
+    dilation: int = 1
+    ceil: bool = False
+
+    @property
+    def reach(self) -> int:
+        """Elements from the first to the last tap, both included."""
+        return (self.kernel - 1) * self.dilation + 1
+
+    @property
+    def outputs(self) -> int:
+        """Number of window positions; zero or less if the window fits nowhere.
+
+        With `ceil`, a window that would start in the padding behind the map is not counted (ONNX
+        MaxPool, PyTorch).
+        """
+        room = self.size + self.before + self.after - self.reach
+        if room < 0:
+            return 0
+        count = (-(-room // self.stride) if self.ceil else room // self.stride) + 1
+        if self.ceil and (count - 1) * self.stride >= self.size + self.before:
+            count -= 1
+        return count
+
+    def start(self, position: int) -> int:
+        """Input index of the first tap at a window position; negative inside the padding."""
+        return position * self.stride - self.before
+
+    def taps(self, position: int) -> tuple[int, int]:
+        """Half-open range of the taps that lie on real input at a window position."""
+        start = self.start(position)
+        low = max(0, -(start // self.dilation))
+        high = min(self.kernel, -(-(self.size - start) // self.dilation))
+        return low, max(low, high)
+
+    def counted(self, position: int) -> int:
+        """Taps that an average over the padding counts: those on the input or in the explicit padding."""
+        start = self.start(position)
+        high = min(self.kernel, -(-(self.size + self.after - start) // self.dilation))
+        return max(0, high)
+
+    def interior(self) -> tuple[int, int]:
+        """Half-open range of the positions whose taps all lie on real input (empty: low == high)."""
+        low = min(self.outputs, -(-self.before // self.stride))
+        last = self.size + self.before - self.reach
+        high = min(self.outputs, last // self.stride + 1) if last >= 0 else low
+        return low, max(low, high)
+
+
+def broadcast(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...] | None:
+    """Numpy's broadcast shape of two shapes, or None if there is none."""
+    rank = max(len(lhs), len(rhs))
+    left = (1,) * (rank - len(lhs)) + tuple(lhs)
+    right = (1,) * (rank - len(rhs)) + tuple(rhs)
+    if any(a != b and 1 not in (a, b) for a, b in zip(left, right, strict=True)):
+        return None
+    return tuple(max(a, b) if 0 not in (a, b) else 0 for a, b in zip(left, right, strict=True))

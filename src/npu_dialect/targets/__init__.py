@@ -1,0 +1,1 @@
+"""The machines that ship with the package, one TOML file each."""

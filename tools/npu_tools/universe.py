@@ -1,0 +1,49 @@
+"""The `xdsl.universe` plug-in: our dialects, passes and targets, for npu-opt and for plain xdsl-opt.
+
+Every entry is a lazy factory, so that a tool that lists them imports none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from xdsl.universe import Universe
+
+DIALECTS = {
+    "npu": "npu_dialect.npu:NPU",
+    "sram": "npu_dialect.sram:SRAM",
+}
+
+PASSES = {
+    "npu-assign-sram-offsets": "npu_passes.memory.assign_sram_offsets:AssignSramOffsetsPass",
+    "npu-attach-target": "npu_passes.graph.attach_target:AttachTargetPass",
+    "npu-bufferize": "npu_passes.memory.bufferize:BufferizePass",
+    "npu-fold-batch-norm": "npu_passes.graph.fold_batch_norm:FoldBatchNormPass",
+    "npu-fuse-conv-relu-pool": "npu_passes.graph.fuse_conv_relu_pool:FuseConvReluPoolPass",
+    "npu-lower-to-loops": "npu_passes.lowering.lower_to_loops:LowerToLoopsPass",
+    "npu-outline-layers": "npu_passes.lowering.outline_layers:OutlineLayersPass",
+    "npu-place-weights": "npu_passes.memory.place_weights:PlaceWeightsPass",
+    "npu-plan-as": "npu_passes.graph.plan_as:PlanAsPass",
+}
+
+TARGETS = {"c": "npu_passes.emit.c.target:CTarget"}
+
+
+def lazy(place: str) -> Callable[[], Any]:
+    """A function that imports `module:name` when it is called."""
+    module, name = place.split(":")
+    return lambda: getattr(import_module(module), name)
+
+
+def factories(places: dict[str, str]) -> dict[str, Callable[[], Any]]:
+    """Lazy factories of a table."""
+    return {name: lazy(place) for name, place in places.items()}
+
+
+NPU_UNIVERSE = Universe(
+    all_dialects=factories(DIALECTS),
+    all_passes=factories(PASSES),
+    all_targets=factories(TARGETS),
+)
