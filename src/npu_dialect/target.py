@@ -88,7 +88,9 @@ class Machine:
     def known() -> list[str]:
         """Names of the machines that ship with the package."""
         files = resources.files("npu_dialect.targets").iterdir()
-        return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith("toml"))
+        return sorted(
+            file.name.removesuffix(".toml") for file in files if file.name.endswith("toml")
+        )
 
     @staticmethod
     def from_table(table: dict[str, Any], where: str) -> Machine:
@@ -133,7 +135,9 @@ class TargetAttr(ParametrizedAttribute):
             if isinstance(value, int):
                 numbers[item.name] = IntegerAttr(value, i64)
             elif isinstance(value, tuple) and value:
-                numbers[item.name] = ArrayAttr([StringAttr(feature) for feature in machine.features])
+                numbers[item.name] = ArrayAttr(
+                    [StringAttr(feature) for feature in machine.features]
+                )
         return TargetAttr(StringAttr(machine.name), DictionaryAttr(numbers))
 
     def to_machine(self) -> Machine:

@@ -241,9 +241,7 @@ class LayerOp(IRDLOperation, abc.ABC):
             len(getattr_operands(self, name)) for name, _ in self.get_irdl_definition().operands
         ]
         segments[-1] = int(destination)
-        new.properties["operandSegmentSizes"] = DenseArrayBase.from_list(
-            IntegerType(32), segments
-        )
+        new.properties["operandSegmentSizes"] = DenseArrayBase.from_list(IntegerType(32), segments)
         return new
 
     # -- verification -------------------------------------------------------------------------

@@ -269,7 +269,9 @@ class FullyConnectedOp(LayerOp):
         batch, features = expect_rank("an input", self.input, 2)
         outputs, depth = expect_rank("a weight", self.weight, 2)
         if features != depth:
-            raise VerifyException(f"expected a weight of shape [O, {features}], got {[outputs, depth]}")
+            raise VerifyException(
+                f"expected a weight of shape [O, {features}], got {[outputs, depth]}"
+            )
         if self.bias is not None:
             expect_vector("a bias", self.bias, outputs)
         return batch, outputs
@@ -472,9 +474,7 @@ class ClampOp(ElementwiseOp):
 
     CLAUSES: ClassVar = (float_clause("low"), float_clause("high"))
 
-    def __init__(
-        self, input: SSAValue, low: float, high: float, out: SSAValue | Attribute
-    ) -> None:
+    def __init__(self, input: SSAValue, low: float, high: float, out: SSAValue | Attribute) -> None:
         operands, results = form(out)
         super(UnaryOp, self).__init__(
             operands=[input, operands],
