@@ -1,0 +1,135 @@
+"""All checks of the project, one after the other, and one summary: what `make test` runs.
+
+Every check runs even if an earlier one failed. The last line of the output has the plain form
+`N passed, N failed, N skipped`: lit tests, pytest tests, and one for each other check.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class Result:
+    """The outcome of one check; failed and skipped tests by name."""
+
+    passed: int = 0
+    failed: list[str] = field(default_factory=list[str])
+    skipped: list[str] = field(default_factory=list[str])
+
+
+def run(*command: str) -> int:
+    """Run a tool of this Python in the root of the checkout, its output going to ours."""
+    print(f"$ python -m {' '.join(command)}", flush=True)
+    environment = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+    command = (sys.executable, "-m", *command)
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+def plain(*command: str) -> Callable[[Path], Result]:
+    """A check that passes or fails as a whole."""
+
+    def check(_: Path) -> Result:
+        name = " ".join(command)
+        return Result(failed=[name]) if run(*command) else Result(passed=1)
+
+    return check
+
+
+def lit(folder: Path) -> Result:
+    """The lit tests: UNSUPPORTED counts as skipped, an expected failure as passed."""
+    report = folder / "lit.json"
+    workers = str(os.cpu_count() or 1)
+    code = run("lit.main", "lit-tests", "-j", workers, "--order=lexical", "-o", str(report), "-q")
+    result = Result()
+    if report.exists():
+        for test in json.loads(report.read_text(encoding="utf-8"))["tests"]:
+            name = test["name"]
+            if test["code"] in ("PASS", "XFAIL", "FLAKYPASS"):
+                result.passed += 1
+            elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
+                result.skipped.append(name)
+            else:
+                result.failed.append(f"{name}: {test['code']}")
+    if code and not result.failed:
+        result.failed.append(f"lit: exit code {code}")
+    return result
+
+
+def pytest(folder: Path) -> Result:
+    """The pytest tests; an error in a fixture or while collecting counts as failed."""
+    report = folder / "pytest.xml"
+    workers = str(min(os.cpu_count() or 1, 8))
+    code = run("pytest", "-q", "-n", workers, f"--junit-xml={report}")
+    result = Result()
+    if report.exists():
+        for case in ElementTree.parse(report).getroot().iter("testcase"):
+            name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name', '')}"
+            if case.find("failure") is not None or case.find("error") is not None:
+                result.failed.append(name)
+            elif (skip := case.find("skipped")) is not None:
+                result.skipped.append(f"{name}: {skip.get('message', '')}")
+            else:
+                result.passed += 1
+    if code and not result.failed:
+        result.failed.append(f"pytest: exit code {code}")
+    return result
+
+
+CHECKS: dict[str, Callable[[Path], Result]] = {
+    "ruff check": plain("ruff", "check", "."),
+    "ruff format": plain("ruff", "format", "--check", "."),
+    "pyright": plain("pyright"),
+    "lit": lit,
+    "pytest": pytest,
+}
+
+
+def summarise(results: dict[str, tuple[Result, float]]) -> int:
+    """Print skipped and failed tests by name, a line per check, and the plain last line."""
+    for title in ("skipped", "failed"):
+        names: list[str] = [
+            name for result, _ in results.values() for name in getattr(result, title)
+        ]
+        if names:
+            print(f"\n{title}:")
+            print("\n".join(f"  {name}" for name in names))
+    print()
+    passed = failed = skipped = 0
+    for name, (result, seconds) in results.items():
+        counts = (result.passed, len(result.failed), len(result.skipped))
+        print(f"{name:12} {counts[0]:5} passed {counts[1]:5} failed {counts[2]:5} skipped", end="")
+        print(f" {seconds:6.0f} s")
+        passed, failed, skipped = passed + counts[0], failed + counts[1], skipped + counts[2]
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+def main() -> int:
+    """Run the checks named on the command line, or all of them."""
+    names = sys.argv[1:] or list(CHECKS)
+    if unknown := [name for name in names if name not in CHECKS]:
+        print(f"unknown check {unknown[0]!r}: expected {', '.join(CHECKS)}", file=sys.stderr)
+        return 2
+    results: dict[str, tuple[Result, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            start = time.monotonic()
+            result = CHECKS[name](Path(folder))
+            results[name] = (result, time.monotonic() - start)
+    return summarise(results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

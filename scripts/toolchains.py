@@ -1,0 +1,87 @@
+"""The compilers and emulators that the tests use: find them, install what is missing where we may.
+
+    python scripts/toolchains.py           install what is missing (Debian, root), else say how
+    python scripts/toolchains.py --list    only say what is missing
+
+Nothing fails here: a test that needs a missing tool is skipped by name, or fails if CI=true.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A Debian package and the command that succeeds once it is there."""
+
+    package: str
+    probe: tuple[str, ...]
+
+    def is_there(self) -> bool:
+        """Whether the probe runs."""
+        if shutil.which(self.probe[0]) is None:
+            return False
+        run = subprocess.run(self.probe, input=b"", capture_output=True, check=False, timeout=60)
+        return run.returncode == 0
+
+
+HEADER = ("-E", "-x", "c", "-include", "math.h", "-")
+"""Options of gcc that only ask whether there is a C library."""
+
+TOOLS = (
+    Tool("gcc", ("gcc", "--version")),
+    Tool("g++", ("g++", "--version")),
+    Tool("qemu-system-arm", ("qemu-system-arm", "--version")),
+    Tool("qemu-system-misc", ("qemu-system-riscv32", "--version")),
+    Tool("gcc-arm-none-eabi", ("arm-none-eabi-gcc", "--version")),
+    Tool("libnewlib-arm-none-eabi", ("arm-none-eabi-gcc", *HEADER)),
+    Tool("gcc-riscv64-unknown-elf", ("riscv64-unknown-elf-gcc", "--version")),
+    Tool(
+        "picolibc-riscv64-unknown-elf",
+        ("riscv64-unknown-elf-gcc", "--specs=picolibc.specs", *HEADER),
+    ),
+)
+
+
+def missing() -> list[str]:
+    """Debian packages whose tools are not there, in the order of TOOLS."""
+    return [tool.package for tool in TOOLS if not tool.is_there()]
+
+
+def install(packages: list[str]) -> bool:
+    """Install Debian packages; the package lists are fetched only if the first attempt fails."""
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages]
+    for attempt in (command, ["apt-get", "update", "-q"], command):
+        run = subprocess.run(attempt, env=environment, capture_output=True, text=True, check=False)
+        if attempt is command and run.returncode == 0:
+            return True
+    print(run.stderr.strip(), file=sys.stderr)
+    return False
+
+
+def main() -> int:
+    """Print one line per package that is missing, after trying to install it."""
+    parser = argparse.ArgumentParser(description="compilers and emulators that the tests use")
+    parser.add_argument("--list", action="store_true", help="install nothing")
+    arguments = parser.parse_args()
+    packages = missing()
+    may_install = hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get")
+    if packages and may_install and not arguments.list:
+        print(f"installing {' '.join(packages)}", flush=True)
+        install(packages)
+        packages = missing()
+    if packages:
+        print("missing compilers and emulators; the tests that need them are skipped by name.")
+        print(f"to install them: sudo apt-get install {' '.join(packages)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
