@@ -1,0 +1,212 @@
+"""`npu-fuse-conv-relu-pool`: a convolution that activates and pools before it stores (on tensors).
+
+    %c = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0] : (...) -> tensor<1x6x28x28xf32>
+    %r = npu.relu %c : tensor<1x6x28x28xf32> -> tensor<1x6x28x28xf32>
+    %p = npu.max_pool2d %r kernel [2, 2] strides [2, 2] : ... -> tensor<1x6x14x14xf32>
+becomes
+    %p = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0]
+        then relu then max_pool [2, 2] by [2, 2] : (...) -> tensor<1x6x14x14xf32>
+
+The decision: the 28x28 map of the convolution never exists. Each pooled output is computed by
+running the convolution over its window (paper 002, section 3.1, Algorithm 1; unlike there, a
+maximum starts at minus infinity and not at zero, so that it needs no ReLU before it).
+
+The published form needs a pooling stride of at least the kernel. For any stride (the paper's
+section 7, future work) option `overlap` chooses what to do where windows share convolution values:
+
+* `line-buffer` (default) computes each convolution value once. The smallest line buffer is none at
+  all: the value is folded at once, by max or by sum, into every window of the OUTPUT map that holds
+  it. The output is its own line buffer, and the arena needs 0 bytes of scratch; the paper allows a
+  buffer of up to the pooling kernel. The op says `overlap accumulate`.
+* `recompute` computes a value anew for each window that holds it: more work, but each output is
+  written once. The op says `overlap recompute`.
+* `none` leaves such pools alone: the published algorithm.
+
+An activation behind a max pool moves before it: both are monotone, so they commute. Activations in
+a row are one clamp. A global pool is one window over the whole map. A fully connected layer takes
+the activations behind it. Nothing is fused across a value with a second use, behind an average, or
+behind a second pool.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+
+from npu_dialect.npu.attributes import ActivationAttr, PoolAttr
+from npu_dialect.npu.layer import LayerOp, shape_of
+from npu_dialect.npu.layers import (
+    ClampOp,
+    Conv2dOp,
+    FullyConnectedOp,
+    GlobalAvgPool2dOp,
+    GlobalMaxPool2dOp,
+    PoolOp,
+    ReluOp,
+)
+from npu_passes.graph.names import take_value_name
+
+Overlap: TypeAlias = Literal["line-buffer", "recompute", "none"]
+"""What to do with a pool whose windows share elements."""
+
+CLAUSE: dict[Overlap, str] = {"line-buffer": "accumulate", "recompute": "recompute"}
+"""The `overlap` clause of `npu.conv2d` for each choice that fuses."""
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """A convolution or fully connected layer, and the layers behind it that it can take in.
+
+    `activation`, `pool` and `overlap` are the clauses of the fused op.
+    """
+
+    head: Conv2dOp | FullyConnectedOp
+    absorbed: tuple[LayerOp, ...]
+    activation: ActivationAttr | None
+    pool: PoolAttr | None
+    overlap: str | None
+
+    @property
+    def last(self) -> LayerOp:
+        """The layer whose result the fused op computes."""
+        return self.absorbed[-1] if self.absorbed else self.head
+
+    def extended(self, layer: LayerOp, policy: Overlap) -> Fusion | None:
+        """This fusion with one more layer, or None if that is not the same computation."""
+        if (activation := activation_of(layer)) is not None:
+            return self.with_activation(layer, activation)
+        if (pool := window_of(layer)) is not None:
+            return self.with_pool(layer, pool, policy)
+        return None
+
+    def with_activation(self, layer: LayerOp, activation: ActivationAttr) -> Fusion | None:
+        """Take in an activation: before the pool if there is one, which only a maximum allows."""
+        if self.pool is not None and not (self.pool.is_max and self.windows_hold_elements()):
+            return None
+        if self.activation is not None:
+            activation = composed(self.activation, activation)
+        return replace(self, absorbed=(*self.absorbed, layer), activation=activation)
+
+    def with_pool(self, layer: LayerOp, pool: PoolAttr, policy: Overlap) -> Fusion | None:
+        """Take in a pooling window, the first one behind a convolution."""
+        if self.pool is not None or not isinstance(self.head, Conv2dOp):
+            return None
+        clause = CLAUSE.get(policy) if pool.overlaps else None
+        if pool.overlaps and clause is None:
+            return None
+        return replace(self, absorbed=(*self.absorbed, layer), pool=pool, overlap=clause)
+
+    def windows_hold_elements(self) -> bool:
+        """Whether no window lies in the padding as a whole; its maximum would be minus infinity."""
+        if self.pool is None or not isinstance(self.head, Conv2dOp):
+            return True
+        taps = [
+            axis.taps(position)
+            for axis in self.pool.axes(*self.head.conv_shape()[2:])
+            for position in range(axis.outputs)
+        ]
+        return all(low < high for low, high in taps)
+
+
+def analyze(head: Conv2dOp | FullyConnectedOp, policy: Overlap) -> Fusion:
+    """The longest fusion that starts at a layer; nothing is absorbed if nothing can be."""
+    pool, overlap = (head.pool, head.overlap) if isinstance(head, Conv2dOp) else (None, None)
+    fusion = Fusion(head, (), head.activation, pool, overlap.data if overlap else None)
+    if head.destination is not None:
+        return fusion
+    while (layer := only_user(fusion.last.output)) is not None:
+        longer = fusion.extended(layer, policy)
+        if longer is None:
+            break
+        fusion = longer
+    return fusion
+
+
+def only_user(value: SSAValue) -> LayerOp | None:
+    """The layer on tensors that is the one and only user of a value, if there is one."""
+    use = value.get_user_of_unique_use()
+    return use if isinstance(use, LayerOp) and use.destination is None else None
+
+
+def activation_of(layer: LayerOp) -> ActivationAttr | None:
+    """What an activation layer does, as the clause of another layer."""
+    if isinstance(layer, ReluOp):
+        return ActivationAttr.relu()
+    return layer.as_activation() if isinstance(layer, ClampOp) else None
+
+
+def window_of(layer: LayerOp) -> PoolAttr | None:
+    """The window of a pooling layer; a global pool has one window over the whole map."""
+    if isinstance(layer, PoolOp):
+        return layer.window()
+    if isinstance(layer, GlobalMaxPool2dOp | GlobalAvgPool2dOp):
+        kind = "max" if isinstance(layer, GlobalMaxPool2dOp) else "avg"
+        extents = shape_of(layer.input)[2:]
+        return PoolAttr.of(kind, extents, extents)
+    return None
+
+
+def composed(first: ActivationAttr, second: ActivationAttr) -> ActivationAttr:
+    """Two clamps in a row are one: the second applied to the bounds of the first."""
+    low, high = second.bounds
+    inner_low, inner_high = (min(max(bound, low), high) for bound in first.bounds)
+    return ActivationAttr.clamp(inner_low, inner_high)
+
+
+def fused_layer(fusion: Fusion) -> LayerOp:
+    """The one op that computes what the layers of a fusion compute in a row."""
+    layer = fusion.head.rebuilt(fusion.head.inputs, fusion.last.output_type)
+    layer.activation = fusion.activation
+    if isinstance(layer, Conv2dOp):
+        layer.pool = fusion.pool
+        layer.overlap = None if fusion.overlap is None else StringAttr(fusion.overlap)
+    take_value_name(layer, fusion.last)
+    return layer
+
+
+@dataclass(frozen=True)
+class FuseTailPattern(RewritePattern):
+    """Put one layer in place of a layer and the layers that it can take in."""
+
+    overlap: Overlap
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: Conv2dOp | FullyConnectedOp, rewriter: PatternRewriter, /
+    ) -> None:
+        """Fuse, if there is something to fuse."""
+        fusion = analyze(op, self.overlap)
+        if not fusion.absorbed:
+            return
+        layer = fused_layer(fusion)
+        rewriter.insert(layer, InsertPoint.before(op))
+        rewriter.replace(fusion.last, [], [layer.output])
+        for absorbed in reversed((op, *fusion.absorbed[:-1])):
+            rewriter.erase(absorbed)
+
+
+@dataclass(frozen=True)
+class FuseConvReluPoolPass(ModulePass):
+    """Fuse activations and pooling windows into the layer before them; see the module."""
+
+    name = "npu-fuse-conv-relu-pool"
+
+    overlap: Overlap = "line-buffer"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Fuse behind each convolution and fully connected layer of the module."""
+        PatternRewriteWalker(FuseTailPattern(self.overlap), apply_recursively=False).rewrite_module(
+            op
+        )
