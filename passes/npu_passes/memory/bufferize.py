@@ -1,0 +1,311 @@
+"""`npu-bufferize`: tensors become buffers, layers write into their destination.
+
+Level of IR: layers on tensors in, the same layers in destination style on memrefs out. It decides
+the memory space of each value (feature maps on chip, parameters in read-only flash: paper 002,
+section 3.3), which layers run in place, and which ones write straight into an output.
+
+    func.func @f(%x: tensor<4xf32>) -> tensor<2x2xf32> {
+      %y = npu.relu %x : tensor<4xf32> -> tensor<4xf32>
+      %z = npu.softmax %y axis 0 : tensor<4xf32> -> tensor<4xf32>
+      %r = npu.reshape %z : tensor<4xf32> -> tensor<2x2xf32>
+      func.return %r : tensor<2x2xf32>
+    }
+
+becomes
+
+    func.func @f(%x: memref<4xf32, #npu.sram> {sram.input},
+                 %output: memref<2x2xf32, #npu.sram> {sram.output}) {
+      npu.relu ins(%x : ...) outs(%x : ...)
+      %z = memref.reinterpret_cast %output to offset: [0], sizes: [4], strides: [1] : ...
+      npu.softmax ins(%x : ...) outs(%z : ...) axis 0
+      func.return
+    }
+
+The caller's inputs may be overwritten. An output that is an input, a constant, or returned before
+is copied at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FunctionType,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import SymbolOpInterface
+from xdsl.utils.hints import isa
+
+from npu_dialect.npu.attributes import FlashSpace, SramSpace
+from npu_dialect.npu.layer import LayerOp, map_type
+from npu_dialect.npu.layers import ReshapeOp
+from npu_dialect.sram import INPUT, OUTPUT, AllocOp
+from npu_passes.memory.buffer_plan import (
+    BufferPlan,
+    analyze,
+    constant_value,
+    fail,
+    is_tensor,
+    touches_tensors,
+)
+
+NAME = "npu.name"
+"""Argument and result attribute: the name that an input or output has in the model."""
+
+
+@dataclass(frozen=True)
+class BufferizePass(ModulePass):
+    """Put feature maps into on-chip buffers and parameters into flash.
+
+    Functions without tensors stay as they are. Rejects functions that something calls, control
+    flow, ops on tensors that are no layers, and dynamic shapes.
+    """
+
+    name = "npu-bufferize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Bufferize every function that has tensors."""
+        functions = [
+            function
+            for function in op.walk()
+            if isinstance(function, func.FuncOp)
+            and (touches_tensors(function) or any(map(is_tensor, signature(function))))
+        ]
+        used = set(used_symbols(op))
+        plans: list[tuple[func.FuncOp, BufferPlan]] = []
+        for function in functions:
+            name = function.sym_name.data
+            if name in used:
+                fail(function, f"expected functions that nothing refers to, got @{name}")
+            if function.sym_visibility and function.sym_visibility.data == "private":
+                fail(function, f"expected public functions, got private @{name}")
+            plans.append((function, analyze(function)))
+        for function, plan in plans:
+            Bufferizer(function, plan, GlobalNames.of(function)).run()
+
+
+def signature(function: func.FuncOp) -> Iterator[Attribute]:
+    """The types of the arguments and results of a function."""
+    yield from function.function_type.inputs
+    yield from function.function_type.outputs
+
+
+def used_symbols(module: ModuleOp) -> Iterator[str]:
+    """The symbols that the ops of a module refer to."""
+    for op in module.walk():
+        for attribute in (*op.properties.values(), *op.attributes.values()):
+            if isinstance(attribute, SymbolRefAttr):
+                yield attribute.root_reference.data
+
+
+def identifier(text: str) -> str:
+    """A C identifier that reads like a text: other characters become underscores."""
+    clean = re.sub(r"[^0-9A-Za-z_]", "_", text)
+    return clean if re.match(r"[A-Za-z_]", clean) else f"_{clean}"
+
+
+def in_space(kind: Attribute, space: Attribute) -> MemRefType[Attribute]:
+    """The densely laid out memref type of a tensor type."""
+    assert isa(kind, TensorType[Attribute])
+    return MemRefType(kind.get_element_type(), kind.get_shape(), NoneAttr(), space)
+
+
+@dataclass(frozen=True)
+class GlobalNames:
+    """Names for new symbols beside a function, and the op before which they are defined."""
+
+    taken: set[str]
+    before: Operation
+
+    @staticmethod
+    def of(function: func.FuncOp) -> GlobalNames:
+        """The symbols in the block that holds a function."""
+        block = function.parent
+        assert block is not None
+        names = (
+            trait.get_sym_attr_name(op)
+            for op in block.ops
+            if (trait := op.get_trait(SymbolOpInterface)) is not None
+        )
+        return GlobalNames({name.data for name in names if name is not None}, function)
+
+    def fresh(self, wish: str) -> str:
+        """A free name like `wish`."""
+        name, count = wish, 0
+        while name in self.taken:
+            count += 1
+            name = f"{wish}_{count}"
+        self.taken.add(name)
+        return name
+
+
+@dataclass(frozen=True)
+class Bufferizer:
+    """Rewrites one function to its plan; `buffers` maps the tensors seen so far to their memref."""
+
+    function: func.FuncOp
+    plan: BufferPlan
+    names: GlobalNames
+    buffers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    outputs: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+
+    def run(self) -> None:
+        """Rewrite signature and body."""
+        block = self.function.body.block
+        old = [op for op in block.ops if touches_tensors(op)]
+        self.convert_arguments(block)
+        for op in old:
+            if isinstance(op, func.ReturnOp):
+                self.convert_return(op)
+            elif isinstance(op, ReshapeOp):
+                self.convert_reshape(op)
+            elif isinstance(op, LayerOp):
+                self.convert_layer(op)
+            else:
+                self.convert_constant(op)
+        for op in reversed(old):
+            Rewriter.erase_op(op)
+        for arg in [arg for arg in block.args if is_tensor(arg.type)]:
+            block.erase_arg(arg)
+
+    def convert_arguments(self, block: Block) -> None:
+        """Tensor arguments become inputs, tensor results become trailing arguments."""
+        function = self.function
+        arg_attrs = attributes_of(function.arg_attrs, len(block.args))
+        res_attrs = attributes_of(function.res_attrs, len(function.function_type.outputs))
+        for attributes, arg in zip(arg_attrs, block.args, strict=True):
+            if is_tensor(arg.type):
+                self.map(arg, block.insert_arg(in_space(arg.type, SramSpace()), arg.index))
+                attributes[INPUT] = UnitAttr()
+        for place, value in self.plan.returned:
+            out = block.insert_arg(in_space(value.type, SramSpace()), len(block.args))
+            attributes = res_attrs[place]
+            name = attributes.get(NAME)
+            out.name_hint = identifier(name.data) if isinstance(name, StringAttr) else "output"
+            self.outputs[place] = out
+            arg_attrs.append({**attributes, OUTPUT: UnitAttr()})
+        kept = [i for i in range(len(res_attrs)) if i not in self.outputs]
+        results = [kind for kind in function.function_type.outputs if not is_tensor(kind)]
+        arguments = [arg.type for arg in block.args if not is_tensor(arg.type)]
+        function.function_type = FunctionType.from_lists(arguments, results)
+        function.arg_attrs = array_of(arg_attrs)
+        function.res_attrs = array_of([res_attrs[index] for index in kept])
+
+    def convert_constant(self, op: Operation) -> None:
+        """A constant becomes a read-only global."""
+        value, result = constant_value(op), op.results[0]
+        assert value is not None
+        kind = in_space(result.type, FlashSpace())
+        name = self.names.fresh(identifier(result.name_hint or wished_name(result)))
+        self.insert(define(name, kind, value), self.names.before)
+        get = memref.GetGlobalOp(name, kind)
+        self.insert(get, op)
+        self.map(result, get.memref)
+
+    def convert_reshape(self, op: ReshapeOp) -> None:
+        """A reshape becomes a view, or nothing where the output itself has the wanted shape."""
+        result, source = op.results[0], self.buffers[op.inputs[0]]
+        space = map_type(source)
+        assert isinstance(space, MemRefType)
+        kind = in_space(result.type, space.memory_space)
+        straight = self.plan.direct.get(self.plan.root[result])
+        if straight is not None and self.outputs[straight].type == kind:
+            self.buffers[result] = self.outputs[straight]
+        elif result.first_use is not None:
+            self.map(result, self.view(source, kind, op))
+
+    def convert_layer(self, op: LayerOp) -> None:
+        """A layer gets its destination: the input it overwrites, an output, or its own buffer."""
+        result = op.results[0]
+        kind = in_space(result.type, SramSpace())
+        straight = self.plan.direct.get(result)
+        if (source := self.plan.in_place.get(op)) is not None:
+            self.buffers[result] = self.buffers[source]
+        elif straight is not None:
+            self.buffers[result] = self.outputs[straight]
+            if self.outputs[straight].type != kind:
+                self.map(result, self.view(self.outputs[straight], kind, op, named=False))
+        else:
+            alloc = AllocOp(kind)
+            self.insert(alloc, op)
+            self.map(result, alloc.buffer)
+        inputs = [self.buffers[value] for value in op.inputs]
+        self.insert(op.rebuilt(inputs, self.buffers[result]), op)
+
+    def convert_return(self, op: func.ReturnOp) -> None:
+        """Copy the outputs that no layer has written; return what is no tensor."""
+        for place, value in self.plan.copied:
+            self.insert(memref.CopyOp(self.buffers[value], self.outputs[place]), op)
+        new = func.ReturnOp(*(value for value in op.operands if not is_tensor(value.type)))
+        new.attributes.update(op.attributes)
+        self.insert(new, op)
+
+    def view(
+        self, source: SSAValue, kind: MemRefType[Attribute], op: Operation, *, named: bool = True
+    ) -> SSAValue:
+        """The same dense elements in another shape."""
+        if source.type == kind:
+            return source
+        sizes = kind.get_shape()
+        strides = [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+        cast = memref.ReinterpretCastOp(source, [], [], [], [0], sizes, strides, kind)
+        if named:
+            cast.attributes.update(op.attributes)
+        self.insert(cast, op)
+        return cast.result
+
+    def map(self, value: SSAValue, buffer: SSAValue) -> None:
+        """Remember the buffer of a tensor, under the same name."""
+        self.buffers[value] = buffer
+        if buffer.name_hint is None:
+            buffer.name_hint = value.name_hint
+
+    def insert(self, new: Operation, before: Operation) -> None:
+        """Insert an op before another one."""
+        Rewriter.insert_op(new, InsertPoint.before(before))
+
+
+def define(
+    name: str, kind: MemRefType[Attribute], value: DenseIntOrFPElementsAttr
+) -> memref.GlobalOp:
+    """A read-only global."""
+    return memref.GlobalOp.get(StringAttr(name), kind, value, constant=UnitAttr())
+
+
+def wished_name(value: SSAValue) -> str:
+    """A name for a constant that has none: after the layer and the parameter that it is."""
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, LayerOp) and op.layer_name:
+            roles = [name for name in op.PARAMETERS if getattr(op, name) is value]
+            return f"{op.layer_name}_{roles[0] if roles else 'constant'}"
+    return "constant"
+
+
+def attributes_of(
+    attributes: ArrayAttr[DictionaryAttr] | None, count: int
+) -> list[dict[str, Attribute]]:
+    """The attribute dictionaries of arguments or results, empty ones where there are none."""
+    return [dict(each.data) for each in attributes] if attributes else [{} for _ in range(count)]
+
+
+def array_of(attributes: list[dict[str, Attribute]]) -> ArrayAttr[DictionaryAttr] | None:
+    """The opposite of `attributes_of`."""
+    return ArrayAttr([DictionaryAttr(each) for each in attributes]) if any(attributes) else None
