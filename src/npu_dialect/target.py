@@ -1,19 +1,21 @@
 """`#npu.target`: the numbers of one machine, as a module attribute, read from a TOML file.
 
-    module attributes {npu.target = #npu.target<"fe310", sram_bytes = 16384, ...>}
+    builtin.module attributes {npu.target = #npu.target<"fe310", {sram_bytes = 16384 : i64, ...}>} {
 
 The TOML files in `targets/` are the only home of such numbers; each carries its source, or the word
-assumption. A user copies one, changes it, and names the file instead of the machine.
+assumption. A user copies one, changes it, and names the file instead of the machine. Its optional
+table `[toolchain]` says how to build C for the machine; that decides nothing in the IR, so it is
+no part of `#npu.target`.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -25,6 +27,17 @@ from xdsl.utils.exceptions import VerifyException
 TARGET = "npu.target"
 """Module attribute: the machine that the module is compiled for."""
 
+TOOLCHAIN = "toolchain"
+"""Name of the optional table of a machine's TOML file that says how to build C for it."""
+
+Table: TypeAlias = Mapping[str, object]
+
+LEAST = {"sram_bytes": 1, "flash_bytes": 0, "alignment": 1, "registers": 0}
+"""The numbers of a machine, and the smallest value that each may have."""
+
+MOST = 2**63 - 1
+"""The largest number that `#npu.target` can hold, as its numbers are i64."""
+
 
 class MachineError(ValueError):
     """A machine that does not exist, or a file that does not describe one."""
@@ -35,8 +48,8 @@ class Machine:
     """The numbers of one machine.
 
     Sizes are in bytes. `alignment` is what every buffer in the arena is aligned to at least;
-    `registers` are the floating-point values that the core holds at once (zero: no FPU), which bounds
-    register blocking; `features` names instruction-set extensions.
+    `registers` are the floating-point values that the core holds at once (zero: no FPU), which
+    bounds register blocking; `features` names instruction-set extensions.
     """
 
     name: str
@@ -44,21 +57,17 @@ class Machine:
     flash_bytes: int
     alignment: int = 1
     registers: int = 16
-    features: tuple[str, ...] = field(default=())
+    features: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
-        for key, least in (
-            ("sram_bytes", 1),
-            ("flash_bytes", 0),
-            ("alignment", 1),
-            ("registers", 0),
-        ):
-            value: object = getattr(self, key)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise MachineError(f"machine: expected {key} of at least {least}, got {value!r}")
+        """Check the ranges.
+
+        Raises: MachineError.
+        """
+        for key, least in LEAST.items():
+            _integer(key, getattr(self, key), least)
         if self.alignment & (self.alignment - 1):
-            raise MachineError(f"machine: expected an alignment of 2^n, got {self.alignment}")
+            raise MachineError(f"expected alignment to be a power of two, got {self.alignment}")
 
     @staticmethod
     def load(name_or_path: str) -> Machine:
@@ -66,22 +75,8 @@ class Machine:
 
         Raises: MachineError, with the names that exist, or with the key that is wrong.
         """
-        if name_or_path.endswith(".toml"):
-            try:
-                text = Path(name_or_path).read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise MachineError(f"{name_or_path}: cannot read the machine: {error}") from None
-        elif name_or_path in (known := Machine.known()):
-            text = (resources.files("npu_dialect.targets") / f"{name_or_path}.toml").read_text()
-        else:
-            raise MachineError(
-                f"unknown target {name_or_path!r}: expected one of {', '.join(known)}, "
-                "or the path of a .toml file"
-            )
-        try:
-            table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise MachineError(f"{name_or_path}: not a TOML file: {error}") from None
+        table = dict(_read(name_or_path))
+        table.pop(TOOLCHAIN, None)
         return Machine.from_table(table, name_or_path)
 
     @staticmethod
@@ -89,37 +84,114 @@ class Machine:
         """Names of the machines that ship with the package."""
         files = resources.files("npu_dialect.targets").iterdir()
         return sorted(
-            file.name.removesuffix(".toml") for file in files if file.name.endswith("toml")
+            file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")
         )
 
     @staticmethod
-    def from_table(table: dict[str, Any], where: str) -> Machine:
-        """Build from the keys of a TOML file.
+    def from_table(table: Table, where: str) -> Machine:
+        """Build from the keys of a TOML file; `where` opens the message of an error.
 
         Raises: MachineError for a key that is missing, unknown, or of another type.
         """
-        known = {item.name for item in fields(Machine)}
-        if unknown := sorted(table.keys() - known):
-            raise MachineError(
-                f"{where}: unknown key {unknown[0]!r}: expected {', '.join(sorted(known))}"
-            )
-        for key in ("name", "sram_bytes", "flash_bytes"):
-            if key not in table:
-                raise MachineError(f"{where}: missing key {key!r}")
-        if not isinstance(table["name"], str):
-            raise MachineError(f"{where}: expected name to be a string, got {table['name']!r}")
-        features: object = table.get("features", [])
-        if not isinstance(features, list) or not all(isinstance(f, str) for f in features):  # pyright: ignore[reportUnknownVariableType]
-            raise MachineError(f"{where}: expected features to be a list of strings")
         try:
-            return Machine(**{**table, "features": tuple(table.get("features", ()))})
+            _check_keys(table, required=("name", "sram_bytes", "flash_bytes"), kind=Machine)
+            values = {"alignment": Machine.alignment, "registers": Machine.registers, **table}
+            numbers = {key: _integer(key, values[key], least) for key, least in LEAST.items()}
+            features = tuple(_strings("features", table.get("features", [])))
+            return Machine(name=_string("name", table["name"]), **numbers, features=features)
         except MachineError as error:
             raise MachineError(f"{where}: {error}") from None
 
 
+@dataclass(frozen=True)
+class Toolchain:
+    """How to build C for a machine: the compiler to start, and the flags that choose the core."""
+
+    compiler: str
+    flags: tuple[str, ...] = ()
+
+    @staticmethod
+    def load(name_or_path: str) -> Toolchain | None:
+        """The toolchain that a machine's TOML file names, if it names one.
+
+        Raises: MachineError, as for `Machine.load`.
+        """
+        table = _read(name_or_path).get(TOOLCHAIN)
+        if table is None:
+            return None
+        try:
+            if not isinstance(table, dict):
+                raise MachineError(f"expected a table, got {table!r}")
+            table = cast(Table, table)
+            _check_keys(table, required=("compiler",), kind=Toolchain)
+            return Toolchain(
+                _string("compiler", table["compiler"]),
+                tuple(_strings("flags", table.get("flags", []))),
+            )
+        except MachineError as error:
+            raise MachineError(f"{name_or_path}: {TOOLCHAIN}: {error}") from None
+
+
+def _read(name_or_path: str) -> Table:
+    """The keys of a machine's TOML file."""
+    if name_or_path.endswith(".toml"):
+        try:
+            text = Path(name_or_path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise MachineError(f"{name_or_path}: cannot read it: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise MachineError(f"{name_or_path}: not a TOML file: not UTF-8 text") from None
+    elif name_or_path in (known := Machine.known()):
+        file = resources.files("npu_dialect.targets") / f"{name_or_path}.toml"
+        text = file.read_text(encoding="utf-8")
+    else:
+        raise MachineError(
+            f"unknown target {name_or_path!r}: expected one of {', '.join(known)}, "
+            "or the path of a .toml file"
+        )
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise MachineError(f"{name_or_path}: not a TOML file: {error}") from None
+
+
+def _check_keys(table: Table, required: tuple[str, ...], kind: type[Machine | Toolchain]) -> None:
+    """Check that a table has the keys it needs, and none that mean nothing."""
+    known = [item.name for item in fields(kind)]
+    for key in table:
+        if key not in known:
+            raise MachineError(f"unknown key {key!r}: expected {', '.join(known)}")
+    for key in required:
+        if key not in table:
+            raise MachineError(f"missing key {key!r}")
+
+
+def _integer(key: str, value: object, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
+        raise MachineError(f"expected {key} to be an integer of at least {least}, got {value!r}")
+    return value
+
+
+def _string(key: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise MachineError(f"expected {key} to be a string, got {value!r}")
+    return value
+
+
+def _strings(key: str, value: object) -> list[str]:
+    if not isinstance(value, list):
+        raise MachineError(f"expected {key} to be a list of strings, got {value!r}")
+    return [_string(f"each of {key}", item) for item in cast("list[object]", value)]
+
+
 @irdl_attr_definition
 class TargetAttr(ParametrizedAttribute):
-    """The machine a module is compiled for: `#npu.target<"fe310", {sram_bytes = 16384 : i64, ...}>`."""
+    """The machine a module is compiled for.
+
+    ```mlir
+    #npu.target<"fe310", {flash_bytes = 16777216 : i64, sram_bytes = 16384 : i64}>
+    ```
+    """
 
     name = "npu.target"
 
@@ -145,14 +217,18 @@ class TargetAttr(ParametrizedAttribute):
 
         Raises: MachineError for a key that is missing, unknown, or of another type.
         """
-        table: dict[str, Any] = {"name": self.machine.data}
+        table: dict[str, object] = {}
         for key, value in self.numbers.data.items():
-            if isinstance(value, IntegerAttr):
-                table[key] = value.value.data
-            elif isinstance(value, ArrayAttr):
-                table[key] = [getattr(item, "data", item) for item in value.data]
-            else:
-                raise MachineError(f"#npu.target: expected {key} to be an integer or a list")
+            match value:
+                case IntegerAttr(type=t) if t == i64:
+                    table[key] = value.value.data
+                case ArrayAttr():
+                    table[key] = [_text_of(key, item) for item in value]
+                case _:
+                    raise MachineError(f"#npu.target: expected {key} to be an i64 or a list")
+        if "name" in table:
+            raise MachineError("#npu.target: the name stands before the numbers")
+        table["name"] = self.machine.data
         return Machine.from_table(table, "#npu.target")
 
     def verify(self) -> None:
@@ -177,6 +253,12 @@ class TargetAttr(ParametrizedAttribute):
             printer.print_string_literal(self.machine.data)
             printer.print_string(", ")
             printer.print_attr_dict(self.numbers.data)
+
+
+def _text_of(key: str, item: Attribute) -> str:
+    if not isinstance(item, StringAttr):
+        raise MachineError(f"#npu.target: expected {key} to be a list of strings")
+    return item.data
 
 
 def machine_of(module: ModuleOp) -> Machine | None:
