@@ -1,0 +1,44 @@
+"""`npu-attach-target{target=NAME}`: the machine that a module is compiled for, on the module.
+
+    builtin.module { ... }
+becomes
+    builtin.module attributes {npu.target = #npu.target<"fe310", {sram_bytes = 16384 : i64, ...}>} {
+
+The decision: later passes read the numbers of the machine from the IR, not from files or options,
+so that a dump of the IR says for which machine it is. A target that was there before is replaced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect.target import TARGET, Machine, MachineError, TargetAttr
+
+
+@dataclass(frozen=True)
+class AttachTargetPass(ModulePass):
+    """Set `npu.target` on the module.
+
+    `target` is the name of a machine that ships with the package, or the path of a `.toml` file.
+    (A pass has a `name` of its own, so the option cannot have that name.)
+    """
+
+    name = "npu-attach-target"
+
+    target: str
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Load the machine.
+
+        Raises: PassFailedException with the names that exist, or with what is wrong in the file.
+        """
+        try:
+            machine = Machine.load(self.target)
+        except MachineError as error:
+            raise PassFailedException(f"{self.name}: {error}") from None
+        op.attributes[TARGET] = TargetAttr.of(machine)

@@ -1,0 +1,101 @@
+"""`npu-plan-as{type=i8}`: the same network, planned as if all its float tensors had another type.
+
+    %w = arith.constant dense<"0x..."> : tensor<6x1x5x5xf32>
+    %y = npu.conv2d %x, %w strides [1, 1] pads [0, 0, 0, 0] : (...) -> tensor<1x6x28x28xf32>
+becomes, in a module with `npu.planned_as = i8`,
+    %w = arith.constant dense<0> : tensor<6x1x5x5xi8>
+    %y = npu.conv2d %x, %w strides [1, 1] pads [0, 0, 0, 0] : (...) -> tensor<1x6x28x28xi8>
+
+The decision: sizes, offsets and reports are those of the type, and the values are dropped
+(constants become zero), because a network in another type needs quantisation, not a cast. The
+module says so, and nobody may run it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    FunctionType,
+    IntegerType,
+    ModuleOp,
+    TensorType,
+    i8,
+    i16,
+)
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriteWalker, TypeConversionPattern
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
+
+from npu_dialect.npu.layer import LayerOp
+
+PLANNED_AS = "npu.planned_as"
+"""Module attribute: the type that took the place of f32; the values are gone."""
+
+TYPES: dict[str, IntegerType | AnyFloat] = {
+    "i8": i8,
+    "i16": i16,
+    "f16": Float16Type(),
+    "bf16": BFloat16Type(),
+}
+
+
+@dataclass
+class PlanAsPattern(TypeConversionPattern):
+    """Put another element type in place of f32 in the tensors of an op: types and attributes."""
+
+    element: IntegerType | AnyFloat = i8
+
+    def convert_type(self, typ: Attribute, /) -> Attribute | None:
+        """The attribute with the other element type, or None if there is no f32 tensor in it."""
+        if isa(typ, TensorType[Float32Type]):
+            return TensorType(self.element, typ.get_shape(), typ.encoding)
+        if isa(typ, DenseIntOrFPElementsAttr[Float32Type]) and isa(
+            typ.type, TensorType[Float32Type]
+        ):
+            kind = TensorType(self.element, typ.get_shape(), typ.type.encoding)
+            zeros = bytes(prod(typ.get_shape()) * self.element.size)
+            return DenseIntOrFPElementsAttr(kind, BytesAttr(zeros))
+        if isinstance(typ, FunctionType):
+            return FunctionType.from_lists(
+                [self.convert_type(kind) or kind for kind in typ.inputs],
+                [self.convert_type(kind) or kind for kind in typ.outputs],
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class PlanAsPass(ModulePass):
+    """Replace f32 by another element type in all tensors of the module; see the module."""
+
+    name = "npu-plan-as"
+
+    type: Literal["i8", "i16", "f16", "bf16"] = "i8"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Replace the type, op by op.
+
+        Raises: PassFailedException, at the op, for a layer that is on buffers already.
+        """
+        for inner in op.walk():
+            if isinstance(inner, LayerOp) and inner.destination is not None:
+                inner.emit_error(
+                    "on buffers",
+                    PassFailedException(
+                        f"{self.name}: expected layers on tensors: run it before npu-bufferize"
+                    ),
+                )
+        element = TYPES[self.type]
+        PatternRewriteWalker(PlanAsPattern(element=element)).rewrite_module(op)
+        op.attributes[PLANNED_AS] = element
