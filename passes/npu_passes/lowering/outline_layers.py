@@ -1,0 +1,125 @@
+"""`npu-outline-layers`: one private function per layer (destination style, on buffers).
+
+    npu.relu ins(%a : memref<8xf32, #npu.sram>) outs(%b : ...) {npu.layer = "r1"}
+becomes
+    func.call @r1(%a, %b) {npu.layer = "r1"} : (memref<8xf32, #npu.sram>, ...) -> ()
+and, behind the function,
+    func.func private @r1(%ifm: memref<8xf32, #npu.sram>, %ofm: ...)
+        attributes {npu.layer = "r1", npu.what = "npu.relu"} {
+      npu.relu ins(%ifm : ...) outs(%ofm : ...) {npu.layer = "r1"}
+      func.return
+    }
+
+The decision: loops do not say which layer they are; a function keeps it. Its name is the layer's
+(as a C identifier; without one the op's), `npu.what` is the op with its clauses, and its arguments
+are the distinct buffers of the op in operand order, so that a buffer that is overwritten in place is
+one argument. Offsets stay with the caller: a layer works on whatever it is handed.
+
+Layers on tensors stay, those with regions too, and those in a function that this pass made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import StringIO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp, getattr_operands
+from npu_passes.memory.bufferize import GlobalNames, identifier
+
+WHAT = "npu.what"
+"""Attribute of an outlined function: the layer as text, without operands and types."""
+
+HINTS = {"input": "ifm", "out": "ofm"}
+"""Argument names for operands; the others keep the name that the op's definition gives them."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """How a layer becomes a function: its distinct buffers with names, and what it is in words."""
+
+    layer: LayerOp
+    wish: str
+    what: str
+    buffers: dict[SSAValue, str]
+
+
+def analyze(function: FuncOp) -> Iterator[Outline]:
+    """The layers of a function that can become functions, in the order of the IR."""
+    if WHAT in function.attributes:
+        return
+    for op in function.walk():
+        if isinstance(op, LayerOp) and op.destination is not None and not op.regions:
+            yield Outline(op, wished_name(op), described(op), named_buffers(op))
+
+
+def wished_name(layer: LayerOp) -> str:
+    """The layer's name as an identifier, else the op's without its dialect."""
+    return identifier(layer.layer_name or layer.name.split(".")[-1])
+
+
+def described(layer: LayerOp) -> str:
+    """The op without operands and types: `npu.conv2d strides [1, 1] ... then relu`."""
+    stream = StringIO()
+    layer.print_clauses(Printer(stream))
+    return layer.name + stream.getvalue()
+
+
+def named_buffers(layer: LayerOp) -> dict[SSAValue, str]:
+    """The distinct operands with names for arguments; one in several roles has the last one's."""
+    found: dict[SSAValue, str] = {}
+    for name, _ in layer.get_irdl_definition().operands:
+        values = getattr_operands(layer, name)
+        for index, value in enumerate(values):
+            hint = HINTS.get(name, name)
+            found[value] = f"{hint}_{index}" if len(values) > 1 else hint
+    return found
+
+
+def outlined(outline: Outline, name: str) -> tuple[FuncOp, CallOp]:
+    """The function of a layer, around a copy of it, and the call that takes its place."""
+    layer = outline.layer
+    kinds = [value.type for value in outline.buffers]
+    block = Block(arg_types=kinds)
+    for argument, hint in zip(block.args, outline.buffers.values(), strict=True):
+        argument.name_hint = hint
+    block.add_ops((layer.clone(dict(zip(outline.buffers, block.args, strict=True))), ReturnOp()))
+    function = FuncOp(name, FunctionType.from_lists(kinds, []), Region(block), "private")
+    call = CallOp(name, list(outline.buffers), [])
+    for key, holders in ((LAYER_NAME, (function, call)), (VALUE_NAME, (call,))):
+        if (attribute := layer.attributes.get(key)) is not None:
+            for holder in holders:
+                holder.attributes[key] = attribute
+    function.attributes[WHAT] = StringAttr(outline.what)
+    return function, call
+
+
+def outline_function(function: FuncOp) -> None:
+    """Outline the layers of one function, which must lie in a block; the new ones follow it."""
+    names = GlobalNames.of(function)
+    place = InsertPoint.after(function)
+    for outline in list(analyze(function)):
+        layer_function, call = outlined(outline, names.fresh(outline.wish))
+        Rewriter.insert_op(layer_function, place)
+        Rewriter.replace_op(outline.layer, call)
+
+
+@dataclass(frozen=True)
+class OutlineLayersPass(ModulePass):
+    """Move each layer on buffers into a private function of its own; see the module."""
+
+    name = "npu-outline-layers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Outline function by function."""
+        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
+            if any(True for _ in analyze(function)):
+                outline_function(function)
