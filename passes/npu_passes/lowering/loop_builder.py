@@ -1,0 +1,312 @@
+"""A small builder of loop nests: scf, memref and arith, with index arithmetic that folds.
+
+An index is a Python integer as long as it is known, and an SSA value from then on; lowerings write
+`b.add(b.mul(row, 2), 1)` and get IR without useless constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import TypeAlias, TypeVar
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math, memref, scf
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StridedLayoutAttr,
+    f32,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from npu_dialect.npu.layer import map_type
+
+Index: TypeAlias = int | SSAValue
+"""An index that may be known."""
+
+OpT = TypeVar("OpT", bound=Operation)
+
+BodyResult: TypeAlias = Sequence[SSAValue]
+Body: TypeAlias = Callable[[Index, Sequence[SSAValue]], BodyResult]
+"""Body of a loop: gets the induction variable and the carried values, gives the next ones."""
+
+
+class LoopBuilder:
+    """Builds at one place of a function; constants go to the front of the outermost block."""
+
+    def __init__(self, before: Operation) -> None:
+        """Build in front of an op."""
+        block = before.parent_block()
+        assert block is not None
+        previous = before.prev_op
+        self.front = InsertPoint.after(previous) if previous else InsertPoint.at_start(block)
+        self.builder = Builder(InsertPoint.before(before))
+        self.constants: dict[int | tuple[float, bool], SSAValue] = {}
+
+    # -- constants and arithmetic --------------------------------------------------------------
+
+    def insert(self, op: OpT, hint: str | None = None) -> OpT:
+        """Insert an op, and name its results."""
+        self.builder.insert(op)
+        if hint is not None:
+            for result in op.results:
+                result.name_hint = hint
+        return op
+
+    def hoist(self, op: Operation, hint: str) -> SSAValue:
+        """Insert a constant in front of everything that this builder builds."""
+        Builder(self.front).insert(op)
+        self.front = InsertPoint.after(op)
+        op.results[0].name_hint = hint
+        return op.results[0]
+
+    def value(self, index: Index) -> SSAValue:
+        """An index as an SSA value."""
+        if not isinstance(index, int):
+            return index
+        if index not in self.constants:
+            op = arith.ConstantOp(IntegerAttr(index, IndexType()))
+            hint = f"c{index}" if index >= 0 else f"cm{-index}"
+            self.constants[index] = self.hoist(op, hint)
+        return self.constants[index]
+
+    def real(self, number: float) -> SSAValue:
+        """A float32 constant."""
+        key = (number, str(number).startswith("-"))
+        if key not in self.constants:
+            self.constants[key] = self.hoist(arith.ConstantOp(FloatAttr(number, f32)), "cst")
+        return self.constants[key]
+
+    def add(self, lhs: Index, rhs: Index, hint: str | None = None) -> Index:
+        """lhs + rhs."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs + rhs
+        if rhs == 0:
+            return lhs
+        if lhs == 0:
+            return rhs
+        if isinstance(rhs, int) and rhs < 0:
+            return self.sub(lhs, -rhs, hint)
+        return self.insert(arith.AddiOp(self.value(lhs), self.value(rhs)), hint).result
+
+    def sub(self, lhs: Index, rhs: Index, hint: str | None = None) -> Index:
+        """lhs - rhs."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs - rhs
+        if rhs == 0:
+            return lhs
+        return self.insert(arith.SubiOp(self.value(lhs), self.value(rhs)), hint).result
+
+    def mul(self, lhs: Index, rhs: Index, hint: str | None = None) -> Index:
+        """lhs * rhs."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs * rhs
+        for one, other in ((lhs, rhs), (rhs, lhs)):
+            if isinstance(one, int) and one in (0, 1):
+                return 0 if one == 0 else other
+        return self.insert(arith.MuliOp(self.value(lhs), self.value(rhs)), hint).result
+
+    def floor_div(self, lhs: Index, rhs: int, hint: str | None = None) -> Index:
+        """Floor of lhs / rhs, for lhs of either sign."""
+        if isinstance(lhs, int):
+            return lhs // rhs
+        if rhs == 1:
+            return lhs
+        return self.insert(arith.FloorDivSIOp(lhs, self.value(rhs)), hint).result
+
+    def ceil_div(self, lhs: Index, rhs: int, hint: str | None = None) -> Index:
+        """Ceiling of lhs / rhs, for lhs of either sign."""
+        return self.floor_div(self.add(lhs, rhs - 1), rhs, hint)
+
+    def least(self, lhs: Index, rhs: Index, hint: str | None = None) -> Index:
+        """min(lhs, rhs)."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return min(lhs, rhs)
+        return self.insert(arith.MinSIOp(self.value(lhs), self.value(rhs)), hint).result
+
+    def most(self, lhs: Index, rhs: Index, hint: str | None = None) -> Index:
+        """max(lhs, rhs)."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return max(lhs, rhs)
+        return self.insert(arith.MaxSIOp(self.value(lhs), self.value(rhs)), hint).result
+
+    def clipped(self, index: Index, low: int, high: int, hint: str | None = None) -> Index:
+        """min(max(index, low), high)."""
+        return self.least(self.most(index, low), high, hint)
+
+    def between(self, index: SSAValue, low: int, high: int) -> SSAValue:
+        """Whether low <= index < high, as one unsigned comparison."""
+        shifted = self.value(self.sub(index, low))
+        return self.insert(arith.CmpiOp(shifted, self.value(high - low), "ult")).result
+
+    def divides(self, index: Index, divisor: int) -> SSAValue:
+        """Whether divisor divides index, which is not negative."""
+        rest = self.insert(arith.RemUIOp(self.value(index), self.value(divisor))).result
+        return self.insert(arith.CmpiOp(rest, self.value(0), "eq")).result
+
+    # -- floats --------------------------------------------------------------------------------
+
+    def addf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
+        """lhs + rhs."""
+        return self.insert(arith.AddfOp(lhs, rhs), hint).result
+
+    def subf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
+        """lhs - rhs."""
+        return self.insert(arith.SubfOp(lhs, rhs), hint).result
+
+    def mulf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
+        """lhs * rhs."""
+        return self.insert(arith.MulfOp(lhs, rhs), hint).result
+
+    def divf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
+        """lhs / rhs."""
+        return self.insert(arith.DivfOp(lhs, rhs), hint).result
+
+    def mac(self, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Total + lhs * rhs."""
+        return self.addf(total, self.mulf(lhs, rhs), "acc")
+
+    def maxf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
+        """The greater one; rhs if they do not compare."""
+        greater = self.insert(arith.CmpfOp(lhs, rhs, "ogt")).result
+        return self.insert(arith.SelectOp(greater, lhs, rhs), hint).result
+
+    def minf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
+        """The smaller one; rhs if they do not compare."""
+        smaller = self.insert(arith.CmpfOp(lhs, rhs, "olt")).result
+        return self.insert(arith.SelectOp(smaller, lhs, rhs), hint).result
+
+    def exp(self, value: SSAValue) -> SSAValue:
+        """e^value."""
+        return self.insert(math.ExpOp(value)).result
+
+    def sqrt(self, value: SSAValue) -> SSAValue:
+        """Square root of value."""
+        return self.insert(math.SqrtOp(value)).result
+
+    def to_real(self, index: Index) -> SSAValue:
+        """An index as float32."""
+        if isinstance(index, int):
+            return self.real(float(index))
+        narrow = self.insert(arith.IndexCastOp(index, i32)).result
+        return self.insert(arith.SIToFPOp(narrow, f32)).result
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def load(self, buffer: SSAValue, at: Sequence[Index], hint: str | None = None) -> SSAValue:
+        """Read one element."""
+        return self.insert(memref.LoadOp.get(buffer, [self.value(i) for i in at]), hint).res
+
+    def store(self, value: SSAValue, buffer: SSAValue, at: Sequence[Index]) -> None:
+        """Write one element."""
+        self.insert(memref.StoreOp.get(value, buffer, [self.value(i) for i in at]))
+
+    def window(
+        self,
+        buffer: SSAValue,
+        at: Sequence[Index],
+        sizes: Sequence[int],
+        keep: Sequence[int],
+        hint: str | None = None,
+    ) -> SSAValue:
+        """A view of a box: first element, extents, and the axes to keep (the others have size 1)."""
+        kind = memref_type(buffer)
+        pitches = kind.get_strides()
+        assert pitches is not None
+        layout = StridedLayoutAttr([pitches[axis] for axis in keep], None)
+        shape = [sizes[axis] for axis in keep]
+        result = MemRefType(kind.element_type, shape, layout, kind.memory_space)
+        op = memref.SubviewOp.get(buffer, list(at), list(sizes), [1] * len(sizes), result)
+        return self.insert(op, hint).result
+
+    def flat(self, buffer: SSAValue, hint: str | None = None) -> SSAValue:
+        """A dense buffer as a vector, or the buffer itself where it is none."""
+        kind = memref_type(buffer)
+        if kind.get_num_dims() == 1 or not is_dense(kind):
+            return buffer
+        count = prod(kind.get_shape())
+        result = MemRefType(kind.element_type, [count], memory_space=kind.memory_space)
+        op = memref.ReinterpretCastOp(buffer, [], [], [], [0], [count], [1], result)
+        return self.insert(op, hint).result
+
+    # -- control -------------------------------------------------------------------------------
+
+    def loop(
+        self,
+        start: Index,
+        stop: Index,
+        body: Body,
+        carried: Sequence[SSAValue] = (),
+        *,
+        step: int = 1,
+        hint: str = "i",
+        carry: str | None = None,
+    ) -> tuple[SSAValue, ...]:
+        """A counted loop; one that is known to run at most once disappears.
+
+        `hint` names the induction variable, `carry` the carried values (default: as they came in).
+        """
+        if isinstance(start, int) and isinstance(stop, int):
+            if stop <= start:
+                return tuple(carried)
+            if stop - start <= step:
+                return tuple(body(start, carried))
+        kinds = [value.type for value in carried]
+        block = Block(arg_types=[IndexType(), *kinds])
+        block.args[0].name_hint = hint
+        for argument, value in zip(block.args[1:], carried, strict=True):
+            argument.name_hint = carry or value.name_hint
+        op = scf.ForOp(
+            self.value(start), self.value(stop), self.value(step), carried, Region(block)
+        )
+        self.insert(op)
+        self.fill(block, lambda: body(block.args[0], block.args[1:]))
+        for result, value in zip(op.res, carried, strict=True):
+            result.name_hint = carry or value.name_hint
+        return tuple(op.res)
+
+    def choose(
+        self,
+        condition: SSAValue,
+        then: Callable[[], BodyResult],
+        otherwise: Callable[[], BodyResult] | None = None,
+        kinds: Sequence[Attribute] = (),
+    ) -> tuple[SSAValue, ...]:
+        """Two ways to the same values (none, if there is only one way)."""
+        first, second = Block(), Block()
+        op = scf.IfOp(condition, kinds, Region(first), Region(second) if otherwise else Region())
+        self.insert(op)
+        self.fill(first, then)
+        if otherwise is not None:
+            self.fill(second, otherwise)
+        return tuple(op.output)
+
+    def fill(self, block: Block, body: Callable[[], BodyResult]) -> None:
+        """Build the inside of a block, then come back."""
+        outside = self.builder.insertion_point
+        self.builder.insertion_point = InsertPoint.at_end(block)
+        results = body()
+        self.insert(scf.YieldOp(*results))
+        self.builder.insertion_point = outside
+
+
+def memref_type(buffer: SSAValue) -> MemRefType[Attribute]:
+    """The type of a value that is known to be a buffer."""
+    kind = map_type(buffer)
+    assert isinstance(kind, MemRefType)
+    return kind
+
+
+def is_dense(kind: MemRefType[Attribute]) -> bool:
+    """Whether the elements of a buffer lie one behind the other, from its first byte on."""
+    expected: list[int] = []
+    pitch = 1
+    for extent in reversed(kind.get_shape()):
+        expected.append(pitch)
+        pitch *= extent
+    return kind.get_strides() == tuple(reversed(expected)) and kind.get_offset() == 0

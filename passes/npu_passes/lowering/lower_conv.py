@@ -1,0 +1,491 @@
+"""Convolution to loops, with activation and pooling window (paper 002, section 3.1, Algorithm 1).
+
+Each convolution value lives in a register only. Gathering, a pooled output runs over its window and
+keeps the maximum; scattering, each value is folded into every pooled output whose window holds it, so
+the output map itself is the only buffer that overlapping windows need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from math import inf
+
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import Conv2dOp
+from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.shapes import Axis
+from npu_passes.lowering.common import (
+    LoopOptions,
+    activate,
+    counted_taps,
+    tap_range,
+    walk,
+    window_start,
+)
+from npu_passes.lowering.conv_plan import Block, ConvPlan, PoolMode, plan
+from npu_passes.lowering.loop_builder import Index, LoopBuilder
+
+
+def pool_mode(op: Conv2dOp) -> PoolMode:
+    """Whether the pooling window behind a convolution is gathered or scattered."""
+    if op.pool is None:
+        return "none"
+    overlap = op.overlap is not None and op.overlap.data == "accumulate"
+    return "scatter" if overlap and op.pool.overlaps else "gather"
+
+
+def plan_conv(op: Conv2dOp, options: LoopOptions) -> ConvPlan:
+    """The loop structure of a convolution op."""
+    rows, columns = op.axes()
+    pool = None if op.pool is None else op.pool.axes(rows.outputs, columns.outputs)
+    return plan(
+        rows,
+        columns,
+        pool,
+        pool_mode(op),
+        filters=shape_of(op.weight)[0] // op.group_count,
+        registers=options.registers,
+        unroll=options.unroll,
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one block of outputs belongs: image, first input channel of the group, first filter."""
+
+    image: Index
+    channel: Index
+    filter: Index
+
+
+@dataclass(frozen=True)
+class ConvLowering:
+    """Builds the loops of one convolution."""
+
+    b: LoopBuilder
+    op: Conv2dOp
+    out: SSAValue
+    plan: ConvPlan
+
+    def build(self) -> None:
+        """Loops over images, groups and filters, then a walk over the grid of outputs."""
+        b, block = self.b, self.plan.block
+        images = shape_of(self.op.input)[0]
+        depth = shape_of(self.op.weight)[1]
+        groups = self.op.group_count
+        filters = shape_of(self.op.weight)[0] // groups
+
+        def one_filter(image: Index, group: Index, inner: Index) -> tuple[()]:
+            first = b.add(b.mul(group, filters), inner, "oc" if filters > 1 else None)
+            self.one_block_of_filters(Place(image, b.mul(group, depth), first))
+            return ()
+
+        def one_group(image: Index, group: Index) -> tuple[()]:
+            body = partial(one_filter, image, group)
+            hint = "oc" if groups == 1 else "o"
+            b.loop(0, filters, lambda i, _: body(i), step=block.filters, hint=hint)
+            return ()
+
+        def one_image(image: Index) -> tuple[()]:
+            b.loop(0, groups, lambda group, _: one_group(image, group), hint="g")
+            return ()
+
+        b.loop(0, images, lambda image, _: one_image(image), hint="n")
+
+    def one_block_of_filters(self, place: Place) -> None:
+        """All outputs of the filters of one block."""
+        b, plan = self.b, self.plan
+        biases = self.biases(place, plan.block.filters)
+        if plan.mode == "gather":
+            block = partial(self.gather_block, place, biases)
+            point = partial(self.gather_point, place, biases)
+            walk(b, plan.span_rows, plan.span_columns, 1, block, point)
+            return
+        if plan.mode == "scatter":
+            self.clear(place)
+        sink = self.scatter if plan.mode == "scatter" else self.put
+        block = partial(self.plain_block, place, biases, sink)
+        point = partial(self.plain_point, place, biases, sink)
+        walk(b, plan.span_rows, plan.span_columns, plan.block.columns, block, point)
+        if plan.mode == "scatter" and not self.pool.is_max:
+            self.divide(place)
+
+    @property
+    def pool(self):
+        """The pooling window; there is one when this is asked."""
+        assert self.op.pool is not None
+        return self.op.pool
+
+    @property
+    def pool_axes(self) -> tuple[Axis, Axis]:
+        """The pooling windows; there are some when this is asked."""
+        assert self.plan.pool is not None
+        return self.plan.pool
+
+    def biases(self, place: Place, filters: int) -> list[SSAValue]:
+        """First values of the sums of a block's filters."""
+        b, bias = self.b, self.op.bias
+        if bias is None:
+            return [b.real(0.0)] * filters
+        return [b.load(bias, [b.add(place.filter, f)], "bias") for f in range(filters)]
+
+    # -- sums --------------------------------------------------------------------------------
+
+    def block_sums(
+        self, place: Place, biases: Sequence[SSAValue], row: Index, column: Index, block: Block
+    ) -> list[SSAValue]:
+        """Sums of an interior block: convolution rows `row + r`, columns `column + c`, unrolled.
+
+        With a pooling window as block, neighbours are `dilation` of the pool apart. The order is
+        filters, rows, columns.
+        """
+        b, plan = self.b, self.plan
+        steps = (
+            (self.pool_axes[0].dilation, self.pool_axes[1].dilation)
+            if plan.window_at_once
+            else (1, 1)
+        )
+        row_taps = [r * steps[0] * plan.rows.stride for r in range(block.rows)]
+        column_taps = [c * steps[1] * plan.columns.stride for c in range(block.columns)]
+        y = window_start(b, plan.rows, row, "iy")
+        x = window_start(b, plan.columns, column, "ix")
+        sizes = (1, 1, row_taps[-1] + plan.rows.reach, column_taps[-1] + plan.columns.reach)
+        kernel = (1, 1, plan.rows.kernel, plan.columns.kernel)
+
+        def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at = (place.image, b.add(place.channel, i), y, x)
+            patch = b.window(self.op.input, at, sizes, (2, 3), "patch")
+            taps = [
+                b.window(self.op.weight, (b.add(place.filter, f), i, 0, 0), kernel, (2, 3), "taps")
+                for f in range(block.filters)
+            ]
+            return self.one_patch(patch, taps, row_taps, column_taps, sums)
+
+        starts: list[SSAValue] = []
+        for f in range(block.filters):
+            starts += [biases[f]] * (block.rows * block.columns)
+        depth = shape_of(self.op.weight)[1]
+        return list(b.loop(0, depth, one_channel, starts, hint="ic", carry="acc"))
+
+    def one_patch(
+        self,
+        patch: SSAValue,
+        taps: Sequence[SSAValue],
+        row_taps: Sequence[int],
+        column_taps: Sequence[int],
+        sums: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """Add one input channel's patch times the taps of each filter to the sums."""
+        b, plan = self.b, self.plan
+        kernel_rows, kernel_columns = plan.rows.kernel, plan.columns.kernel
+
+        def one_tap(
+            ky: Index, kx: Index, loaded: dict[tuple[int, int], SSAValue], sums: list[SSAValue]
+        ) -> None:
+            weights = [b.load(tap, (ky, kx), "w") for tap in taps]
+            row, column = b.mul(ky, plan.rows.dilation), b.mul(kx, plan.columns.dilation)
+            order = product(weights, row_taps, column_taps)
+            for position, (weight, y, x) in enumerate(order):
+                value = load_once(b, patch, (b.add(row, y), b.add(column, x)), loaded)
+                sums[position] = b.mac(sums[position], value, weight)
+
+        def one_row(
+            ky: Index, loaded: dict[tuple[int, int], SSAValue], sums: Sequence[SSAValue]
+        ) -> Sequence[SSAValue]:
+            if plan.unroll.columns:
+                current = list(sums)
+                for kx in range(kernel_columns):
+                    one_tap(ky, kx, loaded, current)
+                return current
+
+            def body(kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                current = list(sums)
+                one_tap(ky, kx, {}, current)
+                return current
+
+            return b.loop(0, kernel_columns, body, sums, hint="kx")
+
+        if plan.unroll.rows:
+            loaded: dict[tuple[int, int], SSAValue] = {}
+            for ky in range(kernel_rows):
+                sums = one_row(ky, loaded, sums)
+            return sums
+        return b.loop(0, kernel_rows, lambda ky, s: one_row(ky, {}, s), sums, hint="ky")
+
+    def point_sum(
+        self, place: Place, bias: SSAValue, filter: int, row: Index, column: Index
+    ) -> SSAValue:
+        """The sum of one convolution output anywhere, with clipped tap ranges."""
+        b, plan = self.b, self.plan
+        y, x = window_start(b, plan.rows, row, "iy"), window_start(b, plan.columns, column, "ix")
+        rows, columns = tap_range(b, plan.rows, row), tap_range(b, plan.columns, column)
+
+        def one_tap(i: Index, ky: Index, kx: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
+            at = (
+                place.image,
+                b.add(place.channel, i),
+                b.add(y, b.mul(ky, plan.rows.dilation)),
+                b.add(x, b.mul(kx, plan.columns.dilation)),
+            )
+            weight = b.load(self.op.weight, (b.add(place.filter, filter), i, ky, kx))
+            return [b.mac(sums[0], b.load(self.op.input, at), weight)]
+
+        def one_row(i: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(*columns, lambda kx, s: one_tap(i, ky, kx, s), sums, hint="kx")
+
+        def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(*rows, lambda ky, s: one_row(i, ky, s), sums, hint="ky")
+
+        depth = shape_of(self.op.weight)[1]
+        return b.loop(0, depth, one_channel, [bias], hint="ic", carry="acc")[0]
+
+    # -- without a pooling window, or scattering into it ----------------------------------------
+
+    def plain_block(
+        self,
+        place: Place,
+        biases: Sequence[SSAValue],
+        sink: Callable[[Place, int, Index, Index, SSAValue], None],
+        row: Index,
+        column: Index,
+        width: int,
+    ) -> None:
+        """One interior block of convolution outputs."""
+        block = Block(self.plan.block.filters, 1, width)
+        sums = self.block_sums(place, biases, row, column, block)
+        for index, value in enumerate(sums):
+            filter, offset = divmod(index, width)
+            sink(place, filter, row, self.b.add(column, offset), value)
+
+    def plain_point(
+        self,
+        place: Place,
+        biases: Sequence[SSAValue],
+        sink: Callable[[Place, int, Index, Index, SSAValue], None],
+        row: Index,
+        column: Index,
+    ) -> None:
+        """One convolution output anywhere, for each filter of the block."""
+        for filter in range(self.plan.block.filters):
+            value = self.point_sum(place, biases[filter], filter, row, column)
+            sink(place, filter, row, column, value)
+
+    def put(self, place: Place, filter: int, row: Index, column: Index, value: SSAValue) -> None:
+        """Store one output."""
+        value = activate(self.b, value, self.op.activation)
+        at = (place.image, self.b.add(place.filter, filter), row, column)
+        self.b.store(value, self.out, at)
+
+    def each_output(self, place: Place, body: Callable[[int, Index, Index], None]) -> None:
+        """Visit the pooled outputs of the filters of a block."""
+        b = self.b
+        height, width = shape_of(self.out)[2:]
+
+        def one(filter: int, py: Index, px: Index) -> tuple[()]:
+            body(filter, py, px)
+            return ()
+
+        def one_row(filter: int, py: Index) -> tuple[()]:
+            b.loop(0, width, lambda px, _: one(filter, py, px), hint="px")
+            return ()
+
+        for filter in range(self.plan.block.filters):
+            b.loop(0, height, lambda py, _, f=filter: one_row(f, py), hint="py")
+
+    def clear(self, place: Place) -> None:
+        """Start every pooled output of a block: nothing is the smallest maximum, or no sum."""
+        b = self.b
+        start = b.real(-inf if self.pool.is_max else 0.0)
+
+        def body(filter: int, py: Index, px: Index) -> None:
+            b.store(start, self.out, (place.image, b.add(place.filter, filter), py, px))
+
+        self.each_output(place, body)
+
+    def divide(self, place: Place) -> None:
+        """Turn the sums of average pooling into averages."""
+        b = self.b
+
+        def body(filter: int, py: Index, px: Index) -> None:
+            at = (place.image, b.add(place.filter, filter), py, px)
+            count = self.window_count(py, px)
+            b.store(b.divf(b.load(self.out, at), count), self.out, at)
+
+        self.each_output(place, body)
+
+    def scatter(
+        self, place: Place, filter: int, row: Index, column: Index, value: SSAValue
+    ) -> None:
+        """Fold one convolution value into every pooled output whose window holds it."""
+        b = self.b
+        value = activate(b, value, self.op.activation)
+        rows, columns = self.pool_axes
+
+        def fold(py: Index, px: Index) -> tuple[()]:
+            at = (place.image, b.add(place.filter, filter), py, px)
+            old = b.load(self.out, at)
+            b.store(b.maxf(value, old) if self.pool.is_max else b.addf(old, value), self.out, at)
+            return ()
+
+        def one_row(py: Index) -> tuple[()]:
+            self.windows_with(columns, column, lambda px: fold(py, px), "px")
+            return ()
+
+        self.windows_with(rows, row, one_row, "py")
+
+    def windows_with(
+        self, axis: Axis, position: Index, body: Callable[[Index], tuple[()]], hint: str
+    ) -> None:
+        """Visit the pooling windows along an axis that hold a convolution output."""
+        b = self.b
+        padded = b.add(position, axis.before)
+        low = b.most(b.ceil_div(b.sub(padded, axis.reach - 1), axis.stride), 0)
+        high = b.least(b.add(b.floor_div(padded, axis.stride), 1), axis.outputs)
+
+        def checked(window: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            if axis.dilation == 1:
+                return body(window)
+            distance = b.sub(padded, b.mul(window, axis.stride))
+            b.choose(b.divides(distance, axis.dilation), lambda: body(window))
+            return ()
+
+        b.loop(low, high, checked, hint=hint)
+
+    # -- gathering a pooling window ----------------------------------------------------------------
+
+    def gather_block(
+        self, place: Place, biases: Sequence[SSAValue], row: Index, column: Index, _width: int
+    ) -> None:
+        """One pooled output of each filter whose window and taps all lie inside."""
+        b, plan = self.b, self.plan
+        rows, columns = self.pool_axes
+        y = window_start(b, rows, row, "cy")
+        x = window_start(b, columns, column, "cx")
+        size = rows.kernel * columns.kernel
+        if plan.window_at_once:
+            sums = self.block_sums(place, biases, y, x, plan.block)
+            for filter in range(plan.block.filters):
+                values = sums[filter * size : (filter + 1) * size]
+                self.put_pooled(place, filter, row, column, self.pooled(values))
+            return
+
+        def one_value(
+            filter: int, wy: Index, wx: Index, best: Sequence[SSAValue]
+        ) -> list[SSAValue]:
+            at_row = b.add(y, b.mul(wy, rows.dilation))
+            at_column = b.add(x, b.mul(wx, columns.dilation))
+            one = Place(place.image, place.channel, b.add(place.filter, filter))
+            sums = self.block_sums(one, biases[filter:], at_row, at_column, Block(1, 1, 1))
+            return [self.folded(best[0], sums[0])]
+
+        for filter in range(plan.block.filters):
+            best = self.over_window(
+                (0, rows.kernel), (0, columns.kernel), partial(one_value, filter)
+            )
+            self.put_pooled(place, filter, row, column, self.finished(best, row, column))
+
+    def gather_point(
+        self, place: Place, biases: Sequence[SSAValue], row: Index, column: Index
+    ) -> None:
+        """One pooled output of each filter anywhere, with clipped window and tap ranges."""
+        b = self.b
+        rows, columns = self.pool_axes
+        y, x = window_start(b, rows, row, "cy"), window_start(b, columns, column, "cx")
+        ranges = tap_range(b, rows, row), tap_range(b, columns, column)
+
+        def one_value(
+            filter: int, wy: Index, wx: Index, best: Sequence[SSAValue]
+        ) -> list[SSAValue]:
+            at_row = b.add(y, b.mul(wy, rows.dilation))
+            at_column = b.add(x, b.mul(wx, columns.dilation))
+            value = self.point_sum(place, biases[filter], filter, at_row, at_column)
+            return [self.folded(best[0], value)]
+
+        for filter in range(self.plan.block.filters):
+            best = self.over_window(*ranges, partial(one_value, filter))
+            self.put_pooled(place, filter, row, column, self.finished(best, row, column))
+
+    def over_window(
+        self,
+        rows: tuple[Index, Index],
+        columns: tuple[Index, Index],
+        body: Callable[[Index, Index, Sequence[SSAValue]], Sequence[SSAValue]],
+    ) -> SSAValue:
+        """Loops over a pooling window that carry the best value, or the sum, so far."""
+        b = self.b
+        start = b.real(-inf if self.pool.is_max else 0.0)
+
+        def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(*columns, lambda wx, s: body(wy, wx, s), best, hint="wx")
+
+        return b.loop(*rows, one_row, [start], hint="wy", carry="best")[0]
+
+    def folded(self, best: SSAValue, value: SSAValue) -> SSAValue:
+        """The best value (or the sum) with one more convolution value.
+
+        A maximum commutes with the activation, which is monotone: it is applied once, at the end.
+        """
+        if self.pool.is_max:
+            return self.b.maxf(value, best, "best")
+        return self.b.addf(best, activate(self.b, value, self.op.activation), "total")
+
+    def finished(self, best: SSAValue, row: Index, column: Index) -> SSAValue:
+        """The pooled value of a window that has been run over."""
+        if self.pool.is_max:
+            return activate(self.b, best, self.op.activation)
+        return self.b.divf(best, self.window_count(row, column))
+
+    def pooled(self, values: Sequence[SSAValue]) -> SSAValue:
+        """The pooled value of a whole interior window."""
+        b = self.b
+        if not self.pool.is_max:
+            values = [activate(b, value, self.op.activation) for value in values]
+        best = values[0]
+        for value in values[1:]:
+            best = b.maxf(value, best, "best") if self.pool.is_max else b.addf(best, value, "total")
+        if self.pool.is_max:
+            return activate(b, best, self.op.activation)
+        return b.divf(best, b.real(float(len(values))))
+
+    def window_count(self, row: Index, column: Index) -> SSAValue:
+        """By how many taps an average over a pooling window is divided."""
+        b = self.b
+        counts: list[Index] = []
+        for axis, position in zip(self.pool_axes, (row, column), strict=True):
+            if self.pool.includes_pad:
+                counts.append(counted_taps(b, axis, position))
+            else:
+                low, high = tap_range(b, axis, position)
+                counts.append(b.sub(high, low))
+        return b.to_real(b.mul(counts[0], counts[1]))
+
+    def put_pooled(
+        self, place: Place, filter: int, row: Index, column: Index, value: SSAValue
+    ) -> None:
+        """Store one pooled output."""
+        at = (place.image, self.b.add(place.filter, filter), row, column)
+        self.b.store(value, self.out, at)
+
+
+def load_once(
+    b: LoopBuilder,
+    buffer: SSAValue,
+    at: tuple[Index, Index],
+    loaded: dict[tuple[int, int], SSAValue],
+) -> SSAValue:
+    """Load an element of a patch, or take the value of an earlier load of the same element."""
+    y, x = at
+    if not isinstance(y, int) or not isinstance(x, int):
+        return b.load(buffer, at, "x")
+    if (y, x) not in loaded:
+        loaded[y, x] = b.load(buffer, at, "x")
+    return loaded[y, x]
+
+
+def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> None:
+    """Build the loops of a convolution."""
+    ConvLowering(b, op, out, plan_conv(op, options)).build()

@@ -1,0 +1,59 @@
+"""Fully connected layers to loops: a few outputs at once share each load of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import FullyConnectedOp
+from npu_dialect.npu.layer import shape_of
+from npu_passes.lowering.common import LoopOptions, activate
+from npu_passes.lowering.conv_plan import divisor
+from npu_passes.lowering.loop_builder import Index, LoopBuilder
+
+STRAIGHT = 16
+"""Multiply-accumulates in one run through the inner loop, at most."""
+
+
+def lower_fully_connected(
+    b: LoopBuilder, op: FullyConnectedOp, out: SSAValue, options: LoopOptions
+) -> None:
+    """Build the loops of a fully connected layer."""
+    images, depth = shape_of(op.input)
+    features = shape_of(op.weight)[0]
+    block = divisor(features, max(1, min(4, options.registers // 8)))
+    width = max(1, min(STRAIGHT // block, options.unroll // block, depth))
+
+    def chunk(n: Index, o: Index, i: Index, size: int, sums: Sequence[SSAValue]) -> list[SSAValue]:
+        patch = b.window(op.input, (n, i), (1, size), (1,), "x")
+        rows = [
+            b.window(op.weight, (b.add(o, f), i), (1, size), (1,), "taps") for f in range(block)
+        ]
+        current = list(sums)
+        for k in range(size):
+            value = b.load(patch, (k,), "v")
+            for f, row in enumerate(rows):
+                current[f] = b.mac(current[f], value, b.load(row, (k,), "w"))
+        return current
+
+    def outputs(n: Index, o: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        sums: Sequence[SSAValue] = [
+            b.real(0.0) if op.bias is None else b.load(op.bias, (b.add(o, f),), "bias")
+            for f in range(block)
+        ]
+        even = depth // width * width
+        sums = b.loop(
+            0, even, lambda i, s: chunk(n, o, i, width, s), sums, step=width, hint="i", carry="acc"
+        )
+        if even < depth:
+            sums = chunk(n, o, even, depth - even, sums)
+        for f, value in enumerate(sums):
+            b.store(activate(b, value, op.activation), out, (n, b.add(o, f)))
+        return ()
+
+    def image(n: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        b.loop(0, features, lambda o, s: outputs(n, o, s), step=block, hint="o")
+        return ()
+
+    b.loop(0, images, image, hint="n")

@@ -1,0 +1,130 @@
+"""Pooling layers to loops: windows inside the map are written out, the others are clipped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu.attributes import PoolAttr
+from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.layers import GlobalMaxPool2dOp, GlobalPoolOp, PoolOp
+from npu_dialect.npu.shapes import Axis
+from npu_passes.lowering.common import (
+    LoopOptions,
+    counted_taps,
+    for_each,
+    tap_range,
+    walk,
+    window_start,
+)
+from npu_passes.lowering.conv_plan import interior
+from npu_passes.lowering.loop_builder import Index, LoopBuilder
+
+
+@dataclass(frozen=True)
+class PoolLowering:
+    """Builds the loops of one pooling layer."""
+
+    b: LoopBuilder
+    input: SSAValue
+    out: SSAValue
+    pool: PoolAttr
+    options: LoopOptions
+
+    def build(self) -> None:
+        """Loops over channels, then a walk over the pooled outputs."""
+        b = self.b
+        images, channels, height, width = shape_of(self.input)
+        rows, columns = self.pool.axes(height, width)
+
+        def channel(at: tuple[Index, ...]) -> None:
+            walk(
+                b,
+                interior(rows, None),
+                interior(columns, None),
+                1,
+                lambda y, x, _: self.block(at, rows, columns, y, x),
+                lambda y, x: self.point(at, rows, columns, y, x),
+            )
+
+        for_each(b, (images, channels), channel, ("n", "c"))
+
+    def fold(self, best: SSAValue, value: SSAValue) -> SSAValue:
+        """The best value (or the sum) with one more."""
+        if self.pool.is_max:
+            return self.b.maxf(value, best, "best")
+        return self.b.addf(best, value, "total")
+
+    def block(
+        self, channel: tuple[Index, ...], rows: Axis, columns: Axis, y: Index, x: Index
+    ) -> None:
+        """One output whose window lies inside the map."""
+        b = self.b
+        count = rows.kernel * columns.kernel
+        if count > self.options.unroll:
+            self.point(channel, rows, columns, y, x)
+            return
+        start = (
+            *channel,
+            window_start(b, rows, y, "iy"),
+            window_start(b, columns, x, "ix"),
+        )
+        patch = b.window(self.input, start, (1, 1, rows.reach, columns.reach), (2, 3), "patch")
+        taps = [
+            (ky * rows.dilation, kx * columns.dilation)
+            for ky in range(rows.kernel)
+            for kx in range(columns.kernel)
+        ]
+        best = b.load(patch, taps[0], "x")
+        for tap in taps[1:]:
+            best = self.fold(best, b.load(patch, tap, "x"))
+        if not self.pool.is_max:
+            best = b.divf(best, b.real(float(count)))
+        b.store(best, self.out, (*channel, y, x))
+
+    def point(
+        self, channel: tuple[Index, ...], rows: Axis, columns: Axis, y: Index, x: Index
+    ) -> None:
+        """One output anywhere, with a clipped window."""
+        b = self.b
+        iy, ix = window_start(b, rows, y, "iy"), window_start(b, columns, x, "ix")
+        row_taps, column_taps = tap_range(b, rows, y), tap_range(b, columns, x)
+
+        def tap(ky: Index, kx: Index, best: Sequence[SSAValue]) -> list[SSAValue]:
+            at = (
+                *channel,
+                b.add(iy, b.mul(ky, rows.dilation)),
+                b.add(ix, b.mul(kx, columns.dilation)),
+            )
+            return [self.fold(best[0], b.load(self.input, at))]
+
+        def row(ky: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(*column_taps, lambda kx, s: tap(ky, kx, s), best, hint="kx")
+
+        start = b.real(-inf if self.pool.is_max else 0.0)
+        best = b.loop(*row_taps, row, [start], hint="ky", carry="best")[0]
+        if not self.pool.is_max:
+            if self.pool.includes_pad:
+                counts = counted_taps(b, rows, y), counted_taps(b, columns, x)
+            else:
+                counts = b.sub(row_taps[1], row_taps[0]), b.sub(column_taps[1], column_taps[0])
+            best = b.divf(best, b.to_real(b.mul(*counts)))
+        b.store(best, self.out, (*channel, y, x))
+
+
+def lower_pool(b: LoopBuilder, op: PoolOp, out: SSAValue, options: LoopOptions) -> None:
+    """Build the loops of a pooling layer."""
+    PoolLowering(b, op.input, out, op.window(), options).build()
+
+
+def lower_global_pool(
+    b: LoopBuilder, op: GlobalPoolOp, out: SSAValue, options: LoopOptions
+) -> None:
+    """Build the loops of a global pooling layer: one window that covers the map."""
+    _, _, height, width = shape_of(op.input)
+    kind = "max" if isinstance(op, GlobalMaxPool2dOp) else "avg"
+    pool = PoolAttr.of(kind, (height, width), (1, 1))
+    PoolLowering(b, op.input, out, pool, options).build()

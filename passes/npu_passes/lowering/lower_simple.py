@@ -1,0 +1,143 @@
+"""Element-wise layers, concatenation, transposition, softmax and batch normalisation to loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, prod
+
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import (
+    AddOp,
+    BatchNormOp,
+    ClampOp,
+    ConcatOp,
+    ReluOp,
+    SoftmaxOp,
+    TransposeOp,
+)
+from npu_dialect.npu.attributes import ActivationAttr, int_values
+from npu_dialect.npu.layer import LayerOp, shape_of
+from npu_passes.lowering.common import LoopOptions, activate, for_each, vectors
+from npu_passes.lowering.loop_builder import Index, LoopBuilder
+
+
+def elementwise(
+    b: LoopBuilder,
+    inputs: Sequence[SSAValue],
+    out: SSAValue,
+    body: Callable[[Sequence[SSAValue]], SSAValue],
+) -> None:
+    """out[i] = body(inputs[i]) with numpy's broadcasting; one loop if all are dense and equal."""
+    shapes = {shape_of(value) for value in (*inputs, out)}
+    if len(shapes) == 1 and (dense := vectors(b, (*inputs, out))):
+        inputs, out = dense[:-1], dense[-1]
+    shape = shape_of(out)
+
+    def one(at: tuple[Index, ...]) -> None:
+        values: list[SSAValue] = []
+        for value in inputs:
+            extents = shape_of(value)
+            own = at[len(at) - len(extents) :]
+            values.append(
+                b.load(value, [0 if n == 1 else i for i, n in zip(own, extents, strict=True)])
+            )
+        b.store(body(values), out, at)
+
+    for_each(b, shape, one)
+
+
+def lower_relu(b: LoopBuilder, op: ReluOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops of max(x, 0)."""
+    relu = ActivationAttr.relu()
+    elementwise(b, [op.input], out, lambda values: activate(b, values[0], relu))
+
+
+def lower_clamp(b: LoopBuilder, op: ClampOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops of min(max(x, low), high)."""
+    clamp = op.as_activation()
+    elementwise(b, [op.input], out, lambda values: activate(b, values[0], clamp))
+
+
+def lower_add(b: LoopBuilder, op: AddOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops of a sum."""
+    elementwise(b, [op.lhs, op.rhs], out, lambda values: b.addf(values[0], values[1]))
+
+
+def lower_concat(b: LoopBuilder, op: ConcatOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops that copy each part to its place."""
+    axis, start = op.axis.value.data, 0
+    for part in op.parts:
+
+        def copy(at: tuple[Index, ...], part: SSAValue = part, start: int = start) -> None:
+            place = (*at[:axis], b.add(at[axis], start), *at[axis + 1 :])
+            b.store(b.load(part, at), out, place)
+
+        for_each(b, shape_of(part), copy)
+        start += shape_of(part)[axis]
+
+
+def lower_transpose(b: LoopBuilder, op: TransposeOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops that read the input in the order of the output."""
+    perm = int_values(op.perm)
+
+    def copy(at: tuple[Index, ...]) -> None:
+        source = [at[perm.index(axis)] for axis in range(len(perm))]
+        b.store(b.load(op.input, source), out, at)
+
+    for_each(b, shape_of(out), copy)
+
+
+def lower_softmax(b: LoopBuilder, op: SoftmaxOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build three loops along the axis: maximum, exponentials with their sum, quotients."""
+    axis = op.axis.value.data
+    shape = shape_of(out)
+
+    def line(at: tuple[Index, ...]) -> None:
+        def place(i: Index) -> tuple[Index, ...]:
+            return (*at[:axis], i, *at[axis:])
+
+        def greatest(i: Index, best: Sequence[SSAValue]) -> list[SSAValue]:
+            return [b.maxf(b.load(op.input, place(i)), best[0], "best")]
+
+        best = b.loop(0, shape[axis], greatest, [b.real(-inf)], carry="best")[0]
+
+        def exponential(i: Index, total: Sequence[SSAValue]) -> list[SSAValue]:
+            value = b.exp(b.subf(b.load(op.input, place(i)), best))
+            b.store(value, out, place(i))
+            return [b.addf(total[0], value, "total")]
+
+        total = b.loop(0, shape[axis], exponential, [b.real(0.0)], carry="total")[0]
+
+        def quotient(i: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            b.store(b.divf(b.load(out, place(i)), total), out, place(i))
+            return ()
+
+        b.loop(0, shape[axis], quotient)
+
+    for_each(b, (*shape[:axis], *shape[axis + 1 :]), line, ("n", "j", "k", "l"))
+
+
+def lower_batch_norm(b: LoopBuilder, op: BatchNormOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops of a batch normalisation: one factor and one shift a channel."""
+    images, channels, *extents = shape_of(out)
+    epsilon = op.epsilon.value.data
+
+    def channel(at: tuple[Index, ...]) -> None:
+        c = (at[1],)
+        deviation = b.sqrt(b.addf(b.load(op.variance, c), b.real(epsilon)))
+        factor = b.divf(b.load(op.scale, c), deviation, "factor")
+        mean, bias = b.load(op.mean, c, "mean"), b.load(op.bias, c, "bias")
+
+        def one(inner: tuple[Index, ...]) -> None:
+            value = b.subf(b.load(op.input, (*at, *inner)), mean)
+            b.store(b.addf(b.mulf(value, factor), bias), out, (*at, *inner))
+
+        for_each(b, extents, one)
+
+    for_each(b, (images, channels), channel, ("n", "c"))
+
+
+def is_empty(op: LayerOp) -> bool:
+    """Whether a layer computes nothing."""
+    return prod(op.output_type.get_shape()) == 0

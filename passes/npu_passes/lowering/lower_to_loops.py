@@ -1,0 +1,152 @@
+"""`npu-lower-to-loops`: layers on buffers become scf, memref, arith and math.
+
+Afterwards nothing of ours is left but `sram.alloc` and the memory spaces.
+
+    npu.relu ins(%x : memref<8xf32, #npu.sram>) outs(%x : memref<8xf32, #npu.sram>)
+->
+    scf.for %i = %c0 to %c8 step %c1 {
+      %0 = memref.load %x[%i]
+      %1 = arith.cmpf ogt, %0, %cst : f32
+      %2 = arith.select %1, %0, %cst : f32
+      memref.store %2, %x[%i]
+    }
+
+Convolutions and fully connected layers are blocked for registers: the machine's `registers` (or the
+option) say how many sums are kept at once, `unroll` bounds the multiply-accumulates of one straight
+line of code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import Float32Type, MemRefType, ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect.npu import (
+    AddOp,
+    AvgPool2dOp,
+    BatchNormOp,
+    ClampOp,
+    ConcatOp,
+    Conv2dOp,
+    FullyConnectedOp,
+    GlobalAvgPool2dOp,
+    GlobalMaxPool2dOp,
+    MaxPool2dOp,
+    ReluOp,
+    SoftmaxOp,
+    TransposeOp,
+)
+from npu_dialect.npu.layer import LayerOp, map_type
+from npu_dialect.target import machine_of
+from npu_passes.lowering.common import LoopOptions
+from npu_passes.lowering.loop_builder import LoopBuilder
+from npu_passes.lowering.lower_conv import lower_conv2d
+from npu_passes.lowering.lower_dense import lower_fully_connected
+from npu_passes.lowering.lower_pool import lower_global_pool, lower_pool
+from npu_passes.lowering.lower_simple import (
+    is_empty,
+    lower_add,
+    lower_batch_norm,
+    lower_clamp,
+    lower_concat,
+    lower_relu,
+    lower_softmax,
+    lower_transpose,
+)
+
+DEFAULT_REGISTERS = 16
+
+LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions], None]] = {
+    AddOp: lower_add,
+    AvgPool2dOp: lower_pool,
+    BatchNormOp: lower_batch_norm,
+    ClampOp: lower_clamp,
+    ConcatOp: lower_concat,
+    Conv2dOp: lower_conv2d,
+    FullyConnectedOp: lower_fully_connected,
+    GlobalAvgPool2dOp: lower_global_pool,
+    GlobalMaxPool2dOp: lower_global_pool,
+    MaxPool2dOp: lower_pool,
+    ReluOp: lower_relu,
+    SoftmaxOp: lower_softmax,
+    TransposeOp: lower_transpose,
+}
+
+
+@dataclass(frozen=True)
+class LowerToLoopsPass(ModulePass):
+    """Lower layers in destination style to loops."""
+
+    name = "npu-lower-to-loops"
+
+    registers: int | None = None
+    """Floats that the core holds at once (0: no FPU). Default: the machine's, else 16."""
+    unroll: int = 256
+    """Multiply-accumulates in one straight line of code, at most."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """See the module's docstring."""
+        options = self.options(op)
+        layers = [layer for layer in op.walk() if isinstance(layer, LayerOp)]
+        for layer in layers:
+            reject(layer)
+        for layer in layers:
+            lower_layer(layer, options)
+
+    def options(self, op: ModuleOp) -> LoopOptions:
+        """The options, completed by the machine."""
+        machine = machine_of(op)
+        registers = self.registers
+        if registers is None:
+            registers = machine.registers if machine else DEFAULT_REGISTERS
+        if registers < 0 or self.unroll < 1:
+            raise PassFailedException(
+                f"{self.name}: expected registers of at least 0 and unroll of at least 1, "
+                f"got {registers} and {self.unroll}"
+            )
+        return LoopOptions(registers, self.unroll)
+
+
+def reject(layer: LayerOp) -> None:
+    """Say what cannot be lowered, before anything is changed."""
+    name = LowerToLoopsPass.name
+    if type(layer) not in LOWERINGS:
+        layer.emit_error(
+            "has no lowering", PassFailedException(f"{name}: cannot lower {layer.name} to loops")
+        )
+    if layer.destination is None:
+        layer.emit_error(
+            "is not on buffers",
+            PassFailedException(
+                f"{name}: expected {layer.name} on buffers; run npu-bufferize first"
+            ),
+        )
+    for operand in layer.operands:
+        kind = map_type(operand)
+        if not isinstance(kind.get_element_type(), Float32Type):
+            layer.emit_error(
+                "is not float32",
+                PassFailedException(f"{name}: expected f32 elements, got {kind}"),
+            )
+        if isinstance(kind, MemRefType) and kind.get_strides() is None:
+            layer.emit_error(
+                "has an operand without strides",
+                PassFailedException(f"{name}: expected a strided layout, got {kind}"),
+            )
+
+
+def lower_layer(layer: LayerOp, options: LoopOptions) -> None:
+    """Build the loops of one layer in front of it, then erase it."""
+    out = layer.destination
+    assert out is not None
+    if not is_empty(layer):
+        LOWERINGS[type(layer)](LoopBuilder(layer), layer, out, options)
+    layer.detach()
+    layer.erase()
