@@ -43,8 +43,8 @@ class LoopBuilder:
         """Build in front of an op."""
         block = before.parent_block()
         assert block is not None
-        previous = before.prev_op
-        self.front = InsertPoint.after(previous) if previous else InsertPoint.at_start(block)
+        self.block = block
+        self.last_constant = before.prev_op
         self.builder = Builder(InsertPoint.before(before))
         self.constants: dict[int | tuple[float, bool], SSAValue] = {}
 
@@ -60,8 +60,9 @@ class LoopBuilder:
 
     def hoist(self, op: Operation, hint: str) -> SSAValue:
         """Insert a constant in front of everything that this builder builds."""
-        Builder(self.front).insert(op)
-        self.front = InsertPoint.after(op)
+        last = self.last_constant
+        Builder(InsertPoint.after(last) if last else InsertPoint.at_start(self.block)).insert(op)
+        self.last_constant = op
         op.results[0].name_hint = hint
         return op.results[0]
 
@@ -214,7 +215,7 @@ class LoopBuilder:
         keep: Sequence[int],
         hint: str | None = None,
     ) -> SSAValue:
-        """A view of a box: first element, extents, and the axes to keep (the others have size 1)."""
+        """A view of a box: first element, extents, and the axes to keep (others have size 1)."""
         kind = memref_type(buffer)
         pitches = kind.get_strides()
         assert pitches is not None

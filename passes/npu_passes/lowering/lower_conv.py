@@ -1,8 +1,8 @@
 """Convolution to loops, with activation and pooling window (paper 002, section 3.1, Algorithm 1).
 
 Each convolution value lives in a register only. Gathering, a pooled output runs over its window and
-keeps the maximum; scattering, each value is folded into every pooled output whose window holds it, so
-the output map itself is the only buffer that overlapping windows need.
+keeps the maximum; scattering, each value is folded into every pooled output whose window holds it,
+so the output map itself is the only buffer that overlapping windows need.
 """
 
 from __future__ import annotations
