@@ -28,8 +28,6 @@ HERE = "examples/lenet5"
 MODEL = f"{HERE}/lenet5.onnx"
 BUILD = "build/lenet5"
 FLAGS = "-std=c99 -O2 -Wall -Wextra -Werror -pedantic".split()
-WORD = 4
-"""Bytes of a float32 element."""
 INKS = " .:-=+*#%@"
 
 Pictures = NDArray[np.uint8]
@@ -100,14 +98,15 @@ def compile_network(shell: Shell) -> None:
     report = json.loads((ROOT / BUILD / "report.json").read_text(encoding="utf-8"))
     memory = report["memory"]
     rows = (
-        ("naive", "naive_bytes", "layer by layer, every map in a place of its own"),
-        ("fused", "fused_bytes", "no convolution output is stored"),
-        ("planned", "arena_bytes", "maps that are never needed together share a place"),
-        ("bound", "live_bound_bytes", "most bytes needed at one time: no plan can be smaller"),
+        ("naive", "naive", "layer by layer, every map in a place of its own"),
+        ("fused", "fused", "no convolution output is stored"),
+        ("planned", "arena", "maps that are never needed together share a place"),
+        ("bound", "live_bound", "most that is needed at one time: no plan can be smaller"),
     )
     print(f"{'memory':10}{'bytes':>8}{'elements':>10}")
     for name, key, meaning in rows:
-        print(f"{name:10}{memory[key]:8}{memory[key] // WORD:10}   {meaning}")
+        size, elements = memory[f"{key}_bytes"], memory[f"{key}_elements"]
+        print(f"{name:10}{size:8}{elements:10}   {meaning}")
 
 
 def classify(shell: Shell, pictures: Pictures) -> Scores:
