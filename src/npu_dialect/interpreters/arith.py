@@ -1,0 +1,251 @@
+"""What the scalar ops of arith and math mean: each is a Python function of its operands.
+
+f32 values are `np.float32`, so that every operation rounds as the generated code does. Integers are
+Python integers that wrap around at the width of their type.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from npu_dialect.interpreters.values import bits_of, dense_array, scalar_of, wrapped
+
+IntOrBool = TypeVar("IntOrBool", int, bool)
+
+Meaning: TypeAlias = Callable[..., Any]
+"""A function of the operands of an op that gives its only result."""
+
+
+def divided(lhs: int, rhs: int) -> int:
+    """Quotient rounded towards zero."""
+    quotient = floor_divided(abs(lhs), abs(rhs))
+    return quotient if (lhs < 0) == (rhs < 0) else -quotient
+
+
+def floor_divided(lhs: int, rhs: int) -> int:
+    """Quotient rounded down.
+
+    Raises: InterpretationError for a division by zero.
+    """
+    if rhs == 0:
+        raise InterpretationError("division by zero")
+    return lhs // rhs
+
+
+def selected(condition: bool, yes: Any, no: Any) -> Any:
+    """One of two values."""
+    return yes if condition else no
+
+
+SIGNED: dict[type[Operation], Callable[[int, int], int]] = {
+    arith.AddiOp: operator.add,
+    arith.SubiOp: operator.sub,
+    arith.MuliOp: operator.mul,
+    arith.DivSIOp: divided,
+    arith.FloorDivSIOp: floor_divided,
+    arith.CeilDivSIOp: lambda lhs, rhs: -floor_divided(-lhs, rhs),
+    arith.RemSIOp: lambda lhs, rhs: lhs - divided(lhs, rhs) * rhs,
+    arith.MinSIOp: min,
+    arith.MaxSIOp: max,
+    arith.AndIOp: int.__and__,
+    arith.OrIOp: int.__or__,
+    arith.XOrIOp: int.__xor__,
+    arith.ShLIOp: int.__lshift__,
+    arith.ShRSIOp: int.__rshift__,
+}
+"""Integer ops that read their operands as signed (or do not care)."""
+
+UNSIGNED: dict[type[Operation], Callable[[int, int], int]] = {
+    arith.DivUIOp: floor_divided,
+    arith.CeilDivUIOp: lambda lhs, rhs: -floor_divided(-lhs, rhs),
+    arith.RemUIOp: lambda lhs, rhs: lhs - floor_divided(lhs, rhs) * rhs,
+    arith.MinUIOp: min,
+    arith.MaxUIOp: max,
+    arith.ShRUIOp: int.__rshift__,
+}
+"""Integer ops that read their operands as unsigned."""
+
+FLOATING: dict[type[Operation], Meaning] = {
+    arith.AddfOp: operator.add,
+    arith.SubfOp: operator.sub,
+    arith.MulfOp: operator.mul,
+    arith.DivfOp: np.divide,
+    arith.MaximumfOp: np.maximum,
+    arith.MinimumfOp: np.minimum,
+    arith.MaxnumfOp: np.fmax,
+    arith.MinnumfOp: np.fmin,
+    arith.NegfOp: operator.neg,
+    arith.SelectOp: selected,
+    math.AbsFOp: np.abs,
+    math.ExpOp: np.exp,
+    math.SqrtOp: np.sqrt,
+}
+"""Ops that numpy's scalars compute in the type of their operands."""
+
+SIGNED_PREDICATES: tuple[Callable[[int, int], bool], ...] = (
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+)
+"""Of `arith.cmpi`, in the order of their numbers; the unsigned ones follow."""
+
+FLOAT_PREDICATES: tuple[Callable[[Any, Any], bool], ...] = (
+    operator.eq,
+    operator.gt,
+    operator.ge,
+    operator.lt,
+    operator.le,
+    operator.ne,
+)
+"""Of `arith.cmpf` on numbers: 1 to 6 (`oeq` to `one`), and 8 to 13 (`ueq` to `une`)."""
+
+
+def meaning_of(op: Operation) -> Meaning | None:
+    """The function of an op of arith or math, made once for each op; None if it has none here."""
+    kind = op.results[0].type if op.results else None
+    if kind is None:
+        return None
+    if (floating := FLOATING.get(type(op))) is not None:
+        return floating
+    if (signed := SIGNED.get(type(op))) is not None:
+        return signed if isinstance(kind, IndexType) else wrapping(kind, signed)
+    if (unsigned := UNSIGNED.get(type(op))) is not None:
+        return wrapping(kind, masked(kind, unsigned))
+    if (special := SPECIAL.get(type(op))) is not None:
+        return special(op, kind)
+    return None
+
+
+def wrapping(kind: Attribute, function: Callable[[int, int], int]) -> Meaning:
+    """A function whose result wraps around at the width of a type."""
+
+    def wrapped_result(lhs: int, rhs: int) -> int:
+        return wrapped(kind, function(lhs, rhs))
+
+    return wrapped_result
+
+
+def masked(
+    kind: Attribute, function: Callable[[int, int], IntOrBool]
+) -> Callable[[int, int], IntOrBool]:
+    """A function that reads its operands, integers of a type, as unsigned."""
+    mask = (1 << bits_of(kind)) - 1
+
+    def of_unsigned(lhs: int, rhs: int) -> IntOrBool:
+        return function(lhs & mask, rhs & mask)
+
+    return of_unsigned
+
+
+def constant(op: Operation, kind: Attribute) -> Meaning:
+    """A scalar, or the elements of a dense attribute."""
+    assert isinstance(op, arith.ConstantOp)
+    match op.value:
+        case DenseIntOrFPElementsAttr() as dense:
+            value = dense_array(dense)
+        case IntegerAttr() | FloatAttr() as scalar:
+            value = scalar_of(kind, scalar.value.data)
+        case other:
+            raise InterpretationError(f"expected a number or dense elements, got {other}")
+    return lambda: value
+
+
+def integer_comparison(op: Operation, _: Attribute) -> Meaning:
+    """`arith.cmpi` with the predicate of the op."""
+    assert isinstance(op, arith.CmpiOp)
+    number = op.predicate.value.data
+    if number < len(SIGNED_PREDICATES):
+        return SIGNED_PREDICATES[number]
+    return masked(op.lhs.type, SIGNED_PREDICATES[number - 4])
+
+
+def float_comparison(op: Operation, _: Attribute) -> Meaning:
+    """`arith.cmpf` with the predicate of the op."""
+    assert isinstance(op, arith.CmpfOp)
+    number = op.predicate.value.data
+
+    def compare(lhs: Any, rhs: Any) -> bool:
+        if bool(lhs != lhs) or bool(rhs != rhs):
+            return number >= 8
+        return number in (7, 15) or (
+            number % 7 != 0 and bool(FLOAT_PREDICATES[number % 7 - 1](lhs, rhs))
+        )
+
+    return compare
+
+
+def conversion(_: Operation, kind: Attribute) -> Meaning:
+    """A cast: the same number in another type."""
+
+    def convert(value: float) -> Any:
+        return scalar_of(kind, value)
+
+    return convert
+
+
+def unsigned_conversion(op: Operation, kind: Attribute) -> Meaning:
+    """A cast of an integer that is read as unsigned."""
+    mask = (1 << bits_of(op.operands[0].type)) - 1
+
+    def convert(value: int) -> Any:
+        return scalar_of(kind, value & mask)
+
+    return convert
+
+
+def fused_multiply_add(_: Operation, kind: Attribute) -> Meaning:
+    """a * b + c; the product of two f32 is exact in f64, so it is rounded at the end only."""
+
+    def compute(a: float, b: float, c: float) -> Any:
+        return scalar_of(kind, float(a) * float(b) + float(c))
+
+    return compute
+
+
+SPECIAL: dict[type[Operation], Callable[[Operation, Attribute], Meaning]] = {
+    arith.ConstantOp: constant,
+    arith.CmpiOp: integer_comparison,
+    arith.CmpfOp: float_comparison,
+    arith.IndexCastOp: conversion,
+    arith.SIToFPOp: conversion,
+    arith.UIToFPOp: unsigned_conversion,
+    arith.FPToSIOp: conversion,
+    arith.ExtFOp: conversion,
+    arith.TruncFOp: conversion,
+    arith.ExtSIOp: conversion,
+    arith.ExtUIOp: unsigned_conversion,
+    arith.TruncIOp: conversion,
+    math.FmaOp: fused_multiply_add,
+}
+"""Ops whose function depends on their attributes or types."""
+
+
+def run_scalar(
+    _: Any, _interpreter: Interpreter, op: Operation, args: PythonValues
+) -> PythonValues:
+    """The interpreter's function for all ops of this file."""
+    meaning = meaning_of(op)
+    assert meaning is not None
+    return (meaning(*args),)
+
+
+def scalar_functions() -> InterpreterFunctions:
+    """arith and math for xDSL's interpreter."""
+    members = {
+        kind.__name__: impl(kind)(run_scalar)
+        for table in (SIGNED, UNSIGNED, FLOATING, SPECIAL)
+        for kind in table
+    }
+    return register_impls(type("ScalarFunctions", (InterpreterFunctions,), members))()

@@ -1,0 +1,256 @@
+"""What buffers mean: numpy arrays, whose views share their memory as memrefs do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+)
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
+
+from npu_dialect.interpreters.sram import allocate
+from npu_dialect.interpreters.values import Array, dense_array, dtype_of, poisoned, static_shape
+from npu_dialect.sram import OFFSET
+
+
+def load(buffer: Array, *indices: int) -> Any:
+    """An element of a buffer.
+
+    Raises: InterpretationError outside the buffer.
+    """
+    check_indices(buffer, indices)
+    value = buffer[indices]
+    return value if isinstance(value, np.floating) else value.item()
+
+
+def store(value: Any, buffer: Array, *indices: int) -> None:
+    """Write an element of a buffer.
+
+    Raises: InterpretationError outside the buffer, and in read-only memory.
+    """
+    check_indices(buffer, indices)
+    if not buffer.flags.writeable:
+        raise InterpretationError("store to a constant")
+    buffer[indices] = value
+
+
+def check_indices(buffer: Array, indices: tuple[int, ...]) -> None:
+    """Check that an element lies inside a buffer (numpy would count negative indices from the end).
+
+    Raises: InterpretationError if it does not.
+    """
+    for index, extent in zip(indices, buffer.shape, strict=True):
+        if not 0 <= index < extent:
+            raise InterpretationError(
+                f"index {list(indices)} outside a buffer of shape {list(buffer.shape)}"
+            )
+
+
+def entries(static: DenseArrayBase, dynamic: Sequence[int]) -> list[int]:
+    """A mixed list of sizes: the static ones, with the dynamic ones filled in."""
+    rest = iter(dynamic)
+    return [next(rest) if int(n) == DYNAMIC_INDEX else int(n) for n in static.iter_values()]
+
+
+def mixed_lists(
+    op: memref.SubviewOp | memref.ReinterpretCastOp, args: PythonValues
+) -> tuple[list[int], list[int], list[int]]:
+    """Offsets, sizes and strides of a view."""
+    first, second = 1 + len(op.offsets), 1 + len(op.offsets) + len(op.sizes)
+    return (
+        entries(op.static_offsets, args[1:first]),
+        entries(op.static_sizes, args[first:second]),
+        entries(op.static_strides, args[second:]),
+    )
+
+
+def flat_view(buffer: Array) -> Array:
+    """The elements of a dense buffer as a vector that shares its memory.
+
+    Raises: InterpretationError for a buffer with gaps.
+    """
+    flat = buffer.reshape(-1)
+    if buffer.size and not np.may_share_memory(flat, buffer):
+        raise InterpretationError("expected a dense buffer, got one with strides")
+    return flat
+
+
+def result_type(kind: Attribute) -> MemRefType[Any]:
+    """The type of a buffer."""
+    assert isinstance(kind, MemRefType)
+    return kind
+
+
+@register_impls
+class MemrefFunctions(InterpreterFunctions):
+    """The memref dialect for xDSL's interpreter."""
+
+    @impl(memref.AllocOp)
+    def run_alloc(
+        self, interpreter: Interpreter, op: memref.AllocOp, args: PythonValues
+    ) -> PythonValues:
+        """A fresh buffer, or a view of the arena if a plan says so."""
+        return (allocate(interpreter, op.memref.type, op.attributes.get(OFFSET)),)
+
+    @impl(memref.AllocaOp)
+    def run_alloca(
+        self, interpreter: Interpreter, op: memref.AllocaOp, args: PythonValues
+    ) -> PythonValues:
+        """A fresh buffer, or a view of the arena if a plan says so."""
+        return (allocate(interpreter, op.memref.type, op.attributes.get(OFFSET)),)
+
+    @impl(memref.DeallocOp)
+    def run_dealloc(self, _: Interpreter, op: memref.DeallocOp, args: PythonValues) -> PythonValues:
+        """Nothing: Python frees memory."""
+        return ()
+
+    @impl(memref.LoadOp)
+    def run_load(self, _: Interpreter, op: memref.LoadOp, args: PythonValues) -> PythonValues:
+        """An element."""
+        return (load(*args),)
+
+    @impl(memref.StoreOp)
+    def run_store(self, _: Interpreter, op: memref.StoreOp, args: PythonValues) -> PythonValues:
+        """Write an element."""
+        store(*args)
+        return ()
+
+    @impl(memref.CopyOp)
+    def run_copy(self, _: Interpreter, op: memref.CopyOp, args: PythonValues) -> PythonValues:
+        """Write all elements."""
+        source, destination = args
+        if not destination.flags.writeable:
+            raise InterpretationError("copy to a constant")
+        destination[...] = source
+        return ()
+
+    @impl(memref.GetGlobalOp)
+    def run_get_global(
+        self, interpreter: Interpreter, op: memref.GetGlobalOp, args: PythonValues
+    ) -> PythonValues:
+        """The buffer of a global, the same for every use."""
+        buffers: dict[str, Array] = interpreter.get_data(MemrefFunctions, "globals", dict)
+        name = op.name_.string_value()
+        if name not in buffers:
+            symbol = interpreter.get_op_for_symbol(op.name_)
+            if not isinstance(symbol, memref.GlobalOp):
+                raise InterpretationError(f"expected @{name} to be a memref.global")
+            buffers[name] = global_buffer(symbol)
+        return (buffers[name],)
+
+    @impl(memref.GlobalOp)
+    def run_global(self, _: Interpreter, op: memref.GlobalOp, args: PythonValues) -> PythonValues:
+        """Nothing: it is made at its first use."""
+        return ()
+
+    @impl(memref.DimOp)
+    def run_dim(self, _: Interpreter, op: memref.DimOp, args: PythonValues) -> PythonValues:
+        """An extent."""
+        return (load(np.array(args[0].shape), args[1]),)
+
+    @impl(memref.SubviewOp)
+    def run_subview(self, _: Interpreter, op: memref.SubviewOp, args: PythonValues) -> PythonValues:
+        """A view; ranks that the result type drops are dropped."""
+        source: Array = args[0]
+        offsets, sizes, strides = mixed_lists(op, args)
+        slices: list[slice] = []
+        for extent, offset, size, stride in zip(source.shape, offsets, sizes, strides, strict=True):
+            if offset < 0 or (size and offset + (size - 1) * stride >= extent):
+                raise InterpretationError(
+                    f"subview {offsets} {sizes} {strides} outside a buffer of shape "
+                    f"{list(source.shape)}"
+                )
+            end = offset + (size - 1) * stride + 1 if size else offset
+            slices.append(slice(offset, end, stride))
+        view = source[tuple(slices)]
+        rank = len(result_type(op.result.type).get_shape())
+        dropped = [axis for axis, size in enumerate(sizes) if size == 1][: view.ndim - rank]
+        return (view.squeeze(tuple(dropped)),)
+
+    @impl(memref.ReinterpretCastOp)
+    def run_reinterpret_cast(
+        self, _: Interpreter, op: memref.ReinterpretCastOp, args: PythonValues
+    ) -> PythonValues:
+        """A view with any strides on a dense buffer."""
+        flat = flat_view(args[0])
+        (offset,), sizes, strides = mixed_lists(op, args)
+        last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
+        if prod(sizes) and not 0 <= offset <= last < flat.size:
+            raise InterpretationError(
+                f"view of elements {offset} to {last} of a buffer with {flat.size}"
+            )
+        bytes_between = [step * flat.itemsize for step in strides]
+        return (as_strided(flat[offset:], sizes, bytes_between),)
+
+    @impl(memref.ExpandShapeOp)
+    def run_expand_shape(
+        self, _: Interpreter, op: memref.ExpandShapeOp, args: PythonValues
+    ) -> PythonValues:
+        """A view with more axes."""
+        return (reshaped(args[0], result_type(op.result.type)),)
+
+    @impl(memref.CollapseShapeOp)
+    def run_collapse_shape(
+        self, _: Interpreter, op: memref.CollapseShapeOp, args: PythonValues
+    ) -> PythonValues:
+        """A view with fewer axes."""
+        return (reshaped(args[0], result_type(op.result.type)),)
+
+    @impl(memref.CastOp)
+    def run_cast(self, _: Interpreter, op: memref.CastOp, args: PythonValues) -> PythonValues:
+        """The same buffer."""
+        return args
+
+    @impl(memref.MemorySpaceCastOp)
+    def run_memory_space_cast(
+        self, _: Interpreter, op: memref.MemorySpaceCastOp, args: PythonValues
+    ) -> PythonValues:
+        """The same buffer."""
+        return args
+
+    @impl(memref.ViewOp)
+    def run_view(self, _: Interpreter, op: memref.ViewOp, args: PythonValues) -> PythonValues:
+        """A typed view of bytes."""
+        kind = result_type(op.result.type)
+        dtype, shape = dtype_of(kind.get_element_type()), static_shape(kind)
+        start, source = args[1], args[0]
+        end = start + prod(shape) * dtype.itemsize
+        if not 0 <= start <= end <= source.size:
+            raise InterpretationError(f"view of bytes {start} to {end} of {source.size}")
+        return (source[start:end].view(dtype).reshape(shape),)
+
+
+def global_buffer(op: memref.GlobalOp) -> Array:
+    """The buffer of a global; read-only if it is constant."""
+    if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
+        return poisoned(op.type)
+    array = dense_array(op.initial_value)
+    return array if op.constant is not None else array.copy()
+
+
+def reshaped(buffer: Array, kind: MemRefType[Any]) -> Array:
+    """A view of a buffer in another shape.
+
+    Raises: InterpretationError if strides do not allow it.
+    """
+    view = buffer.reshape(static_shape(kind))
+    if buffer.size and not np.may_share_memory(view, buffer):
+        raise InterpretationError(f"expected a buffer that is dense enough for {kind}")
+    return view

@@ -1,0 +1,228 @@
+"""What the layers of the npu dialect mean, in numpy.
+
+Every layer is a function of its inputs' arrays; the destination form writes the same values into its
+buffer. Sums are taken in the element type of the maps, as the generated code does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    OpImpl,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.utils.exceptions import InterpretationError
+
+from npu_dialect.interpreters.values import Array
+from npu_dialect.npu.attributes import ActivationAttr, PoolAttr, int_values
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import (
+    AddOp,
+    AvgPool2dOp,
+    BatchNormOp,
+    ClampOp,
+    ConcatOp,
+    Conv2dOp,
+    FullyConnectedOp,
+    GlobalAvgPool2dOp,
+    GlobalMaxPool2dOp,
+    MaxPool2dOp,
+    ReluOp,
+    ReshapeOp,
+    SoftmaxOp,
+    TransposeOp,
+)
+from npu_dialect.npu.shapes import Axis
+
+
+def convolve(
+    image: Array, weight: Array, bias: Array | None, axes: tuple[Axis, Axis], groups: int
+) -> Array:
+    """Convolution of [N, C, H, W] with [O, C / groups, KH, KW]: one matrix product a tap."""
+    batch, channels = image.shape[:2]
+    filters, depth, *kernel = weight.shape
+    rows, columns = axes
+    padded = pad(image, axes, 0)
+    weights = weight.reshape(groups, filters // groups, depth, *kernel)
+    sums = np.zeros((batch, groups, filters // groups, rows.outputs * columns.outputs), image.dtype)
+    for row, column in np.ndindex(*kernel):
+        patch = tap(padded, axes, row, column)
+        patch = patch.reshape(batch, groups, channels // groups, -1)
+        sums += np.matmul(weights[..., row, column], patch)
+    result = sums.reshape(batch, filters, rows.outputs, columns.outputs)
+    return result if bias is None else result + bias[:, None, None]
+
+
+def pool(image: Array, window: PoolAttr) -> Array:
+    """Maximum or average over a sliding window of [N, C, H, W]."""
+    axes = window.axes(*image.shape[2:])
+    taps = np.ndindex(axes[0].kernel, axes[1].kernel)
+    if window.is_max:
+        padded = pad(image, axes, lowest(image.dtype))
+        result = tap(padded, axes, *next(taps)).copy()
+        for row, column in taps:
+            np.maximum(result, tap(padded, axes, row, column), out=result)
+        return result
+    expect_floats("an average", image)
+    padded = pad(image, axes, 0)
+    total = np.zeros((*image.shape[:2], axes[0].outputs, axes[1].outputs), image.dtype)
+    for row, column in taps:
+        total += tap(padded, axes, row, column)
+    rows, columns = (averaged_taps(axis, window.includes_pad) for axis in axes)
+    return total / np.multiply.outer(rows, columns).astype(image.dtype)
+
+
+def averaged_taps(axis: Axis, include_pad: bool) -> Array:
+    """How many taps an average divides by, at each window position of one axis."""
+    counts: list[int] = []
+    for position in range(axis.outputs):
+        low, high = axis.taps(position)
+        counts.append(axis.counted(position) if include_pad else high - low)
+    return np.array(counts)
+
+
+def pad(image: Array, axes: tuple[Axis, Axis], value: Any) -> Array:
+    """The map with its padding, long enough for a last window that only ceil mode counts."""
+    widths = [(0, 0), (0, 0)]
+    for axis in axes:
+        end = axis.start(axis.outputs - 1) + axis.reach
+        widths.append((axis.before, max(axis.after, end - axis.size)))
+    return np.pad(image, widths, constant_values=value) if np.any(widths) else image
+
+
+def tap(padded: Array, axes: tuple[Axis, Axis], row: int, column: int) -> Array:
+    """The elements that one tap of the kernel meets, [N, C, OH, OW]; a view."""
+    slices = [slice(None), slice(None)]
+    for axis, index in zip(axes, (row, column), strict=True):
+        first = index * axis.dilation
+        slices.append(slice(first, first + (axis.outputs - 1) * axis.stride + 1, axis.stride))
+    return padded[tuple(slices)]
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """What never wins a maximum."""
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def clamp(array: Array, low: float, high: float) -> Array:
+    """min(max(x, low), high); bounds beyond the range of integers do nothing."""
+    if array.dtype.kind != "f":
+        limits = np.iinfo(array.dtype)
+        low, high = np.ceil(max(low, limits.min)), np.floor(min(high, limits.max))
+    kind = array.dtype.type
+    return np.minimum(np.maximum(array, kind(low)), kind(high))
+
+
+def activate(array: Array, activation: ActivationAttr | None) -> Array:
+    """The activation behind a layer, if there is one."""
+    return array if activation is None else clamp(array, *activation.bounds)
+
+
+def expect_floats(what: str, array: Array) -> None:
+    """Check the element type of a layer that has no meaning on integers.
+
+    Raises: InterpretationError for integers.
+    """
+    if array.dtype.kind != "f":
+        raise InterpretationError(f"expected {what} of floats, got elements of type {array.dtype}")
+
+
+def conv2d(op: Conv2dOp, inputs: Sequence[Array]) -> Array:
+    """Convolution, then activation, then pooling window."""
+    bias = inputs[2] if op.bias is not None else None
+    sums = convolve(inputs[0], inputs[1], bias, op.axes(), op.group_count)
+    result = activate(sums, op.activation)
+    return result if op.pool is None else pool(result, op.pool)
+
+
+def fully_connected(op: FullyConnectedOp, inputs: Sequence[Array]) -> Array:
+    """x W^T + b, then activation."""
+    sums = np.matmul(inputs[0], inputs[1].T)
+    return activate(sums if op.bias is None else sums + inputs[2], op.activation)
+
+
+def global_avg_pool2d(_: GlobalAvgPool2dOp, inputs: Sequence[Array]) -> Array:
+    """Mean over rows and columns."""
+    expect_floats("an average", inputs[0])
+    return inputs[0].mean(axis=(2, 3), keepdims=True, dtype=inputs[0].dtype)
+
+
+def softmax(op: SoftmaxOp, inputs: Sequence[Array]) -> Array:
+    """exp(x - max) / sum along one axis."""
+    (array,), axis = inputs, op.axis.value.data
+    expect_floats("a softmax", array)
+    powers = np.exp(array - array.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def batch_norm(op: BatchNormOp, inputs: Sequence[Array]) -> Array:
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias, channel by channel."""
+    array = inputs[0]
+    expect_floats("a normalisation", array)
+    shape = (-1,) + (1,) * (array.ndim - 2)
+    scale, bias, mean, variance = (parameter.reshape(shape) for parameter in inputs[1:])
+    epsilon = array.dtype.type(op.epsilon.value.data)
+    return (array - mean) / np.sqrt(variance + epsilon) * scale + bias
+
+
+LayerT = TypeVar("LayerT", bound=LayerOp)
+
+
+def layer(
+    kind: type[LayerT], meaning: Callable[[LayerT, Sequence[Array]], Array]
+) -> OpImpl[Any, LayerT]:
+    """The interpreter's function for both forms of a layer whose OFM is `meaning(op, inputs)`."""
+
+    def run(_functions: Any, _: Interpreter, op: LayerT, args: PythonValues) -> PythonValues:
+        if op.destination is None:
+            return (meaning(op, args),)
+        *inputs, out = args
+        if any(spoils(op, array, out) for array in inputs):
+            raise InterpretationError("expected a destination that overlaps no input")
+        out[...] = meaning(op, inputs)
+        return ()
+
+    return impl(kind)(run)
+
+
+def spoils(op: LayerOp, array: Array, out: Array) -> bool:
+    """Whether writing the OFM destroys an input that is still needed: a buffer plan is wrong.
+
+    An element-wise layer may overwrite an input, element by element.
+    """
+    if op.ELEMENTWISE and array.__array_interface__ == out.__array_interface__:
+        return False
+    return np.shares_memory(array, out)
+
+
+@register_impls
+class NpuFunctions(InterpreterFunctions):
+    """The npu dialect for xDSL's interpreter."""
+
+    conv2d = layer(Conv2dOp, conv2d)
+    fully_connected = layer(FullyConnectedOp, fully_connected)
+    max_pool2d = layer(MaxPool2dOp, lambda op, inputs: pool(inputs[0], op.window()))
+    avg_pool2d = layer(AvgPool2dOp, lambda op, inputs: pool(inputs[0], op.window()))
+    global_max_pool2d = layer(
+        GlobalMaxPool2dOp, lambda _, inputs: inputs[0].max(axis=(2, 3), keepdims=True)
+    )
+    global_avg_pool2d = layer(GlobalAvgPool2dOp, global_avg_pool2d)
+    relu = layer(ReluOp, lambda _, inputs: np.maximum(inputs[0], inputs[0].dtype.type(0)))
+    clamp = layer(
+        ClampOp, lambda op, inputs: clamp(inputs[0], op.low.value.data, op.high.value.data)
+    )
+    add = layer(AddOp, lambda _, inputs: inputs[0] + inputs[1])
+    concat = layer(ConcatOp, lambda op, inputs: np.concatenate(inputs, axis=op.axis.value.data))
+    reshape = layer(ReshapeOp, lambda op, inputs: inputs[0].reshape(op.output_type.get_shape()))
+    transpose = layer(
+        TransposeOp, lambda op, inputs: inputs[0].transpose(int_values(op.perm)).copy()
+    )
+    softmax = layer(SoftmaxOp, softmax)
+    batch_norm = layer(BatchNormOp, batch_norm)

@@ -1,0 +1,150 @@
+"""What loops mean, fast enough for whole networks at loop level.
+
+xDSL's interpreter runs 10^5 ops a second, LeNet-5 as loops is some 10^6 ops. So a loop is translated once to
+a Python function whose lines call the very functions that give the single ops their meaning:
+
+    scf.for %i = %c0 to %n step %c1 {          for v3 in range(v0, v1, v2):
+      %x = memref.load %a[%i]            =>      v4 = f0(a5, v3)
+      %y = arith.addf %x, %x                     v6 = f1(v4, v4)
+    }
+
+An op that has no such function is run by the interpreter from within the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects import memref, scf
+from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
+from xdsl.interpreters.scf import ScfFunctions
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import InterpretationError
+
+from npu_dialect.interpreters.arith import meaning_of
+from npu_dialect.interpreters.memref import load, store
+
+Compiled = Callable[..., PythonValues]
+
+
+@register_impls
+class LoopFunctions(ScfFunctions):
+    """The scf dialect for xDSL's interpreter."""
+
+    @impl(scf.ForOp)
+    def run_for(self, interpreter: Interpreter, op: scf.ForOp, args: PythonValues) -> PythonValues:
+        """Run a loop nest: translated, unless somebody listens to the single ops."""
+        if args[2] <= 0:
+            raise InterpretationError(f"expected a step of at least 1, got {args[2]}")
+        if interpreter.listeners:
+            return super().run_for(interpreter, op, args)
+        loops: dict[scf.ForOp, tuple[Compiled, Sequence[SSAValue]]] = interpreter.get_data(
+            LoopFunctions, "loops", dict
+        )
+        if op not in loops:
+            loops[op] = Translation(interpreter).function(op)
+        function, captured = loops[op]
+        return function(*interpreter.get_values(captured))
+
+
+class Translation:
+    """One loop nest on its way to Python."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        """Start empty."""
+        self.interpreter = interpreter
+        self.names: dict[SSAValue, str] = {}
+        self.captured: list[SSAValue] = []
+        self.functions: dict[str, Any] = {}
+        self.lines: list[str] = []
+
+    def function(self, op: scf.ForOp) -> tuple[Compiled, Sequence[SSAValue]]:
+        """The Python function of a loop, and the values that are its parameters."""
+        self.operation(op, "  ")
+        results = "".join(f"{self.names[result]}, " for result in op.results)
+        parameters = ", ".join(self.names[value] for value in self.captured)
+        lines = [f"def loop({parameters}):", *self.lines, f"  return ({results})"]
+        exec("\n".join(lines), self.functions)
+        return self.functions["loop"], self.captured
+
+    def operation(self, op: Operation, indent: str) -> None:
+        """Translate one op."""
+        match op:
+            case scf.ForOp():
+                self.loop(op, indent)
+            case scf.IfOp():
+                self.condition(op, indent)
+            case _:
+                self.call(op, indent)
+
+    def call(self, op: Operation, indent: str) -> None:
+        """Translate an op without regions to a call of the function that it means."""
+        arguments = ", ".join(self.use(operand) for operand in op.operands)
+        results = [self.define(result) for result in op.results]
+        match op:
+            case memref.LoadOp():
+                function, left = load, f"{results[0]} = "
+            case memref.StoreOp():
+                function, left = store, ""
+            case _ if (meaning := meaning_of(op)) is not None:
+                function, left = meaning, f"{results[0]} = "
+            case _:
+                function, left = self.fall_back(op), "".join(f"{name}, " for name in results)
+                left = f"{left}= " if left else ""
+        name = f"f{len(self.functions)}"
+        self.functions[name] = function
+        self.lines.append(f"{indent}{left}{name}({arguments})")
+
+    def fall_back(self, op: Operation) -> Callable[..., PythonValues]:
+        """A function that lets the interpreter run an op."""
+        if op.regions:
+            raise InterpretationError(f"expected no regions inside a loop but loops, got {op.name}")
+        return lambda *args: self.interpreter.run_op(op, args)
+
+    def loop(self, op: scf.ForOp, indent: str) -> None:
+        """Translate `scf.for`: the carried values are the loop's results from the start."""
+        bounds = ", ".join(self.use(value) for value in (op.lb, op.ub, op.step))
+        starts = [self.use(value) for value in op.iter_args]
+        carried = [self.define(result) for result in op.results]
+        self.assign(carried, starts, indent)
+        index, *inside = op.body.block.args
+        for name, argument in zip(carried, inside, strict=True):
+            self.names[argument] = name
+        self.lines.append(f"{indent}for {self.define(index)} in range({bounds}):")
+        self.block(op.body.block, carried, f"{indent}  ")
+
+    def condition(self, op: scf.IfOp, indent: str) -> None:
+        """Translate `scf.if`."""
+        condition = self.use(op.cond)
+        results = [self.define(result) for result in op.results]
+        for line, region in ((f"if {condition}", op.true_region), ("else", op.false_region)):
+            if region.blocks:
+                self.lines.append(f"{indent}{line}:")
+                self.block(region.block, results, f"{indent}  ")
+
+    def block(self, block: Block, results: Sequence[str], indent: str) -> None:
+        """Translate the ops of a block; what it yields goes to the results."""
+        self.lines.append(f"{indent}pass")
+        for op in block.ops:
+            if isinstance(op, scf.YieldOp):
+                self.assign(results, [self.use(operand) for operand in op.operands], indent)
+            else:
+                self.operation(op, indent)
+
+    def assign(self, names: Sequence[str], values: Sequence[str], indent: str) -> None:
+        """Assign all values at once: one may use another's old value."""
+        if names:
+            self.lines.append(f"{indent}{', '.join(names)} = {', '.join(values)}")
+
+    def define(self, value: SSAValue) -> str:
+        """A new name for a value."""
+        self.names[value] = f"v{len(self.names)}"
+        return self.names[value]
+
+    def use(self, value: SSAValue) -> str:
+        """The name of a value; one from outside the loop becomes a parameter."""
+        if value not in self.names:
+            self.captured.append(value)
+            self.define(value)
+        return self.names[value]

@@ -1,0 +1,119 @@
+"""How values of the IR look in numpy: maps and buffers are arrays, scalars are numpy floats and ints.
+
+A memref is an array that shares its memory with its views. Fresh memory is filled with `POISON`, so that
+a read before the first write shows. Floats keep their type (f32 arithmetic is done in f32), integers are
+Python integers in the range of their type, i1 is a bool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    TensorType,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.hints import isa
+
+Array: TypeAlias = npt.NDArray[Any]
+
+POISON = 0xA5
+"""The byte that fresh memory is filled with."""
+
+INDEX_BITS = 64
+
+FLOATS: dict[type[Attribute], type[np.floating[Any]]] = {
+    Float16Type: np.float16,
+    Float32Type: np.float32,
+    Float64Type: np.float64,
+}
+
+
+def dtype_of(element: Attribute) -> np.dtype[Any]:
+    """The numpy type of elements.
+
+    Raises: InterpretationError if there is none.
+    """
+    if (found := FLOATS.get(type(element))) is not None:
+        return np.dtype(found)
+    if isinstance(element, IndexType):
+        return np.dtype(np.int64)
+    if isa(element, IntegerType):
+        width = element.width.data
+        if width == 1:
+            return np.dtype(np.bool_)
+        if width in (8, 16, 32, 64):
+            unsigned = element.signedness.data == Signedness.UNSIGNED
+            return np.dtype(f"{'u' if unsigned else 'i'}{width // 8}")
+    raise InterpretationError(f"expected elements that numpy has a type for, got {element}")
+
+
+def scalar_of(kind: Attribute, value: float) -> Any:
+    """A scalar of a type; integers wrap around."""
+    if (found := FLOATS.get(type(kind))) is not None:
+        return found(value)
+    return wrapped(kind, int(value))
+
+
+def bits_of(kind: Attribute) -> int:
+    """Bits of an integer or index type."""
+    return kind.width.data if isa(kind, IntegerType) else INDEX_BITS
+
+
+def wrapped(kind: Attribute, value: int) -> int:
+    """An integer brought into the (signed) range of its type; a bool for i1."""
+    bits = bits_of(kind)
+    if bits == 1:
+        return bool(value & 1)
+    half = 1 << (bits - 1)
+    return ((value + half) & ((1 << bits) - 1)) - half
+
+
+def dense_array(attribute: DenseIntOrFPElementsAttr) -> Array:
+    """The elements of a dense attribute, without a copy, read-only."""
+    dtype = dtype_of(attribute.get_element_type())
+    flat = np.frombuffer(attribute.data.data, dtype.newbyteorder("<"))
+    shape = attribute.get_shape()
+    if flat.size != prod(shape):
+        raise InterpretationError(f"expected {prod(shape)} elements, got {flat.size}")
+    return flat.reshape(shape)
+
+
+def poisoned(kind: MemRefType[Any] | TensorType[Any]) -> Array:
+    """A fresh array of a type, full of `POISON`.
+
+    Raises: InterpretationError for a dynamic shape.
+    """
+    array = np.empty(static_shape(kind), dtype_of(kind.get_element_type()))
+    poison(array)
+    return array
+
+
+def poison(array: Array) -> None:
+    """Fill an array with `POISON`, byte by byte."""
+    pattern = np.full(array.dtype.itemsize, POISON, np.uint8)
+    array[...] = pattern.view(array.dtype)[0]
+
+
+def static_shape(kind: MemRefType[Any] | TensorType[Any]) -> tuple[int, ...]:
+    """The shape of a type.
+
+    Raises: InterpretationError if it is dynamic.
+    """
+    shape: Sequence[int] = kind.get_shape()
+    if any(extent < 0 for extent in shape):
+        raise InterpretationError(f"expected a static shape, got {kind}")
+    return tuple(shape)
