@@ -11,8 +11,8 @@ and, behind the function,
     }
 
 The decision: loops do not say which layer they are; a function keeps it. Its name is the layer's
-(as a C identifier; without one the op's), `npu.what` is the op with its clauses, and its arguments
-are the distinct buffers of the op in operand order, so that a buffer that is overwritten in place is
+(as a C identifier; without one the op's), `npu.what` is the op with its clauses, its arguments
+are its distinct buffers in operand order, so that a buffer that is overwritten in place is
 one argument. Offsets stay with the caller: a layer works on whatever it is handed.
 
 Layers on tensors stay, those with regions too, and those in a function that this pass made.
