@@ -1,0 +1,220 @@
+"""The offset problem as plain data: no IR in here.
+
+Buffers with sizes, alignments, lifetimes and pins get byte offsets in one arena, so that two
+buffers that live at the same time do not share a byte, unless an exception allows it:
+
+    Buffer("input", 4096, 4, first=0, last=1)
+    Buffer("conv1", 4704, 4, first=1, last=2)       // live together at point 1: disjoint
+    Overlay(below=1, above=0, distance=128)         // or offset(input) - offset(conv1) >= 128
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+
+class PlanError(Exception):
+    """A problem that has no plan, or none by this strategy; the message says why."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A block of bytes that is live from program point `first` to `last`, both included.
+
+    `size` and `alignment` are in bytes; `pin` is the offset that a person has chosen.
+    """
+
+    name: str
+    size: int
+    alignment: int = 1
+    first: int = 0
+    last: int = 0
+    pin: int | None = None
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Two buffers that may share memory where offset(above) - offset(below) >= distance.
+
+    `below` and `above` are positions in `Problem.buffers`; the distance is in bytes and may be
+    negative. An output that grows upwards over its dying input is such a pair.
+    """
+
+    below: int
+    above: int
+    distance: int
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A buffer that lives together with another one, seen from that one.
+
+    Where the neighbour lies at offset o, the other one must not start inside (o - back, o + ahead).
+    """
+
+    index: int
+    back: int
+    ahead: int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What no plan can beat: bytes, and the program point and the buffers that need them."""
+
+    bytes: int
+    point: int
+    live: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Buffers and the pairs among them that may overlap."""
+
+    buffers: tuple[Buffer, ...]
+    overlays: tuple[Overlay, ...] = ()
+
+    @cached_property
+    def distances(self) -> Mapping[tuple[int, int], int]:
+        """For each exception (below, above): the smallest distance that it allows."""
+        found: dict[tuple[int, int], int] = {}
+        for overlay in self.overlays:
+            key = (overlay.below, overlay.above)
+            found[key] = min(overlay.distance, found.get(key, self.buffers[overlay.below].size))
+        return found
+
+    @cached_property
+    def neighbours(self) -> tuple[tuple[Neighbour, ...], ...]:
+        """For each buffer those that live together with it, empty buffers left out."""
+        found: list[list[Neighbour]] = [[] for _ in self.buffers]
+        sizes, distances = [buffer.size for buffer in self.buffers], self.distances
+        for one, two in self.live_pairs():
+            up, down = distances.get((one, two), sizes[one]), distances.get((two, one), sizes[two])
+            if up + down > 0:
+                found[one].append(Neighbour(two, back=up, ahead=down))
+                found[two].append(Neighbour(one, back=down, ahead=up))
+        return tuple(map(tuple, found))
+
+    def live_pairs(self) -> Iterator[tuple[int, int]]:
+        """Pairs of non-empty buffers that live at the same time, in order of first use."""
+        order = sorted(
+            (index for index, buffer in enumerate(self.buffers) if buffer.size),
+            key=lambda index: (self.buffers[index].first, index),
+        )
+        active: list[int] = []
+        for index in order:
+            first = self.buffers[index].first
+            active = [other for other in active if self.buffers[other].last >= first]
+            yield from ((other, index) for other in active)
+            active.append(index)
+
+    def live_at(self, point: int) -> tuple[int, ...]:
+        """Positions of the buffers that live at a program point."""
+        return tuple(
+            index
+            for index, buffer in enumerate(self.buffers)
+            if buffer.first <= point <= buffer.last
+        )
+
+
+@dataclass(frozen=True)
+class Solution:
+    """One byte offset per buffer, and the bytes of the arena that holds them."""
+
+    offsets: tuple[int, ...]
+    arena: int
+
+
+def align(offset: int, alignment: int) -> int:
+    """The next multiple of the alignment that is not below the offset."""
+    return -(-offset // alignment) * alignment
+
+
+def arena_of(problem: Problem, offsets: Sequence[int]) -> int:
+    """The largest end of a buffer."""
+    ends = (at + buffer.size for at, buffer in zip(offsets, problem.buffers, strict=True))
+    return max(ends, default=0)
+
+
+def live_bound(problem: Problem) -> Bound:
+    """The largest sum of bytes that live at one point; buffers that may overlap count once.
+
+    Ties go to the earliest point.
+    """
+    best = Bound(0, 0, ())
+    for point in sorted({buffer.first for buffer in problem.buffers}):
+        live = problem.live_at(point)
+        if (needed := live_bytes(problem, live)) > best.bytes:
+            best = Bound(needed, point, live)
+    return best
+
+
+def live_bytes(problem: Problem, live: Sequence[int]) -> int:
+    """Bytes that buffers need at least that live together.
+
+    Of those that exceptions connect only the largest one is sure to take memory of its own.
+    """
+    if not problem.overlays:
+        return sum(problem.buffers[index].size for index in live)
+    group = {index: index for index in live}
+    for overlay in problem.overlays:
+        if overlay.below in group and overlay.above in group:
+            old, new = group[overlay.above], group[overlay.below]
+            group = {index: new if home == old else home for index, home in group.items()}
+    largest: dict[int, int] = {}
+    for index, home in group.items():
+        largest[home] = max(largest.get(home, 0), problem.buffers[index].size)
+    return sum(largest.values())
+
+
+def check(problem: Problem, solution: Solution) -> tuple[str, ...]:
+    """What is wrong with a plan, one sentence each; nothing if it is right."""
+    buffers, offsets = problem.buffers, solution.offsets
+    if len(offsets) != len(buffers):
+        return (f"expected {len(buffers)} offsets, got {len(offsets)}",)
+    found: list[str] = []
+    for buffer, at in zip(buffers, offsets, strict=True):
+        end = at + buffer.size
+        if at < 0 or at % buffer.alignment:
+            found.append(f"{buffer.name} at {at}: expected a multiple of {buffer.alignment}")
+        if end > solution.arena:
+            found.append(f"{buffer.name} ends at {end}, behind the arena of {solution.arena}")
+        if buffer.pin is not None and at != buffer.pin:
+            found.append(f"{buffer.name} at {at}: expected its pin, {buffer.pin}")
+    found += collisions(problem, dict(enumerate(offsets)))
+    return tuple(found)
+
+
+def collisions(problem: Problem, offsets: Mapping[int, int]) -> Iterator[str]:
+    """Pairs of placed buffers that share memory and must not, one sentence each."""
+    for one, near in enumerate(problem.neighbours):
+        for other in near:
+            if one >= other.index or one not in offsets or other.index not in offsets:
+                continue
+            if -other.back < offsets[one] - offsets[other.index] < other.ahead:
+                first, second = (describe(problem, i, offsets[i]) for i in (one, other.index))
+                yield f"{first} and {second} share memory while both live"
+
+
+def describe(problem: Problem, index: int, offset: int) -> str:
+    """A buffer and its byte range, the end excluded."""
+    buffer = problem.buffers[index]
+    return f"{buffer.name} [{offset}, {offset + buffer.size})"
+
+
+def pinned(problem: Problem) -> dict[int, int]:
+    """The offsets of the pinned buffers, by position.
+
+    Raises: PlanError if one is misaligned, or two collide.
+    """
+    found = {i: buffer.pin for i, buffer in enumerate(problem.buffers) if buffer.pin is not None}
+    for index, at in found.items():
+        buffer = problem.buffers[index]
+        if at < 0 or at % buffer.alignment:
+            raise PlanError(
+                f"expected {buffer.name} at a multiple of {buffer.alignment}, got offset {at}"
+            )
+    for message in collisions(problem, found):
+        raise PlanError(message)
+    return found
