@@ -1,0 +1,91 @@
+// RUN: npu-opt %s --split-input-file --pass-pipeline='npu-lower-to-loops{registers=16}' | filecheck %s
+// RUN: npu-opt %s --split-input-file --pass-pipeline='npu-lower-to-loops{registers=0}' | filecheck %s --check-prefix=SCALAR
+
+// A pooled output keeps the maximum of its window; no convolution output is stored (Algorithm 1).
+// CHECK-LABEL: func.func @fused
+// CHECK-NOT: npu.conv2d
+// CHECK: scf.for %oc = %c0 to %c6
+// CHECK: scf.for %oy = %c0 to %c14
+// CHECK: scf.for %ox = %c0 to %c14
+// One window of 2x2 is one block: a patch of 6x6 for a kernel of 5x5.
+// CHECK: memref.subview %x[0, 0, {{.*}}] [1, 1, 6, 6]
+// CHECK-COUNT-100: arith.mulf
+// CHECK-NOT: arith.mulf
+// CHECK-COUNT-3: arith.select {{.*}}
+// CHECK: memref.store {{.*}}, %o[%c0, %oc, %oy, %ox]
+// CHECK-NOT: memref.store
+// CHECK: func.return
+
+// Without an FPU sums are computed one by one, in a loop over the window.
+// SCALAR-LABEL: func.func @fused
+// SCALAR: scf.for %wy = %c0 to %c2
+// SCALAR: scf.for %wx = %c0 to %c2
+// SCALAR: memref.subview %x[0, 0, {{.*}}] [1, 1, 5, 5]
+// SCALAR-COUNT-25: arith.mulf
+// SCALAR-NOT: arith.mulf
+// SCALAR: func.return
+func.func @fused(%x : memref<1x1x32x32xf32>, %w : memref<6x1x5x5xf32>, %b : memref<6xf32>, %o : memref<1x6x14x14xf32>) {
+  npu.conv2d ins(%x, %w, %b : memref<1x1x32x32xf32>, memref<6x1x5x5xf32>, memref<6xf32>) outs(%o : memref<1x6x14x14xf32>) then relu then max_pool [2, 2] by [2, 2]
+  func.return
+}
+
+// -----
+
+// Overlapping windows: every value is computed once and folded into the output map; nothing is allocated.
+// CHECK-LABEL: func.func @accumulate
+// CHECK-NOT: alloc
+// CHECK: memref.store %cst{{.*}}, %o
+// CHECK: arith.mulf
+// CHECK-NOT: alloc
+// CHECK: scf.for %py
+// CHECK: scf.for %px
+// CHECK: memref.load %o
+// CHECK: arith.cmpf ogt
+// CHECK: memref.store {{.*}}, %o
+// CHECK: func.return
+// SCALAR-LABEL: func.func @accumulate
+func.func @accumulate(%x : memref<1x1x8x8xf32>, %w : memref<2x1x1x1xf32>, %o : memref<1x2x3x3xf32>) {
+  npu.conv2d ins(%x, %w : memref<1x1x8x8xf32>, memref<2x1x1x1xf32>) outs(%o : memref<1x2x3x3xf32>) then max_pool [3, 3] by [2, 2] overlap accumulate
+  func.return
+}
+
+// -----
+
+// Padding: rows and columns at the border have clipped tap ranges, the inside is written out.
+// CHECK-LABEL: func.func @padded
+// CHECK: arith.cmpi ult
+// CHECK: scf.if
+// CHECK: scf.for %ky
+// CHECK: } else {
+// CHECK: func.return
+// SCALAR-LABEL: func.func @padded
+func.func @padded(%x : memref<1x1x8x8xf32>, %w : memref<2x1x3x3xf32>, %o : memref<1x2x8x8xf32>) {
+  npu.conv2d ins(%x, %w : memref<1x1x8x8xf32>, memref<2x1x3x3xf32>) outs(%o : memref<1x2x8x8xf32>) pads [1, 1, 1, 1]
+  func.return
+}
+
+// -----
+
+// An element-wise layer in place is one loop over the elements.
+// CHECK-LABEL: func.func @in_place
+// CHECK: %[[V:.*]] = memref.reinterpret_cast %x to offset: [0], sizes: [24], strides: [1]
+// CHECK: scf.for %i = %c0 to %c24
+// CHECK: memref.load %[[V]][%i]
+// CHECK: memref.store {{.*}}, %[[V]][%i]
+// SCALAR-LABEL: func.func @in_place
+func.func @in_place(%x : memref<1x2x3x4xf32, #npu.sram>) {
+  npu.relu ins(%x : memref<1x2x3x4xf32, #npu.sram>) outs(%x : memref<1x2x3x4xf32, #npu.sram>)
+  func.return
+}
+
+// -----
+
+// What is no layer stays as it is.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NEXT: "test.op"(%x)
+// CHECK-NEXT: func.return
+// SCALAR-LABEL: func.func @left_alone
+func.func @left_alone(%x : memref<4xf32>) {
+  "test.op"(%x) : (memref<4xf32>) -> ()
+  func.return
+}
