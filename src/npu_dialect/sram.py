@@ -3,11 +3,11 @@
     %a = sram.alloc : memref<64xf32, #npu.sram>            // somewhere in the arena
     %b = sram.alloc at 4096 : memref<64xf32, #npu.sram>    // at byte 4096 of the arena
 
-The arena is one block of on-chip memory that the caller of the function hands over. Its size in bytes
-stands on the function: `attributes {sram.arena = 8800 : i64}`. A function argument that lies in the
-arena carries `sram.input` (the caller puts data there before the call) or `sram.output` (the caller takes
-data from there after the call), and once placed its `sram.offset`. Allocations of other dialects carry
-`sram.offset` too.
+The arena is one block of on-chip memory that the caller of the function hands over. Its size in
+bytes stands on the function: `attributes {sram.arena = 8800 : i64}`. A function argument that lies
+in the arena carries `sram.input` (the caller puts data there before the call) or `sram.output` (the
+caller takes data from there after the call), and once placed its `sram.offset`. Allocations of
+other dialects carry `sram.offset` too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What calls mean: each call of a function with an arena gets a new one, and its arguments move into it.
+"""What calls mean: each call of a function with an arena gets a new one.
 
-An argument with `sram.offset` is a view of the arena. Its caller's data is copied in before the body
-runs, except for a `sram.output`, and copied out after it, except for a `sram.input`. An argument
-without an offset is the caller's own buffer.
+An argument with `sram.offset` is a view of the arena. Its caller's data is copied in before the
+body runs, except for a `sram.output`, and copied out after it, except for a `sram.input`. An
+argument without an offset is the caller's own buffer.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.hints import isa
 
 from npu_dialect.interpreters.sram import arenas, new_arena, placed
 from npu_dialect.interpreters.values import Array
@@ -83,7 +84,7 @@ def move_in(op: func.FuncOp, args: PythonValues, arena: Array) -> PythonValues:
         op.function_type.inputs.data, argument_attributes(op), args, strict=True
     ):
         offset = attributes.get(OFFSET)
-        if isinstance(offset, IntegerAttr) and isinstance(kind, MemRefType):
+        if isinstance(offset, IntegerAttr) and isa(kind, MemRefType):
             view = placed(arena, kind, offset.value.data)
             if OUTPUT not in attributes or INPUT in attributes:
                 view[...] = value

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    IntegerType,
     MemRefType,
 )
 from xdsl.interpreter import (
@@ -24,6 +25,7 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.hints import isa
 
 from npu_dialect.interpreters.sram import allocate
 from npu_dialect.interpreters.values import Array, dense_array, dtype_of, poisoned, static_shape
@@ -36,8 +38,8 @@ def load(buffer: Array, *indices: int) -> Any:
     Raises: InterpretationError outside the buffer.
     """
     check_indices(buffer, indices)
-    value = buffer[indices]
-    return value if isinstance(value, np.floating) else value.item()
+    value: Any = buffer[indices]
+    return value if buffer.dtype.kind == "f" else value.item()
 
 
 def store(value: Any, buffer: Array, *indices: int) -> None:
@@ -63,10 +65,10 @@ def check_indices(buffer: Array, indices: tuple[int, ...]) -> None:
             )
 
 
-def entries(static: DenseArrayBase, dynamic: Sequence[int]) -> list[int]:
+def entries(static: DenseArrayBase[IntegerType], dynamic: Sequence[int]) -> list[int]:
     """A mixed list of sizes: the static ones, with the dynamic ones filled in."""
     rest = iter(dynamic)
-    return [next(rest) if int(n) == DYNAMIC_INDEX else int(n) for n in static.iter_values()]
+    return [next(rest) if n == DYNAMIC_INDEX else n for n in static.iter_values()]
 
 
 def mixed_lists(
@@ -94,7 +96,7 @@ def flat_view(buffer: Array) -> Array:
 
 def result_type(kind: Attribute) -> MemRefType[Any]:
     """The type of a buffer."""
-    assert isinstance(kind, MemRefType)
+    assert isa(kind, MemRefType)
     return kind
 
 

@@ -1,7 +1,7 @@
 """What the layers of the npu dialect mean, in numpy.
 
-Every layer is a function of its inputs' arrays; the destination form writes the same values into its
-buffer. Sums are taken in the element type of the maps, as the generated code does.
+Every layer is a function of its inputs' arrays; the destination form writes the same values into
+its buffer. Sums are taken in the element type of the maps, as the generated code does.
 """
 
 from __future__ import annotations

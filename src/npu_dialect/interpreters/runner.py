@@ -1,7 +1,7 @@
 """Running one function of a module on numpy arrays, at any stop of the road.
 
 - tensors: the inputs are the arguments, the outputs the results;
-- memrefs with `sram.input` and `sram.output`: the inputs fill the former, the outputs are the latter;
+- memrefs with `sram.input` and `sram.output`: inputs fill the former, outputs are the latter;
 - other memrefs: all are inputs, and all are outputs as the function left them.
 """
 
@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.hints import isa
 
 from npu_dialect.interpreters.arith import scalar_functions
 from npu_dialect.interpreters.func import FuncFunctions, argument_attributes
@@ -24,6 +25,7 @@ from npu_dialect.interpreters.npu import NpuFunctions
 from npu_dialect.interpreters.scf import LoopFunctions
 from npu_dialect.interpreters.sram import SramFunctions
 from npu_dialect.interpreters.values import Array, dtype_of, poisoned, scalar_of, static_shape
+from npu_dialect.npu.layer import Map
 from npu_dialect.sram import INPUT, OUTPUT
 
 NAME = "npu.name"
@@ -48,8 +50,8 @@ def run_function(module: ModuleOp, name: str | None, inputs: Sequence[Array]) ->
 
     The inputs are not changed.
 
-    Raises: InterpretationError for a function that does not exist, for inputs of another number, shape
-    or element type than it takes, and for what goes wrong while it runs.
+    Raises: InterpretationError for a function that does not exist, for inputs of another number,
+    shape or element type than it takes, and for what goes wrong while it runs.
     """
     function = find_function(module, name)
     interpreter = Interpreter(module)
@@ -112,7 +114,7 @@ def bind(function: FuncOp, inputs: Sequence[Array]) -> tuple[list[Any], list[int
             label = input_label(function, index)
             arguments.append(argument(f"{name}: {label}", kind, given[index]))
         else:
-            assert isinstance(kind, MemRefType)
+            assert isa(kind, MemRefType)
             arguments.append(poisoned(kind))
     return arguments, output_indices(function)
 
@@ -128,7 +130,7 @@ def argument(label: str, kind: Attribute, value: Array) -> Any:
 
     Raises: InterpretationError for another shape or element type.
     """
-    if isinstance(kind, TensorType | MemRefType):
+    if isa(kind, Map):
         shape, dtype = static_shape(kind), dtype_of(kind.get_element_type())
     else:
         shape, dtype = (), dtype_of(kind)
@@ -137,6 +139,4 @@ def argument(label: str, kind: Attribute, value: Array) -> Any:
             f"{label}: expected {dtype} of shape {list(shape)}, "
             f"got {value.dtype} of shape {list(value.shape)}"
         )
-    return (
-        value.copy() if isinstance(kind, TensorType | MemRefType) else scalar_of(kind, value.item())
-    )
+    return value.copy() if isa(kind, Map) else scalar_of(kind, value.item())

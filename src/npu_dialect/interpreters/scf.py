@@ -1,7 +1,8 @@
 """What loops mean, fast enough for whole networks at loop level.
 
-xDSL's interpreter runs 10^5 ops a second, LeNet-5 as loops is some 10^6 ops. So a loop is translated once to
-a Python function whose lines call the very functions that give the single ops their meaning:
+xDSL's interpreter runs 10^5 ops a second, LeNet-5 as loops is some 10^6 ops. So a loop is
+translated once to a Python function whose lines call the very functions that give the single ops
+their meaning:
 
     scf.for %i = %c0 to %n step %c1 {          for v3 in range(v0, v1, v2):
       %x = memref.load %a[%i]            =>      v4 = f0(a5, v3)

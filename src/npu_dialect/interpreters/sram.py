@@ -1,8 +1,8 @@
-"""What on-chip buffers mean: views into one arena, as a plan says, or fresh arrays before there is a plan.
+"""What on-chip buffers mean: views into one arena, or fresh arrays before there is a plan.
 
-The arena of a function (`sram.arena`) is one array of bytes, full of poison, made anew for each call.
-Buffers at overlapping offsets share memory here too, so a wrong plan gives wrong numbers. A function
-without an arena of its own uses its caller's.
+The arena of a function (`sram.arena`) is one array of bytes, full of poison, made anew for each
+call. Buffers at overlapping offsets share memory here too, so a wrong plan gives wrong numbers. A
+function without an arena of its own uses its caller's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.interpreter import (
     Interpreter,
     InterpreterFunctions,
@@ -21,6 +21,7 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.hints import isa
 
 from npu_dialect import sram
 from npu_dialect.interpreters.values import POISON, Array, dtype_of, poisoned, static_shape
@@ -53,7 +54,7 @@ def allocate(interpreter: Interpreter, kind: Attribute, offset: Attribute | None
 
     Raises: InterpretationError if it does not lie inside the arena, or its shape is dynamic.
     """
-    assert isinstance(kind, MemRefType)
+    assert isa(kind, MemRefType)
     running = arenas(interpreter)
     if not isinstance(offset, IntegerAttr) or not running:
         return poisoned(kind)
@@ -72,8 +73,3 @@ def placed(arena: Array, kind: MemRefType[Any], offset: int) -> Array:
             f"expected a buffer inside the arena of {arena.size} bytes, got bytes {offset} to {end}"
         )
     return arena[offset:end].view(dtype).reshape(shape)
-
-
-def is_marked(attributes: dict[str, Attribute], mark: str) -> bool:
-    """Whether an argument carries a mark such as `sram.input`."""
-    return isinstance(attributes.get(mark), UnitAttr)

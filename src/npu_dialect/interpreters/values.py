@@ -1,8 +1,8 @@
-"""How values of the IR look in numpy: maps and buffers are arrays, scalars are numpy floats and ints.
+"""How values of the IR look in numpy: maps and buffers are arrays, the rest are scalars.
 
-A memref is an array that shares its memory with its views. Fresh memory is filled with `POISON`, so that
-a read before the first write shows. Floats keep their type (f32 arithmetic is done in f32), integers are
-Python integers in the range of their type, i1 is a bool.
+A memref is an array that shares its memory with its views. Fresh memory is filled with `POISON`, so
+that a read before the first write shows. Floats keep their type (f32 arithmetic is done in f32),
+integers are Python integers in the range of their type, i1 is a bool.
 """
 
 from __future__ import annotations

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, Float64Type, FloatAttr, StringAttr, i64
+from xdsl.dialects.builtin import (
+    I64,
+    BoolAttr,
+    DenseArrayBase,
+    Float64Type,
+    FloatAttr,
+    IntegerType,
+    StringAttr,
+    i64,
+)
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -20,14 +29,14 @@ INT_ARRAY = DenseArrayBase.constr(i64)
 """Constraint of the integer lists of the dialect (kernels, strides, pads, ...)."""
 
 
-def int_array(values: Sequence[int]) -> DenseArrayBase:
+def int_array(values: Sequence[int]) -> DenseArrayBase[I64]:
     """An `array<i64: ...>` of Python integers."""
     return DenseArrayBase.from_list(i64, values)
 
 
-def int_values(attribute: DenseArrayBase) -> tuple[int, ...]:
+def int_values(attribute: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     """The Python integers of an `array<i64: ...>`."""
-    return tuple(int(value) for value in attribute.iter_values())
+    return attribute.get_values()
 
 
 @irdl_attr_definition
@@ -53,7 +62,7 @@ class FlashSpace(ParametrizedAttribute):
 
 @irdl_attr_definition
 class ActivationAttr(ParametrizedAttribute):
-    """An element-wise function that a layer applies before it stores: `relu` or `clamp [low, high]`."""
+    """What a layer does to each value before it stores it: `relu` or `clamp [low, high]`."""
 
     name = "npu.activation"
 
@@ -125,19 +134,19 @@ class ActivationAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class PoolAttr(ParametrizedAttribute):
-    """A pooling window: `max_pool [2, 2] by [2, 2] pads [0, 0, 0, 0]`.
+    """A pooling window: `max_pool [2, 2] by [2, 2] padded [0, 0, 1, 1]`.
 
-    Kernel and stride are (rows, columns), pads are (top, left, bottom, right). `ceil_mode` counts a last
-    partial window, `count_include_pad` divides an average by the taps on padding too.
+    Kernel and stride are (rows, columns), pads are (top, left, bottom, right). `ceil_mode` counts a
+    last partial window, `count_include_pad` divides an average by the taps on padding too.
     """
 
     name = "npu.pool"
 
     kind: StringAttr
-    kernel: DenseArrayBase
-    strides: DenseArrayBase
-    pads: DenseArrayBase
-    dilations: DenseArrayBase
+    kernel: DenseArrayBase[I64]
+    strides: DenseArrayBase[I64]
+    pads: DenseArrayBase[I64]
+    dilations: DenseArrayBase[I64]
     ceil_mode: BoolAttr
     count_include_pad: BoolAttr
 
@@ -252,7 +261,10 @@ class PoolAttr(ParametrizedAttribute):
 
 
 def check_window(
-    kernel: DenseArrayBase, strides: DenseArrayBase, pads: DenseArrayBase, dilations: DenseArrayBase
+    kernel: DenseArrayBase[I64],
+    strides: DenseArrayBase[I64],
+    pads: DenseArrayBase[I64],
+    dilations: DenseArrayBase[I64],
 ) -> None:
     """Check the lists of a two-dimensional window.
 
@@ -279,7 +291,7 @@ def parse_ints(parser: AttrParser) -> tuple[int, ...]:
     return tuple(items)
 
 
-def print_ints(printer: Printer, values: DenseArrayBase) -> None:
+def print_ints(printer: Printer, values: DenseArrayBase[IntegerType]) -> None:
     """Print `[1, 2]`."""
     with printer.in_square_brackets():
         printer.print_list(int_values(values), lambda value: printer.print_string(str(value)))

@@ -5,8 +5,9 @@ A layer op exists in two forms with the same operands and properties:
     %y = npu.relu %x : tensor<4xf32> -> tensor<4xf32>                        // a value
     npu.relu ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)                // destination style
 
-Passes talk to `LayerOp`, not to the single ops: its operands, its destination, its shape rule and its
-cost are all that buffer planning needs. An op of another dialect can subclass it and gets the same care.
+Passes talk to `LayerOp`, not to the single ops: its operands, its destination, its shape rule and
+its cost are all that buffer planning needs. An op of another dialect can subclass it and gets the
+same care.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Self, TypeAlias, cast
 
-from typing_extensions import Self
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseArrayBase,
@@ -47,6 +47,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import (
     int_array,
@@ -66,10 +67,13 @@ Map: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
 
 ANY_MAP: AttrConstraint[Map] = base_constraint(TensorType) | base_constraint(MemRefType)
 
+ELEMENT: TypeAlias = AnyFloat | IntegerType
+"""What maps are made of."""
+
 
 @dataclass(frozen=True)
 class Clause:
-    """One `keyword value` of a layer's syntax, stored in the property of the same or another name."""
+    """One `keyword value` of a layer's syntax, stored in a property."""
 
     keyword: str
     prop: str
@@ -88,7 +92,7 @@ def ints_clause(
     """`keyword [1, 2]`; without a default it must be there."""
 
     def write(printer: Printer, attribute: Attribute) -> None:
-        assert isinstance(attribute, DenseArrayBase)
+        assert isa(attribute, DenseArrayBase[IntegerType])
         printer.print_string(" ")
         print_ints(printer, attribute)
 
@@ -143,7 +147,7 @@ def flag_clause(keyword: str) -> Clause:
 
 
 class LayerEffects(MemoryEffect):
-    """A layer on tensors is pure; in destination style it reads its inputs and writes its output."""
+    """A layer on tensors is pure; in destination style it reads inputs and writes its output."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
@@ -156,8 +160,9 @@ class LayerEffects(MemoryEffect):
 class LayerOp(IRDLOperation, abc.ABC):
     """A layer on tensors (one result) or on memrefs (one destination).
 
-    A subclass declares its inputs and properties; `CLAUSES` is its syntax between operands and types.
-    (xDSL collects a subclass's fields before those of its bases, so `out` is the last operand.)
+    A subclass declares its inputs and properties; `CLAUSES` is its syntax between operands and
+    types. (xDSL collects a subclass's fields before those of its bases, so `out` is the last
+    operand.)
     """
 
     out = opt_operand_def(MemRefType)
@@ -171,7 +176,7 @@ class LayerOp(IRDLOperation, abc.ABC):
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """Names of the operands that are learned parameters rather than feature maps."""
     ELEMENTWISE: ClassVar[bool] = False
-    """Whether output element i depends on element i of each same-shaped input only (in place is safe)."""
+    """Whether output element i needs element i of same-shaped inputs only: it may run in place."""
 
     # -- what passes ask ---------------------------------------------------------------------
 
@@ -254,12 +259,13 @@ class LayerOp(IRDLOperation, abc.ABC):
             )
         family = TensorType if self.destination is None else MemRefType
         for value in self.inputs:
-            if not isinstance(value.type, family):
-                raise VerifyException(f"expected {family.name} operands, got {value.type}")
-            if any(extent < 0 for extent in map_type(value).get_shape()):
-                raise VerifyException(f"expected static shapes, got {value.type}")
+            kind = map_type(value)
+            if type(kind) is not family:
+                raise VerifyException(f"expected {family.name} operands, got {kind}")
+            if any(extent < 0 for extent in kind.get_shape()):
+                raise VerifyException(f"expected static shapes, got {kind}")
         element = self.output_type.get_element_type()
-        if not isinstance(element, AnyFloat | IntegerType):
+        if not isa(element, ELEMENT):
             raise VerifyException(f"expected float or integer elements, got {element}")
         self.verify_elements(element)
         expected = self.infer_shape()
@@ -315,7 +321,7 @@ class LayerOp(IRDLOperation, abc.ABC):
         properties: dict[str, Attribute],
         attributes: dict[str, Attribute],
     ) -> Self:
-        """Give the parsed operands to the op's segments: required ones first, then optional ones."""
+        """Give the parsed operands to the op's segments: required ones, then optional ones."""
         names = [name for name, _ in cls.get_irdl_definition().operands][:-1]
         required = sum(not name_is_optional(cls, name) for name in names)
         if len(outs) > 1:
@@ -397,7 +403,7 @@ def map_type(value: SSAValue) -> Map:
     """The tensor or memref type of a value that is known to have one."""
     kind = value.type
     assert isinstance(kind, TensorType | MemRefType)
-    return kind
+    return cast("Map", kind)
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
@@ -413,14 +419,14 @@ def bytes_of(kind: Map) -> int:
     element = kind.get_element_type()
     if any(extent < 0 for extent in kind.get_shape()):
         raise VerifyException(f"expected a static shape, got {kind}")
-    if not isinstance(element, AnyFloat | IntegerType):
+    if not isa(element, ELEMENT):
         raise VerifyException(f"expected elements of a known size, got {element}")
     return prod(kind.get_shape()) * -(-element.bitwidth // 8)
 
 
 def getattr_operands(op: LayerOp, name: str) -> Sequence[SSAValue]:
     """The operands of one segment, as a sequence."""
-    value = getattr(op, name)
+    value: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
     if value is None:
         return ()
     return (value,) if isinstance(value, SSAValue) else value

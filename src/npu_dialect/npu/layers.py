@@ -7,7 +7,6 @@ from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     Float64Type,
     FloatAttr,
     IntegerAttr,
@@ -100,17 +99,18 @@ def parse_then(parser: Parser) -> dict[str, Attribute]:
 
 @irdl_op_definition
 class Conv2dOp(LayerOp):
-    """Two-dimensional convolution (ONNX Conv), with an optional activation and pooling window behind it.
+    """Two-dimensional convolution (ONNX Conv), an optional activation and pooling window behind it.
 
-    Input [N, C, H, W], weight [O, C / groups, KH, KW], bias [O]; pads are (top, left, bottom, right).
-    With a pooling window each pooled output is computed by running over its window, so that the
-    convolution's own output map never exists (paper 002, section 3.1, Algorithm 1).
-    `overlap` says what happens where pooling windows overlap: `accumulate` computes each convolution
-    value once and folds it into every window of the output that holds it; `recompute` computes it anew
-    for each window. Without overlap the two are the same.
+    Input [N, C, H, W], weight [O, C / groups, KH, KW], bias [O]; pads are (top, left, bottom,
+    right). With a pooling window each pooled output is computed by running over its window, so that
+    the convolution's own output map never exists (paper 002, section 3.1, Algorithm 1).
+    `overlap` says what happens where pooling windows overlap: `accumulate` computes each
+    convolution value once and folds it into every window of the output that holds it; `recompute`
+    computes it anew for each window. Without overlap the two are the same.
 
     ```mlir
-    %y = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0] then relu then max_pool [2, 2] by [2, 2]
+    %y = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0]
+        then relu then max_pool [2, 2] by [2, 2]
         : (tensor<1x1x32x32xf32>, tensor<6x1x5x5xf32>, tensor<6xf32>) -> tensor<1x6x14x14xf32>
     ```
     """
@@ -189,7 +189,8 @@ class Conv2dOp(LayerOp):
         groups = self.group_count
         if groups < 1 or channels % groups or filters % groups:
             raise VerifyException(
-                f"expected groups that divide {channels} channels and {filters} filters, got {groups}"
+                f"expected groups that divide {channels} channels and {filters} filters, "
+                f"got {groups}"
             )
         if depth != channels // groups:
             raise VerifyException(
@@ -328,7 +329,8 @@ class MaxPool2dOp(PoolOp):
     """Maximum over a sliding window (ONNX MaxPool); padding never wins.
 
     ```mlir
-    %y = npu.max_pool2d %x kernel [2, 2] strides [2, 2] : tensor<1x6x28x28xf32> -> tensor<1x6x14x14xf32>
+    %y = npu.max_pool2d %x kernel [2, 2] strides [2, 2]
+        : tensor<1x6x28x28xf32> -> tensor<1x6x14x14xf32>
     ```
     """
 
@@ -362,7 +364,8 @@ class AvgPool2dOp(PoolOp):
     never count.
 
     ```mlir
-    %y = npu.avg_pool2d %x kernel [2, 2] strides [2, 2] : tensor<1x6x28x28xf32> -> tensor<1x6x14x14xf32>
+    %y = npu.avg_pool2d %x kernel [2, 2] strides [2, 2]
+        : tensor<1x6x28x28xf32> -> tensor<1x6x14x14xf32>
     ```
     """
 
@@ -532,7 +535,8 @@ class ConcatOp(LayerOp):
     """Concatenation along an axis.
 
     ```mlir
-    %y = npu.concat %a, %b axis 1 : (tensor<1x2x4x4xf32>, tensor<1x3x4x4xf32>) -> tensor<1x5x4x4xf32>
+    %y = npu.concat %a, %b axis 1
+        : (tensor<1x2x4x4xf32>, tensor<1x3x4x4xf32>) -> tensor<1x5x4x4xf32>
     ```
     """
 
@@ -665,9 +669,10 @@ class SoftmaxOp(LayerOp):
 
 @irdl_op_definition
 class BatchNormOp(LayerOp):
-    """(x - mean) / sqrt(variance + epsilon) * scale + bias, channel by channel (ONNX BatchNormalization).
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias (ONNX BatchNormalization).
 
-    Input [N, C, ...], the rest [C]. `npu-fold-batch-norm` folds it into the layer before it.
+    Input [N, C, ...], the rest [C], one number a channel. `npu-fold-batch-norm` folds it into the
+    layer before it.
 
     ```mlir
     %y = npu.batch_norm %x, %scale, %bias, %mean, %variance epsilon 1.0e-05

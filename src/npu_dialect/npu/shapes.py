@@ -13,8 +13,8 @@ from dataclasses import dataclass
 class Axis:
     """One spatial axis of a sliding window: sizes in elements.
 
-    `size`: input extent; `kernel`: taps; `stride`: step; `before`, `after`: padding; `dilation`: distance
-    of two taps; `ceil`: whether a last, partial window counts.
+    `size`: input extent; `kernel`: taps; `stride`: step; `before`, `after`: padding; `dilation`:
+    distance of two taps; `ceil`: whether a last, partial window counts.
     """
 
     size: int
@@ -57,13 +57,13 @@ class Axis:
         return low, max(low, high)
 
     def counted(self, position: int) -> int:
-        """Taps that an average over the padding counts: those on the input or in the explicit padding."""
+        """Taps that an average over the padding counts: on the input or in explicit padding."""
         start = self.start(position)
         high = min(self.kernel, -(-(self.size + self.after - start) // self.dilation))
         return max(0, high)
 
     def interior(self) -> tuple[int, int]:
-        """Half-open range of the positions whose taps all lie on real input (empty: low == high)."""
+        """Half-open range of the positions whose taps all lie on real input (maybe empty)."""
         low = min(self.outputs, -(-self.before // self.stride))
         last = self.size + self.before - self.reach
         high = min(self.outputs, last // self.stride + 1) if last >= 0 else low
