@@ -102,6 +102,11 @@ def exact(
     arena: int,
     goal: int,
     work: int,
-) -> dict[int, int]:
-    """Improve a plan of `arena` bytes, down to `goal`, with at most `work` looks at a neighbour."""
-    return Search(problem, pins, Budget(work), goal, dict(best), arena).run()
+) -> tuple[dict[int, int], bool]:
+    """Improve a plan of `arena` bytes, down to `goal`, with at most `work` looks at a neighbour.
+
+    Returns: the best plan found, and whether the search ended before the work did.
+    """
+    search = Search(problem, pins, Budget(work), goal, dict(best), arena)
+    found = search.run()
+    return found, search.budget.left >= 0

@@ -1,9 +1,10 @@
 """Strategy `greedy`: any graph, alignments, pins and exceptions.
 
 Several greedy plans (orders by size, area, lifetime, pressure, time; first fit and best fit), the
-best of them improved by moving the buffers on top forward in the order, then by branch and bound.
-It stops as soon as the arena is as small as the live-set bound, which on chains and on most
-networks one of the first orders reaches. All of it is deterministic, and bounded in work.
+best of them improved by branch and bound, and where that does not come to its end by moving the
+buffers on top forward in the order. It stops as soon as the arena is as small as the live-set
+bound, which on chains and on most networks one of the first orders reaches. All of it is
+deterministic, and bounded in work.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from npu_passes.memory.offsets.problem import (
 )
 
 FITS: tuple[Fit, ...] = ("first", "best")
-IMPROVE_WORK = 2_000_000
+IMPROVE_WORK = 1_500_000
 """Work of the local improvement, in looks at a neighbour: a quarter of a second or so."""
-EXACT_WORK = 1_000_000
+EXACT_WORK = 300_000
 """Work of the branch and bound: it ends by itself for a dozen buffers."""
 EXACT_BUFFERS = 200
 """Above this many buffers branch and bound has no chance, and would recurse too deep."""
@@ -45,10 +46,13 @@ def solve(problem: Problem) -> Solution:
         max((at + problem.buffers[index].size for index, at in pins.items()), default=0),
     )
     best, order, arena = best_order(problem, pins, goal)
-    if arena > goal:
-        best, arena = improve(problem, pins, order, best, goal)
-    if arena > goal and len(problem.buffers) <= EXACT_BUFFERS:
-        best = exact(problem, pins, best, arena, goal, EXACT_WORK)
+    proven = arena <= goal
+    if not proven and len(problem.buffers) <= EXACT_BUFFERS:
+        best, proven = exact(problem, pins, best, arena, goal, EXACT_WORK)
+    if not proven:
+        best = min(
+            best, improve(problem, pins, order, goal), key=lambda plan: bytes_of(problem, plan)
+        )
     offsets = tuple(best[index] for index in range(len(problem.buffers)))
     return Solution(offsets, arena_of(problem, offsets))
 
@@ -92,15 +96,15 @@ def orders(problem: Problem) -> Iterator[list[int]]:
         yield sorted(range(len(buffers)), key=lambda i: (*key(i), buffers[i].first, i))
 
 
-def improve(
-    problem: Problem, pins: Mapping[int, int], order: list[int], best: Offsets, goal: int
-) -> tuple[Offsets, int]:
+def improve(problem: Problem, pins: Mapping[int, int], order: list[int], goal: int) -> Offsets:
     """Move a buffer that ends on top forward in the order, keep what is no worse, repeat."""
     random = Random(0)
-    arena = bytes_of(problem, best)
+    plan = min(
+        (place(problem, order, pins, fit) for fit in FITS), key=lambda plan: bytes_of(problem, plan)
+    )
+    arena = bytes_of(problem, plan)
     budget = Budget(IMPROVE_WORK)
     work = sum(map(len, problem.neighbours)) + len(order)
-    plan = best
     while arena > goal and budget.spend(work):
         ends = [i for i in order if plan[i] + problem.buffers[i].size == arena and i not in pins]
         if not ends:
@@ -113,7 +117,7 @@ def improve(
         candidate = place(problem, trial, pins, random.choice(FITS))
         if (needed := bytes_of(problem, candidate)) <= arena:
             order, plan, arena = trial, candidate, needed
-    return plan, arena
+    return plan
 
 
 def bytes_of(problem: Problem, plan: Offsets) -> int:
