@@ -1,0 +1,141 @@
+"""The dialect of somebody else's compiler, and its one lowering to `npu`.
+
+    %y = toy.dense_relu %x, %w, %b : (...) -> tensor<1x8xf32>
+becomes
+    %0 = npu.fully_connected %x, %w, %b : (...) -> tensor<1x8xf32>
+    %y = npu.relu %0 : tensor<1x8xf32> -> tensor<1x8xf32>
+
+The other three ops work on buffers and stay what they are: all that npu-dialect needs to know of
+them is what they read and write, which they declare with xDSL's own memory effects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.ir import Dialect
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+)
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+
+from npu_dialect.npu import FullyConnectedOp, ReluOp
+
+
+@irdl_op_definition
+class DenseReluOp(IRDLOperation):
+    """max(x W^T + b, 0): input [N, I], weight [O, I], bias [O].
+
+    ```mlir
+    %y = toy.dense_relu %x, %w, %b
+        : (tensor<1x16xf32>, tensor<8x16xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+    ```
+    """
+
+    name = "toy.dense_relu"
+
+    input = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    output = result_def(TensorType)
+
+    traits = traits_def(Pure())
+
+    assembly_format: ClassVar = (
+        "$input `,` $weight `,` $bias attr-dict `:` "
+        "`(` type($input) `,` type($weight) `,` type($bias) `)` `->` type($output)"
+    )
+
+
+@irdl_op_definition
+class SenseOp(IRDLOperation):
+    """Fill a buffer with the samples of a sensor.
+
+    ```mlir
+    toy.sense %a : memref<256xi16, #npu.sram>
+    ```
+    """
+
+    name = "toy.sense"
+
+    to = operand_def(MemRefType)
+
+    traits = traits_def(MemoryWriteEffect())
+
+    assembly_format: ClassVar = "$to attr-dict `:` type($to)"
+
+
+@irdl_op_definition
+class SmoothOp(IRDLOperation):
+    """Write the running mean of one buffer into another.
+
+    ```mlir
+    toy.smooth %a into %b : memref<256xi16, #npu.sram>, memref<256xi16, #npu.sram>
+    ```
+    """
+
+    name = "toy.smooth"
+
+    source = operand_def(MemRefType)
+    to = operand_def(MemRefType)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    assembly_format: ClassVar = "$source `into` $to attr-dict `:` type($source) `,` type($to)"
+
+
+@irdl_op_definition
+class SendOp(IRDLOperation):
+    """Send a buffer over the radio.
+
+    ```mlir
+    toy.send %b : memref<256xi16, #npu.sram>
+    ```
+    """
+
+    name = "toy.send"
+
+    source = operand_def(MemRefType)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    assembly_format: ClassVar = "$source attr-dict `:` type($source)"
+
+
+TOY = Dialect("toy", [DenseReluOp, SenseOp, SmoothOp, SendOp], [])
+
+
+class DenseReluPattern(RewritePattern):
+    """Replace one `toy.dense_relu` by two layers."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DenseReluOp, rewriter: PatternRewriter, /) -> None:
+        """Leave the fusion of the two to npu-fuse-conv-relu-pool."""
+        dense = FullyConnectedOp(op.input, op.weight, op.bias, op.output.type)
+        relu = ReluOp(dense.output, op.output.type)
+        rewriter.replace(op, (dense, relu), [relu.output])
+
+
+@dataclass(frozen=True)
+class ToyToNpuPass(ModulePass):
+    """Lower the tensor ops of `toy` to layers of `npu`."""
+
+    name = "toy-to-npu"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Lower all of them."""
+        PatternRewriteWalker(DenseReluPattern()).rewrite_module(op)
