@@ -3,8 +3,8 @@
 Each is what `--pass-pipeline` takes, so a person can copy one, change it, and run it; a name may
 also stand inside a pipeline text in place of the passes it means (`-p 'unlu2020,canonicalize'`).
 
-They start behind the import (a graph of layers on tensors, with its machine) and end at loops, which
-is what `-t c` prints.
+They start behind the import (a graph of layers on tensors, with its machine) and end at loops,
+which is what `-t c` prints.
 """
 
 from __future__ import annotations

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
 from npu_tools.errors import UserError
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 STDIN = "stdin"
 """Name of a model that has no file."""
@@ -47,6 +51,17 @@ def import_torch(data: bytes, path: str | None, input_dims: dict[str, int]) -> M
     from npu_tools.torch_import import import_exported
 
     return import_exported(data, name=Path(path).name if path else STDIN, input_dims=input_dims)
+
+
+def reference_model(model: Path, input_dims: dict[str, int]) -> ModelProto:
+    """The ONNX model behind a file, complete and with pinned dims: what onnxruntime can run."""
+    if model.suffix == ".pt2":
+        from npu_tools.torch_import import exported_model
+
+        return exported_model(model.read_bytes(), name=model.name, input_dims=input_dims)
+    from npu_tools.onnx_import import load_file
+
+    return load_file(model, input_dims=input_dims)
 
 
 FRONTENDS: dict[str, Callable[[bytes, str | None, dict[str, int]], ModuleOp]] = {

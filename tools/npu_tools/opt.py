@@ -15,7 +15,6 @@ from io import StringIO
 from pathlib import Path
 from typing import IO, Any, ClassVar, NoReturn
 
-from npu_passes.pipelines import PIPELINES
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import PassPipeline
@@ -24,6 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from npu_passes.pipelines import PIPELINES
 from npu_tools.errors import UserError, guarded
 from npu_tools.frontends import FRONTENDS, parse_input_dims
 from npu_tools.pass_text import check_options, parse_passes
@@ -63,7 +63,7 @@ class NpuOptMain(xDSLOptMain):
         arg_parser.add_argument(
             "--pass-pipeline",
             metavar="PIPELINE",
-            help="the passes in MLIR's spelling: 'builtin.module(a, b{x=1})' (or without the anchor)",
+            help="the passes in MLIR's spelling: 'builtin.module(a, b{x=1})'",
         )
         arg_parser.add_argument(
             "--input-dim",

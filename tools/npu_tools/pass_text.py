@@ -15,12 +15,12 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from npu_passes.pipelines import PIPELINES
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import isa, type_repr
 
+from npu_passes.pipelines import PIPELINES
 from npu_tools.errors import UserError
 
 PassTable = Mapping[str, Callable[[], type[ModulePass]]]

@@ -47,14 +47,14 @@ def quick_text(attribute: Constant) -> str | Constant | None:
 
     None: xDSL's printer decides (short constants, and the rare ones that need values).
     """
-    element = attribute.get_element_type()
+    element: Attribute = attribute.get_element_type()
     count, data = len(attribute), attribute.data.data
     if count <= LISTED or not isinstance(element, AnyFloat | IntegerType | IndexType):
         return None
     width = len(data) // count
     if data != data[:width] * count:
         return None if hides_splat(attribute) else f'dense<"0x{data.hex().upper()}">'
-    pair = DenseIntOrFPElementsAttr(TensorType(element, [2]), BytesAttr(data[: 2 * width]))
+    pair = Constant(TensorType[Any](element, [2]), BytesAttr(data[: 2 * width]))
     return pair if pair.is_splat() else f'dense<"0x{data.hex().upper()}">'  # not a number: unequal
 
 

@@ -1,0 +1,170 @@
+"""npu-compile: a model becomes C.
+
+    npu-compile lenet5.onnx --target fe310 -o out
+
+writes `out/lenet5.c`, `out/lenet5.h` and `out/report.json`, and prints a table. All files are
+written at the end or none; what a user gets wrong is one message and exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NoReturn
+
+from npu_dialect.target import Machine
+from npu_passes.pipelines import DEFAULT, PIPELINES
+from npu_tools.errors import UserError, guarded
+
+TOOL = "npu-compile"
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run npu-compile; returns the exit code."""
+    model: list[str] = []
+
+    def body() -> int:
+        options = parse_arguments(sys.argv[1:] if args is None else args)
+        if options.list_pipelines or options.list_targets:
+            print_lists(options)
+            return 0
+        model.append(str(options.model))
+        return run(options)
+
+    return guarded(TOOL, body, lambda: model[0] if model else None)
+
+
+def parse_arguments(args: Sequence[str]) -> argparse.Namespace:
+    """The options.
+
+    Raises: UserError for what argparse does not accept.
+    """
+    # A bare --verify takes no value, not even the model that may come next.
+    options = argument_parser().parse_args(
+        ["--verify=" if text == "--verify" else text for text in args]
+    )
+    if options.list_pipelines or options.list_targets:
+        return options
+    if options.model is None:
+        raise UserError("expected a model: an .onnx or .pt2 file")
+    if options.target is None:
+        known = ", ".join(Machine.known())
+        raise UserError(f"expected --target NAME or --target FILE.toml; known are {known}")
+    if options.plan_as is not None and options.verify is not None:
+        raise UserError("--plan-as drops all values: there is nothing to --verify")
+    return options
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """All options of npu-compile."""
+    parser = argparse.ArgumentParser(TOOL, description="Compile a neural network to C.")
+
+    def usage_error(message: str) -> NoReturn:
+        raise UserError(message)
+
+    parser.error = usage_error
+    add = parser.add_argument
+    add("model", nargs="?", type=Path, help="an .onnx model, or a .pt2 file of torch.export")
+    add("--target", metavar="NAME|FILE.toml", help="the machine")
+    add("-o", dest="folder", type=Path, metavar="DIR", help="where to write (default: ./ID)")
+    add("--prefix", metavar="ID", help="what C names start with (default: from the model's name)")
+    add("--pipeline", default=DEFAULT, metavar="NAME|TEXT", help="passes (default: %(default)s)")
+    add("--overlap", metavar="HOW", help="what to do where pooling windows overlap")
+    add("--strategy", metavar="HOW", help="how to find offsets")
+    add("--json", action="store_true", help="print report.json and nothing else")
+    add("--weights", choices=("c", "bin"), default="c", help="as C arrays, or in ID_weights.bin")
+    add("--weights-in-sram", type=int, metavar="BYTES", help="SRAM for the most read weights")
+    add("--plan-as", choices=("i8", "i16", "f16", "bf16"), help="plan only, as if in that type")
+    add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
+    add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
+    add("--check-passes", action="store_true", help="interpret the IR after every pass (slow)")
+    add("--verify", metavar="inputs.npz", help="compare the C with onnxruntime; =FILE: on these")
+    add("--seed", type=int, default=0, help="of random inputs (default: %(default)s)")
+    add("--list-pipelines", action="store_true", help="print the named pipelines")
+    add("--list-targets", action="store_true", help="print the machines that are known")
+    return parser
+
+
+def print_lists(options: argparse.Namespace) -> None:
+    """Print the pipelines or the machines."""
+    if options.list_pipelines:
+        for name, pipeline in PIPELINES.items():
+            print(f"{name}: {pipeline.summary}\n  {pipeline.text}")
+    if options.list_targets:
+        for name in Machine.known():
+            machine = Machine.load(name)
+            print(f"{name}: {machine.sram_bytes} bytes of SRAM, {machine.flash_bytes} of flash")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compile, verify if asked to, write, report."""
+    from npu_tools.driver import Job, compile_model
+    from npu_tools.files import write_files
+    from npu_tools.frontends import parse_input_dims
+    from npu_tools.stack import measure_stack
+    from npu_tools.table import table
+
+    if options.verify is not None:
+        need_onnxruntime()
+    job = Job(
+        model=options.model,
+        target=options.target,
+        prefix=options.prefix,
+        pipeline=options.pipeline,
+        overlap=options.overlap,
+        strategy=options.strategy,
+        weights=options.weights,
+        weights_in_sram=options.weights_in_sram,
+        plan_as=options.plan_as,
+        input_dims=parse_input_dims(options.input_dim),
+        dump_ir=options.dump_ir,
+        observers=observers(options),
+    )
+    compiled = compile_model(job)
+    checked: dict[str, Any] = {}
+    if options.verify is not None:
+        from npu_tools.verify import verify
+
+        verified = verify(compiled, job, options.verify or None, options.seed)
+        print("\n".join(verified.lines), file=sys.stderr if options.json else sys.stdout)
+        if not verified.agrees:
+            return 1
+        checked = {"verify": verified.as_dict()}
+    stack = measure_stack(compiled.files, compiled.name, options.target)
+    report = replace(compiled.report, stack_bytes=stack.bytes)
+    text = json.dumps({**report.as_dict(), **checked}, indent=2) + "\n"
+    folder = options.folder or Path(compiled.name)
+    paths = write_files(folder, {**compiled.files, "report.json": text})
+    if options.json:
+        print(text, end="")
+        return 0
+    print(table(report, str(stack)))
+    print(f"\nwrote {', '.join(str(path) for path in paths)}")
+    return 0
+
+
+def observers(options: argparse.Namespace) -> tuple[Any, ...]:
+    """What looks at the module after every pass, beside what the driver always does."""
+    if not options.check_passes:
+        return ()
+    from npu_tools.check import MeaningCheck
+
+    return (MeaningCheck(seed=options.seed),)
+
+
+def need_onnxruntime() -> None:
+    """Check that there is something to compare with, before the work begins.
+
+    Raises: UserError that says what to install.
+    """
+    if find_spec("onnxruntime") is None:
+        raise UserError("--verify needs onnxruntime: pip install 'npu-dialect[verify]'")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,246 @@
+"""The whole road from a model's file to C, in one process and without touching the disk.
+
+    import -> npu.target (-> npu-plan-as) -> the passes of the pipeline -> C
+
+While the passes run, observers look at the module after each of them: the verifier, the IR dump,
+the measurement at the buffers stop, and on request a check that the meaning stays what it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.universe import Universe
+from xdsl.utils.arg_spec import ArgSpec
+
+from npu_dialect.sram import ARENA
+from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_passes.graph.plan_as import PlanAsPass
+from npu_passes.pipelines import DEFAULT, PIPELINES
+from npu_tools.errors import UserError
+from npu_tools.files import write_file
+from npu_tools.frontends import FRONTENDS
+from npu_tools.pass_text import build_pass, pass_specs
+from npu_tools.printer import ir_text
+from npu_tools.report import Report, analyze, integer, planned_function
+
+FUSE = "npu-fuse-conv-relu-pool"
+BUFFERIZE = "npu-bufferize"
+PLACE_WEIGHTS = "npu-place-weights"
+ASSIGN_OFFSETS = "npu-assign-sram-offsets"
+
+Observer = Callable[[str, ModuleOp], None]
+"""Called after each step with its name (`import`, or a pass) and the module."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of npu-compile; see its options."""
+
+    model: Path
+    target: str
+    prefix: str | None = None
+    pipeline: str = DEFAULT
+    overlap: str | None = None
+    strategy: str | None = None
+    weights: str = "c"
+    weights_in_sram: int | None = None
+    plan_as: str | None = None
+    input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    dump_ir: Path | None = None
+    observers: tuple[Observer, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The C identifier that all names start with: the prefix, or what the file's stem gives.
+
+        Raises: UserError for a prefix that is no C identifier.
+        """
+        if self.prefix is None:
+            clean = re.sub(r"[^0-9A-Za-z_]", "_", self.model.stem)
+            return clean if re.match(r"[A-Za-z]", clean) else f"model_{clean}"
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.prefix):
+            raise UserError(f"--prefix {self.prefix}: expected a C identifier")
+        return self.prefix
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What a job gives: the measurements, and the files of the C program (none if only planned)."""
+
+    name: str
+    report: Report
+    files: Mapping[str, str | bytes]
+
+
+@dataclass
+class BuffersStop:
+    """Keeps the measurements of the last module in which layers lie at their offsets."""
+
+    model: str
+    report: Report | None = None
+
+    def __call__(self, step: str, module: ModuleOp) -> None:
+        """Measure the module if it is there."""
+        if planned_function(module) is not None:
+            self.report = analyze(module, self.model)
+
+
+@dataclass
+class IrDump:
+    """Writes the IR after every step: `00-import.mlir`, `01-npu-fold-batch-norm.mlir`, ..."""
+
+    folder: Path
+    steps: int = 0
+
+    def __call__(self, step: str, module: ModuleOp) -> None:
+        """Write one file."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_file(self.folder / f"{self.steps:02}-{step}.mlir", ir_text(module))
+        self.steps += 1
+
+
+def compile_model(job: Job) -> Compiled:
+    """Compile a model.
+
+    Raises: UserError, MachineError, DiagnosticException or OSError for what the user got wrong.
+    """
+    name, machine = job.name, Machine.load(job.target)
+    passes = job_passes(job)
+    module = import_model(job.model, job.input_dims)
+    module.attributes[TARGET] = TargetAttr.of(machine)
+    stop = BuffersStop(job.model.name)
+    dump = () if job.dump_ir is None else (IrDump(job.dump_ir),)
+    baselines = baseline_bytes(module, job)
+    run_passes(module, passes, (*dump, stop, *job.observers))
+    if stop.report is None:
+        analyze(module)  # raises: there was no such stop
+    assert stop.report is not None
+    report = replace(stop.report, memory=replace(stop.report.memory, **baselines))
+    return Compiled(name, report, {} if job.plan_as else emit(module, name, job.weights))
+
+
+def import_model(model: Path, input_dims: Mapping[str, int]) -> ModuleOp:
+    """The module of a model's file, by its extension.
+
+    Raises: UserError for an extension without a front end, and what the importer finds.
+    """
+    extension = model.suffix.removeprefix(".")
+    if extension not in FRONTENDS:
+        known = " or ".join(f".{name}" for name in FRONTENDS)
+        raise UserError(f"{model}: unknown file extension: expected {known}")
+    return FRONTENDS[extension](model.read_bytes(), str(model), dict(input_dims))
+
+
+def emit(module: ModuleOp, name: str, weights: str) -> dict[str, str | bytes]:
+    """The files of the C program: `name.c`, `name.h`, and `name_weights.bin` if asked for."""
+    from npu_passes.emit.c import emit as emit_c
+
+    made = emit_c(module, name, weights)
+    files: dict[str, str | bytes] = {f"{name}.c": made.source, f"{name}.h": made.header}
+    if made.weights is not None:
+        files[f"{name}_weights.bin"] = made.weights
+    return files
+
+
+def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """All passes that are installed: xDSL's, ours, and other people's."""
+    return Universe.get_multiverse().all_passes
+
+
+def job_passes(job: Job) -> tuple[ModulePass, ...]:
+    """The passes of a job: its pipeline with the options that the command line changes.
+
+    Raises: UserError for a pipeline without the pass that an option is for.
+    """
+    available = available_passes()
+    specs = list(pass_specs(available, job.pipeline))
+    if job.overlap is not None:
+        specs = with_option(specs, FUSE, "overlap", job.overlap)
+    if job.strategy is not None:
+        specs = with_option(specs, ASSIGN_OFFSETS, "strategy", job.strategy)
+    if job.weights_in_sram is not None:
+        place = index_of(specs, BUFFERIZE) + 1
+        specs.insert(place, ArgSpec(PLACE_WEIGHTS, {"bytes": (job.weights_in_sram,)}))
+    first = () if job.plan_as is None else (build_pass(PlanAsPass, plan_spec(job.plan_as)),)
+    passes = (*first, *(build_pass(available[spec.name](), spec) for spec in specs))
+    return through_offsets(passes) if job.plan_as else passes
+
+
+def plan_spec(element: str) -> ArgSpec:
+    """`npu-plan-as{type=...}`."""
+    return ArgSpec(PlanAsPass.name, {"type": (element,)})
+
+
+def index_of(specs: Sequence[ArgSpec], name: str) -> int:
+    """The place of a pass in a pipeline.
+
+    Raises: UserError if it is not there.
+    """
+    for index, spec in enumerate(specs):
+        if spec.name == name:
+            return index
+    raise UserError(f"pass pipeline: expected {name} for the options that were given")
+
+
+def with_option(specs: list[ArgSpec], name: str, option: str, value: str) -> list[ArgSpec]:
+    """A pipeline in which one pass has another option."""
+    index_of(specs, name)
+    return [
+        ArgSpec(name, {**spec.parameters, option: (value,)}) if spec.name == name else spec
+        for spec in specs
+    ]
+
+
+def through_offsets(passes: Sequence[ModulePass]) -> tuple[ModulePass, ...]:
+    """The passes up to the one that assigns offsets."""
+    names = [each.name for each in passes]
+    end = names.index(ASSIGN_OFFSETS) + 1 if ASSIGN_OFFSETS in names else len(names)
+    return tuple(passes[:end])
+
+
+def run_passes(
+    module: ModuleOp, passes: Sequence[ModulePass], observers: Sequence[Observer]
+) -> None:
+    """Run passes; after the import and after each pass verify, then call the observers."""
+
+    def after(previous: ModulePass | None, module: ModuleOp, _: ModulePass | None) -> None:
+        module.verify()
+        for observer in observers:
+            observer(previous.name if previous else "import", module)
+
+    PassPipeline(tuple(passes), after).apply(context(), module)
+
+
+def context() -> Context:
+    """A context that knows all dialects that are installed."""
+    made = Context()
+    for name, factory in Universe.get_multiverse().all_dialects.items():
+        made.register_dialect(name, factory)
+    return made
+
+
+def baseline_bytes(module: ModuleOp, job: Job) -> dict[str, int | None]:
+    """Bytes with one place per map, unfused and fused: two other pipelines on clones.
+
+    The clones have no machine: what does not fit is a number here, not an error.
+    """
+    found: dict[str, int | None] = {}
+    available = available_passes()
+    for key, pipeline in (("naive_bytes", "naive"), ("fused_bytes", "fused")):
+        specs = list(pass_specs(available, PIPELINES[pipeline].text))
+        if job.plan_as:
+            specs.insert(0, plan_spec(job.plan_as))
+        passes = through_offsets([build_pass(available[spec.name](), spec) for spec in specs])
+        clone = module.clone()
+        clone.attributes.pop(TARGET, None)
+        run_passes(clone, passes, ())
+        function = planned_function(clone)
+        found[key] = integer(function.attributes[ARENA]) if function else None
+    return found

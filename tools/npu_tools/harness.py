@@ -1,0 +1,180 @@
+"""Running the emitted C on the host: a small program around it, built with the host's compiler.
+
+The program reads samples from a file (all inputs of one run, one after the other), runs the network
+on each, and writes the outputs to another file. With a third file it also writes every layer's OFM,
+taken from the arena by the `ID_ON_LAYER` hook as soon as the layer is done. The arena is filled
+with 0xA5 before each run, so that a plan that reads what nobody wrote shows.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from npu_tools.errors import UserError
+from npu_tools.report import Report
+
+Array = npt.NDArray[np.float32]
+
+FLAGS = ("-std=c99", "-O2")
+
+PROGRAM = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void on_layer(int index);
+#define {upper}_ON_LAYER(index, name) on_layer(index)
+#include "{name}.c"
+
+{buffers}
+static union {{ double align; unsigned char bytes[{arena} + 16]; }} arena_memory;
+static unsigned char *arena;
+static FILE *layers;
+static const unsigned long where[] = {{ {offsets} }};
+static const unsigned long sizes[] = {{ {sizes} }};
+
+static void on_layer(int index) {{
+  if (layers) fwrite(arena + where[index], 1, sizes[index], layers);
+}}
+
+static int load(const char *path, void *memory, unsigned long bytes) {{
+  FILE *file = fopen(path, "rb");
+  unsigned long got = file ? fread(memory, 1, bytes, file) : 0;
+  if (file) fclose(file);
+  return got == bytes;
+}}
+
+int main(int argc, char **argv) {{
+  FILE *in = argc > 2 ? fopen(argv[1], "rb") : 0;
+  FILE *out = argc > 2 ? fopen(argv[2], "wb") : 0;
+  layers = argc > 3 ? fopen(argv[3], "wb") : 0;
+  arena = arena_memory.bytes + (16 - (unsigned long)arena_memory.bytes % 16) % 16;
+  if (!in || !out || (argc > 3 && !layers)) return 2;
+{weights}
+  while ({read}) {{
+    memset(arena, 0xA5, {arena});
+    if ({name}_run({arguments})) return 4;
+{write}
+  }}
+  if (layers && fclose(layers)) return 5;
+  return fclose(out) ? 5 : 0;
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Harness:
+    """The program that runs a compiled network; build it with `built`."""
+
+    program: Path
+    report: Report
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """The outputs for inputs that have a first axis more than the network's: the samples.
+
+        Raises: UserError if the program fails.
+        """
+        outputs, _ = self.start(inputs, trace=False)
+        return outputs
+
+    def trace(self, inputs: Sequence[Array]) -> list[Array]:
+        """The OFM of each layer, in execution order, for one sample.
+
+        Raises: UserError if the program fails.
+        """
+        return self.start([value[np.newaxis] for value in inputs], trace=True)[1]
+
+    def start(self, inputs: Sequence[Array], *, trace: bool) -> tuple[list[Array], list[Array]]:
+        """Run the program; outputs with the samples as first axis, and the traced layers."""
+        folder, samples = self.program.parent, inputs[0].shape[0] if inputs else 1
+        packed = [value.reshape(samples, -1) for value in inputs]
+        np.concatenate(packed, axis=1).astype(np.float32).tofile(folder / "in.bin")
+        command = [str(self.program), "in.bin", "out.bin", *(["layers.bin"] if trace else [])]
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        if done.returncode:
+            raise UserError(f"--verify: the C program failed (exit code {done.returncode})")
+        shapes = list(self.report.outputs.values())
+        values = np.fromfile(folder / "out.bin", np.float32).reshape(samples, -1)
+        outputs = [
+            part.reshape(samples, *shape)
+            for part, shape in zip(split(values, map(prod, shapes)), shapes, strict=True)
+        ]
+        if not trace:
+            return outputs, []
+        layers = self.report.layers
+        values = np.fromfile(folder / "layers.bin", np.float32)[np.newaxis]
+        parts = split(values, (prod(layer.shape) for layer in layers))
+        return outputs, [
+            part.reshape(layer.shape) for part, layer in zip(parts, layers, strict=True)
+        ]
+
+
+def split(values: Array, sizes: Iterable[int]) -> Iterator[Array]:
+    """Cut the last axis into pieces."""
+    start = 0
+    for size in sizes:
+        yield values[:, start : start + size]
+        start += size
+
+
+@contextmanager
+def built(name: str, files: Mapping[str, str | bytes], report: Report) -> Generator[Harness]:
+    """Build the C in a folder of its own, which disappears at the end.
+
+    Raises: UserError without a compiler, or with what the compiler says.
+    """
+    compiler = os.environ.get("CC") or "cc"
+    if shutil.which(compiler.split()[0]) is None:
+        raise UserError(f"--verify needs a C compiler: no {compiler} (set CC to choose another)")
+    with tempfile.TemporaryDirectory(prefix="npu-") as place:
+        folder = Path(place)
+        for file, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            (folder / file).write_bytes(data)
+        (folder / "main.c").write_text(program_text(name, files, report), encoding="utf-8")
+        command = [*compiler.split(), *FLAGS, "main.c", "-o", "program", "-lm"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise UserError(f"--verify: {compiler} rejects the C:\n{done.stderr.strip()}")
+        yield Harness(folder / "program", report)
+
+
+def program_text(name: str, files: Mapping[str, str | bytes], report: Report) -> str:
+    """The C of the program."""
+    ins = [prod(shape) for shape in report.inputs.values()]
+    outs = [prod(shape) for shape in report.outputs.values()]
+    buffers = [f"static float in{i}[{size}];" for i, size in enumerate(ins)]
+    buffers += [f"static float out{i}[{size}];" for i, size in enumerate(outs)]
+    arguments = [*(f"in{i}" for i in range(len(ins))), *(f"out{i}" for i in range(len(outs)))]
+    blob = files.get(f"{name}_weights.bin")
+    weights = ""
+    if blob is not None:
+        words = -(-max(1, len(blob)) // 8)
+        buffers.append(f"static double weights[{words}];")
+        arguments.append("weights")
+        weights = f'  if (!load("{name}_weights.bin", weights, {len(blob)}u)) return 3;'
+    return PROGRAM.format(
+        name=name,
+        upper=name.upper(),
+        buffers="\n".join(buffers),
+        arena=report.arena_bytes,
+        offsets=", ".join(f"{layer.offset or 0}ul" for layer in report.layers),
+        sizes=", ".join(f"{layer.output_bytes}ul" for layer in report.layers),
+        weights=weights or "  (void)load;",
+        read=" && ".join(f"fread(in{i}, 4, {n}, in) == {n}" for i, n in enumerate(ins)),
+        arguments=", ".join([*arguments, "arena"]),
+        write="\n".join(
+            f"    if (fwrite(out{i}, 4, {n}, out) != {n}) return 5;" for i, n in enumerate(outs)
+        ),
+    )

@@ -1,0 +1,289 @@
+"""What a compiled network costs, read from the IR: layers, memory, traffic.
+
+The level of IR is the buffers stop: layers in destination style on buffers that have their offset,
+the function carrying its arena. Every number comes from there, none from the passes' heads.
+
+    sram.alloc at 4096 : memref<1x6x14x14xf32, #npu.sram>
+    npu.conv2d ins(%image, %w, %b : ...) outs(%pool1 : ...) ... {npu.layer = "conv1"}
+is the line
+    {"name": "conv1", "op": "npu.conv2d", "macs": 117600, "output_bytes": 4704, "offset": 4096, ...}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from npu_dialect.npu.attributes import FlashSpace, SramSpace
+from npu_dialect.npu.layer import VALUE_NAME, LayerOp, Map, bytes_of, map_type, shape_of
+from npu_dialect.sram import ARENA, INPUT, OFFSET, OUTPUT, AllocOp
+from npu_dialect.target import machine_of
+from npu_passes.graph.plan_as import PLANNED_AS
+from npu_passes.memory.offsets.problem import Buffer, Problem
+from npu_passes.memory.offsets.problem import live_bound as bound_of
+from npu_tools.errors import UserError
+
+VIEWS = (memref.ReinterpretCastOp, memref.SubviewOp, memref.CastOp, memref.ViewOp)
+"""Ops whose result is their first operand seen differently."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes that cross the border of the chip in one run, and how many transfers of maps that is.
+
+    On a machine without off-chip read-write memory the maps stay on chip: zero. Weights are read
+    from flash.
+    """
+
+    weight_bytes: int = 0
+    feature_map_read_bytes: int = 0
+    feature_map_write_bytes: int = 0
+    feature_map_reads: int = 0
+    feature_map_writes: int = 0
+
+
+@dataclass(frozen=True)
+class LayerReport:
+    """One layer, in execution order; sizes in bytes. `value` is its OFM's name in the model."""
+
+    name: str
+    op: str
+    value: str | None
+    shape: tuple[int, ...]
+    macs: int
+    input_bytes: int
+    output_bytes: int
+    weight_bytes: int
+    offset: int | None
+    tile: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of on-chip memory: one place per map without fusion and with it, planned, the least.
+
+    `live_bound_bytes` is the largest sum of buffers that live at one time: no plan needs less.
+    """
+
+    naive_bytes: int | None
+    fused_bytes: int | None
+    arena_bytes: int
+    live_bound_bytes: int
+    element_bytes: int
+    sram_bytes: int | None
+
+    def as_dict(self) -> dict[str, int | None]:
+        """The bytes, and the same numbers in elements."""
+        table: dict[str, int | None] = asdict(self)
+        for key in ("naive", "fused", "arena", "live_bound"):
+            size = table[f"{key}_bytes"]
+            table[f"{key}_elements"] = None if size is None else size // self.element_bytes
+        return table
+
+
+@dataclass(frozen=True)
+class Report:
+    """What report.json holds."""
+
+    model: str
+    target: str | None
+    arena_bytes: int
+    weights_bytes: int
+    scratch_bytes: int
+    layers: tuple[LayerReport, ...]
+    off_chip: Traffic
+    naive: Traffic
+    memory: Memory
+    planned_as: str | None = None
+    stack_bytes: int | None = None
+    modules: tuple[Mapping[str, Any], ...] = ()
+    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    outputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The keys and values of report.json."""
+        table = asdict(self)
+        table["memory"] = self.memory.as_dict()
+        return table
+
+
+def planned_function(module: ModuleOp) -> func.FuncOp | None:
+    """The function at the buffers stop: its arena is known and its layers stand in it."""
+    for op in module.ops:
+        if isinstance(op, func.FuncOp) and ARENA in op.attributes and any(layers_of(op)):
+            return op
+    return None
+
+
+def layers_of(function: func.FuncOp) -> Iterator[LayerOp]:
+    """The layers of a function in execution order."""
+    return (op for op in function.walk() if isinstance(op, LayerOp))
+
+
+def analyze(module: ModuleOp, model: str = "") -> Report:
+    """Measure a module at the buffers stop.
+
+    Raises: UserError if no function has an arena and layers in destination style.
+    """
+    function = planned_function(module)
+    if function is None:
+        raise UserError(
+            "no function with planned buffers: expected a pipeline with npu-bufferize and "
+            "npu-assign-sram-offsets"
+        )
+    layers = tuple(layer_report(op, index) for index, op in enumerate(layers_of(function)))
+    arena = integer(function.attributes[ARENA])
+    machine = machine_of(module)
+    planned_as = module.attributes.get(PLANNED_AS)
+    traffic = Traffic(weight_bytes=sum(layer.weight_bytes for layer in layers))
+    return Report(
+        model=model,
+        target=machine.name if machine else None,
+        arena_bytes=arena,
+        weights_bytes=parameter_bytes(module),
+        scratch_bytes=scratch_bytes(function),
+        layers=layers,
+        off_chip=traffic,
+        naive=traffic,
+        memory=Memory(
+            naive_bytes=None,
+            fused_bytes=None,
+            arena_bytes=arena,
+            live_bound_bytes=live_bound(function),
+            element_bytes=element_bytes(function),
+            sram_bytes=machine.sram_bytes if machine else None,
+        ),
+        planned_as=None if planned_as is None else str(planned_as),
+        inputs=dict(named_arguments(function, INPUT)),
+        outputs=dict(named_arguments(function, OUTPUT)),
+    )
+
+
+def layer_report(op: LayerOp, index: int) -> LayerReport:
+    """Measure one layer."""
+    flash = [value for value in op.inputs if is_parameter(value)]
+    value = op.attributes.get(VALUE_NAME)
+    return LayerReport(
+        name=op.layer_name or f"layer{index}",
+        op=op.name,
+        value=getattr(value, "data", None),
+        shape=shape_of(op.output),
+        macs=op.macs(),
+        input_bytes=sum(bytes_of(map_type(each)) for each in op.inputs if each not in flash),
+        output_bytes=bytes_of(op.output_type),
+        weight_bytes=sum(bytes_of(map_type(each)) for each in flash),
+        offset=offset_of(op.output),
+    )
+
+
+def root_of(value: SSAValue) -> SSAValue:
+    """The buffer that a view looks at."""
+    while isinstance(value.owner, VIEWS):
+        value = value.owner.operands[0]
+    return value
+
+
+def is_parameter(value: SSAValue) -> bool:
+    """Whether a buffer is a learned parameter: a global, or something in flash."""
+    root = root_of(value)
+    space = getattr(root.type, "memory_space", None)
+    return isinstance(root.owner, memref.GetGlobalOp) or isinstance(space, FlashSpace)
+
+
+def offset_of(value: SSAValue) -> int | None:
+    """Byte offset of a buffer in the arena, if it has one."""
+    root = root_of(value)
+    attribute: Attribute | None = None
+    if isinstance(root, BlockArgument):
+        attribute = argument_attributes(root).get(OFFSET)
+    elif isinstance(root.owner, AllocOp):
+        attribute = root.owner.offset
+    elif isinstance(root.owner, Operation):
+        attribute = root.owner.attributes.get(OFFSET)
+    return None if attribute is None else integer(attribute)
+
+
+def argument_attributes(argument: BlockArgument) -> Mapping[str, Attribute]:
+    """The attributes of a function's argument."""
+    function = argument.block.parent_op()
+    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
+        return {}
+    return function.arg_attrs.data[argument.index].data
+
+
+def named_arguments(function: func.FuncOp, role: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of the inputs, or of the outputs."""
+    for argument in function.args:
+        attributes = argument_attributes(argument)
+        if role in attributes:
+            name = getattr(attributes.get("npu.name"), "data", None)
+            yield name or argument.name_hint or f"arg{argument.index}", shape_of(argument)
+
+
+def parameter_bytes(module: ModuleOp) -> int:
+    """Bytes of all parameters of a module, each counted once."""
+    return sum(bytes_of(cast(Map, op.type)) for op in module.ops if isinstance(op, memref.GlobalOp))
+
+
+def on_chip_buffers(function: func.FuncOp) -> list[SSAValue]:
+    """The buffers that lie in the arena: arguments first, then allocations in IR order."""
+    values = list(function.args) + [
+        result for op in function.walk() for result in op.results if not isinstance(op, VIEWS)
+    ]
+    return [
+        value
+        for value in values
+        if isinstance(value.type, MemRefType)
+        and isinstance(getattr(value.type, "memory_space", None), SramSpace)
+        and not is_parameter(value)
+    ]
+
+
+def live_bound(function: func.FuncOp) -> int:
+    """The most bytes that live at one op; inputs live from the start, outputs to the end."""
+    block, roots = function.body.block, on_chip_buffers(function)
+    spans: dict[SSAValue, list[int]] = {root: [] for root in roots}
+    last = 0
+    for last, op in enumerate(block.ops):
+        if not isinstance(op, VIEWS):
+            used = (operand for inner in op.walk() for operand in inner.operands)
+            for root in (root_of(value) for value in used):
+                if root in spans:
+                    spans[root].append(last)
+    for root in roots:
+        if isinstance(root, BlockArgument):
+            spans[root].append(0 if INPUT in argument_attributes(root) else last)
+    buffers = (
+        Buffer(str(index), bytes_of(map_type(root)), first=min(points), last=max(points))
+        for index, (root, points) in enumerate(spans.items())
+        if points
+    )
+    return bound_of(Problem(tuple(buffers))).bytes
+
+
+def scratch_bytes(function: func.FuncOp) -> int:
+    """Bytes of the allocations that hold no layer's output: line buffers and the like."""
+    outputs = {root_of(op.output) for op in layers_of(function)}
+    return sum(
+        bytes_of(map_type(value))
+        for value in on_chip_buffers(function)
+        if value not in outputs and not isinstance(value, BlockArgument)
+    )
+
+
+def element_bytes(function: func.FuncOp) -> int:
+    """Bytes of one element of the maps: of the first buffer."""
+    kind = map_type(on_chip_buffers(function)[0])
+    return bytes_of(kind) // max(1, prod(kind.get_shape())) or 1
+
+
+def integer(attribute: Attribute) -> int:
+    """The value of an integer attribute."""
+    assert isinstance(attribute, IntegerAttr)
+    return attribute.value.data
