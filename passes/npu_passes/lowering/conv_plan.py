@@ -120,17 +120,32 @@ def choose_unroll(kernel: tuple[int, int], sums: int, limit: int) -> Unroll:
     return Unroll(rows=columns and kernel[0] * kernel[1] * sums <= limit, columns=columns)
 
 
+def choose_mode(
+    modes: tuple[PoolMode, ...], window: tuple[int, int] | None, registers: int
+) -> PoolMode:
+    """The best mode, or the second best where a window is larger than a register block.
+
+    Scattering shares loads between neighbours; without an FPU nothing is gained by that.
+    """
+    large = window is not None and window[0] * window[1] > registers // 4
+    return modes[-1] if large and registers // 4 > 1 else modes[0]
+
+
 def plan(
     rows: Axis,
     columns: Axis,
     pool: tuple[Axis, Axis] | None,
-    mode: PoolMode,
+    modes: tuple[PoolMode, ...],
     *,
     filters: int,
     registers: int,
     unroll: int,
 ) -> ConvPlan:
-    """The loop structure of a convolution with `filters` filters in each group."""
+    """The loop structure of a convolution with `filters` filters in each group.
+
+    `modes`: ways to compute its pooling window, best first.
+    """
+    mode = choose_mode(modes, (pool[0].kernel, pool[1].kernel) if pool else None, registers)
     gathers = mode == "gather" and pool is not None
     grid = pool if gathers and pool is not None else (None, None)
     span_rows, span_columns = interior(rows, grid[0]), interior(columns, grid[1])

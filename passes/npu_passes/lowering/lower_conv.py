@@ -30,12 +30,14 @@ from npu_passes.lowering.conv_plan import Block, ConvPlan, PoolMode, plan
 from npu_passes.lowering.loop_builder import Index, LoopBuilder
 
 
-def pool_mode(op: Conv2dOp) -> PoolMode:
-    """Whether the pooling window behind a convolution is gathered or scattered."""
+def pool_modes(op: Conv2dOp) -> tuple[PoolMode, ...]:
+    """The ways in which the pooling window behind a convolution may be computed, best first."""
     if op.pool is None:
-        return "none"
-    overlap = op.overlap is not None and op.overlap.data == "accumulate"
-    return "scatter" if overlap and op.pool.overlaps else "gather"
+        return ("none",)
+    if not op.pool.overlaps:
+        return ("gather", "scatter")
+    accumulates = op.overlap is not None and op.overlap.data == "accumulate"
+    return ("scatter",) if accumulates else ("gather",)
 
 
 def plan_conv(op: Conv2dOp, options: LoopOptions) -> ConvPlan:
@@ -46,7 +48,7 @@ def plan_conv(op: Conv2dOp, options: LoopOptions) -> ConvPlan:
         rows,
         columns,
         pool,
-        pool_mode(op),
+        pool_modes(op),
         filters=shape_of(op.weight)[0] // op.group_count,
         registers=options.registers,
         unroll=options.unroll,
