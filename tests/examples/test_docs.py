@@ -1,0 +1,49 @@
+"""What README.md and docs/ show is what the tools print, and the files that they name exist."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = Path(sys.executable).parent
+PAGES = ("README.md", "docs/architecture.md")
+MODEL = "examples/lenet5/lenet5.onnx"
+PLACE = re.compile(r"`((?:src|passes|tools|tests|lit-tests|examples|docs|bench|scripts)/[\w./-]*)`")
+
+
+def words(text: str) -> str:
+    """The text with its line breaks and indentation as single blanks."""
+    return " ".join(text.split())
+
+
+def blocks(page: str, kind: str) -> list[str]:
+    """The fenced blocks of a kind."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def tool(*command: str) -> str:
+    command = (str(TOOLS / command[0]), *command[1:])
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_named_files_exist(page: str) -> None:
+    places = PLACE.findall((ROOT / page).read_text(encoding="utf-8"))
+    assert places
+    assert [place for place in places if not (ROOT / place).exists()] == []
+
+
+def test_readme_shows_what_npu_opt_prints() -> None:
+    before, after = blocks("README.md", "mlir")
+    assert words(before) in words(tool("npu-opt", MODEL, "--elide-weights"))
+    fused = tool("npu-opt", MODEL, "--elide-weights", "-p", "npu-fuse-conv-relu-pool")
+    assert words(after) in words(fused)
+
+
+def test_readme_shows_what_npu_compile_prints(tmp_path: Path) -> None:
+    printed = tool("npu-compile", MODEL, "--target", "fe310", "-o", str(tmp_path))
+    assert blocks("README.md", "")[0] in printed
