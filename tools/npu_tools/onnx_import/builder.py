@@ -1,0 +1,202 @@
+"""What the rules build with: values of the model on one side, npu layers on the other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType, f32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from npu_dialect.npu import ReshapeOp
+from npu_dialect.npu.layer import LayerOp, shape_of
+from npu_tools.onnx_import.errors import NodeError
+from npu_tools.onnx_import.names import UniqueNames
+from npu_tools.onnx_import.node import Node
+from npu_tools.onnx_import.tensors import LARGEST_MAP, MOST_AXES, Array
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A value that is known while importing; a layer sees it as `arith.constant`."""
+
+    name: str
+    array: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Padded:
+    """A map with zeros around its spatial axes, for a layer with pads of its own."""
+
+    source: SSAValue
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    label: str
+    """The Pad node that adds the zeros."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """The value of a node that could not be imported."""
+
+
+Value: TypeAlias = SSAValue | Constant | Padded | Unknown
+
+
+class Builder:
+    """The function under construction, and what each value of the model has become."""
+
+    def __init__(self, block: Block, uses: Mapping[str, int], names: UniqueNames) -> None:
+        self.block = block
+        self.names = names
+        self.values: dict[str, Value] = {}
+        self.uses = Counter(uses)
+        """How often each value of the model is read, the graph's outputs included."""
+        self.emitted: list[LayerOp] = []
+        """The layers of the node that is being imported."""
+        self._materialised: dict[Constant, SSAValue] = {}
+
+    # -- operands ------------------------------------------------------------------------------
+
+    def value(self, node: Node, index: int) -> Value:
+        """An operand that must be there."""
+        name = node.operand(index)
+        if not name:
+            raise NodeError(f"input {index} is missing")
+        return self.values[name]
+
+    def optional(self, node: Node, index: int) -> Constant | None:
+        """A constant operand that may be left out."""
+        name = node.operand(index)
+        return self.constant(node, index) if name else None
+
+    def constant(self, node: Node, index: int) -> Constant:
+        """An operand that must be known while importing."""
+        value = self.value(node, index)
+        if not isinstance(value, Constant):
+            raise NodeError(f"input '{node.operand(index)}' is computed; expected a constant")
+        return value
+
+    def weight(self, node: Node, index: int) -> Array:
+        """A constant operand of float32 elements."""
+        constant = self.constant(node, index)
+        return float_array(constant)
+
+    def ints(self, node: Node, attribute: str, index: int) -> list[int] | None:
+        """Integers that older opsets give as an attribute and newer ones as a constant operand."""
+        constant = self.optional(node, index)
+        if constant is None:
+            return node.ints(attribute)
+        if constant.array.dtype.kind != "i" or constant.array.ndim > 1:
+            raise NodeError(f"input '{constant.name}' is no list of integers")
+        return [int(item) for item in constant.array.reshape(-1)]
+
+    def map(self, node: Node, index: int) -> SSAValue:
+        """A feature map; a constant becomes one."""
+        return self.as_map(self.value(node, index), node.operand(index))
+
+    def as_map(self, value: Value, name: str) -> SSAValue:
+        """A value as a feature map."""
+        if isinstance(value, Padded):
+            raise NodeError(
+                f"the zeros that Pad '{value.label}' adds are supported in front of Conv, and of "
+                "AveragePool that counts them, only"
+            )
+        if isinstance(value, Constant):
+            return self.materialise(value)
+        if not isinstance(value, SSAValue):
+            raise NodeError(f"input '{name}' is not known")
+        return value
+
+    def padded(self, node: Node, index: int) -> Padded:
+        """A feature map with the zeros around it, if any, kept apart."""
+        value = self.value(node, index)
+        if isinstance(value, Padded):
+            return value
+        source = self.map(node, index)
+        zeros = (0,) * max(0, len(shape_of(source)) - 2)
+        return Padded(source, zeros, zeros, "")
+
+    # -- what is built -------------------------------------------------------------------------
+
+    def emit(self, build: Callable[[Attribute], LayerOp]) -> SSAValue:
+        """Add the layer that `build` makes from a result type; its shape rule gives the type.
+
+        Raises: NodeError for a result of absurd size; VerifyException from the shape rule.
+        """
+        layer = build(TensorType(f32, []))
+        shape = layer.infer_shape()
+        check_size(shape)
+        result = Rewriter.replace_value_with_new_type(layer.results[0], TensorType(f32, shape))
+        return self._added(layer, result)
+
+    def reshape(self, source: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """The same elements in another shape; no layer if it is the same."""
+        if tuple(shape) == shape_of(source):
+            return source
+        if prod(shape) != prod(shape_of(source)) or min(shape, default=1) < 1:
+            raise NodeError(f"shape {list(shape_of(source))} cannot become {list(shape)}")
+        check_size(shape)
+        layer = ReshapeOp(source, TensorType(f32, shape))
+        return self._added(layer, layer.results[0])
+
+    def _added(self, layer: LayerOp, result: SSAValue) -> SSAValue:
+        self.block.add_op(layer)
+        self.emitted.append(layer)
+        return result
+
+    def parameter(self, array: Array, hint: str) -> SSAValue:
+        """A parameter that a rule computed from the model's."""
+        return self.materialise(Constant(hint, array))
+
+    def materialise(self, constant: Constant) -> SSAValue:
+        """The `arith.constant` of a constant; the same constant gives the same value."""
+        if constant not in self._materialised:
+            array = float_array(constant)
+            kind = TensorType(f32, array.shape)
+            data = BytesAttr(np.ascontiguousarray(array, "<f4").tobytes())
+            op = ConstantOp(DenseIntOrFPElementsAttr(kind, data), kind)
+            op.result.name_hint = self.names.hint(constant.name, "weight")
+            self.block.add_op(op)
+            self._materialised[constant] = op.result
+        return self._materialised[constant]
+
+    def replace_last_use(self, old: Operation, new: SSAValue) -> SSAValue:
+        """Drop a layer whose only use is gone into a new one, which keeps its attributes."""
+        assert isinstance(new.owner, Operation)
+        new.owner.attributes.update(old.attributes)
+        old.detach()
+        old.erase()
+        return new
+
+
+def float_array(constant: Constant) -> Array:
+    """The elements of a constant that a layer reads.
+
+    Raises: NodeError if they are not float32, or if there are none.
+    """
+    array = constant.array
+    if array.dtype != np.float32:
+        raise NodeError(f"tensor '{constant.name}' holds {array.dtype} elements; expected float32")
+    if array.size == 0:
+        raise NodeError(
+            f"tensor '{constant.name}' has shape {list(array.shape)}; expected at least one element"
+        )
+    return array
+
+
+def check_size(shape: Sequence[int]) -> None:
+    """Check the shape of a map.
+
+    Raises: NodeError if it has too many axes, or cannot be indexed by 32-bit integers.
+    """
+    if len(shape) > MOST_AXES:
+        raise NodeError(f"a map of rank {len(shape)}; expected at most {MOST_AXES} axes")
+    if prod(shape) > LARGEST_MAP:
+        raise NodeError(f"a map of shape {list(shape)} has more than {LARGEST_MAP} elements")

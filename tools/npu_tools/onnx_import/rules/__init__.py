@@ -1,0 +1,77 @@
+"""Operator -> rule. A rule gives the value of a node's first output; it raises NodeError if it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from npu_tools.onnx_import.builder import Builder, Value
+from npu_tools.onnx_import.node import Node
+from npu_tools.onnx_import.rules.conv import conv
+from npu_tools.onnx_import.rules.elementwise import (
+    add,
+    batch_normalization,
+    clip,
+    div,
+    mul,
+    relu,
+    sub,
+    sum_,
+)
+from npu_tools.onnx_import.rules.linear import gemm, matmul
+from npu_tools.onnx_import.rules.pad import pad
+from npu_tools.onnx_import.rules.pool import (
+    average_pool,
+    global_average_pool,
+    global_max_pool,
+    max_pool,
+    reduce_mean,
+)
+from npu_tools.onnx_import.rules.shape import (
+    cast,
+    concat,
+    dropout,
+    flatten,
+    identity,
+    reshape,
+    shape,
+    size,
+    squeeze,
+    transpose,
+    unsqueeze,
+)
+from npu_tools.onnx_import.rules.softmax import softmax
+
+Rule = Callable[[Node, Builder], Value]
+
+RULES: Mapping[str, Rule] = {
+    "Add": add,
+    "AveragePool": average_pool,
+    "BatchNormalization": batch_normalization,
+    "Cast": cast,
+    "Clip": clip,
+    "Concat": concat,
+    "Conv": conv,
+    "Div": div,
+    "Dropout": dropout,
+    "Flatten": flatten,
+    "Gemm": gemm,
+    "GlobalAveragePool": global_average_pool,
+    "GlobalMaxPool": global_max_pool,
+    "Identity": identity,
+    "MatMul": matmul,
+    "MaxPool": max_pool,
+    "Mul": mul,
+    "Pad": pad,
+    "ReduceMean": reduce_mean,
+    "Relu": relu,
+    "Reshape": reshape,
+    "Shape": shape,
+    "Size": size,
+    "Softmax": softmax,
+    "Squeeze": squeeze,
+    "Sub": sub,
+    "Sum": sum_,
+    "Transpose": transpose,
+    "Unsqueeze": unsqueeze,
+}
+"""The operators that become layers, or vanish."""

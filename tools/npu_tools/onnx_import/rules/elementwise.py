@@ -1,0 +1,160 @@
+"""Element by element: Relu, Clip, Add and its relatives, BatchNormalization."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import AddOp, BatchNormOp, ClampOp, FullyConnectedOp, ReluOp
+from npu_dialect.npu.layer import shape_of
+from npu_tools.onnx_import.builder import Builder, Constant, Value, float_array
+from npu_tools.onnx_import.errors import NodeError
+from npu_tools.onnx_import.node import Node
+from npu_tools.onnx_import.rules.linear import row_vector
+from npu_tools.onnx_import.tensors import Array
+
+INFINITY = float("inf")
+
+
+def relu(node: Node, graph: Builder) -> Value:
+    """Relu."""
+    source = graph.map(node, 0)
+    return graph.emit(lambda out: ReluOp(source, out))
+
+
+def clip(node: Node, graph: Builder) -> Value:
+    """Clip with constant bounds: attributes before opset 11, operands since."""
+    source = graph.map(node, 0)
+    if node.opset < 11:
+        low, high = node.float("min", -INFINITY), node.float("max", INFINITY)
+    else:
+        low, high = bound(node, graph, 1, -INFINITY), bound(node, graph, 2, INFINITY)
+    if (low, high) == (-INFINITY, INFINITY):
+        return source
+    if (low, high) == (0.0, INFINITY):
+        return graph.emit(lambda out: ReluOp(source, out))
+    return graph.emit(lambda out: ClampOp(source, low, high, out))
+
+
+def bound(node: Node, graph: Builder, index: int, default: float) -> float:
+    """A scalar operand."""
+    if not node.operand(index):
+        return default
+    array = graph.weight(node, index)
+    if array.size != 1:
+        raise NodeError(f"a bound of shape {list(array.shape)}; expected a scalar")
+    return float(array.reshape(-1)[0])
+
+
+def add(node: Node, graph: Builder) -> Value:
+    """Add; a constant row behind a fully connected layer without bias becomes its bias."""
+    return added(graph, [graph.value(node, 0), graph.value(node, 1)], node.inputs)
+
+
+def sum_(node: Node, graph: Builder) -> Value:
+    """Sum of any number of maps."""
+    values = [graph.value(node, index) for index in range(len(node.inputs))]
+    return added(graph, values, node.inputs) if values else graph.map(node, 0)
+
+
+def added(graph: Builder, values: Sequence[Value], names: Sequence[str]) -> Value:
+    """The sum of values, from left to right."""
+    if len(values) == 2:
+        for (value, name), addend in zip(
+            zip(values, names, strict=True), reversed(values), strict=True
+        ):
+            if isinstance(addend, Constant) and isinstance(value, SSAValue):
+                layer = biasless_layer(graph, value, name)
+                vector = row_vector(float_array(addend), shape_of(value))
+                if layer is not None and vector is not None:
+                    return with_bias(graph, layer, addend, vector)
+    maps = [graph.as_map(value, name) for value, name in zip(values, names, strict=True)]
+    return reduce(lambda lhs, rhs: graph.emit(lambda out: AddOp(lhs, rhs, out)), maps)
+
+
+def biasless_layer(graph: Builder, value: SSAValue, name: str) -> FullyConnectedOp | None:
+    """The fully connected layer without bias behind a value that nobody else reads."""
+    layer = value.owner
+    if not isinstance(layer, FullyConnectedOp) or layer.bias is not None:
+        return None
+    return layer if graph.uses[name] == 1 and value.first_use is None else None
+
+
+def with_bias(graph: Builder, layer: FullyConnectedOp, addend: Constant, vector: Array) -> SSAValue:
+    """The layer with a bias, in its place."""
+    source, weight = layer.input, layer.weight
+    bias = (
+        graph.materialise(addend)
+        if addend.array.shape == vector.shape
+        else graph.parameter(vector, addend.name)
+    )
+    new = graph.emit(lambda out: FullyConnectedOp(source, weight, bias, out))
+    return graph.replace_last_use(layer, new)
+
+
+def sub(node: Node, graph: Builder) -> Value:
+    """Sub of a constant: its negative is added."""
+    constant = graph.constant(node, 1)
+    negative = Constant(constant.name, -graph.weight(node, 1))
+    return added(graph, [graph.value(node, 0), negative], node.inputs)
+
+
+def mul(node: Node, graph: Builder) -> Value:
+    """Mul by a constant per channel, or by one number."""
+    first, second = graph.value(node, 0), graph.value(node, 1)
+    index = 0 if isinstance(first, Constant) else 1
+    if not isinstance((first, second)[index], Constant):
+        raise NodeError("both factors are computed; expected a constant one")
+    return scaled(node, graph, 1 - index, index, graph.weight(node, index))
+
+
+def div(node: Node, graph: Builder) -> Value:
+    """Div by a constant per channel, or by one number."""
+    graph.constant(node, 1)
+    with np.errstate(all="ignore"):
+        factor = np.float32(1) / graph.weight(node, 1)
+    return scaled(node, graph, 0, 1, factor)
+
+
+def scaled(node: Node, graph: Builder, index: int, factor_index: int, factor: Array) -> SSAValue:
+    """A map times one factor per channel, as a batch normalisation that does nothing else."""
+    source, name = graph.map(node, index), node.operand(factor_index)
+    shape = shape_of(source)
+    scale = channel_vector(factor, shape)
+    if scale is None:
+        raise NodeError(
+            f"a factor of shape {list(factor.shape)} for a map of shape {list(shape)}; "
+            "expected one number, or one per channel (axis 1)"
+        )
+    zero = np.zeros_like(scale)
+    scales = graph.parameter(scale, name)
+    zeros, ones = graph.parameter(zero, "zero"), graph.parameter(zero + np.float32(1), "one")
+    return graph.emit(lambda out: BatchNormOp(source, scales, zeros, zeros, ones, 0.0, out))
+
+
+def channel_vector(array: Array, shape: Sequence[int]) -> Array | None:
+    """The vector [C] that multiplying by `array` applies to a map [N, C, ...]; None if there is none."""
+    if len(shape) < 2 or array.ndim > len(shape):
+        return None
+    extents = (1,) * (len(shape) - array.ndim) + array.shape
+    wrong = [extent for axis, extent in enumerate(extents) if axis != 1 and extent != 1]
+    if wrong or extents[1] not in (1, shape[1]):
+        return None
+    return np.ascontiguousarray(np.broadcast_to(array.reshape(-1), (shape[1],)))
+
+
+def batch_normalization(node: Node, graph: Builder) -> Value:
+    """BatchNormalization as it is used after training."""
+    if node.int("training_mode", 0) or any(node.outputs[1:]):
+        raise NodeError("training mode; expected a model exported for inference")
+    if not node.int("spatial", 1):
+        raise NodeError("spatial = 0; expected one mean and variance per channel")
+    source = graph.map(node, 0)
+    scale, bias, mean, variance = (
+        graph.materialise(graph.constant(node, index)) for index in range(1, 5)
+    )
+    epsilon = node.float("epsilon", 1e-5)
+    return graph.emit(lambda out: BatchNormOp(source, scale, bias, mean, variance, epsilon, out))
