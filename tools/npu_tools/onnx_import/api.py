@@ -24,7 +24,7 @@ def load_model(
     """A checked model, ready for `build_module` and for onnxruntime.
 
     `name` stands in messages; `base_dir` is the folder that external data may lie in (None: no
-    such data); `input_dims` gives sizes to dynamic dims by name (`batch`; `input[0]` if it has none).
+    such data); `input_dims` gives sizes to dynamic dims by name (`batch`; `x[0]` if it has none).
 
     Raises: UserError.
     """

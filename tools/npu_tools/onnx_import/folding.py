@@ -1,7 +1,7 @@
 """Constant folding: nodes with known operands are computed by ONNX's reference evaluator.
 
-Only operators on the list are computed: for each of them the size of the result is known beforehand,
-so that a model of a few bytes cannot ask for gigabytes.
+Only operators on the list are computed: for each of them the size of the result is known before
+it is computed, so that a model of a few bytes cannot ask for gigabytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A checked model to a module: one function, its nodes imported one by one.
 
-A node is folded if all its operands are known, else its rule is asked. Nodes that cannot be imported
-do not stop the walk: all of them are reported together.
+A node is folded if all its operands are known, else its rule is asked. Nodes that cannot be
+imported do not stop the walk: all of them are reported together.
 """
 
 from __future__ import annotations

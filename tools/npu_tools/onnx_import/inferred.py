@@ -1,7 +1,7 @@
 """A second opinion: the shapes that ONNX infers must be those of our layers.
 
-ONNX's inference runs last, on values that our own rules have already checked, and without the weights'
-data: it copies the model several times.
+ONNX's inference runs last, on values that our own rules have already checked, and without the data
+of the weights: it copies the model several times.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> Non
     try:
         inferred = infer_shapes(skeleton(model), check_type=True, strict_mode=True, data_prop=True)
     except Exception as error:  # shape inference is C++: it raises what it likes
-        raise ModelError(
-            f"ONNX's shape inference rejects the model: {first_line(error)}"
-        ) from error
+        raise ModelError(f"ONNX finds the model inconsistent: {first_line(error)}") from error
     for info in (*inferred.graph.value_info, *inferred.graph.output):
         theirs, ours = static_shape(info), known_shape(values.get(info.name))
         if theirs is not None and ours is not None and theirs != ours:

@@ -103,8 +103,8 @@ def pin_dims(model: ModelProto, input_dims: Mapping[str, int]) -> None:
 
     A dim without a name is called `input[axis]`.
 
-    Raises: ModelError for a dim that stays dynamic, a name that is none, an input that is no float32
-    tensor of static shape.
+    Raises: ModelError for a dim that stays dynamic, a name that is none, an input that is no
+    float32 tensor.
     """
     inputs = model_inputs(model)
     for value in inputs:

@@ -1,4 +1,7 @@
-"""Operator -> rule. A rule gives the value of a node's first output; it raises NodeError if it cannot."""
+"""Operator -> rule.
+
+A rule gives the value of a node's first output, or raises NodeError or VerifyException.
+"""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def scaled(node: Node, graph: Builder, index: int, factor_index: int, factor: Ar
 
 
 def channel_vector(array: Array, shape: Sequence[int]) -> Array | None:
-    """The vector [C] that multiplying by `array` applies to a map [N, C, ...]; None if there is none."""
+    """The factors [C] that `array` applies to a map [N, C, ...]; None if it is something else."""
     if len(shape) < 2 or array.ndim > len(shape):
         return None
     extents = (1,) * (len(shape) - array.ndim) + array.shape

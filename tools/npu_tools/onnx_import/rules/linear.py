@@ -73,7 +73,7 @@ def check_broadcast(bias: Constant, shape: tuple[int, int]) -> None:
 
 
 def row_vector(array: Array, shape: tuple[int, ...]) -> Array | None:
-    """The vector [O] that adding `array` to a map [..., O] adds to each row; None if there is none."""
+    """The vector [O] that `array` adds to each row of a map [..., O]; None if it differs by row."""
     if array.ndim > len(shape) or (array.ndim and array.shape[-1] not in (1, shape[-1])):
         return None
     if any(extent != 1 for extent in array.shape[:-1]):

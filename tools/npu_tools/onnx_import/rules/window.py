@@ -18,7 +18,7 @@ from npu_tools.onnx_import.node import Node
 
 @dataclass(frozen=True)
 class Window:
-    """A two-dimensional window: kernel, strides and dilations (rows, columns), pads (top, left, bottom, right)."""
+    """A window: kernel, strides, dilations (rows, columns) and pads (top, left, bottom, right)."""
 
     kernel: tuple[int, int]
     strides: tuple[int, int]
@@ -83,7 +83,7 @@ def window(node: Node, padded: Padded, kernel: Sequence[int]) -> Window:
 def own_pads(
     node: Node, extents: Sequence[int], reach: Sequence[int], strides: Sequence[int]
 ) -> tuple[list[int], list[int]]:
-    """The pads that the node itself asks for, by `pads` or by `auto_pad`: before and after each axis."""
+    """The pads of the node itself, by `pads` or `auto_pad`: before and after each axis."""
     rank, mode = len(extents), node.string("auto_pad", "NOTSET")
     if mode in ("NOTSET", ""):
         pads = per_axis(node, "pads", 2 * rank, 0)
