@@ -34,7 +34,8 @@ def tool(*command: str) -> str:
 def test_named_files_exist(page: str) -> None:
     places = PLACE.findall((ROOT / page).read_text(encoding="utf-8"))
     assert places
-    assert [place for place in places if not (ROOT / place).exists()] == []
+    missing = [place for place in places if not (ROOT / place.split("NAME")[0]).exists()]
+    assert missing == []
 
 
 def test_readme_shows_what_npu_opt_prints() -> None:
