@@ -130,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
     if options.verify is not None:
         from npu_tools.verify import verify
 
-        verified = verify(compiled, job, options.verify or None, options.seed)
+        verified = verify(compiled, options.verify or None, options.seed)
         print("\n".join(verified.lines), file=sys.stderr if options.json else sys.stdout)
         if not verified.agrees:
             return 1

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -25,10 +26,13 @@ from npu_passes.graph.plan_as import PlanAsPass
 from npu_passes.pipelines import DEFAULT, PIPELINES
 from npu_tools.errors import UserError
 from npu_tools.files import write_file
-from npu_tools.frontends import FRONTENDS
+from npu_tools.frontends import load
 from npu_tools.pass_text import build_pass, pass_specs
 from npu_tools.printer import ir_text
 from npu_tools.report import Report, analyze, integer, planned_function
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 FUSE = "npu-fuse-conv-relu-pool"
 BUFFERIZE = "npu-bufferize"
@@ -72,11 +76,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What a job gives: the measurements, and the files of the C program (none if only planned)."""
+    """What a job gives: the measurements, the files of the C program (none if only planned).
+
+    `reference` is the model as onnxruntime can run it.
+    """
 
     name: str
     report: Report
     files: Mapping[str, str | bytes]
+    reference: ModelProto
 
 
 @dataclass
@@ -113,7 +121,7 @@ def compile_model(job: Job) -> Compiled:
     """
     name, machine = job.name, Machine.load(job.target)
     passes = job_passes(job)
-    module = import_model(job.model, job.input_dims)
+    model, module = load(job.model, job.input_dims)
     module.attributes[TARGET] = TargetAttr.of(machine)
     stop = BuffersStop(job.model.name)
     dump = () if job.dump_ir is None else (IrDump(job.dump_ir),)
@@ -123,19 +131,8 @@ def compile_model(job: Job) -> Compiled:
         analyze(module)  # raises: there was no such stop
     assert stop.report is not None
     report = replace(stop.report, memory=replace(stop.report.memory, **baselines))
-    return Compiled(name, report, {} if job.plan_as else emit(module, name, job.weights))
-
-
-def import_model(model: Path, input_dims: Mapping[str, int]) -> ModuleOp:
-    """The module of a model's file, by its extension.
-
-    Raises: UserError for an extension without a front end, and what the importer finds.
-    """
-    extension = model.suffix.removeprefix(".")
-    if extension not in FRONTENDS:
-        known = " or ".join(f".{name}" for name in FRONTENDS)
-        raise UserError(f"{model}: unknown file extension: expected {known}")
-    return FRONTENDS[extension](model.read_bytes(), str(model), dict(input_dims))
+    files = {} if job.plan_as else emit(module, name, job.weights)
+    return Compiled(name, report, files, model)
 
 
 def emit(module: ModuleOp, name: str, weights: str) -> dict[str, str | bytes]:

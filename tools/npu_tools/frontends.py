@@ -1,11 +1,11 @@
-"""From a file's bytes to a module: ONNX models and PyTorch exports; .mlir is the parser's business.
+"""From a model's file to a module, for npu-opt and npu-compile; .mlir is the parser's business.
 
 The importers are loaded only when a model of their kind comes along.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,6 @@ from npu_tools.errors import UserError
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-STDIN = "stdin"
-"""Name of a model that has no file."""
 
 
 def parse_input_dims(texts: Sequence[str]) -> dict[str, int]:
@@ -34,38 +31,45 @@ def parse_input_dims(texts: Sequence[str]) -> dict[str, int]:
     return dims
 
 
-def import_onnx(data: bytes, path: str | None, input_dims: dict[str, int]) -> ModuleOp:
-    """The module of an ONNX model; `path` is where its external data is looked for."""
-    from npu_tools.onnx_import import import_model
+def load(path: Path, input_dims: Mapping[str, int]) -> tuple[ModelProto, ModuleOp]:
+    """A model's file as onnxruntime can run it, and as a module.
 
-    return import_model(
-        data,
-        name=Path(path).name if path else STDIN,
-        base_dir=Path(path).parent if path else None,
-        input_dims=input_dims,
-    )
+    Raises: UserError for an extension without a front end, and for what the importer finds.
+    """
+    if path.suffix.removeprefix(".") not in FRONTENDS:
+        known = " or ".join(f".{name}" for name in FRONTENDS)
+        raise UserError(f"{path}: unknown file extension: expected {known}")
+    from npu_tools.onnx_import import build_module, load_file
 
-
-def import_torch(data: bytes, path: str | None, input_dims: dict[str, int]) -> ModuleOp:
-    """The module of a PyTorch export (`torch.export.save`)."""
-    from npu_tools.torch_import import import_exported
-
-    return import_exported(data, name=Path(path).name if path else STDIN, input_dims=input_dims)
+    model = load_file(path, input_dims=input_dims)
+    return model, build_module(model, name=path.stem, source=str(path))
 
 
-def reference_model(model: Path, input_dims: dict[str, int]) -> ModelProto:
-    """The ONNX model behind a file, complete and with pinned dims: what onnxruntime can run."""
-    if model.suffix == ".pt2":
-        from npu_tools.torch_import import exported_model
+def parse_onnx(data: bytes, path: str | None, input_dims: Mapping[str, int]) -> ModuleOp:
+    """The module of an ONNX model's bytes; `path` is where they come from, None for standard input.
 
-        return exported_model(model.read_bytes(), name=model.name, input_dims=input_dims)
-    from npu_tools.onnx_import import load_file
+    Raises: UserError for what the importer finds.
+    """
+    from npu_tools.onnx_import import build_module, load_model
 
-    return load_file(model, input_dims=input_dims)
+    source = path or "stdin"
+    folder = Path(path).parent if path else None
+    model = load_model(data, name=source, base_dir=folder, input_dims=input_dims)
+    return build_module(model, name=Path(path).stem if path else "model", source=source)
+
+
+def parse_torch(data: bytes, path: str | None, input_dims: Mapping[str, int]) -> ModuleOp:
+    """The module of a PyTorch export, which torch reads from its file.
+
+    Raises: UserError for what the importer finds, or without a file.
+    """
+    if path is None:
+        raise UserError("a .pt2 model cannot come from standard input: expected its path")
+    return load(Path(path), input_dims)[1]
 
 
 FRONTENDS: dict[str, Callable[[bytes, str | None, dict[str, int]], ModuleOp]] = {
-    "onnx": import_onnx,
-    "pt2": import_torch,
+    "onnx": parse_onnx,
+    "pt2": parse_torch,
 }
-"""Front ends by file extension."""
+"""Front ends by file extension: ONNX, and PyTorch's `torch.export.save`."""

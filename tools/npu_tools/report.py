@@ -19,6 +19,7 @@ from typing import Any, cast
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import FlashSpace, SramSpace
 from npu_dialect.npu.layer import VALUE_NAME, LayerOp, Map, bytes_of, map_type, shape_of
@@ -239,8 +240,8 @@ def on_chip_buffers(function: func.FuncOp) -> list[SSAValue]:
     return [
         value
         for value in values
-        if isinstance(value.type, MemRefType)
-        and isinstance(getattr(value.type, "memory_space", None), SramSpace)
+        if isa(value.type, MemRefType[Attribute])
+        and isinstance(value.type.memory_space, SramSpace)
         and not is_parameter(value)
     ]
 

@@ -21,9 +21,8 @@ import numpy.typing as npt
 from onnx import ModelProto, ValueInfoProto
 
 from npu_tools.check import RELATIVE, relative_error
-from npu_tools.driver import Compiled, Job
+from npu_tools.driver import Compiled
 from npu_tools.errors import UserError
-from npu_tools.frontends import reference_model
 from npu_tools.harness import Harness, built
 from npu_tools.report import Report
 
@@ -81,8 +80,8 @@ class Verified:
         }
 
 
-def verify(compiled: Compiled, job: Job, inputs: str | None, seed: int) -> Verified:
-    """Build and run the C of a job, and compare it with onnxruntime.
+def verify(compiled: Compiled, inputs: str | None, seed: int) -> Verified:
+    """Build and run the C of a network, and compare it with onnxruntime.
 
     `inputs` is an .npz file with an array for each input, or None for seeded random numbers.
 
@@ -90,9 +89,8 @@ def verify(compiled: Compiled, job: Job, inputs: str | None, seed: int) -> Verif
     """
     report = compiled.report
     samples = random_samples(report, seed) if inputs is None else load_samples(report, inputs)
-    model = reference_model(job.model, dict(job.input_dims))
     with built(compiled.name, compiled.files, report) as harness:
-        return compare(harness, model, samples)
+        return compare(harness, compiled.reference, samples)
 
 
 def compare(harness: Harness, model: ModelProto, samples: Sequence[Array]) -> Verified:
