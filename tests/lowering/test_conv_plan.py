@@ -40,7 +40,7 @@ def all_taps_inside(axis: Axis, position: int) -> bool:
 def test_interior_is_where_all_taps_are_real(axis: Axis) -> None:
     span = interior(axis, None)
     inside = [p for p in range(axis.outputs) if all_taps_inside(axis, p)]
-    assert list(range(span.low, span.high)) == inside or not inside and span.empty
+    assert list(range(span.low, span.high)) == inside or (not inside and span.empty)
 
 
 @settings(max_examples=200)
@@ -65,7 +65,7 @@ def test_interior_of_a_pooling_window(data: st.DataObject, axis: Axis) -> None:
         return all(0 <= row < axis.outputs and all_taps_inside(axis, row) for row in rows)
 
     expected = [p for p in range(pool.outputs) if inside(p)]
-    assert list(range(span.low, span.high)) == expected or not expected and span.empty
+    assert list(range(span.low, span.high)) == expected or (not expected and span.empty)
 
 
 @pytest.mark.parametrize(
