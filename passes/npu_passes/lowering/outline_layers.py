@@ -20,6 +20,7 @@ Layers on tensors stay, those with regions too, and those in a function that thi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
@@ -63,7 +64,8 @@ def analyze(function: FuncOp) -> Iterator[Outline]:
 
 def wished_name(layer: LayerOp) -> str:
     """The layer's name as an identifier, else the op's without its dialect."""
-    return identifier(layer.layer_name or layer.name.split(".")[-1])
+    words = re.findall(r"[0-9A-Za-z]+", layer.layer_name or "")  # PyTorch says `/conv1/Conv`
+    return identifier("_".join(words) or layer.name.split(".")[-1])
 
 
 def described(layer: LayerOp) -> str:
@@ -80,7 +82,7 @@ def named_buffers(layer: LayerOp) -> dict[SSAValue, str]:
         values = getattr_operands(layer, name)
         for index, value in enumerate(values):
             hint = HINTS.get(name, name)
-            found[value] = f"{hint}_{index}" if len(values) > 1 else hint
+            found[value] = f"{hint}{index}" if len(values) > 1 else hint
     return found
 
 
