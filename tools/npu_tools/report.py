@@ -11,21 +11,22 @@ is the line
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import prod
 from typing import Any, cast
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import FlashSpace, SramSpace
 from npu_dialect.npu.layer import VALUE_NAME, LayerOp, Map, bytes_of, map_type, shape_of
 from npu_dialect.sram import ARENA, INPUT, OFFSET, OUTPUT, AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.graph.plan_as import PLANNED_AS
+from npu_passes.memory import lifetimes
+from npu_passes.memory.lifetimes import OnChipBuffer
 from npu_passes.memory.offsets.problem import Buffer, Problem
 from npu_passes.memory.offsets.problem import live_bound as bound_of
 from npu_tools.errors import UserError
@@ -139,6 +140,7 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
             "npu-assign-sram-offsets"
         )
     layers = tuple(layer_report(op, index) for index, op in enumerate(layers_of(function)))
+    buffers = lifetimes.analyze(function, SramSpace()).buffers
     arena = integer(function.attributes[ARENA])
     machine = machine_of(module)
     planned_as = module.attributes.get(PLANNED_AS)
@@ -148,7 +150,7 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
         target=machine.name if machine else None,
         arena_bytes=arena,
         weights_bytes=parameter_bytes(module),
-        scratch_bytes=scratch_bytes(function),
+        scratch_bytes=scratch_bytes(function, buffers),
         layers=layers,
         off_chip=traffic,
         naive=traffic,
@@ -156,8 +158,8 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
             naive_bytes=None,
             fused_bytes=None,
             arena_bytes=arena,
-            live_bound_bytes=live_bound(function),
-            element_bytes=element_bytes(function),
+            live_bound_bytes=live_bound(buffers),
+            element_bytes=element_bytes(buffers),
             sram_bytes=machine.sram_bytes if machine else None,
         ),
         planned_as=None if planned_as is None else str(planned_as),
@@ -232,55 +234,27 @@ def parameter_bytes(module: ModuleOp) -> int:
     return sum(bytes_of(cast(Map, op.type)) for op in module.ops if isinstance(op, memref.GlobalOp))
 
 
-def on_chip_buffers(function: func.FuncOp) -> list[SSAValue]:
-    """The buffers that lie in the arena: arguments first, then allocations in IR order."""
-    values = list(function.args) + [
-        result for op in function.walk() for result in op.results if not isinstance(op, VIEWS)
-    ]
-    return [
-        value
-        for value in values
-        if isa(value.type, MemRefType[Attribute])
-        and isinstance(value.type.memory_space, SramSpace)
-        and not is_parameter(value)
-    ]
-
-
-def live_bound(function: func.FuncOp) -> int:
-    """The most bytes that live at one op; inputs live from the start, outputs to the end."""
-    block, roots = function.body.block, on_chip_buffers(function)
-    spans: dict[SSAValue, list[int]] = {root: [] for root in roots}
-    last = 0
-    for last, op in enumerate(block.ops):
-        if not isinstance(op, VIEWS):
-            used = (operand for inner in op.walk() for operand in inner.operands)
-            for root in (root_of(value) for value in used):
-                if root in spans:
-                    spans[root].append(last)
-    for root in roots:
-        if isinstance(root, BlockArgument):
-            spans[root].append(0 if INPUT in argument_attributes(root) else last)
-    buffers = (
-        Buffer(str(index), bytes_of(map_type(root)), first=min(points), last=max(points))
-        for index, (root, points) in enumerate(spans.items())
-        if points
+def live_bound(buffers: Sequence[OnChipBuffer]) -> int:
+    """The most bytes that live at one point of the program."""
+    problem = Problem(
+        tuple(Buffer(each.name, each.size, first=each.first, last=each.last) for each in buffers)
     )
-    return bound_of(Problem(tuple(buffers))).bytes
+    return bound_of(problem).bytes
 
 
-def scratch_bytes(function: func.FuncOp) -> int:
+def scratch_bytes(function: func.FuncOp, buffers: Sequence[OnChipBuffer]) -> int:
     """Bytes of the allocations that hold no layer's output: line buffers and the like."""
     outputs = {root_of(op.output) for op in layers_of(function)}
     return sum(
-        bytes_of(map_type(value))
-        for value in on_chip_buffers(function)
-        if value not in outputs and not isinstance(value, BlockArgument)
+        each.size
+        for each in buffers
+        if each.value not in outputs and not isinstance(each.value, BlockArgument)
     )
 
 
-def element_bytes(function: func.FuncOp) -> int:
+def element_bytes(buffers: Sequence[OnChipBuffer]) -> int:
     """Bytes of one element of the maps: of the first buffer."""
-    kind = map_type(on_chip_buffers(function)[0])
+    kind = map_type(buffers[0].value)
     return bytes_of(kind) // max(1, prod(kind.get_shape())) or 1
 
 
