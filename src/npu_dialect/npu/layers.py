@@ -82,6 +82,21 @@ def expect_outputs(axes: Sequence[Axis]) -> tuple[int, ...]:
     return tuple(axis.outputs for axis in axes)
 
 
+def expect_pooled(axes: Sequence[Axis]) -> tuple[int, ...]:
+    """The output extents of pooling windows, each of which must hold an element of its map.
+
+    Raises: VerifyException if one lies on padding only, or does not fit.
+    """
+    outputs = expect_outputs(axes)
+    for axis in axes:
+        if not axis.meets_input:
+            raise VerifyException(
+                f"expected pooling windows that hold an element of the map, got windows of "
+                f"{axis.kernel} over {axis.size} elements padded by {axis.before} and {axis.after}"
+            )
+    return outputs
+
+
 def parse_then(parser: Parser) -> dict[str, Attribute]:
     """Parse what a layer does to its sums before it stores them: `then relu then max_pool ...`."""
     found: dict[str, Attribute] = {}
@@ -212,7 +227,7 @@ class Conv2dOp(LayerOp):
             if self.overlap is not None:
                 raise VerifyException("expected overlap only behind a pooling window")
             return batch, filters, height, width
-        return (batch, filters, *expect_outputs(self.pool.axes(height, width)))
+        return (batch, filters, *expect_pooled(self.pool.axes(height, width)))
 
     def macs(self) -> int:
         """Multiply-accumulates, each convolution output counted once."""
@@ -321,7 +336,7 @@ class PoolOp(LayerOp):
         """[N, C, PH, PW]."""
         batch, channels, height, width = expect_rank("an input", self.input, 4)
         check_window(self.kernel, self.strides, self.pads, self.dilations)
-        return (batch, channels, *expect_outputs(self.window().axes(height, width)))
+        return (batch, channels, *expect_pooled(self.window().axes(height, width)))
 
 
 @irdl_op_definition

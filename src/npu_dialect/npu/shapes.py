@@ -52,9 +52,14 @@ class Axis:
     def taps(self, position: int) -> tuple[int, int]:
         """Half-open range of the taps that lie on real input at a window position."""
         start = self.start(position)
-        low = max(0, -(start // self.dilation))
+        low = min(self.kernel, max(0, -(start // self.dilation)))
         high = min(self.kernel, -(-(self.size - start) // self.dilation))
         return low, max(low, high)
+
+    @property
+    def meets_input(self) -> bool:
+        """Whether every window has a tap on real input (else a pool has nothing to take)."""
+        return all(low < high for low, high in map(self.taps, range(self.outputs)))
 
     def counted(self, position: int) -> int:
         """Taps that an average over the padding counts: on the input or in explicit padding."""

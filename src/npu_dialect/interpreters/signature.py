@@ -1,0 +1,124 @@
+"""What a function takes and gives when it is run: its ports, by name.
+
+- tensors: the inputs are the arguments, the outputs the results;
+- memrefs with `sram.input` and `sram.output`: inputs fill the former, outputs are the latter;
+- other memrefs: all are inputs, and all are outputs as the function left them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.hints import isa
+
+from npu_dialect.interpreters.func import argument_attributes
+from npu_dialect.interpreters.values import Array, dtype_of, scalar_of, static_shape
+from npu_dialect.npu.layer import Map
+from npu_dialect.sram import INPUT, OUTPUT
+
+NAME = "npu.name"
+"""Argument and result attribute: the name in the model that the function comes from."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of a function: its name and type, and its number among the arguments.
+
+    A result of the function has no argument number.
+    """
+
+    name: str
+    type: Attribute
+    argument: int | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array that goes through."""
+        return static_shape(self.type) if isa(self.type, Map) else ()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Element type of the array that goes through."""
+        return dtype_of(self.type.get_element_type() if isa(self.type, Map) else self.type)
+
+    def value(self, array: Array) -> Any:
+        """A copy of an array as the value of this argument.
+
+        Raises: InterpretationError for another shape or element type.
+        """
+        if array.shape != self.shape or array.dtype != self.dtype:
+            raise InterpretationError(
+                f"{self.name}: expected {self.dtype} of shape {list(self.shape)}, "
+                f"got {array.dtype} of shape {list(array.shape)}"
+            )
+        return array.copy() if isa(self.type, Map) else scalar_of(self.type, array.item())
+
+    def random(self, generator: np.random.Generator) -> Array:
+        """Random input: floats around zero, integers of one digit."""
+        if self.dtype.kind == "f":
+            return np.asarray(generator.standard_normal(self.shape)).astype(self.dtype)
+        return np.asarray(generator.integers(0, 10, self.shape)).astype(self.dtype)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The ports of a function."""
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+    @staticmethod
+    def of(function: FuncOp) -> Signature:
+        """The ports of a function; those without a name are `input0`, ..., `output0`, ..."""
+        marks = argument_attributes(function)
+        kinds = function.function_type.inputs.data
+        marked = any(INPUT in mark or OUTPUT in mark for mark in marks)
+        inputs: list[Port] = []
+        outputs: list[Port] = []
+        for kind, mark in zip(
+            function.function_type.outputs.data, result_attributes(function), strict=True
+        ):
+            outputs.append(Port(name_of(mark, f"output{len(outputs)}"), kind))
+        for index, (kind, mark) in enumerate(zip(kinds, marks, strict=True)):
+            if INPUT in mark or OUTPUT not in mark:
+                inputs.append(Port(name_of(mark, f"input{len(inputs)}"), kind, index))
+            if OUTPUT in mark if marked else isinstance(kind, MemRefType):
+                outputs.append(Port(name_of(mark, f"output{len(outputs)}"), kind, index))
+        return Signature(tuple(inputs), tuple(outputs))
+
+
+def find_function(module: ModuleOp, name: str | None) -> FuncOp:
+    """The function of this name; without a name, the only public one that has a body.
+
+    Raises: InterpretationError with the names that exist.
+    """
+    functions = [op for op in module.body.ops if isinstance(op, FuncOp) and not op.is_declaration]
+    if name is None:
+        found = [op for op in functions if op.sym_visibility != StringAttr("private")]
+    else:
+        found = [op for op in functions if op.sym_name.data == name]
+    if len(found) == 1:
+        return found[0]
+    wanted = "one public function" if name is None else f"a function @{name}"
+    names = ", ".join(f"@{op.sym_name.data}" for op in (found or functions))
+    raise InterpretationError(f"expected {wanted}, the module has {names or 'no functions'}")
+
+
+def name_of(attributes: Mapping[str, Attribute], other: str) -> str:
+    """The `npu.name` of a port, or another name if it has none."""
+    name = attributes.get(NAME)
+    return name.data if isinstance(name, StringAttr) else other
+
+
+def result_attributes(function: FuncOp) -> Sequence[Mapping[str, Attribute]]:
+    """The attributes of each result."""
+    if function.res_attrs is None:
+        return [{} for _ in function.function_type.outputs.data]
+    return [attributes.data for attributes in function.res_attrs.data]
