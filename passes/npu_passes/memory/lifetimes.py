@@ -1,0 +1,185 @@
+"""Lifetimes of the on-chip buffers of one function: an analysis, it changes nothing.
+
+A buffer lives from its first to its last use, through views, casts, calls and whatever else carries
+it on. Program points number the ops in the order of the text:
+
+    0  func.func @f(%in: memref<8xf32, #npu.sram> {sram.input}) {       // %in lives in 0 .. 4
+    1    %a = memref.alloc() : memref<8xf32, #npu.sram>                 // %a lives in 2 .. 5
+    2    scf.for %i = %c0 to %c8 step %c1 {                             // inside a loop = all of it
+    3      memref.store %v, %a[%i] : memref<8xf32, #npu.sram>
+    4      "use"(%in, %i) : (memref<8xf32, #npu.sram>, index) -> ()
+         }
+    5    "use"(%a) : (memref<8xf32, #npu.sram>) -> ()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, TensorType, VectorType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect
+
+from npu_dialect.sram import INPUT, OUTPUT
+from npu_passes.memory.on_chip import (
+    alignment_of,
+    argument_attributes,
+    fail,
+    name_of,
+    on_chip_values,
+    pin_of,
+    size_of,
+)
+
+
+@dataclass(frozen=True)
+class OnChipBuffer:
+    """One buffer: bytes and alignment of its memory, program points (inclusive), the chosen offset.
+
+    `alignment` is the least that its elements and its allocation ask for.
+    """
+
+    value: SSAValue
+    name: str
+    size: int
+    alignment: int
+    first: int
+    last: int
+    pin: int | None
+
+
+@dataclass(frozen=True)
+class Lifetimes:
+    """The on-chip buffers of one function, in the order of the text, and the op at each point."""
+
+    function: Operation
+    buffers: tuple[OnChipBuffer, ...]
+    ops: tuple[Operation, ...]
+
+
+def analyze(function: Operation, space: Attribute) -> Lifetimes:
+    """The lifetimes of the on-chip buffers of a function.
+
+    Raises: PassFailedException, attached to the op, for a size that is not static, or a buffer made
+    in a loop and carried to its next iteration.
+    """
+    ops = tuple(function.walk())
+    numbering = Numbering(function, ops)
+    buffers: list[OnChipBuffer] = []
+    for value in on_chip_values(function, space):
+        op = value.owner if isinstance(value, OpResult) else function
+        assert isinstance(op, Operation)
+        aliases = all_aliases(value)
+        first, last = numbering.lifetime(value, aliases)
+        buffers.append(
+            OnChipBuffer(
+                value,
+                name_of(function, value, aliases) or f"buf{len(buffers)}",
+                size_of(op, value.type),
+                alignment_of(op, value.type),
+                first,
+                last,
+                pin_of(function, op, value),
+            )
+        )
+    return Lifetimes(function, tuple(buffers), ops)
+
+
+class Numbering:
+    """Program points of a function: the position of each op, and of the last op inside it."""
+
+    def __init__(self, function: Operation, ops: Sequence[Operation]) -> None:
+        self.function = function
+        self.start = {op: index for index, op in enumerate(ops)}
+        self.end = dict(self.start)
+        for op in reversed(ops):
+            if op is not function and (parent := op.parent_op()) is not None:
+                self.end[parent] = max(self.end[parent], self.end[op])
+        self.branches = any(len(region.blocks) > 1 for op in ops for region in op.regions)
+
+    def lifetime(self, value: SSAValue, aliases: Sequence[SSAValue]) -> tuple[int, int]:
+        """First and last point of a buffer's life."""
+        exit_point = self.end[self.function]
+        if self.branches or any(escapes(alias) for alias in aliases):
+            return 0, exit_point
+        users = [use.operation for alias in aliases for use in alias.uses]
+        home: Block | None = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        assert home is not None
+        spans: list[Operation] = []
+        for user in users:
+            while (ancestor := home.find_ancestor_op_in_block(user)) is None:
+                parent = home.parent_op()
+                assert parent is not None
+                assert parent.parent is not None
+                home = parent.parent
+            spans.append(ancestor)
+        lifted = [home.find_ancestor_op_in_block(span) or span for span in spans]
+        points = [self.start[op] for op in lifted] + [self.end[op] for op in lifted]
+        if isinstance(value, BlockArgument):
+            marks = argument_attributes(self.function, value)
+            points += [0] * (INPUT in marks) + [exit_point] * (OUTPUT in marks)
+        elif not points:
+            points = [self.start[value.owner]] if isinstance(value.owner, Operation) else []
+        return min(points), max(points)
+
+
+def all_aliases(value: SSAValue) -> tuple[SSAValue, ...]:
+    """The values through which a buffer can be reached, itself first."""
+    found = {value: None}
+    pending = [value]
+    while pending:
+        for use in pending.pop().uses:
+            for alias in carried(value, use.operation):
+                if alias not in found:
+                    found[alias] = None
+                    pending.append(alias)
+    return tuple(found)
+
+
+def carried(buffer: SSAValue, user: Operation) -> Iterator[SSAValue]:
+    """The values that carry a buffer on after an op that takes it."""
+    if user.has_trait(MemoryAllocEffect):
+        return
+    if isinstance(user, memref.DmaStartOp):
+        yield user.tag
+    yield from filter(carries, user.results)
+    for region in user.regions:
+        yield from carrying_arguments(region)
+    parent = user.parent_op()
+    if parent is None or not user.has_trait(IsTerminator) or is_function(parent):
+        return
+    yield from filter(carries, parent.results)
+    for region in parent.regions:
+        for arg in carrying_arguments(region):
+            if isinstance(buffer, OpResult) and parent.is_ancestor(buffer.op):
+                fail(
+                    buffer.op,
+                    f"expected a buffer that {parent.name} carries to its next iteration to be "
+                    "allocated before it: one place cannot hold two iterations",
+                )
+            yield arg
+
+
+def is_function(op: Operation) -> bool:
+    """Whether a return inside this op leaves a function."""
+    return op.has_trait(IsolatedFromAbove)
+
+
+def carrying_arguments(region: Region) -> Iterator[SSAValue]:
+    """The block arguments of a region that can carry a buffer."""
+    for block in region.blocks:
+        yield from filter(carries, block.args)
+
+
+def carries(value: SSAValue) -> bool:
+    """Whether a value can stand for a buffer: memrefs, pointers, tokens; no numbers."""
+    return not isinstance(value.type, AnyFloat | IntegerType | IndexType | VectorType | TensorType)
+
+
+def escapes(value: SSAValue) -> bool:
+    """Whether an op turns a buffer into an integer address, which nobody can follow."""
+    return any(
+        isinstance(use.operation, memref.ExtractAlignedPointerAsIndexOp) for use in value.uses
+    )

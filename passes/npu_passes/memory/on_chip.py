@@ -1,0 +1,147 @@
+"""The on-chip buffers of one function, of any dialect: which there are, and what each one asks for.
+
+Nothing in here knows an op by name but `sram.alloc`: a buffer is what an op with an allocation
+effect gives in the on-chip space, or an argument that is marked as an input or output of the arena.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FixedBitwidthType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnrankedMemRefType,
+)
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.traits import (
+    CallableOpInterface,
+    IsolatedFromAbove,
+    MemoryAllocEffect,
+    SymbolOpInterface,
+    SymbolTable,
+)
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
+
+from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
+from npu_dialect.sram import INPUT, OFFSET, OUTPUT, AllocOp
+
+PASS = "npu-assign-sram-offsets"
+NAME = "npu.name"
+"""Argument attribute: the name of an input or output in the model."""
+
+
+def functions(module: Operation) -> Iterator[Operation]:
+    """The functions with a body, of any dialect: isolated symbols with one region."""
+    for op in module.walk():
+        if op.has_trait(SymbolTable) or len(op.regions) != 1 or not op.regions[0].blocks:
+            continue
+        if op.has_trait(CallableOpInterface) or (
+            op.has_trait(SymbolOpInterface) and op.has_trait(IsolatedFromAbove)
+        ):
+            yield op
+
+
+def on_chip_values(function: Operation, space: Attribute) -> Iterator[SSAValue]:
+    """The arguments and allocations of a function that lie in the on-chip space."""
+    for arg in function.regions[0].blocks[0].args:
+        marks = argument_attributes(function, arg)
+        if in_space(arg, space) and (INPUT in marks or OUTPUT in marks):
+            yield arg
+    for op in function.walk():
+        if op.has_trait(MemoryAllocEffect):
+            yield from (result for result in op.results if in_space(result, space))
+
+
+def in_space(value: SSAValue, space: Attribute) -> bool:
+    """Whether a value is a memref in a memory space."""
+    kind = value.type
+    return (
+        isa(kind, MemRefType[Attribute]) or isa(kind, UnrankedMemRefType[Attribute])
+    ) and kind.memory_space == space
+
+
+def argument_attributes(function: Operation, arg: BlockArgument) -> dict[str, Attribute]:
+    """The attributes that a function gives to an argument."""
+    every = function.properties.get("arg_attrs")
+    if not isa(every, ArrayAttr[DictionaryAttr]) or arg.index >= len(every):
+        return {}
+    return dict(every.data[arg.index].data)
+
+
+def size_of(op: Operation, kind: Attribute) -> int:
+    """Bytes from a buffer's start to the end of its last element.
+
+    Raises: PassFailedException, attached to the op, if the type does not tell.
+    """
+    if not isa(kind, MemRefType[Attribute]) or not kind.has_static_shape():
+        fail(op, f"expected an on-chip buffer of static size, got {kind}")
+    strides, offset = kind.get_strides(), kind.get_offset()
+    if strides is None or offset is None or any(stride is None or stride < 0 for stride in strides):
+        fail(op, f"expected an on-chip buffer with a static strided layout, got {kind}")
+    shape = kind.get_shape()
+    if 0 in shape:
+        return 0
+    reach = sum((extent - 1) * (step or 0) for extent, step in zip(shape, strides, strict=True))
+    return (offset + reach + 1) * element_bytes(op, kind)
+
+
+def element_bytes(op: Operation, kind: MemRefType[Attribute]) -> int:
+    """Bytes of one element."""
+    element = kind.element_type
+    if not isinstance(element, FixedBitwidthType):
+        fail(op, f"expected on-chip elements of a known size, got {element}")
+    return element.size
+
+
+def alignment_of(op: Operation, kind: Attribute) -> int:
+    """What the elements and an `alignment` of the allocation ask for, as a power of 2."""
+    assert isa(kind, MemRefType[Attribute])
+    wanted = op.properties.get("alignment")
+    least = wanted.value.data if isinstance(wanted, IntegerAttr) else 1
+    alignment = 1
+    while alignment < max(least, element_bytes(op, kind)):
+        alignment *= 2
+    return alignment
+
+
+def pin_of(function: Operation, op: Operation, value: SSAValue) -> int | None:
+    """The offset that a buffer has already."""
+    if isinstance(op, AllocOp):
+        pin = op.offset
+    elif isinstance(value, BlockArgument):
+        pin = argument_attributes(function, value).get(OFFSET)
+    else:
+        pin = op.attributes.get(OFFSET)
+    if pin is None:
+        return None
+    if not isinstance(pin, IntegerAttr):
+        fail(op, f"expected {OFFSET} to be an integer, got {pin}")
+    return pin.value.data
+
+
+def name_of(function: Operation, value: SSAValue, aliases: Sequence[SSAValue]) -> str | None:
+    """A name for a person: that in the text, or of the layer that writes it, or of the argument."""
+    if value.name_hint is not None:
+        return value.name_hint
+    if isinstance(value, BlockArgument):
+        name = argument_attributes(function, value).get(NAME)
+        return name.data if isinstance(name, StringAttr) else None
+    for alias in aliases:
+        for use in alias.uses:
+            op = use.operation
+            name = op.attributes.get(VALUE_NAME, op.attributes.get(LAYER_NAME))
+            if use.index == len(op.operands) - 1 and isinstance(name, StringAttr):
+                return name.data
+    return None
+
+
+def fail(op: Operation, message: str) -> NoReturn:
+    """Reject an op."""
+    op.emit_error(message, PassFailedException(f"{PASS}: {message}"))
