@@ -156,13 +156,15 @@ def solve(
             if buffer.pin is not None and buffer.pin + buffer.size > machine.sram_bytes:
                 fail(
                     function,
-                    f"expected {buffer.name}, pinned at {buffer.pin}, to end within the "
+                    f"expected {buffer.name!r}, pinned at {buffer.pin}, to end within the "
                     f"{machine.sram_bytes} bytes of {machine.name}, got {buffer.pin + buffer.size}",
                 )
     try:
-        solution = STRATEGIES[strategy](problem)
+        solution, reason = STRATEGIES[strategy](problem), ""
     except PlanError as error:
-        fail(function, str(error))
+        solution, reason = None, str(error)
+    if solution is None:
+        fail(function, reason)
     assert not (wrong := check(problem, solution)), wrong
     if machine is not None and solution.arena > machine.sram_bytes:
         raise PassFailedException(

@@ -25,7 +25,7 @@ def solve(problem: Problem) -> Solution:
         if abs(place[one] - place[two]) > 1:
             raise PlanError(
                 "expected a chain of buffers, each live together with its neighbours only, but "
-                f"{buffers[one].name} still lives when {buffers[two].name} is written, "
+                f"{buffers[one].name!r} still lives when {buffers[two].name!r} is written, "
                 f"{abs(place[one] - place[two])} buffers later; use strategy=greedy"
             )
     if not order:
@@ -38,7 +38,7 @@ def solve(problem: Problem) -> Solution:
     for index, at in pins.items():
         if offsets[index] != at:
             raise PlanError(
-                f"expected {buffers[index].name} at offset {offsets[index]}, its region, "
+                f"expected {buffers[index].name!r} at offset {offsets[index]}, its region, "
                 f"got it pinned at {at}; use strategy=greedy"
             )
     return Solution(offsets, start + sizes[1] if second else sizes[0])

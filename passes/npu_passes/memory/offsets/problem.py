@@ -177,11 +177,11 @@ def check(problem: Problem, solution: Solution) -> tuple[str, ...]:
     for buffer, at in zip(buffers, offsets, strict=True):
         end = at + buffer.size
         if at < 0 or at % buffer.alignment:
-            found.append(f"{buffer.name} at {at}: expected a multiple of {buffer.alignment}")
+            found.append(f"{buffer.name!r} at {at}: expected a multiple of {buffer.alignment}")
         if end > solution.arena:
-            found.append(f"{buffer.name} ends at {end}, behind the arena of {solution.arena}")
+            found.append(f"{buffer.name!r} ends at {end}, behind the arena of {solution.arena}")
         if buffer.pin is not None and at != buffer.pin:
-            found.append(f"{buffer.name} at {at}: expected its pin, {buffer.pin}")
+            found.append(f"{buffer.name!r} at {at}: expected its pin, {buffer.pin}")
     found += collisions(problem, dict(enumerate(offsets)))
     return tuple(found)
 
@@ -200,7 +200,7 @@ def collisions(problem: Problem, offsets: Mapping[int, int]) -> Iterator[str]:
 def describe(problem: Problem, index: int, offset: int) -> str:
     """A buffer and its byte range, the end excluded."""
     buffer = problem.buffers[index]
-    return f"{buffer.name} [{offset}, {offset + buffer.size})"
+    return f"{buffer.name!r} [{offset}, {offset + buffer.size})"
 
 
 def pinned(problem: Problem) -> dict[int, int]:
@@ -213,7 +213,7 @@ def pinned(problem: Problem) -> dict[int, int]:
         buffer = problem.buffers[index]
         if at < 0 or at % buffer.alignment:
             raise PlanError(
-                f"expected {buffer.name} at a multiple of {buffer.alignment}, got offset {at}"
+                f"expected {buffer.name!r} at a multiple of {buffer.alignment}, got offset {at}"
             )
     for message in collisions(problem, found):
         raise PlanError(message)
