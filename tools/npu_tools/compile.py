@@ -78,7 +78,9 @@ def argument_parser() -> argparse.ArgumentParser:
     add("--strategy", metavar="HOW", help="how to find offsets")
     add("--json", action="store_true", help="print report.json and nothing else")
     add("--weights", choices=("c", "bin"), default="c", help="as C arrays, or in ID_weights.bin")
-    add("--weights-in-sram", type=int, metavar="BYTES", help="SRAM for the most read weights")
+    add(
+        "--weights-in-sram", type=byte_count, metavar="BYTES", help="SRAM for the most read weights"
+    )
     add("--plan-as", choices=("i8", "i16", "f16", "bf16"), help="plan only, as if in that type")
     add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
     add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
@@ -88,6 +90,16 @@ def argument_parser() -> argparse.ArgumentParser:
     add("--list-pipelines", action="store_true", help="print the named pipelines")
     add("--list-targets", action="store_true", help="print the machines that are known")
     return parser
+
+
+def byte_count(text: str) -> int:
+    """A number of bytes.
+
+    Raises: argparse.ArgumentTypeError for anything else.
+    """
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of bytes, got {text!r}")
+    return int(text)
 
 
 def print_lists(options: argparse.Namespace) -> None:

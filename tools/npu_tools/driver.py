@@ -8,7 +8,6 @@ the measurement at the buffers stop, and on request a check that the meaning sta
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from xdsl.utils.arg_spec import ArgSpec
 
 from npu_dialect.sram import ARENA
 from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_passes.emit.c.names import identifier, is_identifier
 from npu_passes.graph.plan_as import PlanAsPass
 from npu_passes.pipelines import DEFAULT, PIPELINES
 from npu_tools.errors import UserError
@@ -64,13 +64,13 @@ class Job:
     def name(self) -> str:
         """The C identifier that all names start with: the prefix, or what the file's stem gives.
 
-        Raises: UserError for a prefix that is no C identifier.
+        Raises: UserError for a prefix that is no C identifier, or a keyword.
         """
         if self.prefix is None:
-            clean = re.sub(r"[^0-9A-Za-z_]", "_", self.model.stem)
-            return clean if re.match(r"[A-Za-z]", clean) else f"model_{clean}"
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.prefix):
-            raise UserError(f"--prefix {self.prefix}: expected a C identifier")
+            name = identifier(self.model.stem, "model")
+            return name if is_identifier(name) else f"{name}_model"
+        if not is_identifier(self.prefix):
+            raise UserError(f"--prefix {self.prefix}: expected a C identifier that is no keyword")
         return self.prefix
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -33,6 +34,9 @@ def guarded(
         message = str(error).strip()
     except DiagnosticException as error:
         message = ": ".join(part for part in (where(), describe(error)) if part)
+    except BrokenPipeError:  # the reader of our output has gone: nobody is there to be told
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except OSError as error:
         message = f"{error.filename or 'file'}: {error.strerror}"
     print(f"{tool}: error: {message}", file=sys.stderr)

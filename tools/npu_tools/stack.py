@@ -35,7 +35,7 @@ class StackUse:
 
     def __str__(self) -> str:
         """The number, or `not measured: why`."""
-        return f"not measured: {self.reason}" if self.bytes is None else str(self.bytes)
+        return f"not measured: {self.reason}" if self.bytes is None else f"{self.bytes} bytes"
 
 
 @dataclass(frozen=True)

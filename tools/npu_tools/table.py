@@ -18,7 +18,7 @@ def table(report: Report, stack: str) -> str:
         lines[:1] = [f"{lines[0]}, planned as if all tensors were {report.planned_as}: no values"]
     lines += columns([HEADINGS, *(layer_row(layer) for layer in report.layers)])
     lines += ["", *columns([("on-chip memory", "bytes", "elements"), *memory_rows(report)], 1)]
-    lines += ["", *columns([("elsewhere", "bytes"), *other_rows(report, stack)], 1)]
+    lines += ["", f"weights in flash: {report.weights_bytes} bytes", f"worst-case stack: {stack}"]
     return "\n".join(lines)
 
 
@@ -50,12 +50,6 @@ def memory_rows(report: Report) -> Iterator[tuple[str, ...]]:
         yield "scratch, in the arena", number(report.scratch_bytes), ""
     if memory.sram_bytes is not None:
         yield f"available on {report.target}", number(memory.sram_bytes), ""
-
-
-def other_rows(report: Report, stack: str) -> Iterator[tuple[str, str]]:
-    """Flash and stack."""
-    yield "weights in flash", number(report.weights_bytes)
-    yield "stack, worst case", stack
 
 
 def number(value: int | None) -> str:
