@@ -40,3 +40,6 @@ config.substitutions.extend(
         ),
     )
 )
+
+# Quoted, so that a checkout in a folder whose name has blanks works.
+config.substitutions.append(("%s", '"%S/%{s:basename}"'))

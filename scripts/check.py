@@ -20,6 +20,10 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 
 
+FILES = ("-o", "junit_family=xunit1")
+"""Options of pytest, for a report that names the file of each test."""
+
+
 @dataclass
 class Result:
     """The outcome of one check; failed and skipped tests by name."""
@@ -29,11 +33,15 @@ class Result:
     skipped: list[str] = field(default_factory=list[str])
 
 
-def run(*command: str) -> int:
-    """Run a tool of this Python in the root of the checkout, its output going to ours."""
-    print(f"$ python -m {' '.join(command)}", flush=True)
+def run(module: str, *arguments: str) -> int:
+    """Run a tool of this Python in the root of the checkout, its output going to ours.
+
+    As a module, not as a script: scripts stop working when the checkout moves.
+    """
+    print(f"$ python -m {module} {' '.join(arguments)}", flush=True)
     environment = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
-    command = (sys.executable, "-m", *command)
+    start = ("-c", "from lit.main import main; main()") if module == "lit" else ("-m", module)
+    command = (sys.executable, *start, *arguments)
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
@@ -47,11 +55,30 @@ def plain(*command: str) -> Callable[[Path], Result]:
     return check
 
 
+def explain(tool: str, code: int, result: Result) -> Result:
+    """Count a tool that failed without a failing test, or ran none at all, as failed."""
+    if code and not result.failed:
+        result.failed.append(f"{tool}: exit code {code}")
+    elif not (result.passed or result.failed or result.skipped):
+        result.failed.append(f"{tool}: no tests")
+    return result
+
+
 def lit(folder: Path) -> Result:
     """The lit tests: UNSUPPORTED counts as skipped, an expected failure as passed."""
     report = folder / "lit.json"
     workers = str(os.cpu_count() or 1)
-    code = run("lit.main", "lit-tests", "-j", workers, "--order=lexical", "-o", str(report), "-q")
+    code = run(
+        "lit",
+        "lit-tests",
+        "-j",
+        workers,
+        "--order=lexical",
+        "-o",
+        str(report),
+        "--test-output=failed",
+        "--print-result-after=failed",
+    )
     result = Result()
     if report.exists():
         for test in json.loads(report.read_text(encoding="utf-8"))["tests"]:
@@ -62,29 +89,25 @@ def lit(folder: Path) -> Result:
                 result.skipped.append(name)
             else:
                 result.failed.append(f"{name}: {test['code']}")
-    if code and not result.failed:
-        result.failed.append(f"lit: exit code {code}")
-    return result
+    return explain("lit", code, result)
 
 
 def pytest(folder: Path) -> Result:
     """The pytest tests; an error in a fixture or while collecting counts as failed."""
     report = folder / "pytest.xml"
     workers = str(min(os.cpu_count() or 1, 8))
-    code = run("pytest", "-q", "-n", workers, f"--junit-xml={report}")
+    code = run("pytest", "-q", "-n", workers, f"--junit-xml={report}", *FILES)
     result = Result()
     if report.exists():
         for case in ElementTree.parse(report).getroot().iter("testcase"):
-            name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name', '')}"
+            name = f"{case.get('file', '')}::{case.get('name', '')}"
             if case.find("failure") is not None or case.find("error") is not None:
                 result.failed.append(name)
             elif (skip := case.find("skipped")) is not None:
                 result.skipped.append(f"{name}: {skip.get('message', '')}")
             else:
                 result.passed += 1
-    if code and not result.failed:
-        result.failed.append(f"pytest: exit code {code}")
-    return result
+    return explain("pytest", code, result)
 
 
 CHECKS: dict[str, Callable[[Path], Result]] = {
