@@ -22,10 +22,10 @@ section 7, future work) option `overlap` chooses what to do where windows share 
   written once. The op says `overlap recompute`.
 * `none` leaves such pools alone: the published algorithm.
 
-An activation behind a max pool moves before it: both are monotone, so they commute. Activations in
-a row are one clamp. A global pool is one window over the whole map. A fully connected layer takes
-the activations behind it. Nothing is fused across a value with a second use, behind an average, or
-behind a second pool.
+An activation behind a max pool moves before it: both are monotone, and no window lies on padding
+only, so they commute. Activations in a row are one clamp. A global pool is one window over the whole
+map. A fully connected layer takes the activations behind it. Nothing is fused across a value with a
+second use, behind an average, or behind a second pool.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Fusion:
 
     def with_activation(self, layer: LayerOp, activation: ActivationAttr) -> Fusion | None:
         """Take in an activation: before the pool if there is one, which only a maximum allows."""
-        if self.pool is not None and not (self.pool.is_max and self.windows_hold_elements()):
+        if self.pool is not None and not self.pool.is_max:
             return None
         if self.activation is not None:
             activation = composed(self.activation, activation)
@@ -107,17 +107,6 @@ class Fusion:
         if pool.overlaps and clause is None:
             return None
         return replace(self, absorbed=(*self.absorbed, layer), pool=pool, overlap=clause)
-
-    def windows_hold_elements(self) -> bool:
-        """Whether no window lies in the padding as a whole; its maximum would be minus infinity."""
-        if self.pool is None or not isinstance(self.head, Conv2dOp):
-            return True
-        taps = [
-            axis.taps(position)
-            for axis in self.pool.axes(*self.head.conv_shape()[2:])
-            for position in range(axis.outputs)
-        ]
-        return all(low < high for low, high in taps)
 
 
 def analyze(head: Conv2dOp | FullyConnectedOp, policy: Overlap) -> Fusion:
