@@ -68,7 +68,7 @@ def relative_error(got: Array, want: Array) -> float:
     same = (got == want) | (np.isnan(got) & np.isnan(want))
     if same.all():
         return 0.0
-    difference = np.abs(got.astype(np.float64) - want.astype(np.float64))[~same].max()
+    difference = np.abs(got[~same].astype(np.float64) - want[~same].astype(np.float64)).max()
     finite = np.abs(want[np.isfinite(want)].astype(np.float64))
     scale = finite.max() if finite.size else 0.0
     if not np.isfinite(difference) or scale == 0.0:

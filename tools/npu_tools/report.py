@@ -170,7 +170,7 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
 
 def layer_report(op: LayerOp, index: int) -> LayerReport:
     """Measure one layer."""
-    flash = [value for value in op.inputs if is_parameter(value)]
+    weights = [each for each in op.inputs if each in op.parameter_inputs or is_parameter(each)]
     value = op.attributes.get(VALUE_NAME)
     return LayerReport(
         name=op.layer_name or f"layer{index}",
@@ -178,9 +178,9 @@ def layer_report(op: LayerOp, index: int) -> LayerReport:
         value=getattr(value, "data", None),
         shape=shape_of(op.output),
         macs=op.macs(),
-        input_bytes=sum(bytes_of(map_type(each)) for each in op.inputs if each not in flash),
+        input_bytes=sum(bytes_of(map_type(each)) for each in op.inputs if each not in weights),
         output_bytes=bytes_of(op.output_type),
-        weight_bytes=sum(bytes_of(map_type(each)) for each in flash),
+        weight_bytes=sum(bytes_of(map_type(each)) for each in weights),
         offset=offset_of(op.output),
     )
 
