@@ -96,7 +96,12 @@ def main() -> int:
         ]
         late = 0
         for name, limit, command, repeats in measured:
-            taken = seconds(command, repeats)
+            try:
+                taken = seconds(command, repeats)
+            except subprocess.CalledProcessError as error:
+                print(f"{name:<56} failed with exit code {error.returncode}", flush=True)
+                late += 1
+                continue
             late += taken > limit
             verdict = "" if taken <= limit else "  TOO SLOW"
             print(f"{name:<56} {taken:6.2f} s  limit {limit:4.1f} s{verdict}", flush=True)
