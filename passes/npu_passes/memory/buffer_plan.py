@@ -78,7 +78,7 @@ def touches_tensors(op: Operation) -> bool:
 
 def constant_value(op: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
     """The elements of a dense tensor constant, of any dialect; None for other ops."""
-    if len(op.results) != 1 or not op.has_trait(ConstantLike):
+    if len(op.results) != 1 or not op.has_trait(ConstantLike, value_if_unregistered=False):
         return None
     value = ConstantLike.get_constant_value(op.results[0])
     return value if isa(value, DenseIntOrFPElementsAttr) else None

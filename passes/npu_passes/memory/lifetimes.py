@@ -27,6 +27,7 @@ from npu_passes.memory.on_chip import (
     alignment_of,
     argument_attributes,
     fail,
+    has,
     name_of,
     on_chip_values,
     pin_of,
@@ -140,7 +141,7 @@ def all_aliases(value: SSAValue) -> tuple[SSAValue, ...]:
 
 def carried(buffer: SSAValue, user: Operation) -> Iterator[SSAValue]:
     """The values that carry a buffer on after an op that takes it."""
-    if user.has_trait(MemoryAllocEffect):
+    if has(user, MemoryAllocEffect):
         return
     if isinstance(user, memref.DmaStartOp):
         yield user.tag
@@ -164,7 +165,7 @@ def carried(buffer: SSAValue, user: Operation) -> Iterator[SSAValue]:
 
 def is_function(op: Operation) -> bool:
     """Whether a return inside this op leaves a function."""
-    return op.has_trait(IsolatedFromAbove)
+    return has(op, IsolatedFromAbove)
 
 
 def carrying_arguments(region: Region) -> Iterator[SSAValue]:

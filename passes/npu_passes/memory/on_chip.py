@@ -23,6 +23,7 @@ from xdsl.traits import (
     CallableOpInterface,
     IsolatedFromAbove,
     MemoryAllocEffect,
+    OpTrait,
     SymbolOpInterface,
     SymbolTable,
 )
@@ -37,13 +38,18 @@ NAME = "npu.name"
 """Argument attribute: the name of an input or output in the model."""
 
 
+def has(op: Operation, trait: type[OpTrait]) -> bool:
+    """Whether an op is known to have a trait: an unregistered one has none."""
+    return op.has_trait(trait, value_if_unregistered=False)
+
+
 def functions(module: Operation) -> Iterator[Operation]:
     """The functions with a body, of any dialect: isolated symbols with one region."""
     for op in module.walk():
-        if op.has_trait(SymbolTable) or len(op.regions) != 1 or not op.regions[0].blocks:
+        if has(op, SymbolTable) or len(op.regions) != 1 or not op.regions[0].blocks:
             continue
-        if op.has_trait(CallableOpInterface) or (
-            op.has_trait(SymbolOpInterface) and op.has_trait(IsolatedFromAbove)
+        if has(op, CallableOpInterface) or (
+            has(op, SymbolOpInterface) and has(op, IsolatedFromAbove)
         ):
             yield op
 
@@ -55,7 +61,7 @@ def on_chip_values(function: Operation, space: Attribute) -> Iterator[SSAValue]:
         if in_space(arg, space) and (INPUT in marks or OUTPUT in marks):
             yield arg
     for op in function.walk():
-        if op.has_trait(MemoryAllocEffect):
+        if has(op, MemoryAllocEffect):
             yield from (result for result in op.results if in_space(result, space))
 
 
