@@ -17,12 +17,12 @@ module attributes {npu.target = #npu.target<"tiny", {sram_bytes = 500 : i64, fla
 // -----
 
 // CHECK: npu-assign-sram-offsets: @large: 640 bytes of SRAM needed, 500 available on tiny; the buffers live at npu.softmax "s1" alone take 512:
-// CHECK-NEXT:   the input  64xf32    [128, 384)  256 bytes
+// CHECK-NEXT:   the input  2x32xf32  [128, 384)  256 bytes
 // CHECK-NEXT:   sums       2x32xf32  [384, 640)  256 bytes
 module attributes {npu.target = #npu.target<"tiny", {sram_bytes = 500 : i64, flash_bytes = 0 : i64}>} {
-  func.func @large(%0: memref<64xf32, #npu.sram> {sram.input, npu.name = "the input", sram.offset = 128 : i64}) {
+  func.func @large(%0: memref<2x32xf32, #npu.sram> {sram.input, npu.name = "the input", sram.offset = 128 : i64}) {
     %1 = sram.alloc : memref<2x32xf32, #npu.sram>
-    npu.softmax ins(%0 : memref<64xf32, #npu.sram>) outs(%1 : memref<2x32xf32, #npu.sram>) axis 0 {npu.layer = "s1", npu.value = "sums"}
+    npu.softmax ins(%0 : memref<2x32xf32, #npu.sram>) outs(%1 : memref<2x32xf32, #npu.sram>) axis 0 {npu.layer = "s1", npu.value = "sums"}
     func.return
   }
 }
