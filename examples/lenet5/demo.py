@@ -166,7 +166,7 @@ def demo() -> None:
     scores = classify(shell, pictures)
     show_accuracy(scores, pictures, labels)
     show_digits(scores, pictures)
-    heading(f"What ran, to repeat and change (in {ROOT.name}/)")
+    heading("What ran, in the root of the checkout: repeat it, and change it")
     print("\n".join(shell.history))
 
 

@@ -22,7 +22,8 @@ def words(text: str) -> str:
 def blocks(page: str, kind: str) -> list[str]:
     """The fenced blocks of a kind."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [body for found, body in fences if found == kind]
 
 
 def tool(*command: str) -> str:
