@@ -73,7 +73,7 @@ class Importer:
         if self.problems:
             raise ModelError(listing(self.problems))
         results = [self.result(value) for value in self.graph.output]
-        check_inferred_shapes(self.model, self.builder.values)
+        check_inferred_shapes(self.model, self.nodes, self.builder.values)
         self.block.add_op(ReturnOp(*results))
         return ModuleOp([self.function(symbol, results)])
 

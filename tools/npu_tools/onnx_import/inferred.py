@@ -6,7 +6,7 @@ of the weights: it copies the model several times.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
@@ -21,13 +21,16 @@ MOST_SHAPE_ELEMENTS = 1024
 """Constants above this size are no shapes or axes: inference does without their data."""
 
 
-def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> None:
-    """Compare the shape of each value with the one that ONNX infers, where it infers one.
+def check_inferred_shapes(
+    model: ModelProto, nodes: Sequence[NodeProto], values: Mapping[str, Value]
+) -> None:
+    """Compare the shape of each value of these nodes with the one that ONNX infers, if it does.
 
     Raises: ModelError if they differ, or if ONNX finds the model inconsistent.
     """
     try:
-        inferred = infer_shapes(skeleton(model), check_type=True, strict_mode=True, data_prop=True)
+        bare = skeleton(model, nodes, values)
+        inferred = infer_shapes(bare, strict_mode=True, data_prop=True)
     except Exception as error:  # shape inference is C++: it raises what it likes
         raise ModelError(f"ONNX finds the model inconsistent: {first_line(error)}") from error
     for info in (*inferred.graph.value_info, *inferred.graph.output):
@@ -53,8 +56,13 @@ def known_shape(value: Value | None) -> tuple[int, ...] | None:
     return value.array.shape if isinstance(value, Constant) else None
 
 
-def skeleton(model: ModelProto) -> ModelProto:
-    """The model with every large constant turned into an input of the same type."""
+def skeleton(
+    model: ModelProto, nodes: Sequence[NodeProto], values: Mapping[str, Value]
+) -> ModelProto:
+    """These nodes of the model with every large constant turned into an input of the same type.
+
+    So is the output of every node whose inference is wrong.
+    """
     graph = GraphProto(name=model.graph.name or "skeleton")
     graph.output.extend(
         ValueInfoProto(name=value.name, type=value.type) for value in model.graph.output
@@ -63,10 +71,12 @@ def skeleton(model: ModelProto) -> ModelProto:
     graph.initializer.extend(t for t in model.graph.initializer if not is_large(t))
     names = {tensor.name for tensor in large}
     graph.input.extend(value for value in model.graph.input if value.name not in names)
-    graph.input.extend(stand_in(tensor.name, tensor) for tensor in large)
-    for node in model.graph.node:
+    graph.input.extend(stand_in(tensor.name, tensor.data_type, tensor.dims) for tensor in large)
+    for node in nodes:
         if (tensor := constant_tensor(node)) is not None and is_large(tensor):
-            graph.input.append(stand_in(node.output[0], tensor))
+            graph.input.append(stand_in(node.output[0], tensor.data_type, tensor.dims))
+        elif is_inferred_wrong(node) and (shape := known_shape(values.get(node.output[0]))):
+            graph.input.append(stand_in(node.output[0], TensorProto.FLOAT, shape))
         else:
             graph.node.append(node)
     return helper.make_model(
@@ -86,6 +96,15 @@ def constant_tensor(node: NodeProto) -> TensorProto | None:
     return next((a.t for a in node.attribute if a.name == "value" and a.HasField("t")), None)
 
 
-def stand_in(name: str, tensor: TensorProto) -> ValueInfoProto:
-    """An input of a tensor's type."""
-    return helper.make_tensor_value_info(name, tensor.data_type, list(tensor.dims))
+def is_inferred_wrong(node: NodeProto) -> bool:
+    """Whether ONNX's inference is not to be trusted with a node.
+
+    With ceil_mode it counts windows that start behind the map, which neither the specification, its
+    reference implementation nor onnxruntime do.
+    """
+    return any(attribute.name == "ceil_mode" and attribute.i for attribute in node.attribute)
+
+
+def stand_in(name: str, element: int, shape: Sequence[int]) -> ValueInfoProto:
+    """An input of a type."""
+    return helper.make_tensor_value_info(name, element, list(shape))
