@@ -1,0 +1,140 @@
+"""Who calls whom and who writes what: the order of functions, `const`, and which need the
+arena."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect import sram
+from npu_passes.emit.c.buffers import Memory, memory_of, root_of
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a function does to memory."""
+
+    written: frozenset[SSAValue]
+    """Buffers (arguments, allocations) that it or a function that it calls writes."""
+    arena: bool
+    """Whether it has allocations of its own, or calls a function that has."""
+    weights: bool
+    """Whether it reads weights by name, or calls a function that does."""
+
+
+@dataclass(frozen=True)
+class CallGraph:
+    """The functions that the public one needs, callees before callers."""
+
+    order: tuple[FuncOp, ...]
+    effects: dict[FuncOp, Effects]
+    sites: dict[FuncOp, tuple[CallOp, ...]]
+
+    @staticmethod
+    def of(module: ModuleOp, public: FuncOp) -> CallGraph:
+        """Follow the calls from the public function.
+
+        Raises: PassFailedException for a function that calls itself, or that writes weights.
+        """
+        functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+        order: dict[FuncOp, None] = {}
+        visit(public, functions, order, ())
+        effects: dict[FuncOp, Effects] = {}
+        sites: dict[FuncOp, tuple[CallOp, ...]] = dict.fromkeys(order, ())
+        for function in order:
+            effects[function] = effects_of(function, functions, effects)
+        for function in order:
+            for call in calls_in(function):
+                callee = functions[call.callee.string_value()]
+                sites[callee] += (call,)
+        return CallGraph(tuple(order), effects, sites)
+
+    def restricted(self, function: FuncOp) -> frozenset[int]:
+        """Arguments that share no byte with another one at any call, or only bytes that nobody
+        writes."""
+        arguments = function.body.block.args
+        buffers = [a.index for a in arguments if isinstance(a.type, MemRefType)]
+        effects = self.effects[function]
+        if effects.arena or not self.sites[function]:
+            return frozenset()
+        written = {index for index in buffers if arguments[index] in effects.written}
+        calls = [
+            {index: memory_of(call.arguments[index]) for index in buffers}
+            for call in self.sites[function]
+        ]
+        return frozenset(
+            index
+            for index in buffers
+            if not any(conflict(places, index, written) for places in calls)
+        )
+
+
+def conflict(places: dict[int, Memory], index: int, written: set[int]) -> bool:
+    """Whether an argument may overlap another one of a call, and one of the two is written."""
+    return any(
+        places[index].may_overlap(place)
+        for other, place in places.items()
+        if other != index and (index in written or other in written)
+    )
+
+
+def calls_in(function: FuncOp) -> Iterator[CallOp]:
+    """All calls in a function."""
+    return (op for op in function.walk() if isinstance(op, CallOp))
+
+
+def visit(
+    function: FuncOp,
+    functions: dict[str, FuncOp],
+    order: dict[FuncOp, None],
+    path: tuple[FuncOp, ...],
+) -> None:
+    """Depth first: callees before the function."""
+    if function in path:
+        name = function.sym_name.data
+        raise PassFailedException(f"c: function @{name} calls itself, expected no recursion")
+    if function in order:
+        return
+    for call in calls_in(function):
+        visit(functions[call.callee.string_value()], functions, order, (*path, function))
+    order[function] = None
+
+
+def effects_of(
+    function: FuncOp, functions: dict[str, FuncOp], known: dict[FuncOp, Effects]
+) -> Effects:
+    """What a function does, from what its callees do."""
+    written: set[SSAValue] = set()
+    arena = weights = False
+    for op in function.walk():
+        match op:
+            case memref.StoreOp():
+                written.add(root_of(op.memref))
+            case memref.CopyOp():
+                written.add(root_of(op.destination))
+            case sram.AllocOp() | memref.AllocOp():
+                arena = True
+            case memref.GetGlobalOp():
+                weights = True
+            case CallOp():
+                callee = functions[op.callee.string_value()]
+                effects = known[callee]
+                arena, weights = arena or effects.arena, weights or effects.weights
+                written |= {
+                    root_of(value)
+                    for value, inner in zip(op.arguments, callee.body.block.args, strict=True)
+                    if inner in effects.written
+                }
+            case _:
+                pass
+    for root in written:
+        if isinstance(root.owner, memref.GetGlobalOp):
+            name = root.owner.name_.string_value()
+            raise PassFailedException(f"c: @{function.sym_name.data} writes the constant @{name}")
+    return Effects(frozenset(written), arena, weights)

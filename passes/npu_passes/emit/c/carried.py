@@ -1,0 +1,174 @@
+"""Which values of loops and branches live in the same C variable.
+
+A value that a loop carries becomes a variable, and so does a result of `scf.if`. Written one by
+one, nested loops would copy a sum from variable to variable. This analysis finds chains of
+values of which only one is needed at a time, from what a region was given to what it yields:
+
+    %s = scf.for ... iter_args(%a = %bias) {              float sum = bias[oc];
+      %t = scf.for ... iter_args(%b = %a) {               for (...) {
+        %u = arith.addf %b, %x                                for (...) {
+        scf.yield %u                             ->               sum += x;
+      }                                                       }
+      scf.yield %t                                        }
+    }
+
+Each link of a chain is the only reader of the value before it, so nothing is overwritten that
+is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+
+UPDATES = (
+    arith.AddfOp,
+    arith.SubfOp,
+    arith.MulfOp,
+    arith.DivfOp,
+    arith.MaximumfOp,
+    arith.MinimumfOp,
+    arith.MaxnumfOp,
+    arith.MinnumfOp,
+    arith.AddiOp,
+    arith.SubiOp,
+    arith.MuliOp,
+    arith.MaxSIOp,
+    arith.MinSIOp,
+)
+"""Ops that update their first operand, if nobody else reads it."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A variable that a region's yield assigns, and the value that it has when the region
+    begins."""
+
+    owner: SSAValue
+    value: SSAValue | None
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The variable of each value that has to live in one."""
+
+    owner: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Value (a result of a loop or branch, or an update) to the result whose variable it
+    lives in."""
+    before: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Member of a chain to the value before it, which lies in the variable already."""
+
+    def owner_of(self, result: SSAValue) -> SSAValue:
+        """The result whose variable a result of a loop or branch lives in: another one's or its
+        own."""
+        return self.owner.setdefault(result, result)
+
+
+def analyze(region: Region) -> Variables:
+    """The variables of a function body."""
+    variables = Variables()
+    for block in region.blocks:
+        visit(block, (), variables)
+    return variables
+
+
+def visit(block: Block, targets: Sequence[Target], variables: Variables) -> None:
+    """Follow what a block yields backwards, then visit the regions in it."""
+    last = block.last_op
+    if isinstance(last, scf.YieldOp):
+        for value, target in zip(last.operands, targets, strict=True):
+            claim(block, value, target, variables)
+    for op in block.ops:
+        if isinstance(op, scf.ForOp):
+            carried = zip(op.res, op.body.block.args[1:], strict=True)
+            inner = [Target(variables.owner_of(result), argument) for result, argument in carried]
+            visit(op.body.block, inner, variables)
+        elif isinstance(op, scf.IfOp):
+            inner = [
+                Target(variables.owner_of(result), variables.before.get(result))
+                for result in op.output
+            ]
+            for region in op.regions:
+                if region.blocks:
+                    visit(region.block, inner, variables)
+
+
+def claim(block: Block, value: SSAValue, target: Target, variables: Variables) -> None:
+    """Give the chain behind a yielded value to the variable, if it begins with what the
+    variable holds.
+
+    A variable that holds nothing yet is also taken by a chain that begins with a loop or branch.
+    """
+    if value is target.value or not value.has_one_use():
+        return
+    chain: list[tuple[SSAValue, SSAValue | None]] = []
+    current: SSAValue | None = value
+    while current is not None and current is not target.value:
+        if not isinstance(current, OpResult) or current.op.parent is not block:
+            break
+        previous = link(block, current, target.value)
+        chain.append((current, previous))
+        current = previous
+    if target.value is None:
+        while chain and isinstance(chain[-1][0].owner, (*UPDATES, arith.SelectOp)):
+            chain.pop()
+        if chain:
+            chain[-1] = (chain[-1][0], None)
+    elif current is not target.value:
+        return
+    for member, previous in chain:
+        variables.owner[member] = target.owner
+        if previous is not None:
+            variables.before[member] = previous
+
+
+def link(block: Block, value: OpResult, start: SSAValue | None) -> SSAValue | None:
+    """The value that an op in a chain replaces; None if something else reads that, too."""
+    op = value.op
+    match op:
+        case scf.ForOp():
+            previous = op.iter_args[value.index]
+            return previous if readers(block, previous) == [op] else None
+        case scf.IfOp():
+            kept = [v for v in yielded(op, value.index) if v is start or is_in(block, v)]
+            return next((v for v in kept if only_in(block, v, op)), None)
+        case arith.SelectOp():
+            return next((v for v in (op.lhs, op.rhs) if is_choice(block, op, v)), None)
+        case _ if isinstance(op, UPDATES):
+            previous = op.operands[0]
+            return previous if readers(block, previous) == [op] else None
+        case _:
+            return None
+
+
+def readers(block: Block, value: SSAValue) -> list[Operation]:
+    """The ops of a block that use a value, they or a region in them; one for each use."""
+    found = (block.find_ancestor_op_in_block(use.operation) for use in value.uses)
+    return [op for op in found if op is not None]
+
+
+def yielded(op: scf.IfOp, index: int) -> list[SSAValue]:
+    """What the regions of a branch yield as one of its results."""
+    last = [region.block.last_op for region in op.regions if region.blocks]
+    return [terminator.operands[index] for terminator in last if terminator is not None]
+
+
+def is_in(block: Block, value: SSAValue) -> bool:
+    """Whether a value is computed by an op of a block."""
+    return isinstance(value, OpResult) and value.op.parent is block
+
+
+def only_in(block: Block, value: SSAValue, op: scf.IfOp) -> bool:
+    """Whether a value from outside of a branch is read in it and in its condition only."""
+    condition = op.cond.owner if op.cond.has_one_use() else op
+    return all(reader is op or reader is condition for reader in readers(block, value))
+
+
+def is_choice(block: Block, op: arith.SelectOp, value: SSAValue) -> bool:
+    """Whether a value is read by a selection and by its condition only: `m = x > m ? x : m`."""
+    condition = op.cond.owner if op.cond.has_one_use() else op
+    found = readers(block, value)
+    return found.count(op) == 1 and all(reader is op or reader is condition for reader in found)

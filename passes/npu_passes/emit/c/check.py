@@ -1,0 +1,183 @@
+"""What the C target cannot print, found before anything is printed, and listed at once.
+
+Each entry says which op it is, where, and which pass would have removed it or what would be
+right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect import sram
+from npu_dialect.npu.layer import LAYER_NAME
+from npu_passes.emit.c.operators import OPERATORS
+from npu_passes.emit.c.types import as_memref, is_value, memref_of, memref_problem, strides_of
+
+VIEWS = (
+    memref.CastOp,
+    memref.MemorySpaceCastOp,
+    memref.ReinterpretCastOp,
+    memref.SubviewOp,
+    memref.CollapseShapeOp,
+    memref.ExpandShapeOp,
+)
+"""Ops whose result is their first operand, seen with another shape."""
+
+STRUCTURE = (
+    scf.ForOp,
+    scf.IfOp,
+    scf.YieldOp,
+    CallOp,
+    ReturnOp,
+    memref.GetGlobalOp,
+    memref.LoadOp,
+    memref.StoreOp,
+    memref.CopyOp,
+    memref.AllocaOp,
+    memref.DeallocOp,
+    *VIEWS,
+)
+"""Printable ops that are not scalar operators and have no rule of their own."""
+
+REMEDY = {
+    "npu": "run npu-bufferize and npu-lower-to-loops before",
+    "linalg": "run convert-linalg-to-loops before",
+    "affine": "run lower-affine before",
+    "tensor": "run npu-bufferize before",
+    "dma": "lower transfers before",
+}
+"""Dialect to what would make its ops printable."""
+
+MOST = 20
+"""Entries of the list that are shown."""
+
+
+def check(module: ModuleOp) -> None:
+    """Raise one error that lists everything in the module that has no C.
+
+    Raises: PassFailedException.
+    """
+    found = dict.fromkeys(problem for op in module.ops for problem in problems_at_top(op))
+    if not found:
+        return
+    lines = list(found)[:MOST]
+    if len(found) > MOST:
+        lines.append(f"... and {len(found) - MOST} more")
+    raise PassFailedException("c: this cannot be printed as C:\n  " + "\n  ".join(lines))
+
+
+def problems_at_top(op: Operation) -> Iterator[str]:
+    """What is wrong with an op of the module's body."""
+    match op:
+        case FuncOp():
+            yield from problems_of_signature(op)
+            yield from problems_of_body(op)
+        case memref.GlobalOp():
+            what = f"memref.global @{op.sym_name.data}"
+            if op.constant is None or isinstance(op.initial_value, UnitAttr):
+                yield f"{what}: it can be written; expected `constant` and a value"
+            if problem := type_problem(op.type):
+                yield f"{what}: {problem}"
+        case _:
+            yield f"{op.name}: expected only func.func and memref.global in the module"
+
+
+def problems_of_signature(function: FuncOp) -> Iterator[str]:
+    """What is wrong with a function as its callers see it."""
+    what = f"func.func @{function.sym_name.data}"
+    if function.is_declaration:
+        yield f"{what}: it has no body"
+    elif len(function.body.blocks) != 1:
+        yield f"{what}: it has several blocks; expected structured control flow (scf)"
+    if function.function_type.outputs.data:
+        yield f"{what}: it returns values; run npu-bufferize before, it makes them arguments"
+    for index, kind in enumerate(function.function_type.inputs):
+        if problem := type_problem(kind):
+            yield f"{what}: argument {index}: {problem}"
+
+
+def problems_of_body(function: FuncOp) -> Iterator[str]:
+    """What is wrong with the ops of a function."""
+    for op in function.walk():
+        if op is not function and (problem := problem_of(op)):
+            layer = getattr(op.attributes.get(LAYER_NAME), "data", None)
+            where = f"@{function.sym_name.data}" + (f" (layer {layer!r})" if layer else "")
+            yield f"{op.name} in {where}: {problem}"
+
+
+def type_problem(kind: Attribute) -> str | None:
+    """Why a value of a type has no C; None if it has."""
+    if buffer := as_memref(kind):
+        return memref_problem(buffer)
+    if isinstance(kind, TensorType):
+        return "it is a tensor; run npu-bufferize before"
+    return None if is_value(kind) else f"its type is {kind}, expected a memref or a number"
+
+
+def problem_of(op: Operation) -> str | None:
+    """Why an op in a function has no C; None if it has."""
+    if not isinstance(op, (*STRUCTURE, sram.AllocOp, memref.AllocOp, *OPERATORS)):
+        dialect = op.name.partition(".")[0]
+        return REMEDY.get(dialect, "expected an op of arith, math, scf, memref, func or sram")
+    for value in (*op.operands, *op.results):
+        if problem := type_problem(value.type):
+            return problem
+    return problem_of_kind(op)
+
+
+def problem_of_kind(op: Operation) -> str | None:
+    """Rules of single ops."""
+    match op:
+        case sram.AllocOp() if op.offset is None:
+            return "it has no offset; run npu-assign-sram-offsets before"
+        case memref.AllocOp() if not isinstance(op.attributes.get(sram.OFFSET), IntegerAttr):
+            return f"it has no `{sram.OFFSET}`; run npu-assign-sram-offsets before"
+        case arith.ConstantOp() if not isinstance(op.value, IntegerAttr | FloatAttr):
+            return "expected a single number; keep arrays in memref.global"
+        case memref.ReinterpretCastOp():
+            return problem_of_reinterpret(op)
+        case memref.CopyOp():
+            source, target = memref_of(op.source), memref_of(op.destination)
+            if source.get_shape() != target.get_shape():
+                return f"it copies {source} to {target}, expected equal shapes"
+            if source.element_type != target.element_type:
+                return f"it copies {source} to {target}, expected equal elements"
+        case CallOp() if callee_of(op) is None:
+            return f"expected a function of this module, got @{op.callee.string_value()}"
+        case _:
+            pass
+    return None
+
+
+def problem_of_reinterpret(op: memref.ReinterpretCastOp) -> str | None:
+    """A reinterpreted buffer begins at a known place of its source."""
+    if op.offsets or op.sizes or op.strides:
+        return "expected static offsets, sizes and strides"
+    if memref_of(op.source).get_offset() is None:
+        return "its source begins at an unknown offset"
+    if tuple(op.static_strides.get_values()) != strides_of(memref_of(op.result)):
+        return f"its strides are not those of its type {op.result.type}"
+    return None
+
+
+def callee_of(op: CallOp) -> FuncOp | None:
+    """The function of the same module that a call names."""
+    top = op
+    while (parent := top.parent_op()) is not None:
+        top = parent
+    reference: SymbolRefAttr = op.callee
+    functions = (f for block in top.regions[0].blocks for f in block.ops if isinstance(f, FuncOp))
+    return next((f for f in functions if f.sym_name.data == reference.string_value()), None)

@@ -1,0 +1,119 @@
+"""The public function: it checks pointers, moves inputs and outputs, and runs the layers.
+
+An argument that lies in the arena is copied only if the caller's pointer is not its place there
+already.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import MemRefType
+
+from npu_passes.emit.c.body import Body, Pointer
+from npu_passes.emit.c.expr import Expr
+from npu_passes.emit.c.functions import body_of, prototype
+from npu_passes.emit.c.memory import pointee
+from npu_passes.emit.c.names import comment
+from npu_passes.emit.c.program import ALIGNMENT, Argument, Program
+from npu_passes.emit.c.statements import print_block
+from npu_passes.emit.c.types import as_memref, memref_of, shape_text, span_of
+from npu_passes.emit.c.unit import Unit
+
+
+def signature(program: Program, unit: Unit) -> str:
+    """`int ID_run(const float *input, float *output, void *arena)`."""
+    parameters = [parameter(program, argument, unit) for argument in program.arguments]
+    parameters.append("void *arena")
+    if program.where == "bin":
+        parameters.append("const void *weights")
+    return prototype(f"int {program.public.name}", parameters)
+
+
+def parameter(program: Program, argument: Argument, unit: Unit) -> str:
+    """One parameter of the public function."""
+    kind = as_memref(argument.value.type)
+    if kind is None:
+        return f"{unit.ctype(argument.value.type).name} {argument.name}"
+    return f"{constness(program, argument)}{unit.ctype(kind.element_type).name} *{argument.name}"
+
+
+def constness(program: Program, argument: Argument) -> str:
+    """`const ` for memory of the caller that the function does not write through this pointer."""
+    if argument.offset is not None:
+        return "" if argument.is_output else "const "
+    return "" if argument.value in program.public.written else "const "
+
+
+def public_function(program: Program, unit: Unit) -> str:
+    """The definition of ID_run."""
+    body = body_of(program, program.public, unit)
+    body.scope.taken |= {argument.name for argument in program.arguments}
+    print_checks(body)
+    bind_arguments(body)
+    for argument in program.arguments:
+        if argument.is_input and argument.offset is not None:
+            print_transfer(body, argument, inwards=True)
+    print_block(body, program.public.op.body.block)
+    for argument in program.arguments:
+        if argument.is_output and argument.offset is not None:
+            print_transfer(body, argument, inwards=False)
+    body.line("return 0;")
+    return "\n".join((signature(program, unit), "{", *body.lines, "}", ""))
+
+
+def print_checks(body: Body) -> None:
+    """Refuse NULL and a misaligned arena, and name the bytes of arena and weights."""
+    program = body.program
+    pointers = [one.name for one in program.arguments if isinstance(one.value.type, MemRefType)]
+    pointers += ["arena"] * bool(program.arena_bytes)
+    pointers += ["weights"] * (program.where == "bin" and bool(program.weights_bytes))
+    uses_arena = program.public.needs_arena or any(
+        argument.offset is not None for argument in program.arguments
+    )
+    if uses_arena:
+        body.line("unsigned char *const bytes = (unsigned char *)arena;")
+    if program.public.needs_weights:
+        body.line("const unsigned char *const parameters = (const unsigned char *)weights;")
+    if pointers:
+        body.unit.headers.add("stddef.h")
+        body.line(f"if ({' || '.join(f'{name} == NULL' for name in pointers)}) {{")
+        body.line("    return 1;")
+        body.line("}")
+    if program.arena_bytes:
+        body.unit.headers.add("stdint.h")
+        body.line(f"if ((uintptr_t)arena % {ALIGNMENT}u != 0u) {{")
+        body.line("    return 2;")
+        body.line("}")
+    else:
+        body.line("(void)arena;")
+    if program.where == "bin" and not program.weights_bytes:
+        body.line("(void)weights;")
+
+
+def bind_arguments(body: Body) -> None:
+    """Where each argument is: in the arena, or with the caller."""
+    for argument in body.program.arguments:
+        value, kind = argument.value, as_memref(argument.value.type)
+        if kind is None:
+            body.values[value] = Expr(argument.name)
+            continue
+        name = argument.name
+        if argument.offset is not None:
+            name = body.scope.fresh(f"{argument.name}_map")
+            ctype = pointee(body, value)
+            address = f"bytes + {argument.macro}_OFFSET"
+            body.line(f"/* {comment(argument.label)}: {shape_text(kind)} */")
+            body.line(f"{ctype} *const {name} = ({ctype} *)(void *)({address});")
+        body.pointers[value] = Pointer(name, kind.get_offset() or 0)
+
+
+def print_transfer(body: Body, argument: Argument, *, inwards: bool) -> None:
+    """Copy an argument into the arena or out of it, unless the caller has it there."""
+    body.unit.headers.add("string.h")
+    kind, inner = memref_of(argument.value), body.pointers[argument.value].name
+    target, source = (inner, argument.name) if inwards else (argument.name, inner)
+    count = (kind.get_offset() or 0) + span_of(kind)
+    body.line(f"if ({argument.name} != {inner}) {{")
+    body.line(
+        f"    memmove({target}, {source}, {count} * sizeof({pointee(body, argument.value)}));"
+    )
+    body.line("}")

@@ -1,0 +1,110 @@
+"""Functions of the C file: a layer with a comment that says what it is, and the public one.
+
+/* conv1: npu.conv2d strides [1, 1] then relu
+ *   ifm: 1x1x32x32 float, arena bytes 0 to 4095 ... */
+static void lenet5_conv1(const float *NPU_RESTRICT ifm, ...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, StringAttr
+from xdsl.ir import BlockArgument, SSAValue
+
+from npu_dialect.npu.layer import LAYER_NAME
+from npu_passes.emit.c import carried
+from npu_passes.emit.c.body import Body, Pointer
+from npu_passes.emit.c.buffers import memory_of
+from npu_passes.emit.c.expr import Expr
+from npu_passes.emit.c.memory import qualified
+from npu_passes.emit.c.names import Scope, comment
+from npu_passes.emit.c.program import LOCAL_NAMES, Function, Program
+from npu_passes.emit.c.statements import print_block
+from npu_passes.emit.c.types import memref_of, shape_text
+from npu_passes.emit.c.unit import Unit
+
+WIDTH = 100
+"""Columns of a line."""
+WHAT = "npu.what"
+"""Attribute of a layer's function: the op and its clauses as text."""
+
+
+def body_of(program: Program, function: Function, unit: Unit) -> Body:
+    """The empty body of a function."""
+    scope = Scope(program.scope, LOCAL_NAMES)
+    return Body(program, function, unit, scope, carried.analyze(function.op.body))
+
+
+def layer_function(program: Program, function: Function, unit: Unit) -> str:
+    """The definition of a private function."""
+    body = body_of(program, function, unit)
+    parameters = [parameter(body, argument) for argument in function.op.body.block.args]
+    parameters += ["unsigned char *bytes"] * function.needs_arena
+    parameters += ["const unsigned char *parameters"] * function.needs_weights
+    for argument in function.op.body.block.args:
+        if not argument.uses:
+            body.line(f"(void){argument_name(body, argument)};")
+    print_block(body, function.op.body.block)
+    head = prototype(f"static void {function.name}", parameters)
+    return "\n".join((*layer_comment(function, body), head, "{", *body.lines, "}", ""))
+
+
+def prototype(head: str, parameters: Sequence[str]) -> str:
+    """A function with its parameters, on several lines if one is too short."""
+    line = f"{head}({', '.join(parameters) or 'void'})"
+    if len(line) <= WIDTH:
+        return line
+    return f"{head}(\n    " + ",\n    ".join(parameters) + ")"
+
+
+def parameter(body: Body, argument: BlockArgument) -> str:
+    """Declare one parameter of a private function."""
+    if not isinstance(argument.type, MemRefType):
+        name = body.name_for(argument, f"arg{argument.index}")
+        body.values[argument] = Expr(name)
+        return f"{body.unit.ctype(argument.type).name} {name}"
+    written = argument in body.function.written
+    name = body.name_for(argument, "out" if written else "in")
+    body.pointers[argument] = Pointer(name)
+    restrict = "NPU_RESTRICT " if argument.index in body.function.restrict else ""
+    return f"{qualified(body, argument)} *{restrict}{name}"
+
+
+def argument_name(body: Body, argument: BlockArgument) -> str:
+    """The parameter of an argument."""
+    if argument in body.pointers:
+        return body.pointers[argument].name
+    return body.values[argument].text
+
+
+def layer_comment(function: Function, body: Body) -> list[str]:
+    """What a layer is and where its buffers lie, one line each."""
+    texts = [
+        attribute.data if isinstance(attribute, StringAttr) else ""
+        for attribute in (function.op.attributes.get(name) for name in (LAYER_NAME, WHAT))
+    ]
+    title = ": ".join(comment(text) for text in texts if text)
+    lines = [f"/* {title or comment(function.op.sym_name.data)}"]
+    for argument in function.op.body.block.args:
+        if argument in body.pointers:
+            places = (place_text(call.arguments[argument.index]) for call in function.calls)
+            name, kind = body.pointers[argument].name, memref_of(argument)
+            lines.append(f" *   {name}: {shape_text(kind)}, {'; '.join(dict.fromkeys(places))}")
+    return [*lines, " */"]
+
+
+def place_text(value: SSAValue) -> str:
+    """Where the buffer lies that a call passes."""
+    memory = memory_of(value)
+    match memory.kind:
+        case "arena":
+            return f"arena bytes {memory.begin} to {memory.end - 1}"
+        case "weights":
+            assert isinstance(memory.root.owner, memref.GetGlobalOp)
+            return f"weights {comment(memory.root.owner.name_.string_value())}"
+        case "stack":
+            return "on the stack"
+        case "caller":
+            return "wherever its caller has it"

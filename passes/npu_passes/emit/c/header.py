@@ -1,0 +1,76 @@
+"""The header: sizes and offsets as macros, and the prototype of the public function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from npu_passes.emit.c.entry import signature
+from npu_passes.emit.c.names import comment
+from npu_passes.emit.c.program import ALIGNMENT, Argument, Program
+from npu_passes.emit.c.types import as_memref, shape_text, span_of
+from npu_passes.emit.c.unit import Unit
+
+ARENA_TEXT = f"""\
+/*
+ * The arena is the only memory that is written: ARENA_BYTES bytes, aligned to {ALIGNMENT}.
+ * It holds inputs, outputs and everything between them. Its content means nothing before a run,
+ * and a run overwrites all of it, inputs too.
+ *
+ * An input can be written straight to `arena + OFFSET`, and an output read there. Pass that
+ * address as the argument then: nothing is copied. Any other argument lies outside the arena.
+ */
+"""
+
+RETURN_TEXT = f"""\
+/*
+ * Returns 0 when the outputs are computed, 1 if a pointer is NULL, 2 if the arena is not
+ * aligned to {ALIGNMENT} bytes. Nothing is allocated and nothing is kept between runs: runs with
+ * different arenas can go on at the same time.
+ */
+"""
+
+WEIGHTS_TEXT = f"""\
+/*
+ * The weights are a file that the program loads to an address that is a multiple of {ALIGNMENT}
+ * (little-endian, as the machine that runs it must be). Byte offset of each tensor:
+ */
+"""
+
+
+def header(program: Program) -> str:
+    """The whole header."""
+    unit = Unit(program.index)
+    prototype = signature(program, unit)
+    parts = [f"#ifndef {program.macros.guard}\n#define {program.macros.guard}\n\n"]
+    parts += [f"#include <{name}>\n" for name in sorted(unit.headers)]
+    parts += ["\n"] if unit.headers else []
+    parts += [ARENA_TEXT.replace("ARENA_BYTES", program.macros.arena_bytes)]
+    parts += [f"#define {program.macros.arena_bytes} {program.arena_bytes}\n\n"]
+    parts += [argument_text(argument) for argument in program.arguments]
+    parts += weights_text(program)
+    parts += ['#ifdef __cplusplus\nextern "C" {\n#endif\n\n', RETURN_TEXT]
+    parts += [f"{prototype};\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif\n"]
+    return "".join(parts)
+
+
+def argument_text(argument: Argument) -> str:
+    """The macros of one argument."""
+    kind = as_memref(argument.value.type)
+    if kind is None:
+        return ""
+    ways = ["input"] * argument.is_input + ["output"] * argument.is_output
+    way = f", {' and '.join(ways)}" if ways else ""
+    text = f"/* {comment(argument.label)}: {shape_text(kind)}{way} */\n"
+    if argument.offset is not None:
+        text += f"#define {argument.macro}_OFFSET {argument.offset}\n"
+    return f"{text}#define {argument.macro}_ELEMENTS {(kind.get_offset() or 0) + span_of(kind)}\n\n"
+
+
+def weights_text(program: Program) -> Iterator[str]:
+    """The size of the weights, and where each tensor is in a file of them."""
+    if program.where == "bin":
+        yield WEIGHTS_TEXT
+        for weights in program.weights.values():
+            name = comment(weights.op.sym_name.data)
+            yield f"/* {weights.offset:10}  {name}: {shape_text(weights.kind)} */\n"
+    yield f"#define {program.macros.weights_bytes} {program.weights_bytes}\n\n"

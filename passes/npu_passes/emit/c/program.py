@@ -1,0 +1,286 @@
+"""What is to be printed, decided before the first line is: names, order, constness, offsets.
+
+Program.of(module, prefix, weights)   ->   frozen tables that the printing phase only reads
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect import sram
+from npu_passes.emit.c.arena import arena_size
+from npu_passes.emit.c.buffers import argument_attributes, argument_offset
+from npu_passes.emit.c.calls import CallGraph
+from npu_passes.emit.c.names import RESERVED, Scope, identifier, is_identifier
+from npu_passes.emit.c.operators import LIBRARY_FUNCTIONS
+from npu_passes.emit.c.types import CType, as_memref, bytes_of, element_type, index_type
+from npu_passes.emit.c.unit import HELPER_NAMES
+
+LOCAL_NAMES = ("arena", "weights", "bytes", "parameters")
+"""Names of the C interface and of the pointers that every function may have."""
+
+ALIGNMENT = 16
+"""Bytes that the arena, the weights and each tensor in a weights file are aligned to."""
+
+Where = Literal["c", "bin"]
+"""Weights as `static const` arrays, or in a file that the caller loads."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of the public function."""
+
+    value: BlockArgument
+    name: str
+    """Its C parameter."""
+    label: str
+    """Its name in the model."""
+    macro: str
+    """What its macros begin with: `ID_INPUT`."""
+    offset: int | None
+    """Byte offset in the arena; None: it stays where the caller has it."""
+    is_input: bool
+    is_output: bool
+
+
+@dataclass(frozen=True)
+class Weights:
+    """One constant array."""
+
+    op: memref.GlobalOp
+    name: str
+    kind: MemRefType
+    offset: int
+    """Byte offset in a weights file."""
+    macro: str | None
+    """Macro of that offset; None: the array stands in the C file."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function."""
+
+    op: FuncOp
+    name: str
+    written: frozenset[SSAValue]
+    restrict: frozenset[int]
+    """Indices of the arguments that are the only way to what they point to."""
+    needs_arena: bool
+    needs_weights: bool
+    calls: tuple[CallOp, ...]
+    """Where it is called."""
+
+
+@dataclass(frozen=True)
+class Macros:
+    """The macros that every file has."""
+
+    guard: str
+    arena_bytes: str
+    weights_bytes: str
+    on_layer: str
+    section: str
+
+    @staticmethod
+    def of(prefix: str) -> Macros:
+        """Macros that begin with the prefix in capitals."""
+        words = ("H", "ARENA_BYTES", "WEIGHTS_BYTES", "ON_LAYER", "WEIGHTS_SECTION")
+        return Macros(*(f"{prefix.upper()}_{word}" for word in words))
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All of them."""
+        return (self.guard, self.arena_bytes, self.weights_bytes, self.on_layer, self.section)
+
+
+@dataclass(frozen=True)
+class Program:
+    """Everything that is printed."""
+
+    prefix: str
+    macros: Macros
+    where: Where
+    index: CType
+    scope: Scope
+    arena_bytes: int
+    arguments: tuple[Argument, ...]
+    weights: dict[str, Weights]
+    """By symbol, those that are used, in the order of the IR."""
+    functions: dict[str, Function]
+    """By symbol, those that are used, callees before callers; the last one is the public one."""
+
+    @staticmethod
+    def of(module: ModuleOp, prefix: str | None, where: Where) -> Program:
+        """Decide everything.
+
+        Raises: PassFailedException, if the module is not one that C can be printed of.
+        """
+        public = public_function(module)
+        prefix = chosen_prefix(public, prefix)
+        macros = Macros.of(prefix)
+        fixed = {f"{prefix}_run", "NPU_RESTRICT", *macros.all, *HELPER_NAMES, *LIBRARY_FUNCTIONS}
+        scope = Scope(taken=RESERVED | fixed)
+        graph = CallGraph.of(module, public)
+        return Program(
+            prefix,
+            macros,
+            where,
+            index_type(largest_index(module)),
+            scope,
+            arena_size(public, graph.order),
+            arguments_of(public, prefix, scope),
+            weights_of(module, graph, prefix, where, scope),
+            functions_of(graph, prefix, where, scope),
+        )
+
+    @property
+    def public(self) -> Function:
+        """The function that the caller calls."""
+        return list(self.functions.values())[-1]
+
+    @property
+    def layers(self) -> tuple[Function, ...]:
+        """The functions that it calls."""
+        return tuple(self.functions.values())[:-1]
+
+    @property
+    def weights_bytes(self) -> int:
+        """Bytes of all weights, as arrays or as a file."""
+        ends = [one.offset + bytes_of(one.kind) for one in self.weights.values()]
+        if self.where == "bin":
+            return max(ends, default=0)
+        return sum(bytes_of(one.kind) for one in self.weights.values())
+
+    def function(self, call: CallOp) -> Function:
+        """The callee."""
+        return self.functions[call.callee.string_value()]
+
+
+def public_function(module: ModuleOp) -> FuncOp:
+    """The one function that is not private.
+
+    Raises: PassFailedException, if there is not exactly one.
+    """
+    functions = [op for op in module.ops if isinstance(op, FuncOp)]
+    public = [f for f in functions if getattr(f.sym_visibility, "data", None) != "private"]
+    if len(public) == 1:
+        return public[0]
+    found = ", ".join(f"@{f.sym_name.data}" for f in public) or "none"
+    raise PassFailedException(f"c: expected one public function in the module, found {found}")
+
+
+def chosen_prefix(public: FuncOp, prefix: str | None) -> str:
+    """The prefix of all names: the user's, or the name of the public function.
+
+    Raises: PassFailedException, if the user's is no C identifier.
+    """
+    if not prefix:
+        return Scope(taken=RESERVED).fresh(identifier(public.sym_name.data, "model"))
+    if not is_identifier(prefix):
+        raise PassFailedException(
+            f"c: prefix {prefix!r} is no C identifier, expected a letter, then letters, digits "
+            "and _, and no keyword"
+        )
+    return prefix
+
+
+def largest_index(module: ModuleOp) -> int:
+    """The largest number that index arithmetic meets: elements of a buffer, or a constant."""
+    largest = 0
+    for op in module.walk():
+        if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, IndexType):
+            value = op.value
+            largest = max(largest, abs(value.value.data) if isinstance(value, IntegerAttr) else 0)
+        for value in op.results:
+            largest = max(largest, elements(value))
+        for region in op.regions:
+            for block in region.blocks:
+                largest = max((largest, *(elements(argument) for argument in block.args)))
+    return largest
+
+
+def elements(value: SSAValue) -> int:
+    """Elements of a buffer up to its last one; zero for other values."""
+    kind = as_memref(value.type)
+    if kind is None:
+        return 0
+    ctype = element_type(kind.element_type)
+    return bytes_of(kind) // (ctype.bytes if ctype else 1)
+
+
+def arguments_of(public: FuncOp, prefix: str, scope: Scope) -> tuple[Argument, ...]:
+    """The arguments, each with a parameter name and a macro name of its own."""
+    names = Scope(scope, LOCAL_NAMES)
+    macros = Scope()
+    found: list[Argument] = []
+    for value in public.body.block.args:
+        attributes = argument_attributes(value)
+        label = attributes.get("npu.name")
+        text = label.data if isinstance(label, StringAttr) else value.name_hint
+        wanted = identifier(text or f"arg{value.index}", f"arg{value.index}")
+        macro = f"{prefix.upper()}_{macros.fresh(wanted.upper())}"
+        found.append(
+            Argument(
+                value,
+                names.fresh(wanted),
+                text or wanted,
+                macro,
+                argument_offset(value),
+                sram.INPUT in attributes,
+                sram.OUTPUT in attributes,
+            )
+        )
+        scope.taken |= {f"{macro}_OFFSET", f"{macro}_ELEMENTS"}
+    return tuple(found)
+
+
+def weights_of(
+    module: ModuleOp, graph: CallGraph, prefix: str, where: Where, scope: Scope
+) -> dict[str, Weights]:
+    """The constants that are used, each at its offset in a weights file."""
+    used = {
+        op.name_.string_value()
+        for function in graph.order
+        for op in function.walk()
+        if isinstance(op, memref.GetGlobalOp)
+    }
+    found: dict[str, Weights] = {}
+    end = 0
+    for op in module.ops:
+        if not isinstance(op, memref.GlobalOp) or op.sym_name.data not in used:
+            continue
+        symbol, kind = op.sym_name.data, as_memref(op.type)
+        assert kind is not None
+        name = scope.fresh(f"{prefix}_{identifier(symbol, 'weights')}")
+        macro = scope.fresh(f"{name.upper()}_BYTE") if where == "bin" else None
+        found[symbol] = Weights(op, name, kind, end, macro)
+        end += -(-bytes_of(kind) // ALIGNMENT) * ALIGNMENT
+    if missing := sorted(used - found.keys()):
+        raise PassFailedException(f"c: expected a memref.global @{missing[0]} in the module")
+    return found
+
+
+def functions_of(graph: CallGraph, prefix: str, where: Where, scope: Scope) -> dict[str, Function]:
+    """The functions, named after their symbols; the public one is PREFIX_run."""
+    found: dict[str, Function] = {}
+    for op in graph.order:
+        symbol, effects = op.sym_name.data, graph.effects[op]
+        last = op is graph.order[-1]
+        wanted = f"{prefix}_{identifier(symbol, 'layer')}"
+        found[symbol] = Function(
+            op,
+            f"{prefix}_run" if last else scope.fresh(wanted),
+            effects.written,
+            graph.restricted(op),
+            effects.arena,
+            effects.weights and where == "bin",
+            graph.sites[op],
+        )
+    return found

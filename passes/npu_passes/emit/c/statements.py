@@ -1,0 +1,207 @@
+"""Every kind of op as C statements: scalar operations, memory, loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import MemRefType, StringAttr
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from npu_dialect import sram
+from npu_dialect.npu.layer import LAYER_NAME
+from npu_passes.emit.c import memory
+from npu_passes.emit.c.body import Body, writes_memory
+from npu_passes.emit.c.check import VIEWS
+from npu_passes.emit.c.expr import Expr, Rank
+from npu_passes.emit.c.floats import inverse
+from npu_passes.emit.c.names import comment, literal
+from npu_passes.emit.c.operators import OPERATORS
+
+
+def print_block(body: Body, block: Block) -> None:
+    """All ops of a block but its terminator."""
+    for op in block.ops:
+        print_op(body, op)
+
+
+def print_op(body: Body, op: Operation) -> None:
+    """One op; terminators are printed by what they end."""
+    if build := OPERATORS.get(type(op)):
+        body.define(op.results[0], build(op, body.use_all(op.operands), body.unit))
+    elif statement := STATEMENTS.get(type(op)):
+        statement(body, op)
+
+
+def print_for(body: Body, op: scf.ForOp) -> None:
+    """A loop; what it carries are variables around it."""
+    print_layer_comment(body, op)
+    lower, step, initial = body.use(op.lb), body.use(op.step), body.use_all(op.iter_args)
+    upper = body.use(op.ub)
+    if writes_memory(op):
+        body.flush()
+    # C evaluates the bound before each turn: it must not read what the loop changes.
+    kind = body.unit.ctype(op.lb.type).name
+    upper, step = stable(body, kind, "end", upper), stable(body, kind, "step", step)
+    for result, expr in zip(op.res, initial, strict=True):
+        print_carried(body, result, expr)
+    with body.captured() as lines:
+        induction, *arguments = op.body.block.args
+        name = body.name_for(induction, "i")
+        body.values[induction] = Expr(name)
+        for result, argument in zip(op.res, arguments, strict=True):
+            body.values[argument] = variable(body, result)
+        print_region(body, op.body, op.res)
+    increment = f"++{name}" if step.text == "1" else f"{name} += {step.text}"
+    condition = f"{name} < {upper.within(Rank.COMPARE, right=True)}"
+    body.line(f"for ({kind} {name} = {lower.text}; {condition}; {increment}) {{")
+    body.lines += lines
+    body.line("}")
+    close(body, op.res)
+
+
+def stable(body: Body, kind: str, wanted: str, expr: Expr) -> Expr:
+    """The expression, or the name of a constant that holds its value, if a loop could change
+    it."""
+    if not expr.memory and not expr.reads:
+        return expr
+    name = body.scope.fresh(wanted)
+    body.line(f"const {kind} {name} = {expr.text};")
+    return Expr(name)
+
+
+def print_carried(body: Body, result: SSAValue, initial: Expr) -> None:
+    """Declare the variable of a loop's result, unless it lives in one that exists."""
+    if result in body.variables.before:
+        return
+    owner = body.variables.owner_of(result)
+    if owner is not result:
+        body.assign(body.names[owner], initial)
+        return
+    body.names[result] = body.name_for(result, "carried")
+    kind = body.unit.ctype(result.type).name
+    body.line(f"{kind} {body.names[result]} = {initial.text};")
+
+
+def variable(body: Body, result: SSAValue) -> Expr:
+    """The variable of a result as an expression."""
+    name = body.use_variable(result)
+    return Expr(name, reads=frozenset((name,)))
+
+
+def close(body: Body, results: Sequence[SSAValue]) -> None:
+    """After a loop or branch: its results are what their variables hold."""
+    for result in results:
+        body.values[result] = variable(body, result)
+        if not result.uses:
+            body.line(f"(void){body.use_variable(result)};")
+
+
+def print_region(body: Body, region: Region, results: Sequence[SSAValue]) -> None:
+    """The ops of a region, then its yield into the variables of the results."""
+    print_block(body, region.block)
+    last = region.block.last_op
+    yielded = body.use_all(last.operands) if last is not None else []
+    names = [body.use_variable(result) for result in results]
+    assign_all(body, names, yielded, results)
+
+
+def assign_all(
+    body: Body, names: Sequence[str], values: Sequence[Expr], results: Sequence[SSAValue]
+) -> None:
+    """Assign several variables at once: none is overwritten before its old value was read."""
+    left = [
+        (name, value, result.type)
+        for name, value, result in zip(names, values, results, strict=True)
+        if value.text != name
+    ]
+    while left:
+        ready = next((one for one in left if not is_read(one[0], left)), None)
+        if ready is None:  # a circle: compute one new value before the others
+            name, value, kind = left[0]
+            new = body.scope.fresh(f"next_{name}")
+            body.line(f"const {body.unit.ctype(kind).name} {new} = {value.text};")
+            left[0] = (name, Expr(new), kind)
+            continue
+        body.assign(ready[0], ready[1])
+        left.remove(ready)
+
+
+def is_read(name: str, assignments: Sequence[tuple[str, Expr, Attribute]]) -> bool:
+    """Whether one of the assignments of other variables reads a variable."""
+    return any(name in value.reads for other, value, _ in assignments if other != name)
+
+
+def print_if(body: Body, op: scf.IfOp) -> None:
+    """A branch; its results are variables that both sides assign."""
+    print_layer_comment(body, op)
+    condition = body.use(op.cond)
+    if writes_memory(op):
+        body.flush()
+    for result in op.output:
+        if body.variables.owner_of(result) is result:
+            body.names[result] = body.name_for(result, "chosen")
+            body.line(f"{body.unit.ctype(result.type).name} {body.names[result]};")
+    sides: list[list[str]] = []
+    for region in op.regions:
+        with body.captured() as lines:
+            if region.blocks:
+                print_region(body, region, op.output)
+        sides.append(lines)
+    then, otherwise = sides
+    if not then:
+        condition, then, otherwise = inverse(condition), otherwise, []
+    if then:
+        body.line(f"if ({condition.text}) {{")
+        body.lines += then
+        if otherwise:
+            body.line("} else {")
+            body.lines += otherwise
+        body.line("}")
+    close(body, op.output)
+
+
+def print_call(body: Body, op: CallOp) -> None:
+    """A call of another function, and the hook behind a layer."""
+    callee = body.program.function(op)
+    arguments = [
+        body.pointers[value].text if isinstance(value.type, MemRefType) else body.use(value).text
+        for value in op.arguments
+    ]
+    body.flush()
+    arguments += ["bytes"] * callee.needs_arena + ["parameters"] * callee.needs_weights
+    body.line(f"{callee.name}({', '.join(arguments)});")
+    if layer := layer_name(op):
+        macro = body.program.macros.on_layer
+        body.line(f"{macro}({body.layers}, {literal(layer)});")
+        body.layers += 1
+
+
+def print_layer_comment(body: Body, op: Operation) -> None:
+    """The name of a layer that is not a function of its own."""
+    if layer := layer_name(op):
+        body.line(f"/* {comment(layer)} */")
+
+
+def layer_name(op: Operation) -> str | None:
+    """The name that an op carries."""
+    name = op.attributes.get(LAYER_NAME)
+    return name.data if isinstance(name, StringAttr) else None
+
+
+STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
+    memref.LoadOp: memory.print_load,
+    memref.StoreOp: memory.print_store,
+    memref.CopyOp: memory.print_copy,
+    memref.AllocOp: memory.print_alloc,
+    sram.AllocOp: memory.print_alloc,
+    memref.AllocaOp: memory.print_alloca,
+    memref.GetGlobalOp: memory.print_global,
+    scf.ForOp: print_for,
+    scf.IfOp: print_if,
+    CallOp: print_call,
+    **dict.fromkeys(VIEWS, memory.print_view),
+}
+"""What prints each kind of op that is more than an expression."""

@@ -1,0 +1,151 @@
+"""The target `c`: a module of loops becomes one C file and its header.
+
+    emit(module, prefix="lenet5", weights="c")   ->   lenet5.c and lenet5.h as text
+
+Two phases: `Program.of` decides names, order, constness and offsets, then the modules beside
+this one print what it decided. What cannot be printed is found before, all of it at once. The C
+is C99 and C++17, allocates nothing, has no writable globals, and only `PREFIX_run` is visible
+to a linker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO, Literal
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.transforms.dead_code_elimination import region_dce
+from xdsl.utils.target import Target
+
+from npu_passes.emit.c import weights as weight_text
+from npu_passes.emit.c.check import check
+from npu_passes.emit.c.entry import public_function
+from npu_passes.emit.c.functions import layer_function
+from npu_passes.emit.c.header import header
+from npu_passes.emit.c.names import comment
+from npu_passes.emit.c.program import Program
+from npu_passes.emit.c.unit import Unit
+
+RESTRICT = """\
+#ifndef NPU_RESTRICT
+#if defined(__GNUC__) || defined(__clang__)
+#define NPU_RESTRICT __restrict__
+#elif !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L
+#define NPU_RESTRICT restrict
+#else
+#define NPU_RESTRICT
+#endif
+#endif
+
+"""
+
+SECTION = """\
+/* Where the weights go: define it as __attribute__((section("..."))) to choose. */
+#ifndef {0}
+#define {0}
+#endif
+
+"""
+
+HOOK = """\
+/* Called after each layer with its number and its name: define it to trace or to measure. */
+#ifndef {0}
+#define {0}(index, name) ((void)0)
+#endif
+
+"""
+
+
+@dataclass(frozen=True)
+class CFiles:
+    """What comes out."""
+
+    source: str
+    """The C file; it includes `PREFIX.h`."""
+    header: str
+    weights: bytes | None
+    """The weights file; None if the weights stand in the C file."""
+    arena_bytes: int
+    prefix: str
+    """What the names begin with."""
+
+
+def emit(module: ModuleOp, prefix: str | None = None, weights: Literal["c", "bin"] = "c") -> CFiles:
+    """Print a module of loops as C. The module stays as it is.
+
+    Without a prefix the name of the public function is taken.
+
+    Raises: PassFailedException, which lists everything that has no C.
+    """
+    check(module)
+    module = without_dead_code(module)
+    program = Program.of(module, prefix or None, weights)
+    return CFiles(
+        source(program),
+        header(program),
+        weight_text.blob(program) if weights == "bin" else None,
+        program.arena_bytes,
+        program.prefix,
+    )
+
+
+def without_dead_code(module: ModuleOp) -> ModuleOp:
+    """A copy in which everything that is computed is used: compilers warn about the rest."""
+    module = module.clone()
+    for op in list(module.walk()):
+        if isinstance(op, memref.DeallocOp):
+            op.detach()
+            op.erase()
+    for op in module.ops:
+        for region in op.regions:
+            region_dce(region)
+    return module
+
+
+def source(program: Program) -> str:
+    """The C file."""
+    unit = Unit(program.index)
+    layers = [layer_function(program, function, unit) for function in program.layers]
+    public = public_function(program, unit)
+    if weight_text.needs_math(program):
+        unit.headers.add("math.h")
+    arrays = list[str]()
+    if program.where == "c" and program.weights:
+        for weights in program.weights.values():
+            unit.ctype(weights.kind.element_type)
+            arrays += [*weight_text.definition(program, weights), "\n"]
+    text = "\n".join((*unit.helpers.values(), *layers, public))
+    parts = [f"/* {comment(program.prefix)}: printed by npu-dialect, do not edit. */\n\n"]
+    parts += [f'#include "{program.prefix}.h"\n\n']
+    parts += [f"#include <{name}>\n" for name in sorted(unit.headers)]
+    parts += ["\n"] if unit.headers else []
+    parts += [RESTRICT] if "NPU_RESTRICT" in text else []
+    parts += [HOOK.format(program.macros.on_layer)] if program.macros.on_layer in text else []
+    parts += [SECTION.format(program.macros.section)] if arrays else []
+    parts += [
+        f"#define {weights.macro} {weights.offset}\n"
+        for weights in program.weights.values()
+        if weights.macro is not None
+    ]
+    return "".join((*parts, *arrays, text))
+
+
+@dataclass(frozen=True)
+class CTarget(Target):
+    """`-t c`: one self-contained C file, the header's text at its top."""
+
+    name = "c"
+
+    prefix: str = ""
+    """What all names begin with; default: the name of the public function."""
+    weights: Literal["c", "bin"] = "c"
+    """Weights as arrays in the file, or read through a pointer that the caller passes."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """See `Target`."""
+        files = emit(module, self.prefix or None, self.weights)
+        include = f'#include "{files.prefix}.h"\n'
+        before, _, after = files.source.partition(include)
+        output.write(f"{before}{files.header}{after}")

@@ -1,0 +1,167 @@
+"""Types and constants of C for those of the IR.
+
+    f32 -> float, i8 -> int8_t, i1 -> bool, index -> int (ptrdiff_t if a buffer has more
+    elements than that)
+
+A buffer is a pointer to its elements; its shape and strides are compile-time numbers of the
+memref type.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    Signedness,
+)
+from xdsl.ir import Attribute, SSAValue
+
+INDEX_LIMIT = 2**30
+"""Buffers with fewer elements than this are indexed with `int`: half of its range is left for
+sums
+that leave a buffer by a padding before they come back."""
+
+
+@dataclass(frozen=True)
+class CType:
+    """A scalar type of C."""
+
+    name: str
+    bytes: int
+    numpy: str
+    """Type string of numpy, little-endian."""
+    header: str | None = None
+
+    @property
+    def unsigned(self) -> str:
+        """The unsigned integer type of the same size."""
+        return UNSIGNED.get(self.name, f"u{self.name}")
+
+
+UNSIGNED = {"int": "unsigned int", "ptrdiff_t": "uintptr_t"}
+"""Unsigned types whose name is not the signed one's with a `u`."""
+FLOATS = {
+    Float32Type(): CType("float", 4, "<f4"),
+    Float64Type(): CType("double", 8, "<f8"),
+}
+INTEGERS = {
+    1: CType("bool", 1, "|u1", "stdbool.h"),
+    8: CType("int8_t", 1, "|i1", "stdint.h"),
+    16: CType("int16_t", 2, "<i2", "stdint.h"),
+    32: CType("int32_t", 4, "<i4", "stdint.h"),
+    64: CType("int64_t", 8, "<i8", "stdint.h"),
+}
+
+
+def element_type(attribute: Attribute) -> CType | None:
+    """The C type of a number that can lie in memory; None if there is none."""
+    match attribute:
+        case IntegerType() if attribute.signedness.data == Signedness.SIGNLESS:
+            return INTEGERS.get(attribute.width.data)
+        case Float32Type() | Float64Type():
+            return FLOATS[attribute]
+        case _:
+            return None
+
+
+def index_type(elements: int) -> CType:
+    """The type of index arithmetic in a program whose largest buffer has that many elements."""
+    if elements < INDEX_LIMIT:
+        return CType("int", 4, "<i4")
+    return CType("ptrdiff_t", 8, "<i8", "stddef.h")
+
+
+def is_value(attribute: Attribute) -> bool:
+    """Whether values of the type can be local variables."""
+    return isinstance(attribute, IndexType) or element_type(attribute) is not None
+
+
+def as_memref(kind: Attribute) -> MemRefType | None:
+    """The type of a buffer; None if it is no memref."""
+    return cast("MemRefType", kind) if isinstance(kind, MemRefType) else None
+
+
+def memref_of(value: SSAValue) -> MemRefType:
+    """The type of a value that is known to be a buffer."""
+    kind = as_memref(value.type)
+    assert kind is not None
+    return kind
+
+
+def memref_problem(kind: MemRefType) -> str | None:
+    """Why a buffer of this type cannot be addressed in C; None if it can."""
+    if element_type(kind.element_type) is None:
+        return f"its elements are {kind.element_type}, expected f32, f64 or i1, i8, i16, i32, i64"
+    if not kind.has_static_shape():
+        return "its shape is dynamic, expected a static one"
+    strides = kind.get_strides()
+    if strides is None or None in strides:
+        return "its strides are unknown, expected static ones"
+    return None
+
+
+def strides_of(kind: MemRefType) -> tuple[int, ...]:
+    """Elements between neighbours along each dimension, for a type without `memref_problem`."""
+    return tuple(stride for stride in kind.get_strides() or () if stride is not None)
+
+
+def span_of(kind: MemRefType) -> int:
+    """Elements from the first one to the last one, both included."""
+    if 0 in kind.get_shape():
+        return 0
+    return 1 + sum(
+        (extent - 1) * stride
+        for extent, stride in zip(kind.get_shape(), strides_of(kind), strict=True)
+    )
+
+
+def is_contiguous(kind: MemRefType) -> bool:
+    """Whether the elements lie one behind the other, in row-major order."""
+    expected = 1
+    for extent, stride in reversed(list(zip(kind.get_shape(), strides_of(kind), strict=True))):
+        if extent != 1 and stride != expected:
+            return False
+        expected *= extent
+    return True
+
+
+def bytes_of(kind: MemRefType) -> int:
+    """Bytes from the beginning of the memory to the end of the last element."""
+    ctype = element_type(kind.element_type)
+    return 0 if ctype is None else ((kind.get_offset() or 0) + span_of(kind)) * ctype.bytes
+
+
+def shape_text(kind: MemRefType) -> str:
+    """`1x6x14x14 float`, for comments."""
+    ctype = element_type(kind.element_type)
+    extents = [str(extent) for extent in kind.get_shape()]
+    return f"{'x'.join(extents) or 'scalar'} {ctype.name if ctype else kind.element_type}"
+
+
+def float_literal(value: float, ctype: CType) -> str:
+    """The shortest decimal that reads back as the same number; needs <math.h> for INFINITY
+    and NAN."""
+    suffix = "f" if ctype.bytes == 4 else ""
+    if math.isnan(value):
+        return "NAN"
+    if math.isinf(value):
+        return "-INFINITY" if value < 0 else "INFINITY"
+    return f"{np.float32(value) if suffix else np.float64(value)!s}{suffix}"
+
+
+def integer_literal(value: int, ctype: CType) -> str:
+    """A decimal of a type that holds it; the smallest number of a type has no literal of its
+    own."""
+    if ctype.name == "bool":
+        return "true" if value else "false"
+    if value == -(2 ** (8 * ctype.bytes - 1)) and ctype.bytes >= 4:
+        return f"({integer_literal(value + 1, ctype)} - 1)"
+    return str(value) if abs(value) < 2**31 or ctype.name == "ptrdiff_t" else f"INT64_C({value})"

@@ -1,0 +1,80 @@
+"""What a C file turns out to need while it is printed: headers, and small helper functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Attribute
+
+from npu_passes.emit.c.types import CType, element_type
+
+
+@dataclass
+class Unit:
+    """What the C file turns out to need while its functions are printed."""
+
+    index: CType
+    headers: set[str] = field(default_factory=set[str])
+    helpers: dict[str, str] = field(default_factory=dict[str, str])
+    """Small functions, name to definition, in the order of their first use."""
+
+    def ctype(self, kind: Attribute) -> CType:
+        """The C type of a value; its header is noted."""
+        found = self.index if isinstance(kind, IndexType) else element_type(kind)
+        assert found is not None, "checked before printing"
+        if found.header:
+            self.headers.add(found.header)
+        return found
+
+    def helper(self, template: str, ctype: CType) -> str:
+        """Make sure that a helper function exists for a type; its name."""
+        name = f"npu_{template}_{ctype.name}"
+        if name not in self.helpers:
+            self.helpers[name] = HELPERS[template].format(name=name, t=ctype.name)
+        return name
+
+
+HELPERS = {
+    "floor_div": """\
+/* The quotient, rounded down. */
+static inline {t} {name}({t} a, {t} b)
+{{
+    return ({t})(a / b - (a % b != 0 && (a < 0) != (b < 0)));
+}}
+""",
+    "ceil_div": """\
+/* The quotient, rounded up. */
+static inline {t} {name}({t} a, {t} b)
+{{
+    return ({t})(a / b + (a % b != 0 && (a < 0) == (b < 0)));
+}}
+""",
+    "maximum": """\
+/* The greater one; NaN if one is NaN; +0 is greater than -0. */
+static inline {t} {name}({t} a, {t} b)
+{{
+    if (a == b) {{
+        return signbit(a) ? b : a;
+    }}
+    return a > b || a != a ? a : b;
+}}
+""",
+    "minimum": """\
+/* The smaller one; NaN if one is NaN; -0 is smaller than +0. */
+static inline {t} {name}({t} a, {t} b)
+{{
+    if (a == b) {{
+        return signbit(a) ? a : b;
+    }}
+    return a < b || a != a ? a : b;
+}}
+""",
+}
+
+HELPER_NAMES = frozenset(
+    f"npu_{template}_{ctype}"
+    for template in HELPERS
+    for ctype in ("float", "double", "int", "ptrdiff_t", "int8_t", "int16_t", "int32_t", "int64_t")
+)
+"""Names that helper functions can get."""

@@ -1,0 +1,94 @@
+"""Weights as C arrays, or as the bytes of a file.
+
+Floats are printed as the shortest decimals that read back as the same float32: numpy turns a
+whole array into text at once, which is what makes networks of millions of weights printable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+
+from npu_passes.emit.c.names import comment
+from npu_passes.emit.c.program import Program, Weights
+from npu_passes.emit.c.types import INTEGERS, bytes_of, element_type, integer_literal, shape_text
+
+PER_LINE = 8
+"""Numbers on a line."""
+CHUNK = 1 << 16
+"""Numbers that are turned into text at once."""
+
+
+def array_of(weights: Weights) -> NDArray[Any]:
+    """The values, flat, in the order of memory."""
+    value = weights.op.initial_value
+    assert isinstance(value, DenseIntOrFPElementsAttr), "checked before"
+    ctype = element_type(weights.kind.element_type)
+    assert ctype is not None, "checked before"
+    data = np.frombuffer(value.data.data, np.dtype(ctype.numpy))
+    count = bytes_of(weights.kind) // ctype.bytes
+    array = np.repeat(data, count) if data.size == 1 else data[:count]
+    return (array != 0).astype("|u1") if ctype.name == "bool" else array
+
+
+def blob(program: Program) -> bytes:
+    """The weights file: little-endian, each tensor at its offset."""
+    content = bytearray(program.weights_bytes)
+    for weights in program.weights.values():
+        data = array_of(weights).tobytes()
+        content[weights.offset : weights.offset + len(data)] = data
+    return bytes(content)
+
+
+def definition(program: Program, weights: Weights) -> Iterator[str]:
+    """The array of one constant, line by line."""
+    array, kind = array_of(weights), weights.kind
+    ctype = element_type(kind.element_type)
+    assert ctype is not None, "checked before"
+    yield f"/* {comment(weights.op.sym_name.data)}: {shape_text(kind)} */\n"
+    name = f"{weights.name}[{max(1, array.size)}]"
+    yield f"static const {ctype.name} {name} {program.macros.section} = {{\n"
+    if not array.size:
+        yield "    0,\n"
+    for start in range(0, array.size, CHUNK):
+        yield lines(literals(array[start : start + CHUNK]))
+    yield "};\n"
+
+
+def lines(numbers: list[str]) -> str:
+    """Numbers, some on each line."""
+    rows = (numbers[start : start + PER_LINE] for start in range(0, len(numbers), PER_LINE))
+    return "".join(f"    {', '.join(row)},\n" for row in rows)
+
+
+def literals(array: NDArray[Any]) -> list[str]:
+    """The C literals of an array."""
+    if array.dtype.kind != "f":
+        return integer_literals(array)
+    suffix = "f" if array.dtype.itemsize == 4 else ""
+    texts = [f"{text}{suffix}" for text in array.astype("S").astype("U").tolist()]
+    for index in np.flatnonzero(~np.isfinite(array)):
+        value = float(array[index])
+        texts[index] = "NAN" if np.isnan(value) else "-INFINITY" if value < 0 else "INFINITY"
+    return texts
+
+
+def integer_literals(array: NDArray[Any]) -> list[str]:
+    """The C literals of an array of integers; the smallest number of a type needs care."""
+    texts = [str(value) for value in array.tolist()]
+    if array.dtype.itemsize < 4:
+        return texts
+    ctype = INTEGERS[8 * array.dtype.itemsize]
+    return [integer_literal(value, ctype) for value in array.tolist()]
+
+
+def needs_math(program: Program) -> bool:
+    """Whether a C array holds numbers that only <math.h> has names for."""
+    arrays = (array_of(weights) for weights in program.weights.values())
+    return program.where == "c" and any(
+        array.dtype.kind == "f" and not np.isfinite(array).all() for array in arrays
+    )
