@@ -49,3 +49,15 @@ def test_readme_shows_what_npu_opt_prints() -> None:
 def test_readme_shows_what_npu_compile_prints(tmp_path: Path) -> None:
     printed = tool("npu-compile", MODEL, "--target", "fe310", "-o", str(tmp_path))
     assert blocks("README.md", "")[0] in printed
+
+
+def test_architecture_shows_the_ir_of_each_stop(tmp_path: Path) -> None:
+    dump = tmp_path / "ir"
+    place = ("--target", "fe310", "-o", str(tmp_path / "c"), "--dump-ir", str(dump))
+    tool("npu-compile", MODEL, *place)
+    stops = [words(path.read_text(encoding="utf-8")) for path in sorted(dump.iterdir())]
+    shown = blocks("docs/architecture.md", "mlir")
+    assert len(shown) == 6
+    for block in shown:
+        parts = [re.escape(words(part)) for part in block.split("...")]
+        assert any(re.search(".*?".join(parts), stop) for stop in stops), block
