@@ -9,7 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from npu_tools.emulators import BuildError, EmulatorError, EmulatorMissing, Interface, run_on
+from npu_tools.emulators import (
+    BOARDS,
+    BuildError,
+    EmulatorError,
+    EmulatorMissing,
+    Interface,
+    run_on,
+)
 
 HERE = Path(__file__).parent
 TINY = HERE / "tiny.c"
@@ -84,6 +91,17 @@ def test_instructions_are_counted_exactly(machine: str, tmp_path: Path) -> None:
     many, few = counted(machine, tmp_path, 2000), counted(machine, tmp_path, 1)
     assert many - few == 2 * 1999
     assert few < 40
+
+
+@pytest.mark.parametrize("name", list(BOARDS))
+def test_ticks_to_instructions(name: str) -> None:
+    """Whatever part of a tick has passed when the clock is read, the count is exact."""
+    board = BOARDS[name]
+    for count in (0, 1, 2, 3, 1001, 1_770_920, 600_000_000):
+        nanoseconds = count << board.shift
+        ticks = nanoseconds // board.tick_ns
+        assert board.instructions(ticks) == count
+        assert board.instructions(-(-nanoseconds // board.tick_ns)) == count
 
 
 def test_too_large_an_arena_does_not_link(fe310: str, tmp_path: Path) -> None:
