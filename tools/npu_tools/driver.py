@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -53,7 +53,7 @@ class Job:
     pipeline: str = DEFAULT
     overlap: str | None = None
     strategy: str | None = None
-    weights: str = "c"
+    weights: Literal["c", "bin"] = "c"
     weights_in_sram: int | None = None
     plan_as: str | None = None
     input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -135,7 +135,7 @@ def compile_model(job: Job) -> Compiled:
     return Compiled(name, report, files, model)
 
 
-def emit(module: ModuleOp, name: str, weights: str) -> dict[str, str | bytes]:
+def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str, str | bytes]:
     """The files of the C program: `name.c`, `name.h`, and `name_weights.bin` if asked for."""
     from npu_passes.emit.c import emit as emit_c
 

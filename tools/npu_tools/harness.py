@@ -38,8 +38,10 @@ static void on_layer(int index);
 #include "{name}.c"
 
 {buffers}
-static union {{ double align; unsigned char bytes[{arena} + 16]; }} arena_memory;
+static unsigned char arena_memory[{arena} + 16];
+static unsigned char weights_memory[{weights_bytes} + 16];
 static unsigned char *arena;
+static unsigned char *weights;
 static FILE *layers;
 static const unsigned long where[] = {{ {offsets} }};
 static const unsigned long sizes[] = {{ {sizes} }};
@@ -55,13 +57,18 @@ static int load(const char *path, void *memory, unsigned long bytes) {{
   return got == bytes;
 }}
 
+static unsigned char *aligned(unsigned char *memory) {{
+  return memory + (16 - (unsigned long)memory % 16) % 16;
+}}
+
 int main(int argc, char **argv) {{
   FILE *in = argc > 2 ? fopen(argv[1], "rb") : 0;
   FILE *out = argc > 2 ? fopen(argv[2], "wb") : 0;
   layers = argc > 3 ? fopen(argv[3], "wb") : 0;
-  arena = arena_memory.bytes + (16 - (unsigned long)arena_memory.bytes % 16) % 16;
+  arena = aligned(arena_memory);
+  weights = aligned(weights_memory);
   if (!in || !out || (argc > 3 && !layers)) return 2;
-{weights}
+  if ({weights_bytes} && !load("{name}_weights.bin", weights, {weights_bytes})) return 3;
   while ({read}) {{
     memset(arena, 0xA5, {arena});
     if ({name}_run({arguments})) return 4;
@@ -158,12 +165,7 @@ def program_text(name: str, files: Mapping[str, str | bytes], report: Report) ->
     buffers += [f"static float out{i}[{size}];" for i, size in enumerate(outs)]
     arguments = [*(f"in{i}" for i in range(len(ins))), *(f"out{i}" for i in range(len(outs)))]
     blob = files.get(f"{name}_weights.bin")
-    weights = ""
-    if blob is not None:
-        words = -(-max(1, len(blob)) // 8)
-        buffers.append(f"static double weights[{words}];")
-        arguments.append("weights")
-        weights = f'  if (!load("{name}_weights.bin", weights, {len(blob)}u)) return 3;'
+    arguments += ["arena"] if blob is None else ["arena", "weights"]
     return PROGRAM.format(
         name=name,
         upper=name.upper(),
@@ -171,9 +173,9 @@ def program_text(name: str, files: Mapping[str, str | bytes], report: Report) ->
         arena=report.arena_bytes,
         offsets=", ".join(f"{layer.offset or 0}ul" for layer in report.layers),
         sizes=", ".join(f"{layer.output_bytes}ul" for layer in report.layers),
-        weights=weights or "  (void)load;",
+        weights_bytes=len(blob or b""),
         read=" && ".join(f"fread(in{i}, 4, {n}, in) == {n}" for i, n in enumerate(ins)),
-        arguments=", ".join([*arguments, "arena"]),
+        arguments=", ".join(arguments),
         write="\n".join(
             f"    if (fwrite(out{i}, 4, {n}, out) != {n}) return 5;" for i, n in enumerate(outs)
         ),

@@ -22,7 +22,8 @@ FLAGS = ("-std=c99", "-O2", "-c", "-fcallgraph-info=su")
 LARGEST_SOURCE = 16_000_000
 """Characters of C above which the compiler is not worth waiting for."""
 
-NODE = re.compile(r'node: \{ title: "([^"]+)" label: "[^"]*?(?:\\n(\d+) bytes \(([^)]*)\))?[^"]*"')
+NODE = re.compile(r'node: \{ title: "([^"]+)" label: "([^"]*)"')
+FRAME = re.compile(r"\\n(\d+) bytes \(")
 EDGE = re.compile(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
 
 
@@ -48,7 +49,8 @@ class CallGraph:
     @staticmethod
     def parse(text: str) -> CallGraph:
         """Read what gcc writes (VCG)."""
-        frames = {title: int(size or 0) for title, size, _ in NODE.findall(text)}
+        found = ((title, FRAME.search(label)) for title, label in NODE.findall(text))
+        frames = {title: int(frame[1]) if frame else 0 for title, frame in found}
         calls: dict[str, tuple[str, ...]] = {}
         for source, target in EDGE.findall(text):
             calls[source] = (*calls.get(source, ()), target)

@@ -18,7 +18,11 @@ def table(report: Report, stack: str) -> str:
         lines[:1] = [f"{lines[0]}, planned as if all tensors were {report.planned_as}: no values"]
     lines += columns([HEADINGS, *(layer_row(layer) for layer in report.layers)])
     lines += ["", *columns([("on-chip memory", "bytes", "elements"), *memory_rows(report)], 1)]
-    lines += ["", f"weights in flash: {report.weights_bytes} bytes", f"worst-case stack: {stack}"]
+    lines += [
+        "",
+        f"weights in flash: {report.weights_bytes} bytes",
+        f"worst-case stack (the C library's functions not counted): {stack}",
+    ]
     return "\n".join(lines)
 
 

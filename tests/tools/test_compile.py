@@ -1,0 +1,177 @@
+"""npu-compile: what it writes, what it prints, what its report says."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from npu_tools import compile, opt
+from npu_tools.stack import CallGraph
+
+KEYS = {"model", "target", "arena_bytes", "weights_bytes", "scratch_bytes", "layers", "off_chip"}
+LAYER_KEYS = {"name", "op", "macs", "input_bytes", "output_bytes", "weight_bytes", "offset", "tile"}
+TRAFFIC_KEYS = {
+    "weight_bytes",
+    "feature_map_read_bytes",
+    "feature_map_write_bytes",
+    "feature_map_reads",
+    "feature_map_writes",
+}
+
+
+def test_files_and_table(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = small.parent / "deep" / "out"
+    run = [str(small), "--target", "fe310", "-o", str(out), "--prefix", "tiny"]
+    assert compile.main(run) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["report.json", "tiny.c", "tiny.h"]
+    said = capsys.readouterr().out
+    # input 64, conv 108 (relu in place), pool 27 (flatten a view), 8, 4 elements
+    assert re.search(r"naive: .* 844 +211\n", said)
+    assert re.search(r"fused: .* 412 +103\n", said)
+    assert re.search(r"planned: .* 364 +91\n", said)
+    assert re.search(r"bound: .* 364 +91\n", said)
+    assert re.search(r"conv1 +npu.conv2d +1x3x3x3 +972 +256 +108 +120 +\d+\n", said)
+    assert "16384" in said
+    assert f"wrote {out}/tiny.c" in said
+
+
+def test_report(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = small.parent / "out"
+    assert compile.main([str(small), "--target", "fe310", "-o", str(out), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report == json.loads((out / "report.json").read_text())
+    assert report.keys() >= KEYS | {"naive", "modules", "memory", "stack_bytes"}
+    assert all(layer.keys() >= LAYER_KEYS for layer in report["layers"])
+    assert report["off_chip"].keys() == report["naive"].keys() == TRAFFIC_KEYS
+    assert report["model"] == "net.onnx"
+    assert report["target"] == "fe310"
+    assert report["arena_bytes"] == report["memory"]["live_bound_bytes"] == 364
+    assert report["weights_bytes"] == 4 * (27 + 3 + 8 * 27 + 8 + 32 + 4)
+    assert report["off_chip"]["weight_bytes"] == report["weights_bytes"]
+    assert report["off_chip"]["feature_map_read_bytes"] == 0
+    assert [layer["name"] for layer in report["layers"]] == ["conv1", "dense2", "dense3"]
+    assert sum(layer["macs"] for layer in report["layers"]) == 972 + 8 * 27 + 32
+    assert report["memory"]["naive_elements"] == 211
+
+
+def test_output_is_deterministic(small: Path) -> None:
+    outs = [small.parent / name for name in ("one", "two")]
+    for out in outs:
+        assert compile.main([str(small), "--target", "fe310", "-o", str(out)]) == 0
+    for path in outs[0].iterdir():
+        assert path.read_bytes() == (outs[1] / path.name).read_bytes()
+
+
+def test_default_folder(
+    small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(small.parent)
+    assert compile.main(["net.onnx", "--target", "host"]) == 0
+    assert (small.parent / "net" / "net.c").exists()
+    assert "wrote net/net.c, net/net.h, net/report.json" in capsys.readouterr().out
+
+
+def test_weights_in_a_file(small: Path) -> None:
+    out = small.parent / "out"
+    run = [str(small), "--target", "host", "-o", str(out), "--weights", "bin"]
+    assert compile.main(run) == 0
+    assert (out / "net_weights.bin").stat().st_size >= 4 * (27 + 3 + 8 * 27 + 8 + 32 + 4)
+
+
+def test_plan_as(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = small.parent / "out"
+    run = [str(small), "--target", "fe310", "-o", str(out), "--plan-as", "i8"]
+    assert compile.main(run) == 0
+    assert [path.name for path in out.iterdir()] == ["report.json"]
+    report = json.loads((out / "report.json").read_text())
+    assert report["planned_as"] == "i8"
+    assert report["arena_bytes"] == report["memory"]["arena_elements"] == 91
+    assert "as if all tensors were i8" in capsys.readouterr().out
+
+
+def test_dump_ir_can_be_read_back(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ir = small.parent / "ir"
+    run = [str(small), "--target", "fe310", "-o", str(small.parent / "out"), "--dump-ir", str(ir)]
+    assert compile.main(run) == 0
+    names = sorted(path.name for path in ir.iterdir())
+    assert names[:2] == ["00-import.mlir", "01-npu-fold-batch-norm.mlir"]
+    assert names[-1] == "06-npu-lower-to-loops.mlir"
+    capsys.readouterr()
+    for name in names:
+        assert opt.main([str(ir / name)]) == 0
+        assert capsys.readouterr().out.rstrip() == (ir / name).read_text().rstrip()
+
+
+@pytest.mark.parametrize("pipeline", ["naive", "fused", "unlu2020", "default"])
+def test_pipelines_and_checks(pipeline: str, small: Path) -> None:
+    out = small.parent / "out"
+    run = [str(small), "--target", "host", "-o", str(out), "--pipeline", pipeline, "--json"]
+    assert compile.main([*run, "--check-passes"]) == 0
+    expected = {"naive": 844, "fused": 412}
+    report = json.loads((out / "report.json").read_text())
+    assert report["arena_bytes"] == expected.get(pipeline, 364)
+
+
+def test_weights_in_sram(small: Path) -> None:
+    out = small.parent / "out"
+    run = [str(small), "--target", "host", "-o", str(out), "--weights-in-sram", "120"]
+    assert compile.main([*run, "--check-passes"]) == 0
+    report = json.loads((out / "report.json").read_text())
+    # The weights of the convolution, read once per output, lie beside its input and output.
+    assert report["arena_bytes"] == 364 + 120
+    assert report["layers"][0]["weight_bytes"] == 120
+
+
+def test_dynamic_batch(dynamic: Path) -> None:
+    out = dynamic.parent / "out"
+    run = [str(dynamic), "--target", "host", "-o", str(out), "--input-dim", "batch=2"]
+    assert compile.main(run) == 0
+    assert json.loads((out / "report.json").read_text())["arena_bytes"] == 2 * 364
+
+
+def test_a_machine_of_the_user(small: Path) -> None:
+    machine, out = small.parent / "my.toml", small.parent / "out"
+    machine.write_text('name = "mine"\nsram_bytes = 364\nflash_bytes = 100000\n')
+    assert compile.main([str(small), "--target", str(machine), "-o", str(out)]) == 0
+    assert json.loads((out / "report.json").read_text())["target"] == "mine"
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_stack_is_measured(small: Path) -> None:
+    out = small.parent / "out"
+    assert compile.main([str(small), "--target", "host", "-o", str(out)]) == 0
+    measured = json.loads((out / "report.json").read_text())["stack_bytes"]
+    assert 0 < measured < 4096
+
+
+def test_call_graph() -> None:
+    text = (
+        'node: { title: "net_run" label: "net_run\\nnet.c:9:5\\n112 bytes (static)" }\n'
+        'node: { title: "net.c:a" label: "a\\nnet.c:1:1\\n800 bytes (dynamic,bounded)" }\n'
+        'node: { title: "net.c:b" label: "b\\nnet.c:2:1\\n16 bytes (static)" }\n'
+        'node: { title: "expf" label: "expf\\n<built-in>" shape : ellipse }\n'
+        'edge: { sourcename: "net_run" targetname: "net.c:a" label: "net.c:10:1" }\n'
+        'edge: { sourcename: "net_run" targetname: "net.c:b" }\n'
+        'edge: { sourcename: "net.c:b" targetname: "expf" }\n'
+    )
+    assert CallGraph.parse(text).deepest("net_run") == 912
+
+
+def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    assert compile.main(["--list-pipelines", "--list-targets"]) == 0
+    said = capsys.readouterr().out
+    assert "unlu2020: " in said
+    assert "fe310: 16384 bytes of SRAM" in said
+
+
+def test_as_a_program(small: Path) -> None:
+    program = shutil.which("npu-compile")
+    if program is None:
+        pytest.skip("npu-compile is not on the path")
+    done = subprocess.run([program, str(small)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("npu-compile: error: expected --target")
