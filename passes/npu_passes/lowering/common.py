@@ -24,7 +24,7 @@ class LoopOptions:
 
 def window_start(b: LoopBuilder, axis: Axis, position: Index, hint: str | None = None) -> Index:
     """Input index of the first tap at a window position."""
-    return b.sub(b.mul(position, axis.stride), axis.before, hint)
+    return b.sub(b.mul(position, axis.stride, hint), axis.before, hint)
 
 
 def tap_range(b: LoopBuilder, axis: Axis, position: Index) -> tuple[Index, Index]:

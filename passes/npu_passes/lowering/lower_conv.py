@@ -378,8 +378,8 @@ class ConvLowering:
         def one_value(
             filter: int, wy: Index, wx: Index, best: Sequence[SSAValue]
         ) -> list[SSAValue]:
-            at_row = b.add(y, b.mul(wy, rows.dilation))
-            at_column = b.add(x, b.mul(wx, columns.dilation))
+            at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
+            at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
             one = Place(place.image, place.channel, b.add(place.filter, filter))
             sums = self.block_sums(one, biases[filter:], at_row, at_column, Block(1, 1, 1))
             return [self.folded(best[0], sums[0])]
@@ -402,8 +402,8 @@ class ConvLowering:
         def one_value(
             filter: int, wy: Index, wx: Index, best: Sequence[SSAValue]
         ) -> list[SSAValue]:
-            at_row = b.add(y, b.mul(wy, rows.dilation))
-            at_column = b.add(x, b.mul(wx, columns.dilation))
+            at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
+            at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
             value = self.point_sum(place, biases[filter], filter, at_row, at_column)
             return [self.folded(best[0], value)]
 
