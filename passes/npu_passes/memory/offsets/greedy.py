@@ -91,6 +91,7 @@ def orders(problem: Problem) -> Iterator[list[int]]:
         lambda i: (buffers[i].first - buffers[i].last, -buffers[i].size),
         lambda i: (buffers[i].first, -buffers[i].size),
         lambda i: (-buffers[i].last, -buffers[i].size),
+        lambda i: (i,),  # never worse than strategy `none`
     )
     for key in keys:
         yield sorted(range(len(buffers)), key=lambda i: (*key(i), buffers[i].first, i))
