@@ -51,7 +51,7 @@ def test_wrong_weights_name_their_layer(compiled: Compiled, weight: str, layer: 
     assert found is not None, header
     blob = bytearray(compiled.files["net_weights.bin"])  # pyright: ignore[reportArgumentType]
     at = int(found[1])
-    blob[at : at + 4] = np.float32(77.0).tobytes()
+    blob[at : at + 32] = np.full(8, 77.0, np.float32).tobytes()
     result = verify(with_file(compiled, "net_weights.bin", bytes(blob)), None, 0)
     assert not result.agrees
     assert result.first_layer is not None
@@ -67,7 +67,7 @@ def test_wrong_code_fails_the_tool(
         made = compile_model(job)
         source = str(made.files["net.c"])
         # The last layer's sums go wrong: its bias is not what it was.
-        return with_file(made, "net.c", re.sub(r"(b3\[4\] = \{)[^,]*", r"\1 9.0f", source))
+        return with_file(made, "net.c", re.sub(r"(b3\[4\][^{]*\{)[^,]*", r"\1 9.0f", source))
 
     monkeypatch.setattr("npu_tools.driver.compile_model", wrong)
     out = small.parent / "out"
