@@ -1,0 +1,207 @@
+"""Compile emitted C with a small main(), run it on numpy arrays, and check its fences.
+
+The arena is exactly as large as the header says and full of 0xA5, so that a value that nobody wrote is no
+useful number. With sanitizers AddressSanitizer guards its ends, without them fences of 64 bytes do.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npu_passes.emit.c import CFiles
+
+WARNINGS = (
+    "-Wall -Wextra -Werror -pedantic -Wshadow -Wconversion -Wstrict-overflow=1 -Wcast-qual".split()
+)
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+LANGUAGES = {
+    "c": ("gcc", "-std=c99", "-x", "c"),
+    "c++": ("g++", "-std=c++17", "-x", "c++"),
+}
+CTYPES = {
+    "float32": "float",
+    "float64": "double",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int32_t",
+    "int64": "int64_t",
+    "bool": "bool",
+}
+
+MAIN = """\
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "{prefix}.h"
+
+#ifdef __SANITIZE_ADDRESS__
+enum {{ FENCE = 0 }};
+#else
+enum {{ FENCE = 64 }};
+#endif
+
+static unsigned char *block(size_t bytes, int fill)
+{{
+    unsigned char *const made = (unsigned char *)malloc(bytes + 2 * FENCE + (bytes == 0));
+    if (made == NULL) {{
+        exit(10);
+    }}
+    memset(made, 0x5A, bytes + 2 * FENCE);
+    memset(made + FENCE, fill, bytes);
+    return made + FENCE;
+}}
+
+static int broken(const unsigned char *made, size_t bytes)
+{{
+    for (size_t i = 0; i < (size_t)FENCE; ++i) {{
+        if (made[-1 - (ptrdiff_t)i] != 0x5A || made[bytes + i] != 0x5A) {{
+            return 1;
+        }}
+    }}
+    return 0;
+}}
+
+int main(void)
+{{
+    FILE *file;
+    int status = 0;
+    unsigned char *const arena = block({arena}, 0xA5);
+{before}
+    for (int run = 0; run < 2; ++run) {{ /* twice: nothing is kept between runs */
+{fill}
+        status = {prefix}_run({arguments});
+        if (status != 0) {{
+            fprintf(stderr, "run returned %d\\n", status);
+            return 20 + status;
+        }}
+    }}
+    if (broken(arena, {arena}){broken}) {{
+        fprintf(stderr, "a fence is broken\\n");
+        return 11;
+    }}
+    file = fopen("outputs.bin", "wb");
+    if (file == NULL) {{
+        return 12;
+    }}
+{after}
+    fclose(file);
+    return 0;
+}}
+"""
+
+READ = """\
+        file = fopen("{file}", "rb");
+        if (file == NULL || fread({name}, 1, {size}, file) != {size}) {{
+            return 13;
+        }}
+        fclose(file);"""
+
+
+def run_c(
+    files: CFiles,
+    prefix: str,
+    inputs: Sequence[NDArray[Any]],
+    output_shapes: Sequence[Sequence[int]],
+    *,
+    output_types: Sequence[str] | None = None,
+    language: str = "c",
+    sanitize: bool = True,
+    in_arena: bool = False,
+    flags: Sequence[str] = (),
+) -> list[NDArray[Any]]:
+    """Run PREFIX_run on inputs (in the order of its arguments, outputs behind them).
+
+    `output_types` are numpy's names (default: all float32). `in_arena`: pass the places in the arena
+    instead of memory outside of it. Raises AssertionError with the compiler's or program's message.
+    """
+    types = output_types or ["float32"] * len(output_shapes)
+    outputs = [np.zeros(tuple(s), t) for s, t in zip(output_shapes, types, strict=True)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        write_files(path, files, prefix)
+        (path / "main.c").write_text(main_text(files, prefix, inputs, outputs, in_arena))
+        for index, array in enumerate(inputs):
+            (path / f"input{index}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
+        options = (*SANITIZERS, "-g") if sanitize else ()
+        build(path, [f"{prefix}.c", "main.c"], language, (*options, *flags))
+        execute(path)
+        data = (path / "outputs.bin").read_bytes()
+    found: list[NDArray[Any]] = []
+    for array in outputs:
+        found.append(np.frombuffer(data[: array.nbytes], array.dtype).reshape(array.shape))
+        data = data[array.nbytes :]
+    return found
+
+
+def write_files(path: Path, files: CFiles, prefix: str) -> None:
+    """Write source, header and weights into a folder."""
+    (path / f"{prefix}.c").write_text(files.source)
+    (path / f"{prefix}.h").write_text(files.header)
+    if files.weights is not None:
+        (path / "weights.bin").write_bytes(files.weights)
+
+
+def build(path: Path, sources: Sequence[str], language: str, flags: Sequence[str] = ()) -> None:
+    """Compile and link a program, without a warning."""
+    command = [*LANGUAGES[language], *WARNINGS, "-O1", *flags, *sources, "-o", "program", "-lm"]
+    command[-3:] = ["-x", "none", *command[-3:]]
+    done = subprocess.run(command, cwd=path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr + (path / sources[0]).read_text()
+
+
+def execute(path: Path) -> str:
+    """Run the program; what it printed."""
+    done = subprocess.run(["./program"], cwd=path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr}"
+    return done.stdout
+
+
+def main_text(
+    files: CFiles,
+    prefix: str,
+    inputs: Sequence[NDArray[Any]],
+    outputs: Sequence[NDArray[Any]],
+    in_arena: bool,
+) -> str:
+    """The program that calls PREFIX_run."""
+    places = re.findall(r"#define (\w+_OFFSET) ", files.header) if in_arena else []
+    before: list[str] = []
+    fill: list[str] = []
+    after: list[str] = []
+    names = [f"in{i}" for i in range(len(inputs))] + [f"out{i}" for i in range(len(outputs))]
+    for index, (name, array) in enumerate(zip(names, (*inputs, *outputs), strict=True)):
+        kind, size = CTYPES[array.dtype.name], array.nbytes
+        start = f"arena + {places[index]}" if places else f"block({size}, 0xA5)"
+        before.append(f"    {kind} *const {name} = ({kind} *)(void *)({start});")
+        if index < len(inputs):
+            fill.append(READ.format(file=f"input{index}.bin", name=name, size=size))
+        else:
+            after.append(f"    fwrite({name}, 1, {size}, file);")
+    fences = [] if places else list(zip(names, (*inputs, *outputs), strict=True))
+    arguments = [*names, "arena"]
+    if files.weights is not None:
+        size = len(files.weights)
+        before.append(f"    unsigned char *const weights = block({size}, 0);")
+        fill.append(READ.format(file="weights.bin", name="weights", size=size))
+        arguments.append("weights")
+    return MAIN.format(
+        prefix=prefix,
+        arena=f"{prefix.upper()}_ARENA_BYTES",
+        before="\n".join(before),
+        fill="\n".join(fill),
+        after="\n".join(after),
+        arguments=", ".join(arguments),
+        broken="".join(
+            f" || broken((const unsigned char *){name}, {array.nbytes})" for name, array in fences
+        ),
+    )
