@@ -39,7 +39,7 @@ class LoopFunctions(ScfFunctions):
         if args[2] <= 0:
             raise InterpretationError(f"expected a step of at least 1, got {args[2]}")
         if interpreter.listeners:
-            return super().run_for(interpreter, op, args)
+            return super().run_for(interpreter, op, args).values
         loops: dict[scf.ForOp, tuple[Compiled, Sequence[SSAValue]]] = interpreter.get_data(
             LoopFunctions, "loops", dict
         )
