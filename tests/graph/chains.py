@@ -174,12 +174,13 @@ def networks(draw: st.DrawFn, *, norms: bool = False) -> Case:
     network = Network.start(shape, draw(st.integers(0, 1000)))
     for _ in range(draw(st.integers(1, 2))):
         network.add(draw(convolutions(network)))
-        for kind in draw(st.lists(st.sampled_from("aapn"), max_size=4)):
-            if draw(st.integers(0, 9)) == 0:
+        behind = st.sampled_from("napan" if norms else "apap")
+        for kind in draw(st.lists(behind, min_size=1, max_size=4)):
+            if draw(st.sampled_from([False] * 5 + [True])):
                 network.also_returned.append(network.value)
-            if kind == "n" and norms:
+            if kind == "n":
                 batch_norm(network, draw(st.sampled_from([1e-5, 0.5])))
-            elif kind != "n":
+            else:
                 network.add(draw(activations() if kind == "a" else pools()))
     if draw(st.booleans()):
         fully_connected(network, draw(st.integers(1, 4)))

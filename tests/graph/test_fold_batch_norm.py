@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.ir import SSAValue
 
@@ -11,13 +12,17 @@ from graph.chains import Case, Network, batch_norm, layers, networks, outputs
 from npu_dialect.npu import BatchNormOp, Conv2dOp, FullyConnectedOp
 from npu_passes.graph.constants import array_of
 from npu_passes.graph.fold_batch_norm import FoldBatchNormPass, analyze
+from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
 
 
 @settings(max_examples=50, deadline=None)
-@given(case=networks(norms=True))
-def test_folding_keeps_the_numbers(case: Case) -> None:
+@given(case=networks(norms=True), fused=st.booleans())
+def test_folding_keeps_the_numbers(case: Case, fused: bool) -> None:
+    """Also where activations and pools are part of the layer before a normalisation."""
     module = case.module
     before = outputs(module)
+    if fused:
+        FuseConvReluPoolPass().apply(Context(), module)
     FoldBatchNormPass().apply(Context(), module)
     module.verify()
     for after, expected in zip(outputs(module), before, strict=True):

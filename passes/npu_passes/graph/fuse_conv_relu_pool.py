@@ -23,9 +23,9 @@ section 7, future work) option `overlap` chooses what to do where windows share 
 * `none` leaves such pools alone: the published algorithm.
 
 An activation behind a max pool moves before it: both are monotone, and no window lies on padding
-only, so they commute. Activations in a row are one clamp. A global pool is one window over the whole
-map. A fully connected layer takes the activations behind it. Nothing is fused across a value with a
-second use, behind an average, or behind a second pool.
+only, so they commute. Activations in a row are one clamp. A global pool is one window over the
+whole map. A fully connected layer takes the activations behind it. Nothing is fused across a value
+with a second use, behind an average, or behind a second pool.
 """
 
 from __future__ import annotations
