@@ -1,0 +1,44 @@
+"""Helpers: parse a module with all our dialects, and run memory passes on it."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.parser import Parser
+from xdsl.passes import PassPipeline
+
+from npu_dialect.sram import ARENA
+from npu_tools.universe import NPU_UNIVERSE
+
+
+def context() -> Context:
+    """A context that knows xDSL's dialects and ours."""
+    ctx = Context()
+    for name, dialect in {**get_all_dialects(), **NPU_UNIVERSE.all_dialects}.items():
+        ctx.register_dialect(name, dialect)
+    return ctx
+
+
+def parse(ctx: Context, text: str) -> ModuleOp:
+    """A verified module."""
+    module = Parser(ctx, text).parse_module()
+    module.verify()
+    return module
+
+
+def run_passes(ctx: Context, module: ModuleOp, pipeline: str) -> ModuleOp:
+    """Run passes on a copy of a module, and verify the result."""
+    module = module.clone()
+    PassPipeline.parse_spec(dict(NPU_UNIVERSE.all_passes), pipeline).apply(ctx, module)
+    module.verify()
+    return module
+
+
+def arena_bytes(module: ModuleOp) -> int:
+    """The arena of the only function."""
+    (function,) = (op for op in module.ops if isinstance(op, FuncOp))
+    arena = function.attributes[ARENA]
+    assert isinstance(arena, IntegerAttr)
+    return arena.value.data
