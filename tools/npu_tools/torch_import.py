@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import warnings
+from collections.abc import Generator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,8 +29,7 @@ def exported_onnx(path: Path) -> bytes:
     required("onnxscript")
     if not path.is_file():
         raise UserError(f"{path}: no such file")
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
+    with quiet():
         program = loaded(torch, path)
         try:
             found = torch.onnx.export(program, dynamo=True, verbose=False)
@@ -37,6 +38,19 @@ def exported_onnx(path: Path) -> bytes:
             raise UserError(
                 f"{path}: torch.onnx.export cannot export this program: {reason(error)}"
             ) from error
+
+
+@contextlib.contextmanager
+def quiet() -> Generator[None]:
+    """Keep the exporter's progress and its warnings about other packages to itself."""
+    level = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)
 
 
 def loaded(torch: Any, path: Path) -> Any:

@@ -31,7 +31,9 @@ def diagnosed(source: str) -> Generator[None]:
     except UnicodeDecodeError as error:
         raise UserError(f"{source}: damaged ONNX model: a name is not UTF-8 text") from error
     except (DecodeError, EncodeError, RecursionError) as error:
-        raise UserError(f"{source}: damaged ONNX model: {first_line(error)}") from error
+        raise UserError(
+            f"{source}: not an ONNX model, or a damaged or truncated one: {first_line(error)}"
+        ) from error
     except MemoryError as error:
         raise UserError(f"{source}: not enough memory for the tensors of this model") from error
 

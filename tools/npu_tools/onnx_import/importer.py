@@ -53,7 +53,7 @@ class Importer:
         self.folded_bytes = 0
         self.schema = C.CheckerContext()
         self.schema.ir_version = model.ir_version
-        self.schema.opset_imports = {e.domain: e.version for e in model.opset_import}
+        self.schema.opset_imports = {"": self.opset}
         self.inputs = model_inputs(model)
         self.nodes = live_nodes(self.graph)
         self.block = Block(arg_types=[port_type(value) for value in self.inputs])

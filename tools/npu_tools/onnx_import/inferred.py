@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu.layer import shape_of
 from npu_tools.onnx_import.builder import Constant, Value
 from npu_tools.onnx_import.errors import ModelError, first_line
+from npu_tools.onnx_import.load import default_opset
 
 MOST_SHAPE_ELEMENTS = 1024
 """Constants above this size are no shapes or axes: inference does without their data."""
@@ -79,9 +80,8 @@ def skeleton(
             graph.input.append(stand_in(node.output[0], TensorProto.FLOAT, shape))
         else:
             graph.node.append(node)
-    return helper.make_model(
-        graph, ir_version=model.ir_version, opset_imports=list(model.opset_import)
-    )
+    opset = helper.make_opsetid("", default_opset(model))
+    return helper.make_model(graph, ir_version=model.ir_version, opset_imports=[opset])
 
 
 def is_large(tensor: TensorProto) -> bool:

@@ -32,6 +32,7 @@ def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, i
     """
     model = ModelProto.FromString(data)
     check_versions(model)
+    name_domains(model)
     model = inline_functions(model)
     if model.graph.sparse_initializer:
         name = model.graph.sparse_initializer[0].values.name
@@ -75,6 +76,20 @@ def check_versions(model: ModelProto) -> None:
             f"opset {opset}; expected {OLDEST_OPSET} to {newest} "
             "(newer ones need a newer onnx package, older ones onnx.version_converter)"
         )
+
+
+def name_domains(model: ModelProto) -> None:
+    """Call the standard domain "" wherever it is called by its other name.
+
+    The imports of other domains are not needed: their operators are not supported.
+    """
+    opset = default_opset(model)
+    if not model.functions:
+        del model.opset_import[:]
+        model.opset_import.add(domain="", version=opset)
+    for node in model.graph.node:
+        if node.domain == "ai.onnx":
+            node.domain = ""
 
 
 def all_tensors(model: ModelProto) -> Iterator[TensorProto]:

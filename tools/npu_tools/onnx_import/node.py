@@ -30,7 +30,7 @@ class Node:
     @property
     def is_standard(self) -> bool:
         """Whether the operator is one of ONNX's own."""
-        return self.proto.domain in ("", "ai.onnx")
+        return self.proto.domain == ""
 
     @property
     def label(self) -> str:
