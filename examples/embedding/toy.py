@@ -5,6 +5,9 @@ becomes
     %0 = npu.fully_connected %x, %w, %b : (...) -> tensor<1x8xf32>
     %y = npu.relu %0 : tensor<1x8xf32> -> tensor<1x8xf32>
 
+`toy.square` is a layer of its own: as a `LayerOp` it gets syntax, verifier and both forms (on
+tensors and on buffers) from npu-dialect, and our passes treat it like one of ours.
+
 The other three ops work on buffers and stay what they are: all that npu-dialect needs to know of
 them is what they read and write, which they declare with xDSL's own memory effects.
 """
@@ -34,6 +37,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
 from npu_dialect.npu import FullyConnectedOp, ReluOp
+from npu_dialect.npu.layer import ANY_MAP, LayerOp, shape_of
 
 
 @irdl_op_definition
@@ -59,6 +63,27 @@ class DenseReluOp(IRDLOperation):
         "$input `,` $weight `,` $bias attr-dict `:` "
         "`(` type($input) `,` type($weight) `,` type($bias) `)` `->` type($output)"
     )
+
+
+@irdl_op_definition
+class SquareOp(LayerOp):
+    """x * x, element by element.
+
+    ```mlir
+    %y = toy.square %x : tensor<1x8xf32> -> tensor<1x8xf32>
+    toy.square ins(%x : memref<1x8xf32>) outs(%y : memref<1x8xf32>)
+    ```
+    """
+
+    name = "toy.square"
+
+    input = operand_def(ANY_MAP)
+
+    ELEMENTWISE: ClassVar = True
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The shape of the input."""
+        return shape_of(self.input)
 
 
 @irdl_op_definition
@@ -116,7 +141,7 @@ class SendOp(IRDLOperation):
     assembly_format: ClassVar = "$source attr-dict `:` type($source)"
 
 
-TOY = Dialect("toy", [DenseReluOp, SenseOp, SmoothOp, SendOp], [])
+TOY = Dialect("toy", [DenseReluOp, SquareOp, SenseOp, SmoothOp, SendOp], [])
 
 
 class DenseReluPattern(RewritePattern):
