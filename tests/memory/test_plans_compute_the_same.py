@@ -26,7 +26,9 @@ def networks(draw: st.DrawFn) -> str:
         name, shape = draw(st.sampled_from(values[-4:]))
         twins = [other for other, kind in values if kind == shape]
         other, kind = draw(st.sampled_from(twins)), tensor(shape)
-        op = draw(st.sampled_from(("relu", "clamp", "add", "softmax", "reshape")))
+        op = draw(
+            st.sampled_from(("relu", "clamp", "add", "softmax", "softmax", "reshape", "reshape"))
+        )
         result = draw(st.sampled_from(SHAPES)) if op == "reshape" else shape
         text = {
             "relu": f"npu.relu %{name} : {kind}",
