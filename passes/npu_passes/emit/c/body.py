@@ -102,8 +102,12 @@ class Body:
     def define(self, result: SSAValue, expr: Expr) -> None:
         """A value is computed: print it into a variable, or leave it to its reader."""
         if owner := self.variables.owner.get(result):
+            if owner is result:
+                self.names[owner] = self.name_for(result)
+                self.declare(result, self.names[owner], expr)
+            else:
+                self.assign(self.names[owner], expr)
             name = self.names[owner]
-            self.assign(name, expr)
             self.values[result] = Expr(name, reads=frozenset((name,)))
         elif can_wait(result, expr):
             self.values[result] = expr
@@ -117,6 +121,10 @@ class Body:
         name = self.name_for(result)
         self.line(f"const {self.unit.ctype(result.type).name} {name} = {expr.text};")
         self.values[result] = Expr(name)
+
+    def declare(self, value: SSAValue, name: str, expr: Expr) -> None:
+        """Print the declaration of a variable."""
+        self.line(f"{self.unit.ctype(value.type).name} {name} = {expr.text};")
 
     def assign(self, target: str, expr: Expr) -> None:
         """Print an assignment, in the short form if the target is the first operand."""

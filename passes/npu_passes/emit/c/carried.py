@@ -12,6 +12,9 @@ values of which only one is needed at a time, from what a region was given to wh
       scf.yield %t                                        }
     }
 
+A long sum outside of a loop is a chain, too: `float acc = b + x * w; acc += ...; acc += ...;`,
+in the order of the IR, which a lowering has chosen with the registers of the machine in mind.
+
 Each link of a chain is the only reader of the value before it, so nothing is overwritten that
 is needed.
 """
@@ -20,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
@@ -40,6 +44,9 @@ UPDATES = (
     arith.MinSIOp,
 )
 """Ops that update their first operand, if nobody else reads it."""
+
+LONG_CHAIN = 4
+"""Updates in a row that are printed as statements; fewer become one expression."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,30 @@ def visit(block: Block, targets: Sequence[Target], variables: Variables) -> None
             for region in op.regions:
                 if region.blocks:
                     visit(region.block, inner, variables)
+        elif op.results and op.results[0] not in variables.owner:
+            begin_chain(block, op, variables)
+
+
+def begin_chain(block: Block, op: Operation, variables: Variables) -> None:
+    """Give a variable to a long chain of updates that no loop carries, from its first op on."""
+    chain = [op]
+    while (following := update_of(chain[-1])) is not None and following.parent is block:
+        chain.append(following)
+    if len(chain) < LONG_CHAIN or not isinstance(op, UPDATES):
+        return
+    head = op.results[0]
+    for previous, member in pairwise(chain):
+        variables.owner[member.results[0]] = head
+        variables.before[member.results[0]] = previous.results[0]
+    variables.owner[head] = head
+
+
+def update_of(op: Operation) -> Operation | None:
+    """The only reader of an op's result, if it updates it."""
+    reader = op.results[0].get_user_of_unique_use()
+    if isinstance(reader, UPDATES) and reader.operands[0] is op.results[0]:
+        return reader
+    return None
 
 
 def claim(block: Block, value: SSAValue, target: Target, variables: Variables) -> None:

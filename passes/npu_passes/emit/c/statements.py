@@ -81,8 +81,7 @@ def print_carried(body: Body, result: SSAValue, initial: Expr) -> None:
         body.assign(body.names[owner], initial)
         return
     body.names[result] = body.name_for(result, "carried")
-    kind = body.unit.ctype(result.type).name
-    body.line(f"{kind} {body.names[result]} = {initial.text};")
+    body.declare(result, body.names[result], initial)
 
 
 def variable(body: Body, result: SSAValue) -> Expr:
