@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,16 @@ def test_too_large_an_arena_does_not_link(fe310: str, tmp_path: Path) -> None:
         else:
             with pytest.raises(BuildError, match=r"region `RAM' overflowed by \d+ bytes"):
                 run_on(fe310, tmp_path / "tiny.c", inputs(1))
+
+
+def test_the_ram_is_that_of_the_machines_file(fe310: str, tmp_path: Path) -> None:
+    text = (resources.files("npu_dialect.targets") / f"{fe310}.toml").read_text(encoding="utf-8")
+    mine = tmp_path / "mine.toml"
+    mine.write_text(text.replace("= 16384", "= 2048").replace(fe310, "mine"), encoding="utf-8")
+    with pytest.raises(BuildError, match=r"cannot build for mine:\n.*"):
+        run_on(str(mine), TINY, inputs(1), board=fe310, stack_bytes=2048)
+    result = run_on(str(mine), TINY, inputs(1), board=fe310, stack_bytes=1024)
+    assert result.board == fe310
 
 
 def test_errors_of_a_run(fe310: str) -> None:

@@ -36,13 +36,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Result:
-    """All runs of a program on a board; sizes in bytes.
+    """All runs of a program on a board (a key of BOARDS); sizes in bytes.
 
     `stack_bytes` is the depth of the stack at the end of the first run, found by painting;
     `frames` is what the compiler says that each function takes. `log` is the board's output.
     """
 
-    machine: str
+    board: str
     runs: tuple[Run, ...]
     sizes: Sizes
     arena_bytes: int
