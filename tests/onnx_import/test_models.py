@@ -92,8 +92,11 @@ def test_nodes_out_of_order_are_sorted() -> None:
 
 
 def test_nodes_that_no_output_needs_are_left_out() -> None:
-    nodes = [node("Relu", "x"), node("LSTM", "x", "unused")]
-    assert layers(imported(model(nodes, {"x": (1, 3)}))) == ["npu.relu"]
+    nodes = [node("LSTM", "x", "unused"), node("Relu", "x"), node("Exp", "unused", "too")]
+    proto = model(nodes, {"x": (1, 3)})
+    assert layers(imported(proto)) == ["npu.relu"]
+    loaded = load_model(proto.SerializeToString(), name="m", base_dir=None)
+    assert [kept.op_type for kept in loaded.graph.node] == ["Relu"]
 
 
 def test_old_models_list_weights_as_inputs() -> None:

@@ -13,6 +13,9 @@ from npu_tools.onnx_import.errors import ModelError, first_line
 MOST_INLINED_NODES = 100_000
 """Most nodes that local functions may become: functions that call functions grow exponentially."""
 
+MOST_NAMES = 10
+"""Most nodes of a cycle that a message names."""
+
 
 def node_label(node: NodeProto) -> str:
     """What a node is called in messages and in `npu.layer`: its name, or its first output's."""
@@ -88,15 +91,38 @@ def sort_nodes(graph: GraphProto) -> None:
     """
     nodes = list(graph.node)
     producer = {name: i for i, node in enumerate(nodes) for name in node.output if name}
-    needs = [{producer[name] for name in node.input if name in producer} for node in nodes]
+    needs = [{producer[name] for name in inputs_of(node) if name in producer} for node in nodes]
     order = topological_order(needs)
     if len(order) < len(nodes):
-        path = " -> ".join(f"'{node_label(nodes[i])}'" for i in cycle(needs, set(order)))
-        raise ModelError(f"the graph has a cycle: {path}; expected a graph without cycles")
+        names = [f"'{node_label(nodes[i])}'" for i in cycle(needs, set(order))]
+        if len(names) > MOST_NAMES:
+            names[MOST_NAMES // 2 : -MOST_NAMES // 2] = ["..."]
+        raise ModelError(
+            f"the graph has a cycle: {' -> '.join(names)}; expected a graph without cycles"
+        )
     if order != list(range(len(nodes))):
         copies = [NodeProto.FromString(nodes[i].SerializeToString()) for i in order]
         del graph.node[:]
         graph.node.extend(copies)
+
+
+def drop_dead_nodes(graph: GraphProto) -> None:
+    """Drop the nodes, sorted already, that no output depends on."""
+    needed = {value.name for value in graph.output}
+    live = [False] * len(graph.node)
+    for index, node in reversed(list(enumerate(graph.node))):
+        if any(name in needed for name in node.output if name):
+            live[index] = True
+            needed.update(inputs_of(node))
+    for index in reversed(range(len(live))):
+        if not live[index]:
+            del graph.node[index]
+
+
+def inputs_of(node: NodeProto) -> Iterator[str]:
+    """Names that a node reads, those that its sub-graphs read included."""
+    for inner in nested_nodes([node]):
+        yield from inner.input
 
 
 def topological_order(needs: Sequence[set[int]]) -> list[int]:
@@ -121,11 +147,12 @@ def topological_order(needs: Sequence[set[int]]) -> list[int]:
 def cycle(needs: Sequence[set[int]], done: set[int]) -> list[int]:
     """One cycle among the nodes that are not done, in the direction of the data."""
     index = next(i for i in range(len(needs)) if i not in done)
-    path: list[int] = []
+    path: dict[int, None] = {}
     while index not in path:
-        path.append(index)
+        path[index] = None
         index = min(needs[index] - done)
-    return [index, *reversed(path[path.index(index) :])]
+    steps = list(path)
+    return [index, *reversed(steps[steps.index(index) :])]
 
 
 def inline_functions(model: ModelProto) -> ModelProto:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
 from onnx.checker import C, ValidationError, check_node
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -55,10 +55,9 @@ class Importer:
         self.schema.ir_version = model.ir_version
         self.schema.opset_imports = {"": self.opset}
         self.inputs = model_inputs(model)
-        self.nodes = live_nodes(self.graph)
         self.block = Block(arg_types=[port_type(value) for value in self.inputs])
         self.names = UniqueNames()
-        self.builder = Builder(self.block, reads(self.graph, self.nodes), self.names)
+        self.builder = Builder(self.block, reads(self.graph), self.names)
 
     def module(self, symbol: str) -> ModuleOp:
         """Import everything into a function of this name."""
@@ -68,12 +67,12 @@ class Importer:
         for tensor in self.graph.initializer:
             if self.builder.uses[tensor.name]:
                 self.builder.values[tensor.name] = Constant(tensor.name, decode(tensor))
-        for proto in self.nodes:
+        for proto in self.graph.node:
             self.import_node(Node(proto, self.opset))
         if self.problems:
             raise ModelError(listing(self.problems))
         results = [self.result(value) for value in self.graph.output]
-        check_inferred_shapes(self.model, self.nodes, self.builder.values)
+        check_inferred_shapes(self.model, self.builder.values)
         self.block.add_op(ReturnOp(*results))
         return ModuleOp([self.function(symbol, results)])
 
@@ -184,20 +183,9 @@ def check_declared_shape(output: ValueInfoProto, shape: tuple[int, ...]) -> None
         )
 
 
-def live_nodes(graph: GraphProto) -> list[NodeProto]:
-    """The nodes that an output depends on, in order."""
-    needed = {value.name for value in graph.output}
-    live: list[NodeProto] = []
-    for node in reversed(graph.node):
-        if any(name in needed for name in node.output if name):
-            live.append(node)
-            needed.update(node.input)
-    return live[::-1]
-
-
-def reads(graph: GraphProto, nodes: Sequence[NodeProto]) -> Counter[str]:
-    """How often each value is read by these nodes and as an output of the graph."""
-    counts = Counter(name for node in nodes for name in node.input)
+def reads(graph: GraphProto) -> Counter[str]:
+    """How often each value is read by a node and as an output of the graph."""
+    counts = Counter(name for node in graph.node for name in node.input)
     counts.update(value.name for value in graph.output)
     return counts
 

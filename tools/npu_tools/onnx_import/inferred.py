@@ -22,15 +22,13 @@ MOST_SHAPE_ELEMENTS = 1024
 """Constants above this size are no shapes or axes: inference does without their data."""
 
 
-def check_inferred_shapes(
-    model: ModelProto, nodes: Sequence[NodeProto], values: Mapping[str, Value]
-) -> None:
-    """Compare the shape of each value of these nodes with the one that ONNX infers, if it does.
+def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> None:
+    """Compare the shape of each value with the one that ONNX infers, if it infers one.
 
     Raises: ModelError if they differ, or if ONNX finds the model inconsistent.
     """
     try:
-        bare = skeleton(model, nodes, values)
+        bare = skeleton(model, values)
         inferred = infer_shapes(bare, strict_mode=True, data_prop=True)
     except Exception as error:  # shape inference is C++: it raises what it likes
         raise ModelError(f"ONNX finds the model inconsistent: {first_line(error)}") from error
@@ -57,10 +55,8 @@ def known_shape(value: Value | None) -> tuple[int, ...] | None:
     return value.array.shape if isinstance(value, Constant) else None
 
 
-def skeleton(
-    model: ModelProto, nodes: Sequence[NodeProto], values: Mapping[str, Value]
-) -> ModelProto:
-    """These nodes of the model with every large constant turned into an input of the same type.
+def skeleton(model: ModelProto, values: Mapping[str, Value]) -> ModelProto:
+    """The model with every large constant turned into an input of the same type.
 
     So is the output of every node whose inference is wrong.
     """
@@ -73,7 +69,7 @@ def skeleton(
     names = {tensor.name for tensor in large}
     graph.input.extend(value for value in model.graph.input if value.name not in names)
     graph.input.extend(stand_in(tensor.name, tensor.data_type, tensor.dims) for tensor in large)
-    for node in nodes:
+    for node in model.graph.node:
         if (tensor := constant_tensor(node)) is not None and is_large(tensor):
             graph.input.append(stand_in(node.output[0], tensor.data_type, tensor.dims))
         elif is_inferred_wrong(node) and (shape := known_shape(values.get(node.output[0]))):

@@ -14,7 +14,13 @@ from onnx import IR_VERSION, ModelProto, NodeProto, TensorProto, ValueInfoProto,
 
 from npu_tools.onnx_import.errors import ModelError
 from npu_tools.onnx_import.external import ExternalData
-from npu_tools.onnx_import.graph import check_names, inline_functions, sort_nodes, weight_names
+from npu_tools.onnx_import.graph import (
+    check_names,
+    drop_dead_nodes,
+    inline_functions,
+    sort_nodes,
+    weight_names,
+)
 from npu_tools.onnx_import.tensors import LARGEST_MAP, MOST_AXES, type_name
 
 OLDEST_OPSET = 7
@@ -26,7 +32,8 @@ OLDEST_IR = 3
 def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, int]) -> ModelProto:
     """Parse and clean a model.
 
-    Local functions are inlined, external data is read in, dims are pinned, nodes are sorted.
+    Local functions are inlined, external data is read in, dims are pinned, nodes are sorted; nodes
+    that no output needs are dropped.
 
     Raises: ModelError.
     """
@@ -42,6 +49,7 @@ def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, i
         external.resolve(tensor)
     check_names(model.graph)
     sort_nodes(model.graph)
+    drop_dead_nodes(model.graph)
     pin_dims(model, input_dims)
     # Written shapes may be stale once dims are pinned; both readers infer their own.
     del model.graph.value_info[:]

@@ -24,14 +24,15 @@ class UniqueNames:
     """
 
     def __init__(self) -> None:
-        self._taken: set[str] = set()
+        self._counts: dict[str, int] = {}
 
     def hint(self, text: str, fallback: str) -> str:
         """A name hint near `text` that no other value has."""
         base = re.sub(r"_(\d+)$", r"\1", identifier(text, fallback))
-        name, count = base, 1
-        while name in self._taken:
+        name, count = base, self._counts.get(base, 1)
+        while name in self._counts:
             count += 1
             name = f"{base}x{count}"
-        self._taken.add(name)
+        self._counts[base] = count
+        self._counts.setdefault(name, 1)
         return name

@@ -84,12 +84,13 @@ def decode(tensor: TensorProto) -> Array:
     size = expected_bytes(tensor)
     kind = NUMPY_TYPES[tensor.data_type]
     if tensor.HasField("raw_data"):
-        if len(tensor.raw_data) != size:
+        data = tensor.raw_data  # each access copies
+        if len(data) != size:
             raise ModelError(
-                f"tensor '{tensor.name}' of shape {list(tensor.dims)} holds {len(tensor.raw_data)} "
+                f"tensor '{tensor.name}' of shape {list(tensor.dims)} holds {len(data)} "
                 f"bytes of data; expected {size}"
             )
-        return np.frombuffer(tensor.raw_data, kind.newbyteorder("<")).reshape(tuple(tensor.dims))
+        return np.frombuffer(data, kind.newbyteorder("<")).reshape(tuple(tensor.dims))
     found = len(getattr(tensor, READABLE[tensor.data_type]))
     if found != size // kind.itemsize:
         raise ModelError(
