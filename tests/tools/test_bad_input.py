@@ -180,6 +180,14 @@ def test_too_small_sram(small: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert not out.exists()
 
 
+def test_too_small_flash(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    machine, out = small.parent / "tiny.toml", small.parent / "out"
+    machine.write_text('name = "tiny"\nsram_bytes = 1000\nflash_bytes = 1159\n')
+    run = [str(small), "--target", str(machine), "-o", str(out)]
+    expect_failure(capsys, lambda: compile.main(run), ("net.onnx", "1160", "1159", "tiny"))
+    assert not out.exists()
+
+
 def test_folder_that_cannot_be_written(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (small.parent / "file").write_text("in the way")
     run = [str(small), "--target", "host", "-o", str(small.parent / "file" / "out")]

@@ -63,7 +63,7 @@ class Verified:
     def lines(self) -> list[str]:
         """The result for a person."""
         verdict = (
-            f"verify: agrees with onnxruntime on {self.samples} samples"
+            f"verify: agrees with onnxruntime (samples: {self.samples})"
             if self.agrees
             else "verify: error: differs from onnxruntime by more than "
             f"{RELATIVE:.0e} relative; the first layer that differs is {self.first_layer}; "
