@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import helper
 
 from npu_tools import compile
 from npu_tools.driver import Compiled, Job, compile_model
@@ -74,6 +75,40 @@ def test_wrong_code_fails_the_tool(
     assert compile.main([str(small), "--target", "host", "-o", str(out), "--verify"]) == 1
     assert "the first layer that differs is dense3" in capsys.readouterr().out
     assert not out.exists()
+
+
+@needs_compiler
+def test_wrong_code_without_layers(small: Path) -> None:
+    made = compile_model(
+        Job(small, "host", pipeline="npu-bufferize,npu-assign-sram-offsets,npu-lower-to-loops")
+    )
+    assert verify(made, None, 0).agrees
+    source = re.sub(r"(b3\[4\][^{]*\{)[^,]*", r"\1 9.0f", str(made.files["net.c"]))
+    result = verify(with_file(made, "net.c", source), None, 0)
+    assert not result.agrees
+    assert result.first_layer == "unknown, as the pipeline has no npu-outline-layers"
+
+
+@needs_compiler
+def test_several_inputs_and_outputs_with_odd_names(tmp_path: Path) -> None:
+    first, second, total = "in/1:0", "für", "sum (a+b)"
+    nodes = [
+        helper.make_node("Add", [first, second], [total], "add 1"),
+        helper.make_node("Relu", [total], ["int"], "relu*/1"),
+    ]
+    shape = [1, 3, 2]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info(name, 1, shape) for name in (first, second)],
+        [helper.make_tensor_value_info(name, 1, shape) for name in ("int", total)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path = tmp_path / "2 nets.onnx"
+    path.write_bytes(model.SerializeToString())
+    result = verify(compile_model(Job(path, "host")), None, 0)
+    assert result.agrees
+    assert [output.name for output in result.outputs] == ["int", total]
 
 
 @needs_compiler
