@@ -1,7 +1,8 @@
 """Compile emitted C with a small main(), run it on numpy arrays, and check its fences.
 
-The arena is exactly as large as the header says and full of 0xA5, so that a value that nobody wrote is no
-useful number. With sanitizers AddressSanitizer guards its ends, without them fences of 64 bytes do.
+The arena is exactly as large as the header says and full of 0xA5, so that a value that nobody wrote
+is no useful number. With sanitizers AddressSanitizer guards its ends, without them fences of 64
+bytes do.
 """
 
 from __future__ import annotations
@@ -124,8 +125,9 @@ def run_c(
 ) -> list[NDArray[Any]]:
     """Run PREFIX_run on inputs (in the order of its arguments, outputs behind them).
 
-    `output_types` are numpy's names (default: all float32). `in_arena`: pass the places in the arena
-    instead of memory outside of it. Raises AssertionError with the compiler's or program's message.
+    `output_types` are numpy's names (default: all float32). `in_arena`: pass the places in the
+    arena instead of memory outside of it. A message of the compiler or a broken fence is an
+    AssertionError.
     """
     types = output_types or ["float32"] * len(output_shapes)
     outputs = [np.zeros(tuple(s), t) for s, t in zip(output_shapes, types, strict=True)]
@@ -170,6 +172,13 @@ def execute(path: Path) -> str:
     )
     assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr}"
     return done.stdout
+
+
+def visible_symbols(program: Path) -> list[str]:
+    """What a linker sees of an object file."""
+    command = ["nm", "-g", "--defined-only", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [line.split()[-1] for line in done.stdout.splitlines()]
 
 
 def main_text(

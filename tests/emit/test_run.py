@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from emit.harness import build, execute, run_c, write_files
+from emit.harness import build, execute, run_c, visible_symbols, write_files
 from emit.parsing import elementwise, emit_text, kernel
 
 NETWORK = (Path(__file__).parents[2] / "lit-tests/emit/c/network.mlir").read_text()
@@ -64,23 +65,13 @@ def test_return_codes_and_hook(tmp_path: Path) -> None:
     assert execute(tmp_path) == "111 2 0 conv 1\n1 fc?\n"
 
 
-def test_only_run_is_visible(tmp_path: Path) -> None:
-    import subprocess
-
+def test_only_run_is_visible_and_nothing_is_writable(tmp_path: Path) -> None:
     write_files(tmp_path, emit_text(FINITE), "net")
     build(tmp_path, ["net.c"], "c", ["-c"])
-    symbols = subprocess.run(
-        ["nm", "-g", "--defined-only", "program"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert [line.split()[1:] for line in symbols.splitlines()] == [["T", "net_run"]]
-    sections = subprocess.run(
-        ["size", "program"], cwd=tmp_path, capture_output=True, text=True, check=True
-    ).stdout
-    assert sections.splitlines()[1].split()[1:3] == ["0", "0"]  # data and bss
+    assert visible_symbols(tmp_path / "program") == ["net_run"]
+    command = ["size", "program"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1].split()[1:3] == ["0", "0"]  # data and bss
 
 
 def swapped(values: NDArray[np.float32]) -> tuple[np.float32, np.float32]:
@@ -102,7 +93,8 @@ def test_parallel_assignment() -> None:
           %s = arith.addf %a, %p : f32
           scf.yield %b, %s : f32, f32
         }
-        %q:3 = scf.for %i = %c0 to %c2 step %c1 iter_args(%d = %r#0, %e = %r#1, %f = %one) -> (f32, f32, f32) {
+        %q:3 = scf.for %i = %c0 to %c2 step %c1
+            iter_args(%d = %r#0, %e = %r#1, %f = %one) -> (f32, f32, f32) {
           scf.yield %e, %f, %d : f32, f32, f32
         }
         memref.store %r#0, %y[%c0] : memref<8xf32>
@@ -112,7 +104,7 @@ def test_parallel_assignment() -> None:
         memref.store %q#2, %y[%c4] : memref<8xf32>
         """
     )
-    values = np.arange(1, 9, dtype=np.float32) / 4
+    values = np.linspace(0.25, 2, 8, dtype=np.float32)
     (y,) = run_c(emit_text(text), "k", [values], [(8,)])
     a, b = swapped(values)
     np.testing.assert_array_equal(y[:5], np.array([a, b, 1, a, b], np.float32))
@@ -181,20 +173,30 @@ def test_branches_share_a_variable() -> None:
 
 
 VIEWS = """
-"memref.global"() <{sym_name = "g", sym_visibility = "private", type = memref<2x4xf32>, initial_value = dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32>, constant}> : () -> ()
-func.func @k(%out: memref<2x4xf32, #npu.sram> {sram.output, sram.offset = 0 : i64}) attributes {sram.arena = 64 : i64} {
+"memref.global"() <{
+  sym_name = "g", sym_visibility = "private", type = memref<2x4xf32>, constant,
+  initial_value = dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32>
+}> : () -> ()
+func.func @k(%out: memref<2x4xf32, #npu.sram> {sram.output, sram.offset = 0 : i64})
+    attributes {sram.arena = 64 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %g = memref.get_global @g : memref<2x4xf32>
   %t = memref.alloc() {sram.offset = 32 : i64} : memref<2x4xf32, #npu.sram>
   "memref.copy"(%g, %t) : (memref<2x4xf32>, memref<2x4xf32, #npu.sram>) -> ()
-  %left = memref.subview %t[0, 0] [2, 2] [1, 1] : memref<2x4xf32, #npu.sram> to memref<2x2xf32, strided<[4, 1]>, #npu.sram>
-  %right = memref.subview %out[0, 2] [2, 2] [1, 1] : memref<2x4xf32, #npu.sram> to memref<2x2xf32, strided<[4, 1], offset: 2>, #npu.sram>
-  "memref.copy"(%left, %right) : (memref<2x2xf32, strided<[4, 1]>, #npu.sram>, memref<2x2xf32, strided<[4, 1], offset: 2>, #npu.sram>) -> ()
+  %left = memref.subview %t[0, 0] [2, 2] [1, 1]
+    : memref<2x4xf32, #npu.sram> to memref<2x2xf32, strided<[4, 1]>, #npu.sram>
+  %right = memref.subview %out[0, 2] [2, 2] [1, 1]
+    : memref<2x4xf32, #npu.sram> to memref<2x2xf32, strided<[4, 1], offset: 2>, #npu.sram>
+  "memref.copy"(%left, %right) : (memref<2x2xf32, strided<[4, 1]>, #npu.sram>,
+    memref<2x2xf32, strided<[4, 1], offset: 2>, #npu.sram>) -> ()
   scf.for %i = %c0 to %c2 step %c1 {
-    %row = memref.subview %t[%i, 2] [1, 2] [1, 1] : memref<2x4xf32, #npu.sram> to memref<1x2xf32, strided<[4, 1], offset: ?>, #npu.sram>
-    %flat = memref.collapse_shape %row [[0, 1]] : memref<1x2xf32, strided<[4, 1], offset: ?>, #npu.sram> into memref<2xf32, strided<[1], offset: ?>, #npu.sram>
+    %row = memref.subview %t[%i, 2] [1, 2] [1, 1]
+      : memref<2x4xf32, #npu.sram> to memref<1x2xf32, strided<[4, 1], offset: ?>, #npu.sram>
+    %flat = memref.collapse_shape %row [[0, 1]]
+      : memref<1x2xf32, strided<[4, 1], offset: ?>, #npu.sram>
+      into memref<2xf32, strided<[1], offset: ?>, #npu.sram>
     scf.for %j = %c0 to %c2 step %c1 {
       %v = memref.load %flat[%j] : memref<2xf32, strided<[1], offset: ?>, #npu.sram>
       memref.store %v, %out[%i, %j] : memref<2x4xf32, #npu.sram>
@@ -256,33 +258,37 @@ def test_float_predicates() -> None:
     np.testing.assert_array_equal(y, np.array(list(PREDICATES.values()), bool).T)
 
 
-I = np.array([0, 1, -1, 7, -7, 2**31 - 1, -(2**31), 100], np.int32)
+NUMBERS = np.array([0, 1, -1, 7, -7, 2**31 - 1, -(2**31), 100], np.int32)
 INTEGERS = {
-    "%r = arith.addi %v, %v : i32": I + I,
-    "%r = arith.muli %v, %v : i32": I * I,
-    "%c = arith.constant -2147483648 : i32\n%r = arith.subi %c, %v : i32": np.int32(-(2**31)) - I,
-    "%c = arith.constant 3 : i32\n%r = arith.floordivsi %v, %c : i32": I // 3,
-    "%c = arith.constant 3 : i32\n%r = arith.ceildivsi %v, %c : i32": -(-I.astype(np.int64) // 3),
-    "%c = arith.constant 3 : i32\n%r = arith.divsi %v, %c : i32": np.trunc(I / 3),
-    "%c = arith.constant 3 : i32\n%r = arith.remui %v, %c : i32": I.view(np.uint32) % 3,
-    "%c = arith.constant 3 : i32\n%r = arith.divui %v, %c : i32": I.view(np.uint32) // 3,
-    "%c = arith.constant 3 : i32\n%r = arith.maxsi %v, %c : i32": np.maximum(I, 3),
-    "%c = arith.constant 3 : i32\n%r = arith.minui %v, %c : i32": np.minimum(I.view(np.uint32), 3),
-    "%c = arith.constant 3 : i32\n%r = arith.shrsi %v, %c : i32": I >> 3,
-    "%c = arith.constant 3 : i32\n%r = arith.shrui %v, %c : i32": I.view(np.uint32) >> 3,
-    "%c = arith.constant 3 : i32\n%r = arith.shli %v, %c : i32": I << 3,
-    "%t = arith.trunci %v : i32 to i8\n%r = arith.extsi %t : i8 to i32": I.astype(np.int8),
-    "%t = arith.trunci %v : i32 to i8\n%r = arith.extui %t : i8 to i32": I.astype(np.uint8),
-    "%t = arith.trunci %v : i32 to i1\n%r = arith.extsi %t : i1 to i32": -(I & 1),
-    "%t = arith.index_cast %i : index to i32\n%r = arith.xori %v, %t : i32": I ^ np.arange(8),
+    "%r = arith.addi %v, %v : i32": NUMBERS + NUMBERS,
+    "%r = arith.muli %v, %v : i32": NUMBERS * NUMBERS,
+    "%c = arith.constant -2147483648 : i32\n%r = arith.subi %c, %v : i32": np.int32(-(2**31))
+    - NUMBERS,
+    "%c = arith.constant 3 : i32\n%r = arith.floordivsi %v, %c : i32": NUMBERS // 3,
+    "%c = arith.constant 3 : i32\n%r = arith.ceildivsi %v, %c : i32": -(
+        -NUMBERS.astype(np.int64) // 3
+    ),
+    "%c = arith.constant 3 : i32\n%r = arith.divsi %v, %c : i32": np.trunc(NUMBERS / 3),
+    "%c = arith.constant 3 : i32\n%r = arith.remui %v, %c : i32": NUMBERS.view(np.uint32) % 3,
+    "%c = arith.constant 3 : i32\n%r = arith.divui %v, %c : i32": NUMBERS.view(np.uint32) // 3,
+    "%c = arith.constant 3 : i32\n%r = arith.maxsi %v, %c : i32": np.maximum(NUMBERS, 3),
+    "%c = arith.constant 3 : i32\n%r = arith.minui %v, %c : i32": np.minimum(
+        NUMBERS.view(np.uint32), 3
+    ),
+    "%c = arith.constant 3 : i32\n%r = arith.shrsi %v, %c : i32": NUMBERS >> 3,
+    "%c = arith.constant 3 : i32\n%r = arith.shrui %v, %c : i32": NUMBERS.view(np.uint32) >> 3,
+    "%c = arith.constant 3 : i32\n%r = arith.shli %v, %c : i32": NUMBERS << 3,
+    "%t = arith.trunci %v : i32 to i8\n%r = arith.extsi %t : i8 to i32": NUMBERS.astype(np.int8),
+    "%t = arith.trunci %v : i32 to i8\n%r = arith.extui %t : i8 to i32": NUMBERS.astype(np.uint8),
+    "%t = arith.trunci %v : i32 to i1\n%r = arith.extsi %t : i1 to i32": -(NUMBERS & 1),
+    "%t = arith.index_cast %i : index to i32\n%r = arith.xori %v, %t : i32": NUMBERS ^ np.arange(8),
 }
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
 def test_integers(language: str) -> None:
-    functions = [body.replace("%r", "%r") for body in INTEGERS]
-    loops = []
-    for row, body in enumerate(functions):
+    loops: list[str] = []
+    for row, body in enumerate(INTEGERS):
         loops.append(
             f"""%row{row} = arith.constant {row} : index
             scf.for %i = %c0 to %c8 step %c1 {{
@@ -293,7 +299,12 @@ def test_integers(language: str) -> None:
         )
     text = kernel("\n".join(loops), f"%x: memref<8xi32>, %y: memref<{len(INTEGERS)}x8xi32>")
     (y,) = run_c(
-        emit_text(text), "k", [I], [(len(INTEGERS), 8)], output_types=["int32"], language=language
+        emit_text(text),
+        "k",
+        [NUMBERS],
+        [(len(INTEGERS), 8)],
+        output_types=["int32"],
+        language=language,
     )
     for row, (body, expected) in enumerate(INTEGERS.items()):
         np.testing.assert_array_equal(y[row], np.asarray(expected).astype(np.int32), body)

@@ -132,6 +132,8 @@ def problem_of(op: Operation) -> str | None:
     if not isinstance(op, (*STRUCTURE, sram.AllocOp, memref.AllocOp, *OPERATORS)):
         dialect = op.name.partition(".")[0]
         return REMEDY.get(dialect, "expected an op of arith, math, scf, memref, func or sram")
+    if isinstance(op, ReturnOp):
+        return None  # said of the function
     for value in (*op.operands, *op.results):
         if problem := type_problem(value.type):
             return problem

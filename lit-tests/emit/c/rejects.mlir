@@ -1,0 +1,86 @@
+// RUN: npu-opt %s --split-input-file --verify-diagnostics -t c | filecheck %s
+
+// CHECK-LABEL: c: this cannot be printed as C:
+// CHECK-NEXT: func.func @f: it returns values; run npu-bufferize before, it makes them arguments
+// CHECK-NEXT: func.func @f: argument 0: it is a tensor; run npu-bufferize before
+// CHECK-NEXT: npu.relu in @f (layer 'r1'): run npu-bufferize and npu-lower-to-loops before
+// CHECK-NEXT: test.op in @f: expected an op of arith, math, scf, memref, func or sram
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = npu.relu %x {npu.layer = "r1"} : tensor<4xf32> -> tensor<4xf32>
+  "test.op"() : () -> ()
+  func.return %r : tensor<4xf32>
+}
+
+// -----
+// CHECK: sram.alloc in @g: it has no offset; run npu-assign-sram-offsets before
+// CHECK-NEXT: memref.alloc in @g: it has no `sram.offset`; run npu-assign-sram-offsets before
+// CHECK-NEXT: arith.constant in @g: its type is bf16, expected a memref or a number
+func.func @g() {
+  %a = sram.alloc : memref<4xf32, #npu.sram>
+  %b = memref.alloc() : memref<4xf32, #npu.sram>
+  %c = arith.constant 1.0 : bf16
+  func.return
+}
+
+// -----
+// CHECK: func.func @dynamic: argument 0: its shape is dynamic, expected a static one
+func.func @dynamic(%x: memref<?xf32>) {
+  func.return
+}
+
+// -----
+// CHECK: memref.global @table: it can be written; expected `constant` and a value
+"memref.global"() <{sym_name = "table", sym_visibility = "private", type = memref<2xf32>, initial_value = dense<0.0> : tensor<2xf32>}> : () -> ()
+func.func @writable() {
+  func.return
+}
+
+// -----
+// CHECK: c: @writes writes the constant @table
+"memref.global"() <{sym_name = "table", sym_visibility = "private", type = memref<2xf32>, initial_value = dense<0.0> : tensor<2xf32>, constant}> : () -> ()
+func.func @writes() {
+  %t = memref.get_global @table : memref<2xf32>
+  %c = arith.constant 0 : index
+  %z = arith.constant 0.0 : f32
+  memref.store %z, %t[%c] : memref<2xf32>
+  func.return
+}
+
+// -----
+// CHECK: c: expected one public function in the module, found @one, @two
+func.func @one() {
+  func.return
+}
+func.func @two() {
+  func.return
+}
+
+// -----
+// CHECK: c: argument 0 of @unplaced has no `sram.offset`; run npu-assign-sram-offsets before
+func.func @unplaced(%x: memref<4xf32, #npu.sram> {sram.input}) attributes {sram.arena = 16 : i64} {
+  func.return
+}
+
+// -----
+// CHECK: c: these buffers cannot be used:
+// CHECK-NEXT: argument 0 of @misplaced: bytes 8 to 24 do not lie in an arena of 16
+// CHECK-NEXT: sram.alloc in @misplaced: offset 2 is no multiple of 4, the size of float
+func.func @misplaced(%x: memref<4xf32, #npu.sram> {sram.input, sram.offset = 8 : i64}) attributes {sram.arena = 16 : i64} {
+  %a = sram.alloc at 2 : memref<1xf32, #npu.sram>
+  "memref.copy"(%x, %x) : (memref<4xf32, #npu.sram>, memref<4xf32, #npu.sram>) -> ()
+  %c = arith.constant 0 : index
+  %z = arith.constant 0.0 : f32
+  memref.store %z, %a[%c] : memref<1xf32, #npu.sram>
+  func.return
+}
+
+// -----
+// CHECK: c: function @again calls itself, expected no recursion
+func.func private @again() {
+  func.call @again() : () -> ()
+  func.return
+}
+func.func @recursive() {
+  func.call @again() : () -> ()
+  func.return
+}
