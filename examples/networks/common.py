@@ -1,0 +1,297 @@
+"""What the networks of this folder have in common: a small builder of ONNX graphs, and a CLI.
+
+    net = Network("toy", options, channels=3)
+    x = net.conv_relu("stem/conv1", net.image, 32, 3, stride=2)
+    model = net.model(net.classifier("fc", x))
+
+Nodes are called `module/layer` (`inception_a1/branch5x5_1`), activations behind a layer
+`module/layer/relu`, parameters `module/layer.weight` and `.bias`. Weights are uniform (He), scaled
+by what `moments` expects of the map that they read, and depend on nothing but the seed, their name
+and their shape: the same command writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod, sqrt
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from moments import Moments, mixed
+from numpy.typing import NDArray
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+OPSET = 13
+IR_VERSION = 8
+BIAS_DEVIATION = 0.05
+LARGEST_MODEL = 2**31 - 2**20
+"""Most bytes of parameters: a protobuf file holds less than 2 GB, names and nodes included."""
+
+Pair = tuple[int, int]
+
+
+class NetworkError(Exception):
+    """Options that no network can be built from."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be chosen for each network; `size` is (height, width) of the image."""
+
+    seed: int = 0
+    bias: bool = True
+    width: float = 1.0
+    size: Pair = (224, 224)
+    classes: int = 1000
+
+    def __post_init__(self) -> None:
+        """Check the ranges. Raises: NetworkError."""
+        if self.seed < 0:
+            raise NetworkError(f"seed {self.seed}; expected 0 or more")
+        if not 0 < self.width < float("inf"):
+            raise NetworkError(f"width {self.width}; expected a factor above 0")
+        if self.classes < 1 or min(self.size) < 1:
+            raise NetworkError("sizes and classes must be 1 or more")
+
+    def scaled(self, channels: int) -> int:
+        """A number of channels times the width, at least 1."""
+        return max(1, round(channels * self.width))
+
+
+@dataclass(frozen=True)
+class Map:
+    """A value in the graph: its name, its size without the batch, and what to expect of it."""
+
+    name: str
+    channels: int
+    size: Pair
+    moments: Moments = Moments()
+
+
+class Network:
+    """A graph under construction, batch 1, layout NCHW."""
+
+    def __init__(self, name: str, options: Options, channels: int = 3) -> None:
+        self.name = name
+        self.options = options
+        self.image = Map("image", channels, options.size)
+        self.nodes: list[NodeProto] = []
+        self.parameters: list[TensorProto] = []
+        self.parameter_bytes = 0
+
+    def conv(
+        self,
+        name: str,
+        x: Map,
+        filters: int,
+        kernel: int | Pair,
+        *,
+        stride: int = 1,
+        padded: bool = True,
+        variance: float = 1.0,
+        scaled: bool = True,
+    ) -> Map:
+        """A convolution; `filters` is multiplied by the width unless not `scaled`.
+
+        `padded` keeps the size of a map at stride 1; `variance` is wanted of the result.
+        """
+        count = self.options.scaled(filters) if scaled else filters
+        shape = (count, x.channels, *pair(kernel))
+        return self._conv(name, x, shape, stride, padded, variance)
+
+    def depthwise(self, name: str, x: Map, kernel: int, *, stride: int = 1) -> Map:
+        """A padded convolution with one filter for each channel."""
+        return self._conv(name, x, (x.channels, 1, kernel, kernel), stride, True, 1.0)
+
+    def conv_relu(
+        self,
+        name: str,
+        x: Map,
+        filters: int,
+        kernel: int | Pair,
+        *,
+        stride: int = 1,
+        padded: bool = True,
+    ) -> Map:
+        """`conv`, then `relu`."""
+        return self.relu(name, self.conv(name, x, filters, kernel, stride=stride, padded=padded))
+
+    def relu(self, name: str, x: Map) -> Map:
+        """The ReLU of the layer `name`."""
+        node = f"{name}/relu"
+        output = self._add("Relu", node, [x.name])
+        return Map(output, x.channels, x.size, x.moments.rectified())
+
+    def relu6(self, name: str, x: Map) -> Map:
+        """The ReLU of the layer `name`, cut off at 6: a Clip."""
+        for bound, value in (("zero", 0.0), ("six", 6.0)):
+            if all(tensor.name != bound for tensor in self.parameters):
+                self._parameter(bound, np.array(value, np.float32))
+        output = self._add("Clip", f"{name}/relu6", [x.name, "zero", "six"])
+        return Map(output, x.channels, x.size, x.moments.rectified())
+
+    def max_pool(
+        self, name: str, x: Map, kernel: int = 3, *, stride: int = 2, padded: bool = False
+    ) -> Map:
+        """The largest element of each window."""
+        attributes, size = window(name, x.size, pair(kernel), stride, padded)
+        output = self._add("MaxPool", name, [x.name], **attributes)
+        return Map(output, x.channels, size, x.moments.largest())
+
+    def average_pool(self, name: str, x: Map, kernel: int = 3) -> Map:
+        """Stride 1, padded; zeros of the padding count as elements, as in torch."""
+        attributes, size = window(name, x.size, pair(kernel), 1, True)
+        output = self._add("AveragePool", name, [x.name], count_include_pad=1, **attributes)
+        return Map(output, x.channels, size, x.moments.averaged(kernel**2))
+
+    def global_average_pool(self, name: str, x: Map) -> Map:
+        """The mean of each channel."""
+        output = self._add("GlobalAveragePool", name, [x.name])
+        return Map(output, x.channels, (1, 1), x.moments.averaged(prod(x.size)))
+
+    def concat(self, name: str, parts: Sequence[Map]) -> Map:
+        """Maps behind one another along the channels."""
+        output = self._add("Concat", name, [part.name for part in parts], axis=1)
+        moments = mixed([(part.channels, part.moments) for part in parts])
+        return Map(output, sum(part.channels for part in parts), parts[0].size, moments)
+
+    def add(self, name: str, lhs: Map, rhs: Map) -> Map:
+        """The sum of two maps."""
+        output = self._add("Add", name, [lhs.name, rhs.name])
+        return Map(output, lhs.channels, lhs.size, lhs.moments + rhs.moments)
+
+    def classifier(self, name: str, x: Map) -> Map:
+        """Global average pool, Flatten, and a fully connected layer of `options.classes` scores."""
+        flat = self.flatten("flatten", self.global_average_pool("global_pool", x))
+        weight, bias = self._filters(name, (self.options.classes, flat.channels), x.moments, 1.0)
+        output = self._add("Gemm", name, [flat.name, weight, *bias], transB=1)
+        return Map(output, self.options.classes, (1, 1))
+
+    def flatten(self, name: str, x: Map) -> Map:
+        """A map [1, C, 1, 1] as scores [1, C]."""
+        return Map(self._add("Flatten", name, [x.name]), x.channels, x.size, x.moments)
+
+    def model(self, result: Map) -> ModelProto:
+        """The model that computes the result of the last node."""
+        flat = self.nodes[-1].op_type in ("Flatten", "Gemm")
+        shape = [1, result.channels, *([] if flat else result.size)]
+        image = [1, self.image.channels, *self.image.size]
+        self.nodes[-1].output[0] = "output"
+        graph = helper.make_graph(
+            self.nodes,
+            self.name,
+            [helper.make_tensor_value_info(self.image.name, TensorProto.FLOAT, image)],
+            [helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)],
+            self.parameters,
+        )
+        opset = helper.make_opsetid("", OPSET)
+        return helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
+
+    def _conv(
+        self,
+        name: str,
+        x: Map,
+        shape: tuple[int, int, int, int],
+        stride: int,
+        padded: bool,
+        variance: float,
+    ) -> Map:
+        attributes, size = window(name, x.size, shape[2:], stride, padded)
+        weight, bias = self._filters(name, shape, x.moments, variance)
+        group = x.channels // shape[1]
+        output = self._add("Conv", name, [x.name, weight, *bias], group=group, **attributes)
+        return Map(output, shape[0], size, Moments(0.0, variance))
+
+    def _filters(
+        self, name: str, shape: tuple[int, ...], source: Moments, variance: float
+    ) -> tuple[str, list[str]]:
+        """Names of new weights, and of their bias if there is one."""
+        deviation = sqrt(variance / (prod(shape[1:]) * source.power))
+        weight = self._random(f"{name}.weight", shape, deviation)
+        if not self.options.bias:
+            return weight, []
+        return weight, [self._random(f"{name}.bias", shape[:1], BIAS_DEVIATION)]
+
+    def _random(self, name: str, shape: tuple[int, ...], deviation: float) -> str:
+        """A parameter of uniform numbers.
+
+        Three digits of the deviation, and no normal distribution, so that no last bit of anybody's
+        mathematics library gets into the file.
+        """
+        self._reserve(name, 4 * prod(shape))
+        seed = [self.options.seed, crc32(name.encode())]
+        generator = np.random.Generator(np.random.PCG64(seed))
+        limit = np.float32(float(f"{deviation:.3g}") * sqrt(3))
+        numbers = generator.random(shape, dtype=np.float32) * 2 - 1
+        return self._parameter(name, numbers * limit)
+
+    def _reserve(self, name: str, size: int) -> None:
+        """Count the bytes of a parameter before it is made. Raises: NetworkError."""
+        self.parameter_bytes += size
+        if self.parameter_bytes > LARGEST_MODEL:
+            raise NetworkError(f"with '{name}' the parameters exceed {LARGEST_MODEL} bytes")
+
+    def _parameter(self, name: str, array: NDArray[np.float32]) -> str:
+        self.parameters.append(numpy_helper.from_array(array, name))
+        return name
+
+    def _add(self, kind: str, name: str, inputs: Sequence[str], **attributes: Any) -> str:
+        """Append a node; the name of its one output."""
+        output = f"{name}_out"
+        self.nodes.append(helper.make_node(kind, inputs, [output], name=name, **attributes))
+        return output
+
+
+def pair(kernel: int | Pair) -> Pair:
+    """Height and width of a kernel."""
+    return (kernel, kernel) if isinstance(kernel, int) else kernel
+
+
+def window(
+    name: str, size: Pair, kernel: Pair, stride: int, padded: bool
+) -> tuple[dict[str, list[int]], Pair]:
+    """Attributes of a sliding window, and the size of its result. Raises: NetworkError."""
+    pads = [extent // 2 if padded else 0 for extent in kernel]
+    height, width = (
+        (extent + 2 * pad - taps) // stride + 1
+        for extent, taps, pad in zip(size, kernel, pads, strict=True)
+    )
+    if height < 1 or width < 1:
+        raise NetworkError(
+            f"'{name}' has a {kernel[0]}x{kernel[1]} window on a {size[0]}x{size[1]} map: "
+            "expected a larger image"
+        )
+    attributes = {"kernel_shape": list(kernel), "strides": [stride] * 2, "pads": pads * 2}
+    return attributes, (height, width)
+
+
+def main(
+    build: Callable[[Options], ModelProto], description: str, output: str, own: Options
+) -> None:
+    """The command line of one network, whose `own` options hold unless chosen: write the file."""
+    parser = argparse.ArgumentParser(description=description.split("\n", 1)[0])
+    parser.add_argument("-o", "--output", type=Path, default=Path(output), help="the .onnx file")
+    parser.add_argument("--seed", type=int, default=own.seed, help="of the weights")
+    parser.add_argument("--bias", action=argparse.BooleanOptionalAction, default=own.bias)
+    parser.add_argument("--width", type=float, default=own.width, help="factor on all channels")
+    parser.add_argument("--size", type=image_size, default=own.size, help="N or HEIGHTxWIDTH")
+    parser.add_argument("--classes", type=int, default=own.classes)
+    chosen = parser.parse_args()
+    try:
+        options = Options(chosen.seed, chosen.bias, chosen.width, chosen.size, chosen.classes)
+        data = build(options).SerializeToString(deterministic=True)
+        chosen.output.write_bytes(data)
+    except (NetworkError, OSError) as error:
+        parser.error(str(error))
+
+
+def image_size(text: str) -> Pair:
+    """`299` or `384x512` as height and width."""
+    extents = [int(extent) for extent in text.split("x")]
+    if len(extents) not in (1, 2):
+        raise ValueError
+    return extents[0], extents[-1]
