@@ -37,7 +37,8 @@ from xdsl.pattern_rewriter import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
 from npu_dialect.npu import FullyConnectedOp, ReluOp
-from npu_dialect.npu.layer import ANY_MAP, LayerOp, shape_of
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import ANY_MAP, shape_of
 
 
 @irdl_op_definition

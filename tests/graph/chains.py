@@ -26,7 +26,8 @@ from npu_dialect.npu import (
     ReluOp,
     ReshapeOp,
 )
-from npu_dialect.npu.layer import LayerOp, shape_of
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import shape_of
 from npu_passes.graph.constants import constant_of
 
 ANY = TensorType(f32, [1])

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i8, i16
 from xdsl.dialects.func import FuncOp
 
 from graph.chains import Case, layers, networks, outputs
-from npu_dialect.npu.layer import bytes_of, map_type
+from npu_dialect.npu.maps import bytes_of, map_type
 from npu_passes.graph.plan_as import PLANNED_AS, PlanAsPass
 from npu_passes.lowering.outline_layers import OutlineLayersPass
 from npu_passes.memory.bufferize import BufferizePass

@@ -21,7 +21,8 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from npu_dialect.npu.attributes import FlashSpace, SramSpace
-from npu_dialect.npu.layer import VALUE_NAME, LayerOp, Map, bytes_of, map_type, shape_of
+from npu_dialect.npu.layer import VALUE_NAME, LayerOp
+from npu_dialect.npu.maps import Map, bytes_of, map_type, shape_of
 from npu_dialect.sram import ARENA, INPUT, OFFSET, OUTPUT, AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.graph.plan_as import PLANNED_AS

@@ -1,4 +1,4 @@
-"""The `xdsl.universe` plug-in: our dialects, passes and targets, for npu-opt and for plain xdsl-opt.
+"""The `xdsl.universe` plug-in: our dialects, passes and targets, for npu-opt and plain xdsl-opt.
 
 Every entry is a lazy factory, so that a tool that lists them imports none of them.
 """

@@ -46,7 +46,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 
 from npu_dialect.npu.attributes import ActivationAttr, PoolAttr
-from npu_dialect.npu.layer import LayerOp, shape_of
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     ClampOp,
     Conv2dOp,
@@ -56,6 +56,7 @@ from npu_dialect.npu.layers import (
     PoolOp,
     ReluOp,
 )
+from npu_dialect.npu.maps import shape_of
 from npu_passes.graph.names import take_value_name
 
 Overlap: TypeAlias = Literal["line-buffer", "recompute", "none"]

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from npu_dialect.npu.layer import map_type
+from npu_dialect.npu.maps import map_type
 
 Index: TypeAlias = int | SSAValue
 """An index that may be known."""

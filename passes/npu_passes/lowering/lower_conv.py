@@ -16,7 +16,7 @@ from math import inf
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp
-from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.shapes import Axis
 from npu_passes.lowering.common import (
     LoopOptions,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import FullyConnectedOp
-from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_passes.lowering.common import LoopOptions, activate
 from npu_passes.lowering.conv_plan import divisor
 from npu_passes.lowering.loop_builder import Index, LoopBuilder

@@ -9,8 +9,8 @@ from math import inf
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu.attributes import PoolAttr
-from npu_dialect.npu.layer import shape_of
 from npu_dialect.npu.layers import GlobalMaxPool2dOp, GlobalPoolOp, PoolOp
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.shapes import Axis
 from npu_passes.lowering.common import (
     LoopOptions,

@@ -17,7 +17,8 @@ from npu_dialect.npu import (
     TransposeOp,
 )
 from npu_dialect.npu.attributes import ActivationAttr, int_values
-from npu_dialect.npu.layer import LayerOp, shape_of
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import shape_of
 from npu_passes.lowering.common import LoopOptions, activate, for_each, vectors
 from npu_passes.lowering.loop_builder import Index, LoopBuilder
 

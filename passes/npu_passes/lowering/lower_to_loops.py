@@ -43,7 +43,8 @@ from npu_dialect.npu import (
     SoftmaxOp,
     TransposeOp,
 )
-from npu_dialect.npu.layer import LayerOp, map_type
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import map_type
 from npu_dialect.target import machine_of
 from npu_passes.lowering.common import LoopOptions
 from npu_passes.lowering.loop_builder import LoopBuilder

@@ -22,8 +22,9 @@ from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
-from npu_dialect.npu.layer import LayerOp, shape_of
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp
+from npu_dialect.npu.maps import shape_of
 
 PASS = "npu-bufferize"
 

@@ -54,8 +54,9 @@ from xdsl.traits import SymbolOpInterface
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import FlashSpace, SramSpace
-from npu_dialect.npu.layer import LayerOp, map_type
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp
+from npu_dialect.npu.maps import map_type
 from npu_dialect.sram import INPUT, OUTPUT, AllocOp
 from npu_passes.memory.buffer_plan import (
     BufferPlan,

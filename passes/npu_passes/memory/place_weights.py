@@ -28,7 +28,8 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import FlashSpace, SramSpace
-from npu_dialect.npu.layer import LayerOp, bytes_of, map_type, shape_of
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.sram import AllocOp
 
 

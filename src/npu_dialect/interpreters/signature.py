@@ -20,7 +20,7 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.interpreters.func import argument_attributes
 from npu_dialect.interpreters.values import Array, dtype_of, scalar_of, static_shape
-from npu_dialect.npu.layer import Map
+from npu_dialect.npu.maps import Map
 from npu_dialect.sram import INPUT, OUTPUT
 
 NAME = "npu.name"

@@ -13,27 +13,13 @@ same care.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from math import prod
-from typing import ClassVar, Self, TypeAlias, cast
+from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseArrayBase,
-    Float64Type,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    TensorType,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, MemRefType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
-    AttrConstraint,
     AttrSizedOperandSegments,
     IRDLOperation,
     OptOperandDef,
@@ -42,108 +28,19 @@ from xdsl.irdl import (
     opt_result_def,
     traits_def,
 )
-from xdsl.irdl import base as base_constraint
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from npu_dialect.npu.attributes import (
-    int_array,
-    parse_float,
-    parse_ints,
-    print_float,
-    print_ints,
-)
+from npu_dialect.npu.maps import ELEMENT, Map, map_type
+from npu_dialect.npu.syntax import Clause, parse_typed_operands, print_typed_operands
 
 LAYER_NAME = "npu.layer"
 """Discardable attribute: the name a person gave to a layer (a string)."""
 VALUE_NAME = "npu.value"
 """Discardable attribute: the name of the value that a layer computes in the model it comes from."""
-
-Map: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
-"""A feature map or a parameter: a ranked tensor, or a buffer."""
-
-ANY_MAP: AttrConstraint[Map] = base_constraint(TensorType) | base_constraint(MemRefType)
-
-ELEMENT: TypeAlias = AnyFloat | IntegerType
-"""What maps are made of."""
-
-
-@dataclass(frozen=True)
-class Clause:
-    """One `keyword value` of a layer's syntax, stored in a property."""
-
-    keyword: str
-    prop: str
-    parse: Callable[[Parser], Attribute | None]
-    print: Callable[[Printer, Attribute], None]
-    default: Attribute | None = None
-    """Not printed and not required when equal to this; None: see `required`."""
-    required: bool = False
-    always: bool = False
-    """Print even the default."""
-
-
-def ints_clause(
-    keyword: str, default: Sequence[int] | None = None, *, always: bool = False
-) -> Clause:
-    """`keyword [1, 2]`; without a default it must be there."""
-
-    def write(printer: Printer, attribute: Attribute) -> None:
-        assert isa(attribute, DenseArrayBase[IntegerType])
-        printer.print_string(" ")
-        print_ints(printer, attribute)
-
-    return Clause(
-        keyword,
-        keyword,
-        lambda parser: int_array(parse_ints(parser)),
-        write,
-        None if default is None else int_array(default),
-        required=default is None,
-        always=always,
-    )
-
-
-def int_clause(keyword: str, default: int | None = None) -> Clause:
-    """`keyword 1`; without a default it must be there."""
-
-    def write(printer: Printer, attribute: Attribute) -> None:
-        assert isinstance(attribute, IntegerAttr)
-        printer.print_string(f" {attribute.value.data}")
-
-    return Clause(
-        keyword,
-        keyword,
-        lambda parser: IntegerAttr(parser.parse_integer(), i64),
-        write,
-        None if default is None else IntegerAttr(default, i64),
-        required=default is None,
-    )
-
-
-def float_clause(keyword: str) -> Clause:
-    """`keyword 0.5`."""
-
-    def write(printer: Printer, attribute: Attribute) -> None:
-        assert isinstance(attribute, FloatAttr)
-        printer.print_string(" ")
-        print_float(printer, attribute.value.data)
-
-    return Clause(
-        keyword,
-        keyword,
-        lambda parser: FloatAttr(parse_float(parser), Float64Type()),
-        write,
-        required=True,
-    )
-
-
-def flag_clause(keyword: str) -> Clause:
-    """`keyword`, there or not."""
-    return Clause(keyword, keyword, lambda _: UnitAttr(), lambda _p, _a: None)
 
 
 class LayerEffects(MemoryEffect):
@@ -399,31 +296,6 @@ class LayerOp(IRDLOperation, abc.ABC):
         self.print_epilogue(printer)
 
 
-def map_type(value: SSAValue) -> Map:
-    """The tensor or memref type of a value that is known to have one."""
-    kind = value.type
-    assert isinstance(kind, TensorType | MemRefType)
-    return cast("Map", kind)
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The static shape of a map."""
-    return tuple(map_type(value).get_shape())
-
-
-def bytes_of(kind: Map) -> int:
-    """Bytes of a dense map: elements times the bytes of one element.
-
-    Raises: VerifyException if the shape is not static or the element has no fixed size.
-    """
-    element = kind.get_element_type()
-    if any(extent < 0 for extent in kind.get_shape()):
-        raise VerifyException(f"expected a static shape, got {kind}")
-    if not isa(element, ELEMENT):
-        raise VerifyException(f"expected elements of a known size, got {element}")
-    return prod(kind.get_shape()) * -(-element.bitwidth // 8)
-
-
 def getattr_operands(op: LayerOp, name: str) -> Sequence[SSAValue]:
     """The operands of one segment, as a sequence."""
     value: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
@@ -441,23 +313,3 @@ def name_is_variadic(op: type[LayerOp], name: str) -> bool:
     """Whether an operand of an op is a list."""
     definition = dict(op.get_irdl_definition().operands)[name]
     return isinstance(definition, VarOperandDef) and not isinstance(definition, OptOperandDef)
-
-
-def parse_typed_operands(parser: Parser) -> Sequence[SSAValue]:
-    """Parse `(%a, %b : type, type)`."""
-    with parser.in_parens():
-        names = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_unresolved_operand
-        )
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return parser.resolve_operands(names, types, parser.pos)
-
-
-def print_typed_operands(printer: Printer, keyword: str, values: Sequence[SSAValue]) -> None:
-    """Print `keyword(%a, %b : type, type)`."""
-    printer.print_string(keyword)
-    with printer.in_parens():
-        printer.print_list(values, printer.print_ssa_value)
-        printer.print_string(" : ")
-        printer.print_list([value.type for value in values], printer.print_attribute)

@@ -15,7 +15,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npu_dialect.npu import ReshapeOp
-from npu_dialect.npu.layer import LayerOp, shape_of
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.names import UniqueNames
 from npu_tools.onnx_import.node import Node

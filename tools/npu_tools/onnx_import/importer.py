@@ -16,7 +16,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, shape_of
+from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
+from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Builder, Constant, Unknown, Value
 from npu_tools.onnx_import.errors import ModelError, NodeError, first_line
 from npu_tools.onnx_import.folding import SIZES, constant_value, fold

@@ -13,7 +13,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
 from onnx.shape_inference import infer_shapes
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Constant, Value
 from npu_tools.onnx_import.errors import ModelError, first_line
 from npu_tools.onnx_import.load import default_opset

@@ -61,7 +61,7 @@ class Search:
         ends = {i: at + buffers[i].size for i, at in lowest.items()}
         if max(ends.values()) >= self.arena:
             return
-        ceiling = min(ends.values())
+        ceiling = min((end for i, end in ends.items() if buffers[i].size), default=self.arena)
         for index in sorted(free, key=lambda i: (lowest[i], -buffers[i].size, i)):
             at = lowest[index]
             if at >= ceiling and buffers[index].size:

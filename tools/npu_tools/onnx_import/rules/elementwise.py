@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import AddOp, BatchNormOp, ClampOp, FullyConnectedOp, ReluOp
-from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Builder, Constant, Value, float_array
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import AddOp, FullyConnectedOp, TransposeOp
-from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Builder, Constant, Value
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Builder, Padded, Value
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node

@@ -11,7 +11,7 @@ from npu_dialect.npu import (
     MaxPool2dOp,
     PoolAttr,
 )
-from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Builder, Padded, Value
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import TensorProto
 
 from npu_dialect.npu import ConcatOp, TransposeOp
-from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Builder, Constant, Padded, Unknown, Value
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node

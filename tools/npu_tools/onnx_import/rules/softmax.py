@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from npu_dialect.npu import SoftmaxOp
-from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Builder, Value
 from npu_tools.onnx_import.node import Node
 from npu_tools.onnx_import.rules.shape import axis_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu.layer import shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Builder, Padded
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node

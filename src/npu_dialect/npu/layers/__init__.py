@@ -1,0 +1,36 @@
+"""The layers of the npu dialect. Maps are NCHW, weights OIHW, as in ONNX."""
+
+from npu_dialect.npu.layers.elementwise import AddOp, BatchNormOp, ClampOp, ElementwiseOp, ReluOp
+from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, TransposeOp
+from npu_dialect.npu.layers.pooling import (
+    AvgPool2dOp,
+    GlobalAvgPool2dOp,
+    GlobalMaxPool2dOp,
+    GlobalPoolOp,
+    MaxPool2dOp,
+    PoolOp,
+)
+from npu_dialect.npu.layers.softmax import SoftmaxOp
+from npu_dialect.npu.layers.unary import UnaryOp
+
+__all__ = [
+    "AddOp",
+    "AvgPool2dOp",
+    "BatchNormOp",
+    "ClampOp",
+    "ConcatOp",
+    "Conv2dOp",
+    "ElementwiseOp",
+    "FullyConnectedOp",
+    "GlobalAvgPool2dOp",
+    "GlobalMaxPool2dOp",
+    "GlobalPoolOp",
+    "MaxPool2dOp",
+    "PoolOp",
+    "ReluOp",
+    "ReshapeOp",
+    "SoftmaxOp",
+    "TransposeOp",
+    "UnaryOp",
+]

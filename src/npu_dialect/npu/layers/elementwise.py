@@ -1,0 +1,163 @@
+"""Layers whose output elements need the same elements of their inputs only."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import Float64Type, FloatAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.attributes import ActivationAttr
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers.forms import expect_vector, form
+from npu_dialect.npu.layers.unary import UnaryOp
+from npu_dialect.npu.maps import ANY_MAP, shape_of
+from npu_dialect.npu.shapes import broadcast
+from npu_dialect.npu.syntax import float_clause
+
+
+class ElementwiseOp(UnaryOp):
+    """An element-wise layer of one map: the output has the shape of the input."""
+
+    ELEMENTWISE: ClassVar = True
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The shape of the input."""
+        return shape_of(self.input)
+
+
+@irdl_op_definition
+class ReluOp(ElementwiseOp):
+    """max(x, 0), element by element.
+
+    ```mlir
+    %y = npu.relu %x : tensor<4xf32> -> tensor<4xf32>
+    ```
+    """
+
+    name = "npu.relu"
+
+
+@irdl_op_definition
+class ClampOp(ElementwiseOp):
+    """min(max(x, low), high), element by element (ONNX Clip).
+
+    ```mlir
+    %y = npu.clamp %x low 0.0 high 6.0 : tensor<4xf32> -> tensor<4xf32>
+    ```
+    """
+
+    name = "npu.clamp"
+
+    low = prop_def(FloatAttr)
+    high = prop_def(FloatAttr)
+
+    CLAUSES: ClassVar = (float_clause("low"), float_clause("high"))
+
+    def __init__(self, input: SSAValue, low: float, high: float, out: SSAValue | Attribute) -> None:
+        operands, results = form(out)
+        super(UnaryOp, self).__init__(
+            operands=[input, operands],
+            result_types=[results],
+            properties={
+                "low": FloatAttr(low, Float64Type()),
+                "high": FloatAttr(high, Float64Type()),
+            },
+        )
+
+    def as_activation(self) -> ActivationAttr:
+        """The bounds as an activation attribute."""
+        return ActivationAttr(self.low, self.high)
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The shape of the input."""
+        low, high = self.low.value.data, self.high.value.data
+        if not low <= high:
+            raise VerifyException(f"expected clamp bounds low <= high, got [{low}, {high}]")
+        return shape_of(self.input)
+
+
+@irdl_op_definition
+class AddOp(LayerOp):
+    """Sum of two maps with numpy's broadcasting.
+
+    ```mlir
+    %y = npu.add %a, %b : (tensor<1x6x4x4xf32>, tensor<6x1x1xf32>) -> tensor<1x6x4x4xf32>
+    ```
+    """
+
+    name = "npu.add"
+
+    lhs = operand_def(ANY_MAP)
+    rhs = operand_def(ANY_MAP)
+
+    ELEMENTWISE: ClassVar = True
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, out: SSAValue | Attribute) -> None:
+        operands, results = form(out)
+        super().__init__(operands=[lhs, rhs, operands], result_types=[results])
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The broadcast shape of the operands."""
+        shape = broadcast(shape_of(self.lhs), shape_of(self.rhs))
+        if shape is None:
+            raise VerifyException(
+                f"expected operands that broadcast, got {self.lhs.type} and {self.rhs.type}"
+            )
+        return shape
+
+
+@irdl_op_definition
+class BatchNormOp(LayerOp):
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias (ONNX BatchNormalization).
+
+    Input [N, C, ...], the rest [C], one number a channel. `npu-fold-batch-norm` folds it into the
+    layer before it.
+
+    ```mlir
+    %y = npu.batch_norm %x, %scale, %bias, %mean, %variance epsilon 1.0e-05
+        : (tensor<1x6x4x4xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>)
+        -> tensor<1x6x4x4xf32>
+    ```
+    """
+
+    name = "npu.batch_norm"
+
+    input = operand_def(ANY_MAP)
+    scale = operand_def(ANY_MAP)
+    bias = operand_def(ANY_MAP)
+    mean = operand_def(ANY_MAP)
+    variance = operand_def(ANY_MAP)
+    epsilon = prop_def(FloatAttr)
+
+    PARAMETERS: ClassVar = ("scale", "bias", "mean", "variance")
+    ELEMENTWISE: ClassVar = True
+    CLAUSES: ClassVar = (float_clause("epsilon"),)
+
+    def __init__(
+        self,
+        input: SSAValue,
+        scale: SSAValue,
+        bias: SSAValue,
+        mean: SSAValue,
+        variance: SSAValue,
+        epsilon: float,
+        out: SSAValue | Attribute,
+    ) -> None:
+        operands, results = form(out)
+        super().__init__(
+            operands=[input, scale, bias, mean, variance, operands],
+            result_types=[results],
+            properties={"epsilon": FloatAttr(epsilon, Float64Type())},
+        )
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The shape of the input."""
+        shape = shape_of(self.input)
+        if len(shape) < 2:
+            raise VerifyException(f"expected an input [N, C, ...], got {self.input.type}")
+        for name in self.PARAMETERS:
+            expect_vector(f"a {name}", getattr(self, name), shape[1])
+        return shape

@@ -1,0 +1,40 @@
+"""Syntax of what a layer does to its sums before it stores them: `then relu then max_pool ...`."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from npu_dialect.npu.attributes import ActivationAttr, PoolAttr
+
+
+def parse_then(parser: Parser) -> dict[str, Attribute]:
+    """Parse what a layer does to its sums before it stores them: `then relu then max_pool ...`."""
+    found: dict[str, Attribute] = {}
+    while parser.parse_optional_keyword("then"):
+        if "pool" not in found and (pool := PoolAttr.parse_clause(parser)):
+            found["pool"] = pool
+            if parser.parse_optional_keyword("overlap"):
+                found["overlap"] = StringAttr(parser.parse_identifier())
+        elif not found and (activation := ActivationAttr.parse_clause(parser)):
+            found["activation"] = activation
+        else:
+            parser.raise_error("expected an activation, or one pooling window after it")
+    return found
+
+
+def print_then(
+    printer: Printer,
+    activation: ActivationAttr | None,
+    pool: PoolAttr | None,
+    overlap: StringAttr | None,
+) -> None:
+    """Print what `parse_then` reads."""
+    for part in (activation, pool):
+        if part is not None:
+            printer.print_string(" then ")
+            part.print_clause(printer)
+    if overlap is not None:
+        printer.print_string(f" overlap {overlap.data}")

@@ -1,0 +1,232 @@
+"""Layers with weights: convolution and fully connected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.attributes import (
+    INT_ARRAY,
+    ActivationAttr,
+    PoolAttr,
+    check_window,
+    int_array,
+    int_values,
+)
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers.epilogue import parse_then, print_then
+from npu_dialect.npu.layers.forms import (
+    expect_outputs,
+    expect_pooled,
+    expect_rank,
+    expect_vector,
+    form,
+)
+from npu_dialect.npu.maps import ANY_MAP, shape_of
+from npu_dialect.npu.shapes import Axis
+from npu_dialect.npu.syntax import int_clause, ints_clause
+
+
+@irdl_op_definition
+class Conv2dOp(LayerOp):
+    """Two-dimensional convolution (ONNX Conv), an optional activation and pooling window behind it.
+
+    Input [N, C, H, W], weight [O, C / groups, KH, KW], bias [O]; pads are (top, left, bottom,
+    right). With a pooling window each pooled output is computed by running over its window, so that
+    the convolution's own output map never exists (paper 002, section 3.1, Algorithm 1).
+    `overlap` says what happens where pooling windows overlap: `accumulate` computes each
+    convolution value once and folds it into every window of the output that holds it; `recompute`
+    computes it anew for each window. Without overlap the two are the same.
+
+    ```mlir
+    %y = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0]
+        then relu then max_pool [2, 2] by [2, 2]
+        : (tensor<1x1x32x32xf32>, tensor<6x1x5x5xf32>, tensor<6xf32>) -> tensor<1x6x14x14xf32>
+    ```
+    """
+
+    name = "npu.conv2d"
+
+    input = operand_def(ANY_MAP)
+    weight = operand_def(ANY_MAP)
+    bias = opt_operand_def(ANY_MAP)
+
+    strides = prop_def(INT_ARRAY)
+    pads = prop_def(INT_ARRAY)
+    dilations = prop_def(INT_ARRAY)
+    groups = prop_def(IntegerAttr)
+    activation = opt_prop_def(ActivationAttr)
+    pool = opt_prop_def(PoolAttr)
+    overlap = opt_prop_def(StringAttr)
+
+    PARAMETERS: ClassVar = ("weight", "bias")
+    CLAUSES: ClassVar = (
+        ints_clause("strides", (1, 1), always=True),
+        ints_clause("pads", (0, 0, 0, 0), always=True),
+        ints_clause("dilations", (1, 1)),
+        int_clause("groups", 1),
+    )
+
+    def __init__(
+        self,
+        input: SSAValue,
+        weight: SSAValue,
+        bias: SSAValue | None,
+        out: SSAValue | Attribute,
+        *,
+        strides: Sequence[int] = (1, 1),
+        pads: Sequence[int] = (0, 0, 0, 0),
+        dilations: Sequence[int] = (1, 1),
+        groups: int = 1,
+        activation: ActivationAttr | None = None,
+        pool: PoolAttr | None = None,
+        overlap: str | None = None,
+    ) -> None:
+        operands, results = form(out)
+        super().__init__(
+            operands=[input, weight, bias, operands],
+            result_types=[results],
+            properties={
+                "strides": int_array(strides),
+                "pads": int_array(pads),
+                "dilations": int_array(dilations),
+                "groups": IntegerAttr(groups, i64),
+                "activation": activation,
+                "pool": pool,
+                "overlap": None if overlap is None else StringAttr(overlap),
+            },
+        )
+
+    @property
+    def group_count(self) -> int:
+        """Number of groups."""
+        return self.groups.value.data
+
+    def axes(self) -> tuple[Axis, Axis]:
+        """The kernel's sliding windows over rows and columns of the input."""
+        (_, _, height, width), kernel = shape_of(self.input), shape_of(self.weight)[2:]
+        strides, pads = int_values(self.strides), int_values(self.pads)
+        dilations = int_values(self.dilations)
+        return (
+            Axis(height, kernel[0], strides[0], pads[0], pads[2], dilations[0]),
+            Axis(width, kernel[1], strides[1], pads[1], pads[3], dilations[1]),
+        )
+
+    def conv_shape(self) -> tuple[int, ...]:
+        """Shape of the convolution's own output map, before pooling."""
+        batch, channels, _, _ = expect_rank("an input", self.input, 4)
+        filters, depth, *kernel = expect_rank("a weight", self.weight, 4)
+        groups = self.group_count
+        if groups < 1 or channels % groups or filters % groups:
+            raise VerifyException(
+                f"expected groups that divide {channels} channels and {filters} filters, "
+                f"got {groups}"
+            )
+        if depth != channels // groups:
+            raise VerifyException(
+                f"expected a weight with {channels // groups} channels per group, got {depth}"
+            )
+        if self.bias is not None:
+            expect_vector("a bias", self.bias, filters)
+        check_window(int_array(kernel), self.strides, self.pads, self.dilations)
+        return (batch, filters, *expect_outputs(self.axes()))
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """[N, O, OH, OW], pooled if there is a pooling window."""
+        batch, filters, height, width = self.conv_shape()
+        if self.overlap is not None and self.overlap.data not in ("accumulate", "recompute"):
+            raise VerifyException(
+                f"expected overlap accumulate or recompute, got {self.overlap.data}"
+            )
+        if self.pool is None:
+            if self.overlap is not None:
+                raise VerifyException("expected overlap only behind a pooling window")
+            return batch, filters, height, width
+        return (batch, filters, *expect_pooled(self.pool.axes(height, width)))
+
+    def macs(self) -> int:
+        """Multiply-accumulates, each convolution output counted once."""
+        return prod(self.conv_shape()) * prod(shape_of(self.weight)[1:])
+
+    @classmethod
+    def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
+        """Parse `then relu then max_pool [2, 2] by [2, 2] overlap accumulate`."""
+        return parse_then(parser)
+
+    def print_epilogue(self, printer: Printer) -> None:
+        """Print what `parse_epilogue` reads."""
+        print_then(printer, self.activation, self.pool, self.overlap)
+
+
+@irdl_op_definition
+class FullyConnectedOp(LayerOp):
+    """y = x W^T + b (ONNX Gemm with transB, or MatMul), with an optional activation behind it.
+
+    Input [N, I], weight [O, I], bias [O].
+
+    ```mlir
+    %y = npu.fully_connected %x, %w, %b then relu
+        : (tensor<1x400xf32>, tensor<120x400xf32>, tensor<120xf32>) -> tensor<1x120xf32>
+    ```
+    """
+
+    name = "npu.fully_connected"
+
+    input = operand_def(ANY_MAP)
+    weight = operand_def(ANY_MAP)
+    bias = opt_operand_def(ANY_MAP)
+    activation = opt_prop_def(ActivationAttr)
+
+    PARAMETERS: ClassVar = ("weight", "bias")
+
+    def __init__(
+        self,
+        input: SSAValue,
+        weight: SSAValue,
+        bias: SSAValue | None,
+        out: SSAValue | Attribute,
+        *,
+        activation: ActivationAttr | None = None,
+    ) -> None:
+        operands, results = form(out)
+        super().__init__(
+            operands=[input, weight, bias, operands],
+            result_types=[results],
+            properties={"activation": activation},
+        )
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """[N, O]."""
+        batch, features = expect_rank("an input", self.input, 2)
+        outputs, depth = expect_rank("a weight", self.weight, 2)
+        if features != depth:
+            raise VerifyException(
+                f"expected a weight of shape [O, {features}], got {[outputs, depth]}"
+            )
+        if self.bias is not None:
+            expect_vector("a bias", self.bias, outputs)
+        return batch, outputs
+
+    def macs(self) -> int:
+        """N * O * I."""
+        return shape_of(self.input)[0] * prod(shape_of(self.weight))
+
+    @classmethod
+    def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
+        """Parse `then relu`."""
+        found = parse_then(parser)
+        if "pool" in found:
+            parser.raise_error("expected no pooling window behind a fully connected layer")
+        return found
+
+    def print_epilogue(self, printer: Printer) -> None:
+        """Print what `parse_epilogue` reads."""
+        print_then(printer, self.activation, None, None)

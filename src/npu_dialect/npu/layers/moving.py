@@ -1,0 +1,124 @@
+"""Layers that move elements and compute nothing: concatenation, reshape, transposition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, var_operand_def
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.attributes import INT_ARRAY, int_array, int_values
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers.forms import form
+from npu_dialect.npu.layers.unary import UnaryOp
+from npu_dialect.npu.maps import ANY_MAP, shape_of
+from npu_dialect.npu.syntax import int_clause, ints_clause
+
+
+@irdl_op_definition
+class ConcatOp(LayerOp):
+    """Concatenation along an axis.
+
+    ```mlir
+    %y = npu.concat %a, %b axis 1
+        : (tensor<1x2x4x4xf32>, tensor<1x3x4x4xf32>) -> tensor<1x5x4x4xf32>
+    ```
+    """
+
+    name = "npu.concat"
+
+    parts = var_operand_def(ANY_MAP)
+    axis = prop_def(IntegerAttr)
+
+    CLAUSES: ClassVar = (int_clause("axis"),)
+
+    def __init__(self, parts: Sequence[SSAValue], axis: int, out: SSAValue | Attribute) -> None:
+        operands, results = form(out)
+        super().__init__(
+            operands=[parts, operands],
+            result_types=[results],
+            properties={"axis": IntegerAttr(axis, i64)},
+        )
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The shapes of the parts, added up along the axis."""
+        if not self.parts:
+            raise VerifyException("expected at least one map to concatenate")
+        shapes = [shape_of(part) for part in self.parts]
+        axis, first = self.axis.value.data, shapes[0]
+        if not 0 <= axis < len(first):
+            raise VerifyException(f"expected an axis in [0, {len(first)}), got {axis}")
+        for part, shape in zip(self.parts, shapes, strict=True):
+            if len(shape) != len(first) or any(
+                extent != other
+                for index, (extent, other) in enumerate(zip(shape, first, strict=True))
+                if index != axis
+            ):
+                raise VerifyException(
+                    f"expected maps that differ along axis {axis} only, "
+                    f"got {self.parts[0].type} and {part.type}"
+                )
+        return (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
+
+
+@irdl_op_definition
+class ReshapeOp(UnaryOp):
+    """The same elements in another shape (ONNX Reshape, Flatten, Squeeze, Unsqueeze).
+
+    `npu-bufferize` makes it a view; there is no destination form.
+
+    ```mlir
+    %y = npu.reshape %x : tensor<1x16x5x5xf32> -> tensor<1x400xf32>
+    ```
+    """
+
+    name = "npu.reshape"
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The declared shape, if it has as many elements as the input."""
+        if self.destination is not None:
+            raise VerifyException("expected a tensor: a reshaped buffer is a view, not a copy")
+        shape = tuple(self.output_type.get_shape())
+        if prod(shape) != prod(shape_of(self.input)):
+            raise VerifyException(
+                f"expected as many elements as in {self.input.type}, got {self.output_type}"
+            )
+        return shape
+
+
+@irdl_op_definition
+class TransposeOp(LayerOp):
+    """Output axis i is input axis perm[i] (ONNX Transpose).
+
+    ```mlir
+    %y = npu.transpose %x perm [0, 2, 3, 1] : tensor<1x3x8x4xf32> -> tensor<1x8x4x3xf32>
+    ```
+    """
+
+    name = "npu.transpose"
+
+    input = operand_def(ANY_MAP)
+    perm = prop_def(INT_ARRAY)
+
+    CLAUSES: ClassVar = (ints_clause("perm"),)
+
+    def __init__(self, input: SSAValue, perm: Sequence[int], out: SSAValue | Attribute) -> None:
+        operands, results = form(out)
+        super().__init__(
+            operands=[input, operands],
+            result_types=[results],
+            properties={"perm": int_array(perm)},
+        )
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The permuted shape."""
+        shape, perm = shape_of(self.input), int_values(self.perm)
+        if sorted(perm) != list(range(len(shape))):
+            raise VerifyException(
+                f"expected a permutation of {list(range(len(shape)))}, got {list(perm)}"
+            )
+        return tuple(shape[axis] for axis in perm)

@@ -1,0 +1,45 @@
+"""Feature maps and parameters: ranked tensors, or buffers."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import AttrConstraint, base
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+Map: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
+"""A feature map or a parameter: a ranked tensor, or a buffer."""
+
+ANY_MAP: AttrConstraint[Map] = base(TensorType) | base(MemRefType)
+
+ELEMENT: TypeAlias = AnyFloat | IntegerType
+"""What maps are made of."""
+
+
+def map_type(value: SSAValue) -> Map:
+    """The tensor or memref type of a value that is known to have one."""
+    kind = value.type
+    assert isinstance(kind, TensorType | MemRefType)
+    return cast("Map", kind)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The static shape of a map."""
+    return tuple(map_type(value).get_shape())
+
+
+def bytes_of(kind: Map) -> int:
+    """Bytes of a dense map: elements times the bytes of one element.
+
+    Raises: VerifyException if the shape is not static or the element has no fixed size.
+    """
+    element = kind.get_element_type()
+    if any(extent < 0 for extent in kind.get_shape()):
+        raise VerifyException(f"expected a static shape, got {kind}")
+    if not isa(element, ELEMENT):
+        raise VerifyException(f"expected elements of a known size, got {element}")
+    return prod(kind.get_shape()) * -(-element.bitwidth // 8)

@@ -1,0 +1,123 @@
+"""The pieces of a layer's syntax: `keyword value` clauses, and operands with their types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.hints import isa
+
+from npu_dialect.npu.attributes import (
+    int_array,
+    parse_float,
+    parse_ints,
+    print_float,
+    print_ints,
+)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One `keyword value` of a layer's syntax, stored in a property."""
+
+    keyword: str
+    prop: str
+    parse: Callable[[Parser], Attribute | None]
+    print: Callable[[Printer, Attribute], None]
+    default: Attribute | None = None
+    """Not printed and not required when equal to this; None: see `required`."""
+    required: bool = False
+    always: bool = False
+    """Print even the default."""
+
+
+def ints_clause(
+    keyword: str, default: Sequence[int] | None = None, *, always: bool = False
+) -> Clause:
+    """`keyword [1, 2]`; without a default it must be there."""
+
+    def write(printer: Printer, attribute: Attribute) -> None:
+        assert isa(attribute, DenseArrayBase[IntegerType])
+        printer.print_string(" ")
+        print_ints(printer, attribute)
+
+    return Clause(
+        keyword,
+        keyword,
+        lambda parser: int_array(parse_ints(parser)),
+        write,
+        None if default is None else int_array(default),
+        required=default is None,
+        always=always,
+    )
+
+
+def int_clause(keyword: str, default: int | None = None) -> Clause:
+    """`keyword 1`; without a default it must be there."""
+
+    def write(printer: Printer, attribute: Attribute) -> None:
+        assert isinstance(attribute, IntegerAttr)
+        printer.print_string(f" {attribute.value.data}")
+
+    return Clause(
+        keyword,
+        keyword,
+        lambda parser: IntegerAttr(parser.parse_integer(), i64),
+        write,
+        None if default is None else IntegerAttr(default, i64),
+        required=default is None,
+    )
+
+
+def float_clause(keyword: str) -> Clause:
+    """`keyword 0.5`."""
+
+    def write(printer: Printer, attribute: Attribute) -> None:
+        assert isinstance(attribute, FloatAttr)
+        printer.print_string(" ")
+        print_float(printer, attribute.value.data)
+
+    return Clause(
+        keyword,
+        keyword,
+        lambda parser: FloatAttr(parse_float(parser), Float64Type()),
+        write,
+        required=True,
+    )
+
+
+def flag_clause(keyword: str) -> Clause:
+    """`keyword`, there or not."""
+    return Clause(keyword, keyword, lambda _: UnitAttr(), lambda _p, _a: None)
+
+
+def parse_typed_operands(parser: Parser) -> Sequence[SSAValue]:
+    """Parse `(%a, %b : type, type)`."""
+    with parser.in_parens():
+        names = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return parser.resolve_operands(names, types, parser.pos)
+
+
+def print_typed_operands(printer: Printer, keyword: str, values: Sequence[SSAValue]) -> None:
+    """Print `keyword(%a, %b : type, type)`."""
+    printer.print_string(keyword)
+    with printer.in_parens():
+        printer.print_list(values, printer.print_ssa_value)
+        printer.print_string(" : ")
+        printer.print_list([value.type for value in values], printer.print_attribute)
