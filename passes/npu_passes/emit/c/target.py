@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import IO, Literal
 
 from xdsl.context import Context
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.transforms.dead_code_elimination import region_dce
 from xdsl.utils.target import Target
 
 from npu_passes.emit.c import weights as weight_text
 from npu_passes.emit.c.check import check
+from npu_passes.emit.c.dead_code import without_dead_code
 from npu_passes.emit.c.entry import public_function
 from npu_passes.emit.c.functions import layer_function
 from npu_passes.emit.c.header import header
@@ -89,19 +88,6 @@ def emit(module: ModuleOp, prefix: str | None = None, weights: Literal["c", "bin
         program.arena_bytes,
         program.prefix,
     )
-
-
-def without_dead_code(module: ModuleOp) -> ModuleOp:
-    """A copy in which everything that is computed is used: compilers warn about the rest."""
-    module = module.clone()
-    for op in list(module.walk()):
-        if isinstance(op, memref.DeallocOp):
-            op.detach()
-            op.erase()
-    for op in module.ops:
-        for region in op.regions:
-            region_dce(region)
-    return module
 
 
 def source(program: Program) -> str:
