@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod, sqrt
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from zlib import crc32
 import numpy as np
 from moments import Moments, mixed
 from numpy.typing import NDArray
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 OPSET = 13
 IR_VERSION = 8
@@ -69,7 +69,25 @@ class Map:
     name: str
     channels: int
     size: Pair
-    moments: Moments = Moments()
+    moments: Moments
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A tensor of weights or biases, before its numbers are made."""
+
+    shape: tuple[int, ...]
+    deviation: float
+
+    def numbers(self, seed: list[int]) -> NDArray[np.float32]:
+        """Uniform numbers of this deviation.
+
+        Three digits of the deviation, and no normal distribution, so that no last bit of anybody's
+        mathematics library gets into the file.
+        """
+        generator = np.random.Generator(np.random.PCG64(seed))
+        limit = np.float32(float(f"{self.deviation:.3g}") * sqrt(3))
+        return (generator.random(self.shape, dtype=np.float32) * 2 - 1) * limit
 
 
 class Network:
@@ -78,10 +96,10 @@ class Network:
     def __init__(self, name: str, options: Options, channels: int = 3) -> None:
         self.name = name
         self.options = options
-        self.image = Map("image", channels, options.size)
+        self.image = Map("image", channels, options.size, Moments())
         self.nodes: list[NodeProto] = []
-        self.parameters: list[TensorProto] = []
-        self.parameter_bytes = 0
+        self.parameters: dict[str, Parameter] = {}
+        self.bounds: dict[str, float] = {}
 
     def conv(
         self,
@@ -128,9 +146,7 @@ class Network:
 
     def relu6(self, name: str, x: Map) -> Map:
         """The ReLU of the layer `name`, cut off at 6: a Clip."""
-        for bound, value in (("zero", 0.0), ("six", 6.0)):
-            if all(tensor.name != bound for tensor in self.parameters):
-                self._parameter(bound, np.array(value, np.float32))
+        self.bounds = {"zero": 0.0, "six": 6.0}
         output = self._add("Clip", f"{name}/relu6", [x.name, "zero", "six"])
         return Map(output, x.channels, x.size, x.moments.rectified())
 
@@ -169,7 +185,7 @@ class Network:
         flat = self.flatten("flatten", self.global_average_pool("global_pool", x))
         weight, bias = self._filters(name, (self.options.classes, flat.channels), x.moments, 1.0)
         output = self._add("Gemm", name, [flat.name, weight, *bias], transB=1)
-        return Map(output, self.options.classes, (1, 1))
+        return Map(output, self.options.classes, (1, 1), Moments())
 
     def flatten(self, name: str, x: Map) -> Map:
         """A map [1, C, 1, 1] as scores [1, C]."""
@@ -178,15 +194,13 @@ class Network:
     def model(self, result: Map) -> ModelProto:
         """The model that computes the result of the last node."""
         flat = self.nodes[-1].op_type in ("Flatten", "Gemm")
-        shape = [1, result.channels, *([] if flat else result.size)]
-        image = [1, self.image.channels, *self.image.size]
         self.nodes[-1].output[0] = "output"
         graph = helper.make_graph(
             self.nodes,
             self.name,
-            [helper.make_tensor_value_info(self.image.name, TensorProto.FLOAT, image)],
-            [helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)],
-            self.parameters,
+            [port(self.image, flat=False)],
+            [port(replace(result, name="output"), flat)],
+            self._initializers(),
         )
         opset = helper.make_opsetid("", OPSET)
         return helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
@@ -211,33 +225,27 @@ class Network:
     ) -> tuple[str, list[str]]:
         """Names of new weights, and of their bias if there is one."""
         deviation = sqrt(variance / (prod(shape[1:]) * source.power))
-        weight = self._random(f"{name}.weight", shape, deviation)
+        weight = self._parameter(f"{name}.weight", shape, deviation)
         if not self.options.bias:
             return weight, []
-        return weight, [self._random(f"{name}.bias", shape[:1], BIAS_DEVIATION)]
+        return weight, [self._parameter(f"{name}.bias", shape[:1], BIAS_DEVIATION)]
 
-    def _random(self, name: str, shape: tuple[int, ...], deviation: float) -> str:
-        """A parameter of uniform numbers.
-
-        Three digits of the deviation, and no normal distribution, so that no last bit of anybody's
-        mathematics library gets into the file.
-        """
-        self._reserve(name, 4 * prod(shape))
-        seed = [self.options.seed, crc32(name.encode())]
-        generator = np.random.Generator(np.random.PCG64(seed))
-        limit = np.float32(float(f"{deviation:.3g}") * sqrt(3))
-        numbers = generator.random(shape, dtype=np.float32) * 2 - 1
-        return self._parameter(name, numbers * limit)
-
-    def _reserve(self, name: str, size: int) -> None:
-        """Count the bytes of a parameter before it is made. Raises: NetworkError."""
-        self.parameter_bytes += size
-        if self.parameter_bytes > LARGEST_MODEL:
-            raise NetworkError(f"with '{name}' the parameters exceed {LARGEST_MODEL} bytes")
-
-    def _parameter(self, name: str, array: NDArray[np.float32]) -> str:
-        self.parameters.append(numpy_helper.from_array(array, name))
+    def _parameter(self, name: str, shape: tuple[int, ...], deviation: float) -> str:
+        """Ask for a parameter. Its numbers are made last, when it is known that all have room."""
+        self.parameters[name] = Parameter(shape, deviation)
         return name
+
+    def _initializers(self) -> list[TensorProto]:
+        """The numbers of all parameters. Raises: NetworkError."""
+        total = 4 * sum(prod(parameter.shape) for parameter in self.parameters.values())
+        if total > LARGEST_MODEL:
+            raise NetworkError(
+                f"the parameters take {total} bytes; a file holds at most {LARGEST_MODEL}"
+            )
+        arrays = {name: np.array(value, np.float32) for name, value in self.bounds.items()}
+        for name, parameter in self.parameters.items():
+            arrays[name] = parameter.numbers([self.options.seed, crc32(name.encode())])
+        return [numpy_helper.from_array(array, name) for name, array in arrays.items()]
 
     def _add(self, kind: str, name: str, inputs: Sequence[str], **attributes: Any) -> str:
         """Append a node; the name of its one output."""
@@ -249,6 +257,12 @@ class Network:
 def pair(kernel: int | Pair) -> Pair:
     """Height and width of a kernel."""
     return (kernel, kernel) if isinstance(kernel, int) else kernel
+
+
+def port(value: Map, flat: bool) -> ValueInfoProto:
+    """An input or output: [1, C, H, W], or [1, C] if it is `flat`."""
+    shape: Sequence[int] = (1, value.channels) if flat else (1, value.channels, *value.size)
+    return helper.make_tensor_value_info(value.name, TensorProto.FLOAT, shape)
 
 
 def window(

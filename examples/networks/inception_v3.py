@@ -2,9 +2,9 @@
 
     python examples/networks/inception_v3.py -o inception_v3.onnx [--no-bias] [--size 75]
 
-Batch normalisation is folded: each convolution has a bias, and a ReLU behind it. Modules are called
-as in Table 1 of paper 001 (`inception_a1` ... `inception_c2`), the layers in them as in torchvision.
-The 5x5 convolutions of the first three modules are there; padding counts in the average pools.
+Batch normalisation is folded: each convolution has a bias, and a ReLU behind it. Modules are named
+as in Table 1 of paper 001 (`inception_a1` ... `inception_c2`), the layers in them as in
+torchvision. The first three modules have 5x5 convolutions; padding counts in the average pools.
 The smallest image is 75x75.
 
 Source: Szegedy et al., "Rethinking the Inception Architecture for Computer Vision", 2016.
