@@ -43,7 +43,7 @@ def write(folder: Path, text: str | bytes) -> str:
 
 
 def test_known_machines_load() -> None:
-    assert Machine.known() == ["cortex-m4", "cortex-m7", "fe310", "host"]
+    assert Machine.known() == ["cortex-m4", "cortex-m7", "exynos-npu", "fe310", "host"]
     for name in Machine.known():
         assert Machine.load(name).name == name
         assert Toolchain.load(name) is not None
@@ -165,8 +165,15 @@ SIZES: dict[str, Attribute] = {
     ("change", "message"),
     [
         ({"sram_bytes": IntegerAttr(0, i64)}, "expected sram_bytes to be an integer of at least 1"),
-        ({"sram_bytes": IntegerAttr(64, i32)}, "expected sram_bytes to be an i64 or a list"),
-        ({"flash_bytes": StringAttr("64")}, "expected flash_bytes to be an i64 or a list"),
+        (
+            {"sram_bytes": IntegerAttr(64, i32)},
+            "expected sram_bytes to be an i64, a string or a list",
+        ),
+        ({"flash_bytes": StringAttr("64")}, "expected flash_bytes to be an integer"),
+        (
+            {"working_memory": StringAttr("much")},
+            "expected working_memory to be none or stride-1-map",
+        ),
         ({"cores": IntegerAttr(2, i64)}, "unknown key 'cores'"),
         ({"features": ArrayAttr([i64])}, "expected features to be a list of strings"),
         ({"name": ArrayAttr([])}, "the name stands before the numbers"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -32,8 +32,24 @@ TOOLCHAIN = "toolchain"
 
 Table: TypeAlias = Mapping[str, object]
 
-LEAST = {"sram_bytes": 1, "flash_bytes": 0, "alignment": 1, "registers": 0}
+LEAST = {
+    "sram_bytes": 1,
+    "flash_bytes": 0,
+    "alignment": 1,
+    "registers": 0,
+    "macs": 0,
+    "mac_arrays": 0,
+    "row_multiple": 1,
+    "column_multiple": 1,
+    "kernel_group": 0,
+    "weight_buffers": 1,
+    "ifm_chunks": 1,
+}
 """The numbers of a machine, and the smallest value that each may have."""
+
+WORKING_MEMORY = ("none", "stride-1-map")
+"""What a layer needs on chip beside its maps and weights. `none`: nothing. `stride-1-map`: a layer
+with a stride computes its stride-1 output map first, and then drops what the stride skips."""
 
 MOST = 2**63 - 1
 """The largest number that `#npu.target` can hold, as its numbers are i64."""
@@ -50,6 +66,12 @@ class Machine:
     Sizes are in bytes. `alignment` is what every buffer in the arena is aligned to at least;
     `registers` are the floating-point values that the core holds at once (zero: no FPU), which
     bounds register blocking; `features` names instruction-set extensions.
+
+    A neural processor (paper 001, section 4) has more: `macs` units in `mac_arrays` arrays; the
+    height and width of each map on chip are rounded up to `row_multiple` and `column_multiple`;
+    the weights of `kernel_group` kernels are on chip at once (0: weights are read where they lie),
+    in `weight_buffers` copies (2: double buffered); a map that is fetched comes in `ifm_chunks`
+    along its channels; `working_memory` is one of WORKING_MEMORY.
     """
 
     name: str
@@ -58,6 +80,14 @@ class Machine:
     alignment: int = 1
     registers: int = 16
     features: tuple[str, ...] = ()
+    macs: int = 0
+    mac_arrays: int = 0
+    row_multiple: int = 1
+    column_multiple: int = 1
+    kernel_group: int = 0
+    weight_buffers: int = 1
+    ifm_chunks: int = 1
+    working_memory: str = "none"
 
     def __post_init__(self) -> None:
         """Check the ranges.
@@ -68,6 +98,11 @@ class Machine:
             _integer(key, getattr(self, key), least)
         if self.alignment & (self.alignment - 1):
             raise MachineError(f"expected alignment to be a power of two, got {self.alignment}")
+        if self.working_memory not in WORKING_MEMORY:
+            raise MachineError(
+                f"expected working_memory to be {' or '.join(WORKING_MEMORY)}, "
+                f"got {self.working_memory!r}"
+            )
 
     @staticmethod
     def load(name_or_path: str) -> Machine:
@@ -95,10 +130,19 @@ class Machine:
         """
         try:
             _check_keys(table, required=("name", "sram_bytes", "flash_bytes"), kind=Machine)
-            values = {"alignment": Machine.alignment, "registers": Machine.registers, **table}
-            numbers = {key: _integer(key, values[key], least) for key, least in LEAST.items()}
-            features = tuple(_strings("features", table.get("features", [])))
-            return Machine(name=_string("name", table["name"]), **numbers, features=features)
+            numbers = {
+                key: _integer(key, table[key], least)
+                for key, least in LEAST.items()
+                if key in table
+            }
+            machine = Machine(
+                _string("name", table["name"]),
+                numbers["sram_bytes"],
+                numbers["flash_bytes"],
+                features=tuple(_strings("features", table.get("features", []))),
+                working_memory=_string("working_memory", table.get("working_memory", "none")),
+            )
+            return replace(machine, **numbers)
         except MachineError as error:
             raise MachineError(f"{where}: {error}") from None
 
@@ -202,10 +246,15 @@ class TargetAttr(ParametrizedAttribute):
     def of(machine: Machine) -> TargetAttr:
         """The attribute that holds a machine."""
         numbers: dict[str, Attribute] = {}
+        always = ("sram_bytes", "flash_bytes", "alignment", "registers")
         for item in fields(Machine):
             value: object = getattr(machine, item.name)
+            if item.name == "name" or (item.name not in always and value == item.default):
+                continue
             if isinstance(value, int):
                 numbers[item.name] = IntegerAttr(value, i64)
+            elif isinstance(value, str):
+                numbers[item.name] = StringAttr(value)
             elif isinstance(value, tuple) and value:
                 numbers[item.name] = ArrayAttr(
                     [StringAttr(feature) for feature in machine.features]
@@ -222,10 +271,14 @@ class TargetAttr(ParametrizedAttribute):
             match value:
                 case IntegerAttr(type=t) if t == i64:
                     table[key] = value.value.data
+                case StringAttr():
+                    table[key] = value.data
                 case ArrayAttr():
                     table[key] = [_text_of(key, item) for item in value]
                 case _:
-                    raise MachineError(f"#npu.target: expected {key} to be an i64 or a list")
+                    raise MachineError(
+                        f"#npu.target: expected {key} to be an i64, a string or a list"
+                    )
         if "name" in table:
             raise MachineError("#npu.target: the name stands before the numbers")
         table["name"] = self.machine.data
