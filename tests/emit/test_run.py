@@ -110,26 +110,61 @@ def test_parallel_assignment() -> None:
     np.testing.assert_array_equal(y[:5], np.array([a, b, 1, a, b], np.float32))
 
 
-def test_loads_stay_in_front_of_stores() -> None:
+def test_reads_stay_in_front_of_writes() -> None:
     text = kernel(
         """
-        %a = memref.load %y[%c0] : memref<8xf32>
-        %v = memref.load %x[%c0] : memref<8xf32>
-        %s = arith.addf %a, %v : f32
+        %u = memref.load %x[%c0] : memref<8xf32>
+        %v = memref.load %x[%c1] : memref<8xf32>
+        memref.store %u, %y[%c0] : memref<8xf32>
+        %old = memref.load %y[%c0] : memref<8xf32>
         memref.store %v, %y[%c0] : memref<8xf32>
-        scf.for %i = %c0 to %c2 step %c1 {
-          memref.store %v, %x[%i] : memref<8xf32>
+        memref.store %old, %y[%c1] : memref<8xf32>
+        %sum = memref.load %y[%c0] : memref<8xf32>
+        %twice = arith.addf %sum, %v : f32
+        scf.for %i = %c0 to %c3 step %c2 {
+          memref.store %u, %y[%i] : memref<8xf32>
         }
-        %b = memref.load %x[%c1] : memref<8xf32>
-        %t = arith.addf %s, %b : f32
-        memref.store %t, %y[%c1] : memref<8xf32>
+        memref.store %twice, %y[%c3] : memref<8xf32>
         """
-    ).replace("%x: memref<8xf32>, %y", "%y: memref<8xf32>, %x")
-    files = emit_text(text)
-    y, x = run_c(files, "k", [], [(8,), (8,)])
-    poison = np.frombuffer(b"\xa5" * 4, np.float32)[0]
-    assert x[0] == y[0] == poison  # the second run finds what the first one left
-    assert y[1] == poison + poison + poison
+    )
+    (y,) = run_c(emit_text(text), "k", [np.arange(5, 13, dtype=np.float32)], [(8,)])
+    np.testing.assert_array_equal(y[:4], np.array([5, 5, 5, 12], np.float32))
+
+
+def test_a_carried_value_that_is_read_later_keeps_its_variable() -> None:
+    """Neither the branch nor the choice may overwrite `a`: it is read behind them."""
+    text = kernel(
+        """
+        %zero = arith.constant 0.0 : f32
+        %r:2 = scf.for %i = %c0 to %c8 step %c1 iter_args(%a = %zero, %b = %zero) -> (f32, f32) {
+          %v = memref.load %x[%i] : memref<8xf32>
+          %greater = arith.cmpf ogt, %v, %a : f32
+          %best = arith.select %greater, %v, %a : f32
+          %before = arith.addf %b, %a : f32
+          scf.yield %best, %before : f32, f32
+        }
+        %q:2 = scf.for %i = %c0 to %c8 step %c1 iter_args(%a = %zero, %b = %zero) -> (f32, f32) {
+          %v = memref.load %x[%i] : memref<8xf32>
+          %greater = arith.cmpf ogt, %v, %a : f32
+          %best = scf.if %greater -> (f32) {
+            scf.yield %v : f32
+          } else {
+            scf.yield %a : f32
+          }
+          %before = arith.addf %b, %a : f32
+          scf.yield %best, %before : f32, f32
+        }
+        memref.store %r#0, %y[%c0] : memref<8xf32>
+        memref.store %r#1, %y[%c1] : memref<8xf32>
+        memref.store %q#0, %y[%c2] : memref<8xf32>
+        memref.store %q#1, %y[%c3] : memref<8xf32>
+        """
+    )
+    values = np.array([1, 3, 2, 5, 4, 9, 8, 10], np.float32)
+    (y,) = run_c(emit_text(text), "k", [values], [(8,)])
+    best = np.maximum.accumulate(values)
+    expected = [best[-1], best[:-1].sum()] * 2
+    np.testing.assert_array_equal(y[:4], np.array(expected, np.float32))
 
 
 BRANCHES = """

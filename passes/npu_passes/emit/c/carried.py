@@ -164,10 +164,11 @@ def link(block: Block, value: OpResult, start: SSAValue | None) -> SSAValue | No
             previous = op.iter_args[value.index]
             return previous if readers(block, previous) == [op] else None
         case scf.IfOp():
-            kept = [v for v in yielded(op, value.index) if v is start or is_in(block, v)]
+            kept = (v for v in yielded(op, value.index) if v is start or is_link(block, v))
             return next((v for v in kept if only_in(block, v, op)), None)
         case arith.SelectOp():
-            return next((v for v in (op.lhs, op.rhs) if is_choice(block, op, v)), None)
+            kept = (v for v in (op.lhs, op.rhs) if v is start or is_link(block, v))
+            return next((v for v in kept if is_choice(block, op, v)), None)
         case _ if isinstance(op, UPDATES):
             previous = op.operands[0]
             return previous if readers(block, previous) == [op] else None
@@ -187,9 +188,10 @@ def yielded(op: scf.IfOp, index: int) -> list[SSAValue]:
     return [terminator.operands[index] for terminator in last if terminator is not None]
 
 
-def is_in(block: Block, value: SSAValue) -> bool:
-    """Whether a value is computed by an op of a block."""
-    return isinstance(value, OpResult) and value.op.parent is block
+def is_link(block: Block, value: SSAValue) -> bool:
+    """Whether a value is computed in a block by an op that can be part of a chain."""
+    links = (*UPDATES, arith.SelectOp, scf.ForOp, scf.IfOp)
+    return isinstance(value, OpResult) and value.op.parent is block and isinstance(value.op, links)
 
 
 def only_in(block: Block, value: SSAValue, op: scf.IfOp) -> bool:
