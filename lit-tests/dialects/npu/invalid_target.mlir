@@ -31,7 +31,7 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 16 : i64,
 // -----
 
 builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = "16", flash_bytes = 0 : i64}>} {}
-// CHECK: expected sram_bytes to be an i64, a string or a list
+// CHECK: expected sram_bytes to be an integer of at least 1, got '16'
 
 // -----
 
