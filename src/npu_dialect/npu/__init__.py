@@ -19,12 +19,15 @@ from npu_dialect.npu.layers import (
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
+    LrnOp,
     MaxPool2dOp,
+    MulOp,
     ReluOp,
     ReshapeOp,
     SoftmaxOp,
     TransposeOp,
 )
+from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp
 from npu_dialect.target import TargetAttr
 
 NPU = Dialect(
@@ -33,17 +36,22 @@ NPU = Dialect(
         AddOp,
         AvgPool2dOp,
         BatchNormOp,
+        BranchOp,
+        BranchedModuleOp,
         ClampOp,
         ConcatOp,
         Conv2dOp,
         FullyConnectedOp,
         GlobalAvgPool2dOp,
         GlobalMaxPool2dOp,
+        LrnOp,
         MaxPool2dOp,
+        MulOp,
         ReluOp,
         ReshapeOp,
         SoftmaxOp,
         TransposeOp,
+        YieldOp,
     ],
     [
         ActivationAttr,

@@ -1,7 +1,16 @@
 """The layers of the npu dialect. Maps are NCHW, weights OIHW, as in ONNX."""
 
-from npu_dialect.npu.layers.elementwise import AddOp, BatchNormOp, ClampOp, ElementwiseOp, ReluOp
+from npu_dialect.npu.layers.elementwise import (
+    AddOp,
+    BatchNormOp,
+    BinaryOp,
+    ClampOp,
+    ElementwiseOp,
+    MulOp,
+    ReluOp,
+)
 from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu.layers.lrn import LrnOp
 from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, TransposeOp
 from npu_dialect.npu.layers.pooling import (
     AvgPool2dOp,
@@ -18,6 +27,7 @@ __all__ = [
     "AddOp",
     "AvgPool2dOp",
     "BatchNormOp",
+    "BinaryOp",
     "ClampOp",
     "ConcatOp",
     "Conv2dOp",
@@ -26,7 +36,9 @@ __all__ = [
     "GlobalAvgPool2dOp",
     "GlobalMaxPool2dOp",
     "GlobalPoolOp",
+    "LrnOp",
     "MaxPool2dOp",
+    "MulOp",
     "PoolOp",
     "ReluOp",
     "ReshapeOp",

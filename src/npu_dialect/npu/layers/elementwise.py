@@ -79,16 +79,8 @@ class ClampOp(ElementwiseOp):
         return shape_of(self.input)
 
 
-@irdl_op_definition
-class AddOp(LayerOp):
-    """Sum of two maps with numpy's broadcasting.
-
-    ```mlir
-    %y = npu.add %a, %b : (tensor<1x6x4x4xf32>, tensor<6x1x1xf32>) -> tensor<1x6x4x4xf32>
-    ```
-    """
-
-    name = "npu.add"
+class BinaryOp(LayerOp):
+    """An element-wise layer of two maps, with numpy's broadcasting."""
 
     lhs = operand_def(ANY_MAP)
     rhs = operand_def(ANY_MAP)
@@ -107,6 +99,30 @@ class AddOp(LayerOp):
                 f"expected operands that broadcast, got {self.lhs.type} and {self.rhs.type}"
             )
         return shape
+
+
+@irdl_op_definition
+class AddOp(BinaryOp):
+    """Sum of two maps with numpy's broadcasting (ONNX Add).
+
+    ```mlir
+    %y = npu.add %a, %b : (tensor<1x6x4x4xf32>, tensor<6x1x1xf32>) -> tensor<1x6x4x4xf32>
+    ```
+    """
+
+    name = "npu.add"
+
+
+@irdl_op_definition
+class MulOp(BinaryOp):
+    """Product of two maps, element by element, with numpy's broadcasting (ONNX Mul).
+
+    ```mlir
+    %y = npu.mul %a, %b : (tensor<1x6x4x4xf32>, tensor<1x6x1x1xf32>) -> tensor<1x6x4x4xf32>
+    ```
+    """
+
+    name = "npu.mul"
 
 
 @irdl_op_definition

@@ -1,0 +1,340 @@
+"""Modules of several branches that a merge puts together (paper 001, section 2), on tensors.
+
+    %y = npu.module concat axis 1 of %x : tensor<1x4x8x8xf32> -> tensor<1x6x8x8xf32> {
+      npu.branch part 1 {
+        %0 = npu.conv2d %x, %w0 ... -> tensor<1x2x8x8xf32>
+        npu.yield %0 : tensor<1x2x8x8xf32>
+      }
+      npu.branch part 0 {
+        npu.yield %x : tensor<1x4x8x8xf32>
+      }
+    }
+
+Textual order of the branches is execution order; `part` is a branch's place in the merge. What
+`npu-plan-modules` decides stands in the text too: the module's policy and the place of its input
+and output map (MIFM, MOFM) on chip, each branch's `required` and `occupied` bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    ConstantLike,
+    IsTerminator,
+    NoTerminator,
+    Pure,
+    RecursiveMemoryEffect,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import map_type, shape_of
+
+MERGES = ("concat", "add")
+"""The merges that a module may have (paper 001, section 2, condition 3)."""
+POLICIES = ("I", "II")
+"""Branch processing (I): MIFM and MOFM stay on chip; (II): the MIFM only (Algorithm 6)."""
+FORWARD = "npu.forward"
+"""Attribute of a planned layer: whether its OFM stays on chip for the layer behind it."""
+REQUIRED = "npu.required"
+"""Attribute of a planned layer: bytes that it needs on chip beside MIFMs and occupied MOFM."""
+AVAILABLE = "npu.available"
+"""Attribute of a planned layer: bytes that MIFMs and occupied MOFM leave it."""
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The output map of a branch.
+
+    ```mlir
+    npu.yield %0 : tensor<1x2x8x8xf32>
+    ```
+    """
+
+    name = "npu.yield"
+
+    value = operand_def(TensorType)
+
+    traits = traits_def(IsTerminator(), Pure())
+
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue) -> None:
+        super().__init__(operands=[value])
+
+
+@irdl_op_definition
+class BranchOp(IRDLOperation):
+    """One branch of a module: layers that lead from the module's input to one part of its merge.
+
+    `required`: the most that one of its layers needs on chip beside MIFM and MOFM (Algorithm 3);
+    `occupied`: what the branches before it hold of the MOFM (Algorithm 5). Both in bytes.
+
+    ```mlir
+    npu.branch part 2 required 248832 occupied 0 {
+      npu.yield %x : tensor<1x4x8x8xf32>
+    }
+    ```
+    """
+
+    name = "npu.branch"
+
+    part = prop_def(IntegerAttr.constr(i64))
+    required = opt_prop_def(IntegerAttr.constr(i64))
+    occupied = opt_prop_def(IntegerAttr.constr(i64))
+    body = region_def("single_block")
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+    assembly_format = (
+        "`part` $part (`required` $required^)? (`occupied` $occupied^)? "
+        "attr-dict-with-keyword $body"
+    )
+
+    def __init__(self, part: int, body: Region) -> None:
+        super().__init__(regions=[body], properties={"part": IntegerAttr(part, i64)})
+
+    @property
+    def value(self) -> SSAValue:
+        """The output map of the branch."""
+        last = self.body.block.last_op
+        assert isinstance(last, YieldOp)
+        return last.value
+
+    def verify_(self) -> None:
+        """A branch ends with what it yields."""
+        if not isinstance(self.parent_op(), BranchedModuleOp):
+            raise VerifyException("expected a branch directly inside npu.module")
+        if not isinstance(self.body.block.last_op, YieldOp):
+            raise VerifyException("expected a branch that ends with npu.yield")
+
+
+@irdl_op_definition
+class BranchedModuleOp(IRDLOperation):
+    """Branches over one input map (MIFM), merged into one output map (MOFM).
+
+    The merge is a concatenation along an axis, or a sum. Branches see values from outside, but of
+    feature maps only the MIFM: anything else would be a long skip-connection (paper 001, section 2,
+    condition 4). `mifm` and `mofm` are bytes on chip, each with its offset.
+
+    ```mlir
+    %y = npu.module add of %x policy I mifm 1024 at 0 mofm 1024 at 2048
+        : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32> {
+      npu.branch part 0 { ... }
+      npu.branch part 1 { ... }
+    }
+    ```
+    """
+
+    name = "npu.module"
+
+    input = operand_def(TensorType)
+    merge = prop_def(StringAttr)
+    axis = opt_prop_def(IntegerAttr.constr(i64))
+    policy = opt_prop_def(StringAttr)
+    mifm = opt_prop_def(IntegerAttr.constr(i64))
+    mifm_offset = opt_prop_def(IntegerAttr.constr(i64))
+    mofm = opt_prop_def(IntegerAttr.constr(i64))
+    mofm_offset = opt_prop_def(IntegerAttr.constr(i64))
+    body = region_def("single_block")
+    result = result_def(TensorType)
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    MAPS: ClassVar = ("mifm", "mofm")
+
+    def __init__(
+        self,
+        input: SSAValue,
+        merge: str,
+        body: Region,
+        result_type: Attribute,
+        *,
+        axis: int | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[input],
+            result_types=[result_type],
+            regions=[body],
+            properties={
+                "merge": StringAttr(merge),
+                "axis": None if axis is None else IntegerAttr(axis, i64),
+            },
+        )
+
+    @property
+    def branches(self) -> tuple[BranchOp, ...]:
+        """The branches, in execution order."""
+        return tuple(op for op in self.body.block.ops if isinstance(op, BranchOp))
+
+    @property
+    def parts(self) -> tuple[SSAValue, ...]:
+        """What is merged, in the order of the merge."""
+        ordered = sorted(self.branches, key=lambda branch: branch.part.value.data)
+        return tuple(branch.value for branch in ordered)
+
+    @property
+    def depth(self) -> int:
+        """1 for a module in a function, 2 for a module in a branch of that one, ..."""
+        parent = self.parent_op()
+        while parent is not None and not isinstance(parent, BranchedModuleOp):
+            parent = parent.parent_op()
+        return 1 if parent is None else parent.depth + 1
+
+    def verify_(self) -> None:
+        """Check the paper's conditions and what has been planned."""
+        branches = self.branches
+        if len(branches) != len(list(self.body.block.ops)):
+            raise VerifyException("expected only npu.branch inside npu.module")
+        if len(branches) < 2:
+            raise VerifyException(f"expected at least two branches, got {len(branches)}")
+        parts = [branch.part.value.data for branch in branches]
+        if sorted(parts) != list(range(len(parts))):
+            raise VerifyException(
+                f"expected parts that number the branches from 0, got {sorted(parts)}"
+            )
+        self.verify_merge()
+        self.verify_plan()
+        for layer, value in self.outside_maps():
+            if value != self.input:
+                raise VerifyException(
+                    f"expected branches that read the module's input only: {layer.name} reads "
+                    f"{value.type} from outside, a long skip-connection"
+                )
+
+    def verify_merge(self) -> None:
+        """Check that the yielded maps merge into the result."""
+        shapes = [shape_of(part) for part in self.parts]
+        result = shape_of(self.result)
+        match self.merge.data, self.axis:
+            case "add", None:
+                expected = shapes[0]
+                fits = all(shape == expected for shape in shapes)
+            case "concat", IntegerAttr(value=axis) if 0 <= axis.data < len(result):
+                at = axis.data
+                rest = {(*shape[:at], *shape[at + 1 :]) for shape in shapes}
+                fits = len(rest) == 1
+                total = sum(shape[at] for shape in shapes if len(shape) > at)
+                expected = (*shapes[0][:at], total, *shapes[0][at + 1 :])
+            case merge, _:
+                raise VerifyException(
+                    f"expected merge `add`, or `concat` with an axis of the result, got {merge}"
+                )
+        if not fits or expected != result:
+            raise VerifyException(
+                f"expected branches that {self.merge.data} into {self.result.type}, "
+                f"got {', '.join(str(part.type) for part in self.parts)}"
+            )
+        elements = {map_type(part).get_element_type() for part in self.parts}
+        if elements != {map_type(self.result).get_element_type()}:
+            raise VerifyException(f"expected branches with elements of {self.result.type}")
+
+    def verify_plan(self) -> None:
+        """Check what `npu-plan-modules` has written, or a person."""
+        if self.policy is not None and self.policy.data not in POLICIES:
+            raise VerifyException(f"expected policy I or II, got {self.policy.data}")
+        numbers = [self.mifm, self.mifm_offset, self.mofm, self.mofm_offset]
+        for branch in self.branches:
+            numbers += [branch.required, branch.occupied]
+        if any(number is not None and number.value.data < 0 for number in numbers):
+            raise VerifyException("expected bytes and offsets of at least 0")
+
+    def outside_maps(self) -> Iterator[tuple[Operation, SSAValue]]:
+        """Feature maps from outside that an op of a branch reads, nested modules included.
+
+        Parameters and constants are no feature maps.
+        """
+        for op in self.body.walk():
+            operands = op.maps if isinstance(op, LayerOp) else op.operands
+            for value in operands:
+                if not self.is_inside(value) and not is_constant(value):
+                    yield op, value
+
+    def is_inside(self, value: SSAValue) -> bool:
+        """Whether a value is computed in a branch."""
+        block = (
+            value.owner if not isinstance(value.owner, Operation) else value.owner.parent_block()
+        )
+        while block is not None:
+            parent = block.parent_op()
+            if parent is self:
+                return True
+            block = parent.parent_block() if parent is not None else None
+        return False
+
+    # -- syntax --------------------------------------------------------------------------------
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BranchedModuleOp:
+        """Parse `concat axis 1 of %x policy I ... : type -> type { branches }`."""
+        merge = parser.parse_identifier(" of a merge")
+        axis = parser.parse_integer() if parser.parse_optional_keyword("axis") else None
+        parser.parse_keyword("of")
+        name = parser.parse_unresolved_operand()
+        plan: dict[str, Attribute] = {}
+        if parser.parse_optional_keyword("policy"):
+            plan["policy"] = StringAttr(parser.parse_identifier())
+        for key in cls.MAPS:
+            if parser.parse_optional_keyword(key):
+                plan[key] = IntegerAttr(parser.parse_integer(), i64)
+                if parser.parse_optional_keyword("at"):
+                    plan[f"{key}_offset"] = IntegerAttr(parser.parse_integer(), i64)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        kind = parser.parse_type()
+        parser.parse_punctuation("->")
+        result = parser.parse_type()
+        operand = parser.resolve_operand(name, kind)
+        op = cls(operand, merge, parser.parse_region(), result, axis=axis)
+        op.properties.update(plan)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Print what `parse` reads."""
+        printer.print_string(f" {self.merge.data}")
+        if self.axis is not None:
+            printer.print_string(f" axis {self.axis.value.data}")
+        printer.print_string(" of ")
+        printer.print_ssa_value(self.input)
+        if self.policy is not None:
+            printer.print_string(f" policy {self.policy.data}")
+        for key in self.MAPS:
+            size, offset = self.properties.get(key), self.properties.get(f"{key}_offset")
+            if isinstance(size, IntegerAttr):
+                printer.print_string(f" {key} {size.value.data}")
+                if isinstance(offset, IntegerAttr):
+                    printer.print_string(f" at {offset.value.data}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.input.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+        printer.print_string(" ")
+        printer.print_region(self.body)
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether a value is a constant of the program."""
+    return isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike)
+
+
+def branch_of(values: Sequence[Operation], result: SSAValue, part: int) -> BranchOp:
+    """A branch made of detached ops that yields a value."""
+    return BranchOp(part, Region(Block([*values, YieldOp(result)])))
