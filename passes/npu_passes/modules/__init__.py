@@ -1,0 +1,1 @@
+"""Modules of several branches: detected, reordered, planned (paper 001)."""
