@@ -58,10 +58,20 @@ def print_copy(body: Body, op: memref.CopyOp) -> None:
         print_copy_loops(body, source, target)
         return
     body.unit.headers.add("string.h")
-    overlap = memory_of(source).may_overlap(memory_of(target))
-    function = "memmove" if overlap else "memcpy"
+    function = "memmove" if may_overlap(body, source, target) else "memcpy"
     size = f"{span_of(memref_of(source))} * sizeof({pointee(body, source)})"
     body.line(f"{function}({body.pointers[target].text}, {body.pointers[source].text}, {size});")
+
+
+def may_overlap(body: Body, source: SSAValue, target: SSAValue) -> bool:
+    """Whether two buffers can share bytes; `restrict` arguments share none with anything else."""
+    roots = (root_of(source), root_of(target))
+    arguments = body.function.op.body.block.args
+    if roots[0] is not roots[1] and any(
+        arguments[index] in roots for index in body.function.restrict
+    ):
+        return False
+    return memory_of(source).may_overlap(memory_of(target))
 
 
 def print_copy_loops(body: Body, source: SSAValue, target: SSAValue) -> None:
