@@ -29,6 +29,8 @@ from npu_dialect.npu import (
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
+    LrnOp,
+    MulOp,
     ReluOp,
     ReshapeOp,
     SoftmaxOp,
@@ -67,7 +69,7 @@ def test_global_pools(shape: tuple[int, ...]) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(shape=SHAPES, data=st.data())
-def test_add_broadcasts(shape: tuple[int, ...], data: st.DataObject) -> None:
+def test_add_and_mul_broadcast(shape: tuple[int, ...], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(shape)))
     other = [data.draw(st.sampled_from([1, extent])) for extent in shape[cut:]]
     inputs = [random(1, *shape), random(2, *other)]
@@ -75,6 +77,8 @@ def test_add_broadcasts(shape: tuple[int, ...], data: st.DataObject) -> None:
         inputs.reverse()
     actual = interpreted(inputs, shape, lambda args, out: AddOp(args[0], args[1], out))
     np.testing.assert_array_equal(actual, onnxruntime("Add", inputs))
+    actual = interpreted(inputs, shape, lambda args, out: MulOp(args[0], args[1], out))
+    np.testing.assert_array_equal(actual, onnxruntime("Mul", inputs))
 
 
 @settings(max_examples=25, deadline=None)
@@ -139,6 +143,45 @@ def test_batch_norm(shape: tuple[int, ...]) -> None:
         lambda args, out: BatchNormOp(args[0], args[1], args[2], args[3], args[4], 1e-3, out),
     )
     expect_same(actual, expected)
+
+
+def lrn_by_the_book(array: Array, size: int, *, alpha: float, beta: float, bias: float) -> Array:
+    """ONNX's definition, element by element (its reference looks at the first N channels only)."""
+    result = np.empty_like(array)
+    for n, c, *place in np.ndindex(array.shape):
+        low, high = max(0, c - (size - 1) // 2), min(array.shape[1] - 1, c + size // 2)
+        total = sum(float(array[n, i, *place]) ** 2 for i in range(low, high + 1))
+        result[n, c, *place] = array[n, c, *place] / (bias + alpha / size * total) ** beta
+    return result
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    shape=MAPS,
+    size=st.integers(1, 11),
+    alpha=st.floats(2**-9, 2, width=32),
+    beta=st.sampled_from([0.5, 0.75, 1.0, 2.5]),
+    bias=st.floats(0.5, 3, width=32),
+)
+def test_lrn(shape: tuple[int, ...], size: int, alpha: float, beta: float, bias: float) -> None:
+    array = random(1, *shape) * np.float32(3)
+    factors = {"alpha": alpha, "beta": beta, "bias": bias}
+    actual = interpreted([array], shape, lambda args, out: LrnOp(args[0], size, out, **factors))
+    expect_same(actual, lrn_by_the_book(array, size, **factors))
+    if size % 2:  # onnxruntime takes no others
+        expect_same(actual, onnxruntime("LRN", [array], size=size, **factors))
+
+
+def test_lrn_of_large_numbers() -> None:
+    """A square may overflow: only the channels that see it become zero."""
+    array = np.array([1e25, 3, -2, 0, np.inf], np.float32).reshape(1, 5, 1, 1)
+    factors = {"alpha": 1.0, "beta": 0.5, "bias": 0.75}
+    with np.errstate(all="ignore"):
+        (actual,) = run_on_tensors(
+            [array], array.shape, lambda args, out: LrnOp(args[0], 3, out, **factors)
+        )
+    third = -2 / np.sqrt(0.75 + 13 / 3)
+    expect_same(actual.ravel(), np.array([0, 0, third, 0, np.nan], np.float32))
 
 
 def test_integers_saturate_bounds_and_have_no_average() -> None:

@@ -153,12 +153,20 @@ def simple_layers(draw: st.DrawFn) -> LayerText:
     axis = draw(st.integers(0, 3))
     other = (*shape[:axis], draw(st.integers(1, 3)), *shape[axis + 1 :])
     joined = (*shape[:axis], shape[axis] + other[axis], *shape[axis + 1 :])
+    size, beta = draw(st.integers(1, 6)), draw(st.sampled_from(["0.75", "0.5", "1.25"]))
     kinds = {
         "relu": layer_text("npu.relu", "", [shape], shape),
         "clamp": layer_text("npu.clamp", "low -0.25 high 0.5", [shape], shape),
         "add": layer_text("npu.add", "", [shape, shape], shape),
         "add_channel": layer_text("npu.add", "", [(c, 1, 1), shape], shape),
         "add_both": layer_text("npu.add", "", [(n, 1, h, 1), (1, c, 1, w)], shape),
+        "mul": layer_text("npu.mul", "", [shape, shape], shape),
+        "mul_channel": layer_text("npu.mul", "", [shape, (n, c, 1, 1)], shape),
+        "mul_both": layer_text("npu.mul", "", [(1, c, h, 1), (n, 1, 1, w)], shape),
+        "lrn": layer_text("npu.lrn", f"size {size} alpha 1.5 beta {beta} bias 0.5", [shape], shape),
+        "lrn_flat": layer_text(
+            "npu.lrn", f"size {size} alpha 1.5 beta {beta} bias 0.5", [(n, c)], (n, c)
+        ),
         "concat": layer_text("npu.concat", f"axis {axis}", [shape, other], joined),
         "transpose": layer_text(
             "npu.transpose", f"perm {list(perm)}", [shape], tuple(shape[p] for p in perm)

@@ -10,6 +10,7 @@ from onnx import TensorProto
 
 from onnx_import.models import (
     NEWEST,
+    NEWEST_OF_RUNTIME,
     Array,
     check,
     imported,
@@ -144,13 +145,47 @@ def test_constant_per_channel(op: str, shape: tuple[int, ...]) -> None:
     check(model([node(op, "x c")], {"x": (1, 3, 4, 4)}, weights=weights))
 
 
-def test_products_are_rejected() -> None:
+@pytest.mark.parametrize("opset", [7, 13, NEWEST])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (3, 1), (1, 1, 1), (2, 1, 4), (5, 2, 3, 4)])
+def test_mul_broadcasts(opset: int, shape: tuple[int, ...]) -> None:
+    proto = model([node("Mul", "x z")], {"x": (2, 3, 4), "z": shape}, opset=opset)
+    assert layers(check(proto)) == ["npu.mul"]
+
+
+@pytest.mark.parametrize("op", ["Mul", "Div"])
+@pytest.mark.parametrize("shape", [(4,), (4, 1), (1, 3, 4, 1), (2, 1, 1, 1, 1)])
+def test_constants_of_other_shapes(op: str, shape: tuple[int, ...]) -> None:
+    weights = {"c": np.abs(numbers(*shape)) + np.float32(0.5)}
+    proto = model([node(op, "x c")], {"x": (1, 3, 4, 4)}, weights=weights)
+    assert layers(check(proto)) == ["npu.mul"]
+    if op == "Mul":
+        check(model([node("Mul", "c x")], {"x": (1, 3, 4, 4)}, weights=weights))
+
+
+def test_arithmetic_is_rejected() -> None:
     shapes = {"x": (1, 3, 4, 4)}
-    proto = model([node("Mul", "x x")], shapes)
-    rejected(proto, "node 'the_Mul' (Mul): both factors are computed; expected a constant one")
-    proto = model([node("Mul", "x c")], shapes, weights={"c": numbers(4)})
-    rejected(proto, "a factor of shape [4]", "expected one number, or one per channel")
+    proto = model([node("Mul", "x c")], shapes, weights={"c": numbers(3)})
+    rejected(proto, "node 'the_Mul' (Mul): ", "expected operands that broadcast")
+    rejected(model([node("Div", "c x")], shapes, weights={"c": numbers(4)}), "'x' is computed")
     rejected(model([node("Sub", "c x")], shapes, weights={"c": numbers(4)}), "'x' is computed")
+
+
+@pytest.mark.parametrize("opset", [7, 13, NEWEST_OF_RUNTIME])  # ONNX's reference is wrong
+@pytest.mark.parametrize("size", [1, 3, 5, 9])
+def test_lrn(opset: int, size: int) -> None:
+    norm = node("LRN", "x", size=size, alpha=0.5, beta=0.6, bias=1.5)
+    proto = model([norm], {"x": (2, 6, 3, 4)}, opset=opset)
+    assert layers(check(proto)) == ["npu.lrn"]
+    proto = model([node("LRN", "x", size=size)], {"x": (1, 4, 3, 3)}, opset=opset)
+    text = str(check(proto))
+    assert f"size {size} alpha 0.0001 beta 0.75 bias 1.0" in text
+
+
+def test_lrn_is_rejected() -> None:
+    proto = model([node("LRN", "x", size=0)], {"x": (1, 4, 3, 3)})
+    rejected(proto, "node 'the_LRN' (LRN): expected a size of at least 1 channel, got 0")
+    rejected(model([node("LRN", "x")], {"x": (1, 4, 3, 3)}), "the_LRN", "size")
+    rejected(model([node("LRN", "x", size=3)], {"x": (4,)}), "expected an input [N, C, ...]")
 
 
 @pytest.mark.parametrize("opset", [7, 9, 14, 15, NEWEST])

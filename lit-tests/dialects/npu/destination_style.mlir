@@ -19,7 +19,7 @@ func.func @windows(%x: memref<1x4x9x9xf32, #npu.sram>, %w: memref<8x4x3x3xf32, #
 
 // CHECK-LABEL: func.func @others
 // GENERIC-LABEL: sym_name = "others"
-func.func @others(%x: memref<2x4xf32>, %v: memref<4xf32>, %m: memref<3x4xf32>, %y: memref<2x3xf32>, %z: memref<4x4xf32>, %t: memref<4x2xf32>, %f: memref<2x4x3x3xf32>, %g: memref<2x4x1x1xf32>) {
+func.func @others(%x: memref<2x4xf32>, %v: memref<4xf32>, %m: memref<3x4xf32>, %y: memref<2x3xf32>, %z: memref<4x4xf32>, %t: memref<4x2xf32>, %f: memref<2x4x3x3xf32>, %h: memref<2x4x3x3xf32>, %g: memref<2x4x1x1xf32>) {
   // CHECK: npu.fully_connected ins(%x, %m : memref<2x4xf32>, memref<3x4xf32>) outs(%y : memref<2x3xf32>)
   npu.fully_connected ins(%x, %m : memref<2x4xf32>, memref<3x4xf32>) outs(%y : memref<2x3xf32>)
   // CHECK: npu.relu ins(%x : memref<2x4xf32>) outs(%x : memref<2x4xf32>)
@@ -28,6 +28,10 @@ func.func @others(%x: memref<2x4xf32>, %v: memref<4xf32>, %m: memref<3x4xf32>, %
   npu.clamp ins(%x : memref<2x4xf32>) outs(%x : memref<2x4xf32>) low 0.0 high 6.0
   // CHECK: npu.add ins(%x, %v : memref<2x4xf32>, memref<4xf32>) outs(%x : memref<2x4xf32>)
   npu.add ins(%x, %v : memref<2x4xf32>, memref<4xf32>) outs(%x : memref<2x4xf32>)
+  // CHECK: npu.mul ins(%x, %v : memref<2x4xf32>, memref<4xf32>) outs(%x : memref<2x4xf32>)
+  npu.mul ins(%x, %v : memref<2x4xf32>, memref<4xf32>) outs(%x : memref<2x4xf32>)
+  // CHECK: npu.lrn ins(%f : memref<2x4x3x3xf32>) outs(%h : memref<2x4x3x3xf32>) size 3 alpha 0.5 beta 0.75 bias 2.0
+  npu.lrn ins(%f : memref<2x4x3x3xf32>) outs(%h : memref<2x4x3x3xf32>) size 3 alpha 0.5 beta 0.75 bias 2.0
   // CHECK: npu.concat ins(%x, %x : memref<2x4xf32>, memref<2x4xf32>) outs(%z : memref<4x4xf32>) axis 0
   // GENERIC: "npu.concat"(%x, %x, %z) <{axis = 0 : i64, operandSegmentSizes = array<i32: 2, 1>}>
   npu.concat ins(%x, %x : memref<2x4xf32>, memref<2x4xf32>) outs(%z : memref<4x4xf32>) axis 0

@@ -96,6 +96,38 @@ func.func @f(%v: tensor<2x4xf32>, %w: tensor<3xf32>) {
 
 // -----
 
+func.func @f(%v: tensor<2x4xf32>, %w: tensor<3xf32>) {
+  %y = npu.mul %v, %w : (tensor<2x4xf32>, tensor<3xf32>) -> tensor<2x4xf32>
+  func.return
+}
+// CHECK: expected operands that broadcast, got tensor<2x4xf32> and tensor<3xf32>
+
+// -----
+
+func.func @f(%v: tensor<4xf32>) {
+  %y = npu.lrn %v size 5 alpha 0.0001 beta 0.75 bias 1.0 : tensor<4xf32> -> tensor<4xf32>
+  func.return
+}
+// CHECK: expected an input [N, C, ...], got tensor<4xf32>
+
+// -----
+
+func.func @f(%v: tensor<2x4xf32>) {
+  %y = npu.lrn %v size 0 alpha 0.0001 beta 0.75 bias 1.0 : tensor<2x4xf32> -> tensor<2x4xf32>
+  func.return
+}
+// CHECK: expected a size of at least 1 channel, got 0
+
+// -----
+
+func.func @f(%v: tensor<2x4xf32>) {
+  %y = npu.lrn %v size 3 alpha 0.0001 beta 0.75 bias 1.0 : tensor<2x4xf32> -> tensor<4x2xf32>
+  func.return
+}
+// CHECK: expected an output of shape [2, 4], got [4, 2]
+
+// -----
+
 func.func @f(%v: tensor<2x4xf32>) {
   %y = npu.concat %v, %v axis 2 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
   func.return

@@ -66,6 +66,11 @@ func.func @others(%x: tensor<1x4x3x2xf32>, %c: tensor<4x1x1xf32>, %p: tensor<4xf
   %open = npu.clamp %x low -inf high inf : tensor<1x4x3x2xf32> -> tensor<1x4x3x2xf32>
   // CHECK: npu.add %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
   %add = npu.add %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
+  // CHECK: npu.mul %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
+  %mul = npu.mul %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
+  // CHECK: npu.lrn %x size 5 alpha 0.0001 beta 0.75 bias 1.0 : tensor<1x4x3x2xf32> -> tensor<1x4x3x2xf32>
+  // GENERIC: "npu.lrn"(%x) <{size = 5 : i64, alpha = 1.000000e-04 : f64, beta = 7.500000e-01 : f64, bias = 1.000000e+00 : f64, operandSegmentSizes = array<i32: 1, 0>}>
+  %lrn = npu.lrn %x size 5 alpha 0.0001 beta 0.75 bias 1.0 : tensor<1x4x3x2xf32> -> tensor<1x4x3x2xf32>
   // CHECK: npu.concat %x, %x, %x axis 3 : (tensor<1x4x3x2xf32>, tensor<1x4x3x2xf32>, tensor<1x4x3x2xf32>) -> tensor<1x4x3x6xf32>
   // GENERIC: "npu.concat"(%x, %x, %x) <{axis = 3 : i64, operandSegmentSizes = array<i32: 3, 0>}>
   %concat = npu.concat %x, %x, %x axis 3 : (tensor<1x4x3x2xf32>, tensor<1x4x3x2xf32>, tensor<1x4x3x2xf32>) -> tensor<1x4x3x6xf32>

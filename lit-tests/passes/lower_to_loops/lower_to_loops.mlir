@@ -80,6 +80,23 @@ func.func @in_place(%x : memref<1x2x3x4xf32, #npu.sram>) {
 
 // -----
 
+// The squares of the channels around each one are added up, fewer of them at both ends.
+// CHECK-LABEL: func.func @lrn
+// CHECK: scf.for %c = %c0 to %c8
+// CHECK: %low = arith.maxsi
+// CHECK: scf.for %j
+// CHECK: %total = scf.for {{.*}} = %low to %high
+// CHECK: math.powf %base
+// CHECK: memref.store
+// CHECK: func.return
+// SCALAR-LABEL: func.func @lrn
+func.func @lrn(%x : memref<1x8x3x4xf32, #npu.sram>, %y : memref<1x8x3x4xf32, #npu.sram>) {
+  npu.lrn ins(%x : memref<1x8x3x4xf32, #npu.sram>) outs(%y : memref<1x8x3x4xf32, #npu.sram>) size 5 alpha 0.0001 beta 0.75 bias 1.0
+  func.return
+}
+
+// -----
+
 // What is no layer stays as it is.
 // CHECK-LABEL: func.func @left_alone
 // CHECK-NEXT: "test.op"(%x)

@@ -190,6 +190,10 @@ class LoopBuilder:
         """Square root of value."""
         return self.insert(math.SqrtOp(value)).result
 
+    def pow(self, base: SSAValue, exponent: SSAValue) -> SSAValue:
+        """base ^ exponent."""
+        return self.insert(math.PowFOp(base, exponent)).result
+
     def to_real(self, index: Index) -> SSAValue:
         """An index as float32."""
         if isinstance(index, int):

@@ -1,4 +1,4 @@
-"""Element-wise layers, concatenation, transposition, softmax and batch normalisation to loops."""
+"""Element-wise layers, concatenation, transposition, softmax and normalisations to loops."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from npu_dialect.npu import (
     BatchNormOp,
     ClampOp,
     ConcatOp,
+    LrnOp,
+    MulOp,
     ReluOp,
     SoftmaxOp,
     TransposeOp,
@@ -63,6 +65,11 @@ def lower_clamp(b: LoopBuilder, op: ClampOp, out: SSAValue, _: LoopOptions) -> N
 def lower_add(b: LoopBuilder, op: AddOp, out: SSAValue, _: LoopOptions) -> None:
     """Build the loops of a sum."""
     elementwise(b, [op.lhs, op.rhs], out, lambda values: b.addf(values[0], values[1]))
+
+
+def lower_mul(b: LoopBuilder, op: MulOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops of a product."""
+    elementwise(b, [op.lhs, op.rhs], out, lambda values: b.mulf(values[0], values[1]))
 
 
 def lower_concat(b: LoopBuilder, op: ConcatOp, out: SSAValue, _: LoopOptions) -> None:
@@ -133,6 +140,32 @@ def lower_batch_norm(b: LoopBuilder, op: BatchNormOp, out: SSAValue, _: LoopOpti
         def one(inner: tuple[Index, ...]) -> None:
             value = b.subf(b.load(op.input, (*at, *inner)), mean)
             b.store(b.addf(b.mulf(value, factor), bias), out, (*at, *inner))
+
+        for_each(b, extents, one)
+
+    for_each(b, (images, channels), channel, ("n", "c"))
+
+
+def lower_lrn(b: LoopBuilder, op: LrnOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops of a local response normalisation: a sum of squares for each element."""
+    images, channels, *extents = shape_of(out)
+    before, after = op.reach
+    scale, bias, power = (b.real(n) for n in (op.scale, op.bias.value.data, -op.beta.value.data))
+
+    def channel(at: tuple[Index, ...]) -> None:
+        n, c = at
+        low = b.most(b.sub(c, before), 0, "low")
+        high = b.least(b.add(c, after + 1), channels, "high")
+
+        def one(inner: tuple[Index, ...]) -> None:
+            def square(j: Index, total: Sequence[SSAValue]) -> list[SSAValue]:
+                value = b.load(op.input, (n, j, *inner))
+                return [b.mac(total[0], value, value)]
+
+            total = b.loop(low, high, square, [b.real(0.0)], carry="total")[0]
+            base = b.addf(bias, b.mulf(scale, total), "base")
+            value = b.load(op.input, (*at, *inner))
+            b.store(b.mulf(value, b.pow(base, power)), out, (*at, *inner))
 
         for_each(b, extents, one)
 

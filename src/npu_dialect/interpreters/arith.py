@@ -87,6 +87,7 @@ FLOATING: dict[type[Operation], Meaning] = {
     arith.SelectOp: selected,
     math.AbsFOp: np.abs,
     math.ExpOp: np.exp,
+    math.PowFOp: np.power,
     math.SqrtOp: np.sqrt,
 }
 """Ops that numpy's scalars compute in the type of their operands."""

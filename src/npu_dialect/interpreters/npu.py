@@ -33,7 +33,9 @@ from npu_dialect.npu.layers import (
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
+    LrnOp,
     MaxPool2dOp,
+    MulOp,
     ReluOp,
     ReshapeOp,
     SoftmaxOp,
@@ -172,6 +174,20 @@ def batch_norm(op: BatchNormOp, inputs: Sequence[Array]) -> Array:
     return (array - mean) / np.sqrt(variance + epsilon) * scale + bias
 
 
+def lrn(op: LrnOp, inputs: Sequence[Array]) -> Array:
+    """x * (bias + scale * sum of the squares around its channel) ^ -beta."""
+    array, (before, after) = inputs[0], op.reach
+    expect_floats("a normalisation", array)
+    kind = array.dtype.type
+    channels = array.shape[1]
+    squares, sums = array * array, np.zeros_like(array)
+    for shift in range(max(-before, 1 - channels), min(after, channels - 1) + 1):
+        first, end = max(0, -shift), min(channels, channels - shift)
+        sums[:, first:end] += squares[:, first + shift : end + shift]
+    base = kind(op.bias.value.data) + kind(op.scale) * sums
+    return array * np.power(base, kind(-op.beta.value.data))
+
+
 LayerT = TypeVar("LayerT", bound=LayerOp)
 
 
@@ -219,6 +235,7 @@ class NpuFunctions(InterpreterFunctions):
         ClampOp, lambda op, inputs: clamp(inputs[0], op.low.value.data, op.high.value.data)
     )
     add = layer(AddOp, lambda _, inputs: inputs[0] + inputs[1])
+    mul = layer(MulOp, lambda _, inputs: inputs[0] * inputs[1])
     concat = layer(ConcatOp, lambda op, inputs: np.concatenate(inputs, axis=op.axis.value.data))
     reshape = layer(ReshapeOp, lambda op, inputs: inputs[0].reshape(op.output_type.get_shape()))
     transpose = layer(
@@ -226,3 +243,4 @@ class NpuFunctions(InterpreterFunctions):
     )
     softmax = layer(SoftmaxOp, softmax)
     batch_norm = layer(BatchNormOp, batch_norm)
+    lrn = layer(LrnOp, lrn)

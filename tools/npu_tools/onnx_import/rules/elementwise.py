@@ -1,4 +1,4 @@
-"""Element by element: Relu, Clip, Add and its relatives, BatchNormalization."""
+"""Element by element: Relu, Clip, Add, Mul and their relatives, BatchNormalization, LRN."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import AddOp, BatchNormOp, ClampOp, FullyConnectedOp, ReluOp
+from npu_dialect.npu import AddOp, BatchNormOp, ClampOp, FullyConnectedOp, LrnOp, MulOp, ReluOp
 from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Builder, Constant, Value, float_array
 from npu_tools.onnx_import.errors import NodeError
@@ -103,34 +103,35 @@ def sub(node: Node, graph: Builder) -> Value:
 
 
 def mul(node: Node, graph: Builder) -> Value:
-    """Mul by a constant per channel, or by one number."""
-    first, second = graph.value(node, 0), graph.value(node, 1)
-    index = 0 if isinstance(first, Constant) else 1
-    if not isinstance((first, second)[index], Constant):
-        raise NodeError("both factors are computed; expected a constant one")
-    return scaled(node, graph, 1 - index, index, graph.weight(node, index))
+    """Mul of two maps, or of a map and a constant."""
+    for index in range(2):
+        factor = graph.value(node, index)
+        if isinstance(factor, Constant):
+            return scaled(graph, graph.map(node, 1 - index), factor)
+    lhs, rhs = graph.map(node, 0), graph.map(node, 1)
+    return graph.emit(lambda out: MulOp(lhs, rhs, out))
 
 
 def div(node: Node, graph: Builder) -> Value:
-    """Div by a constant per channel, or by one number."""
-    graph.constant(node, 1)
+    """Div by a constant."""
+    name = graph.constant(node, 1).name
     with np.errstate(all="ignore"):
         factor = np.float32(1) / graph.weight(node, 1)
-    return scaled(node, graph, 0, 1, factor)
+    return scaled(graph, graph.map(node, 0), Constant(name, factor))
 
 
-def scaled(node: Node, graph: Builder, index: int, factor_index: int, factor: Array) -> SSAValue:
-    """A map times one factor per channel, as a batch normalisation that does nothing else."""
-    source, name = graph.map(node, index), node.operand(factor_index)
-    shape = shape_of(source)
-    scale = channel_vector(factor, shape)
+def scaled(graph: Builder, source: SSAValue, factor: Constant) -> SSAValue:
+    """A map times a constant.
+
+    One factor per channel is a batch normalisation that does nothing else, as that can be folded
+    into a layer before it.
+    """
+    scale = channel_vector(float_array(factor), shape_of(source))
     if scale is None:
-        raise NodeError(
-            f"a factor of shape {list(factor.shape)} for a map of shape {list(shape)}; "
-            "expected one number, or one per channel (axis 1)"
-        )
+        values = graph.materialise(factor)
+        return graph.emit(lambda out: MulOp(source, values, out))
     zero = np.zeros_like(scale)
-    scales = graph.parameter(scale, name)
+    scales = graph.parameter(scale, factor.name)
     zeros, ones = graph.parameter(zero, "zero"), graph.parameter(zero + np.float32(1), "one")
     return graph.emit(lambda out: BatchNormOp(source, scales, zeros, zeros, ones, 0.0, out))
 
@@ -158,3 +159,11 @@ def batch_normalization(node: Node, graph: Builder) -> Value:
     )
     epsilon = node.float("epsilon", 1e-5)
     return graph.emit(lambda out: BatchNormOp(source, scale, bias, mean, variance, epsilon, out))
+
+
+def lrn(node: Node, graph: Builder) -> Value:
+    """LRN."""
+    source, size = graph.map(node, 0), node.int("size", 0)
+    alpha, beta = node.float("alpha", 1e-4), node.float("beta", 0.75)
+    bias = node.float("bias", 1.0)
+    return graph.emit(lambda out: LrnOp(source, size, out, alpha=alpha, beta=beta, bias=bias))
