@@ -183,7 +183,7 @@ class Network:
     def classifier(self, name: str, x: Map) -> Map:
         """Global average pool, Flatten, and a fully connected layer of `options.classes` scores."""
         flat = self.flatten("flatten", self.global_average_pool("global_pool", x))
-        weight, bias = self._filters(name, (self.options.classes, flat.channels), x.moments, 1.0)
+        weight, bias = self._filters(name, (self.options.classes, flat.channels), flat.moments, 1.0)
         output = self._add("Gemm", name, [flat.name, weight, *bias], transB=1)
         return Map(output, self.options.classes, (1, 1), Moments())
 

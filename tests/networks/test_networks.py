@@ -26,7 +26,7 @@ FLOWNET_S = 24_050_752
 """Weights and biases of the contracting part."""
 
 
-WEIGHTS_OF_SEED_0 = 4_024_152_618
+WEIGHTS_OF_SEED_0 = 1_042_377_298
 """CRC-32 of all parameters of inception_small."""
 
 
