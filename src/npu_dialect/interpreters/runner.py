@@ -18,6 +18,7 @@ from npu_dialect.interpreters.npu import NpuFunctions
 from npu_dialect.interpreters.scf import LoopFunctions
 from npu_dialect.interpreters.signature import Signature, find_function
 from npu_dialect.interpreters.sram import SramFunctions
+from npu_dialect.interpreters.structure import StructureFunctions
 from npu_dialect.interpreters.values import Array, poisoned
 
 
@@ -29,6 +30,7 @@ def register_implementations(interpreter: Interpreter) -> None:
         MemrefFunctions(),
         NpuFunctions(),
         SramFunctions(),
+        StructureFunctions(),
         scalar_functions(),
     ):
         interpreter.register_implementations(functions)

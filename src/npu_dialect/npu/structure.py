@@ -78,6 +78,12 @@ class YieldOp(IRDLOperation):
     def __init__(self, value: SSAValue) -> None:
         super().__init__(operands=[value])
 
+    def verify_(self) -> None:
+        """Check that it is a branch, or rows, that are ended."""
+        parent = self.parent_op()
+        if parent is None or parent.name not in ("npu.branch", "npu.rows"):
+            raise VerifyException("expected npu.yield directly inside npu.branch or npu.rows")
+
 
 @irdl_op_definition
 class BranchOp(IRDLOperation):
@@ -118,11 +124,13 @@ class BranchOp(IRDLOperation):
         return last.value
 
     def verify_(self) -> None:
-        """A branch ends with what it yields."""
+        """Check that a branch of a module ends with what it yields."""
         if not isinstance(self.parent_op(), BranchedModuleOp):
             raise VerifyException("expected a branch directly inside npu.module")
         if not isinstance(self.body.block.last_op, YieldOp):
             raise VerifyException("expected a branch that ends with npu.yield")
+        if self.body.block.args:
+            raise VerifyException("expected a branch without block arguments")
 
 
 @irdl_op_definition
@@ -200,6 +208,8 @@ class BranchedModuleOp(IRDLOperation):
     def verify_(self) -> None:
         """Check the paper's conditions and what has been planned."""
         branches = self.branches
+        if self.body.block.args:
+            raise VerifyException("expected a module without block arguments")
         if len(branches) != len(list(self.body.block.ops)):
             raise VerifyException("expected only npu.branch inside npu.module")
         if len(branches) < 2:
@@ -256,27 +266,16 @@ class BranchedModuleOp(IRDLOperation):
             raise VerifyException("expected bytes and offsets of at least 0")
 
     def outside_maps(self) -> Iterator[tuple[Operation, SSAValue]]:
-        """Feature maps from outside that an op of a branch reads, nested modules included.
+        """Feature maps from outside its branch that an op of a branch reads, nested ops included.
 
         Parameters and constants are no feature maps.
         """
-        for op in self.body.walk():
-            operands = op.maps if isinstance(op, LayerOp) else op.operands
-            for value in operands:
-                if not self.is_inside(value) and not is_constant(value):
-                    yield op, value
-
-    def is_inside(self, value: SSAValue) -> bool:
-        """Whether a value is computed in a branch."""
-        block = (
-            value.owner if not isinstance(value.owner, Operation) else value.owner.parent_block()
-        )
-        while block is not None:
-            parent = block.parent_op()
-            if parent is self:
-                return True
-            block = parent.parent_block() if parent is not None else None
-        return False
+        for branch in self.branches:
+            for op in branch.body.walk():
+                operands = op.maps if isinstance(op, LayerOp) else op.operands
+                for value in operands:
+                    if not is_within(branch, value) and not is_constant(value):
+                        yield op, value
 
     # -- syntax --------------------------------------------------------------------------------
 
@@ -335,6 +334,13 @@ def is_constant(value: SSAValue) -> bool:
     return isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike)
 
 
-def branch_of(values: Sequence[Operation], result: SSAValue, part: int) -> BranchOp:
+def is_within(op: Operation, value: SSAValue) -> bool:
+    """Whether a value is defined in a region of an op."""
+    owner = value.owner
+    block = owner if isinstance(owner, Block) else owner.parent_block()
+    return block is not None and op.is_ancestor(block)
+
+
+def branch_of(layers: Sequence[Operation], result: SSAValue, part: int) -> BranchOp:
     """A branch made of detached ops that yields a value."""
-    return BranchOp(part, Region(Block([*values, YieldOp(result)])))
+    return BranchOp(part, Region(Block([*layers, YieldOp(result)])))
