@@ -343,3 +343,24 @@ def test_integers(language: str) -> None:
     )
     for row, (body, expected) in enumerate(INTEGERS.items()):
         np.testing.assert_array_equal(y[row], np.asarray(expected).astype(np.int32), body)
+
+
+def test_axes_of_one_element_need_no_index() -> None:
+    text = kernel(
+        """
+        scf.for %i = %c0 to %c1 step %c1 {
+          scf.for %j = %c0 to %c8 step %c1 {
+            %row = arith.muli %i, %c2 : index
+            %plane = arith.subi %row, %i : index
+            %v = memref.load %x[%row, %j] : memref<1x8xf32>
+            %part = memref.subview %y[%plane, %j] [1, 1] [1, 1]
+              : memref<1x8xf32> to memref<1x1xf32, strided<[8, 1], offset: ?>>
+            memref.store %v, %part[%row, %i] : memref<1x1xf32, strided<[8, 1], offset: ?>>
+          }
+        }
+        """,
+        "%x: memref<1x8xf32>, %y: memref<1x8xf32>",
+    )
+    values = np.arange(8, dtype=np.float32).reshape(1, 8)
+    (y,) = run_c(emit_text(text), "k", [values], [(1, 8)])
+    np.testing.assert_array_equal(y, values)

@@ -1,17 +1,20 @@
 """Remove what nothing reads: compilers warn about variables that are never used.
 
 `region_dce` of xDSL keeps reads of memory, as they might trap. Here a read without a reader is
-dead, and so is a loop or a branch that writes nothing and whose results nobody reads.
+dead, and so is a loop or a branch that writes nothing and whose results nobody reads. Along an axis
+of one element the index is 0, whatever computes it: it is not read.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from npu_passes.emit.c.body import writes_memory
+from npu_passes.emit.c.types import memref_of
 
 
 def without_dead_code(module: ModuleOp) -> ModuleOp:
@@ -20,8 +23,40 @@ def without_dead_code(module: ModuleOp) -> ModuleOp:
     for function in module.ops:
         for region in function.regions:
             for block in region.blocks:
+                drop_known_indices(block)
                 sweep(block)
     return module
+
+
+def drop_known_indices(block: Block) -> None:
+    """Index axes of one element with a constant, in a block and what is inside its ops."""
+    zero: SSAValue | None = None
+    for op in list(block.walk()):
+        for index, operand in known_indices(op):
+            if isinstance(operand.owner, arith.ConstantOp):
+                continue
+            if zero is None:
+                constant = arith.ConstantOp(IntegerAttr(0, IndexType()))
+                Rewriter.insert_op(constant, InsertPoint.at_start(block))
+                zero = constant.result
+            op.operands[index] = zero
+
+
+def known_indices(op: Operation) -> list[tuple[int, SSAValue]]:
+    """The operands, with their positions, that index an axis of one element."""
+    match op:
+        case memref.LoadOp():
+            axes = list(enumerate(memref_of(op.memref).get_shape(), 1))
+        case memref.StoreOp():
+            axes = list(enumerate(memref_of(op.memref).get_shape(), 2))
+        case memref.SubviewOp():
+            offsets = op.static_offsets.get_values()
+            extents = memref_of(op.source).get_shape()
+            dynamic = [n for n, at in zip(extents, offsets, strict=True) if at == DYNAMIC_INDEX]
+            axes = list(enumerate(dynamic, 1))
+        case _:
+            axes = []
+    return [(index, op.operands[index]) for index, extent in axes if extent == 1]
 
 
 def sweep(block: Block) -> None:
