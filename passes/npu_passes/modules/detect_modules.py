@@ -1,0 +1,164 @@
+"""`npu-detect-modules`: branches that a merge puts together become one op (on tensors).
+
+    %a = npu.conv2d %x, %v ... {npu.layer = "fire2/expand1x1"} : ... -> tensor<1x64x55x55xf32>
+    %b = npu.conv2d %x, %w ... {npu.layer = "fire2/expand3x3"} : ... -> tensor<1x64x55x55xf32>
+    %y = npu.concat %a, %b axis 1 {npu.layer = "fire2/concat"} : ... -> tensor<1x128x55x55xf32>
+becomes
+    %y = npu.module concat axis 1 of %x {npu.layer = "fire2", npu.merge = "fire2/concat"}
+        : tensor<1x16x55x55xf32> -> tensor<1x128x55x55xf32> {
+      npu.branch part 0 {
+        %a = npu.conv2d %x, %v ...
+        npu.yield %a : tensor<1x64x55x55xf32>
+      }
+      npu.branch part 1 { ... }
+    }
+
+Which merges end a module is decided in `graph.py` (paper 001, Algorithm 2); a network nests modules
+where a branch splits again. The branches are in the order of their first layers, those without a
+layer last; their layers move to where the merge was.
+
+A merge of several maps that is left alone says why in `npu.no_module = "..."`; and in
+`npu.long_skips = array<i64: 1>` which of its operands are long skip-connections, whose maps come
+from off-chip memory. Functions of several blocks and layers in destination style stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect.npu.layer import LAYER_NAME
+from npu_dialect.npu.layers import ConcatOp
+from npu_dialect.npu.structure import (
+    LONG_SKIPS,
+    MERGE_NAME,
+    NO_MODULE,
+    BranchedModuleOp,
+    BranchOp,
+    branch_of,
+)
+from npu_passes.modules.graph import Branch, Module, Modules, detect
+from npu_passes.modules.module_names import module_names
+from npu_passes.modules.network import Network, merge_of
+
+
+@dataclass(frozen=True)
+class Detection:
+    """The layers of a block, the modules that they make, and names for them (by their merge)."""
+
+    network: Network
+    found: Modules
+    names: dict[int, str]
+
+
+def analyze(block: Block, max_depth: int) -> Detection:
+    """Find the modules of a block whose branches are at most `max_depth` layers long."""
+    network = Network.of(block)
+    found = detect(network.nodes, max_depth)
+    layers = {
+        number: layer_names(network, (*sorted(module.members), number))
+        for number, module in found.modules.items()
+    }
+    members = {number: module.members for number, module in found.modules.items()}
+    return Detection(network, found, module_names(layers, members))
+
+
+def layer_names(network: Network, numbers: Sequence[int]) -> list[str]:
+    """The names that people gave to some layers."""
+    ops = [network.ops[number] for number in numbers]
+    names = [op.attributes.get(LAYER_NAME) for op in ops if op is not None]
+    return [name.data for name in names if isinstance(name, StringAttr)]
+
+
+class Wrapping:
+    """Puts the layers of a block into modules, inner ones first."""
+
+    def __init__(self, detection: Detection) -> None:
+        """Start with the layers as they are."""
+        self.found = detection.found
+        self.names = detection.names
+        self.ops = list(detection.network.ops)
+        self.values = list(detection.network.values)
+
+    def run(self) -> None:
+        """Make all modules, and say why other merges make none."""
+        for number, op in enumerate(self.ops):
+            if op is not None and len(op.operands) > 1:
+                annotate(op, self.found, number)
+        for number, module in self.found.modules.items():
+            self.wrap(number, module)
+
+    def wrap(self, number: int, module: Module) -> None:
+        """Replace a merge by the module that ends with it."""
+        merge, start = self.ops[number], self.values[module.start]
+        assert merge is not None
+        kind = merge_of(merge)
+        assert kind is not None
+        axis = merge.axis.value.data if isinstance(merge, ConcatOp) else None
+        ordered = sorted(module.branches, key=lambda branch: self.first(branch, number))
+        branches = [self.branch(branch, merge) for branch in ordered]
+        op = BranchedModuleOp(
+            start, kind, Region(Block(branches)), merge.results[0].type, axis=axis
+        )
+        op.attributes |= merge.attributes
+        if (name := self.names.get(number)) is not None:
+            if (own := merge.attributes.get(LAYER_NAME)) is not None:
+                op.attributes[MERGE_NAME] = own
+            op.attributes[LAYER_NAME] = StringAttr(name)
+        Rewriter.insert_op(op, InsertPoint.before(merge))
+        Rewriter.replace_op(merge, [], [op.result])
+        self.ops[number], self.values[number] = op, op.result
+
+    def branch(self, branch: Branch, merge: Operation) -> BranchOp:
+        """Move the layers of a branch into it."""
+        layers = [op for number in branch.chain if (op := self.ops[number]) is not None]
+        for layer in layers:
+            layer.detach()
+        return branch_of(layers, merge.operands[branch.part], branch.part)
+
+    def first(self, branch: Branch, merge: int) -> tuple[int, int]:
+        """The place of a branch among others: where its first layer is, then its part."""
+        if not branch.chain:
+            return merge, branch.part
+        module = self.found.modules.get(branch.chain[0])
+        return branch.chain[0] if module is None else min(module.members), branch.part
+
+
+def annotate(op: Operation, found: Modules, number: int) -> None:
+    """Write into a merge why it is left alone, in place of what an earlier run has written."""
+    op.attributes.pop(NO_MODULE, None)
+    op.attributes.pop(LONG_SKIPS, None)
+    if (reason := found.remarks.get(number)) is not None:
+        op.attributes[NO_MODULE] = StringAttr(reason)
+    if (places := found.long_skips.get(number)) is not None:
+        op.attributes[LONG_SKIPS] = DenseArrayBase.from_list(i64, places)
+
+
+@dataclass(frozen=True)
+class DetectModulesPass(ModulePass):
+    """Wrap branches and their merge into modules; see the module.
+
+    `max_depth`: the most layers, activations and views not counted, that a branch may have.
+    """
+
+    name = "npu-detect-modules"
+
+    max_depth: int = 8
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Find modules in every function of one block."""
+        if self.max_depth < 1:
+            raise PassFailedException(
+                f"{self.name}: expected a max-depth of at least 1, got {self.max_depth}"
+            )
+        for function in op.walk():
+            if isinstance(function, FuncOp) and len(function.body.blocks) == 1:
+                Wrapping(analyze(function.body.block, self.max_depth)).run()

@@ -1,0 +1,264 @@
+"""Which layers of a network make modules, as plain data: no IR, only a graph.
+
+Paper 001, Algorithm 2. Nodes are numbered in file order, which is an order of execution; a node is
+a layer with the value that it computes, or a value that comes from outside (no inputs). A merge is
+a concatenation or a sum of several maps:
+
+    0 ──> 1 ──────────> 4: merge of 1, 3        start 0, branches (1) and (2, 3)
+     └──> 2 ──> 3 ─────^
+
+1.  An edge into a merge is a long skip-connection if another way from its source to the merge is
+    more than `max_depth` layers long. It is cut: its map comes from off-chip memory.
+2.  SearchStartLayer: the start of a merge is the nearest value on which all that is left of its
+    inputs depend, the nearest common dominator.
+3.  A merge and its start make a module if every branch is a chain of layers and smaller modules,
+    no two branches share a layer, nothing in them is read from outside, no way through it is longer
+    than `max_depth`. Otherwise the merge is left alone, with a reason.
+
+The length of a way is the sum of its layers' `weight`s. Whoever builds the graph decides what
+weighs nothing (activations in place), so that fusing layers does not change what a module is.
+
+Dominators are found in one pass, as every input has a smaller number (Cooper, Harvey, Kennedy, "A
+Simple, Fast Dominance Algorithm", 2001). Modules are found inner first: modules are disjoint or
+nested, since a branch may be left through its merge only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+OUTSIDE = -1
+"""The root of the dominator tree: where values come from that no layer computes."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A layer with the value that it computes; or a value from outside, if it has no `inputs`.
+
+    `inputs` are the numbers of the feature maps that it reads, in operand order, repeated where an
+    operand is. `merge`: whether a module may end with it. `escapes`: whether something reads its
+    value that is no node, as a return does.
+    """
+
+    name: str
+    inputs: tuple[int, ...] = ()
+    weight: int = 1
+    merge: bool = False
+    escapes: bool = False
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What leads from a module's start to one operand of its merge.
+
+    `chain`: numbers in execution order; a merge in it stands for its whole module. Empty where the
+    merge reads the start itself.
+    """
+
+    part: int
+    chain: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Module:
+    """A merge and what leads to it from the value `start`.
+
+    `branches` are in the order of the operands; `members` are all nodes of the branches and of the
+    modules in them; `length` is that of the longest branch.
+    """
+
+    merge: int
+    start: int
+    branches: tuple[Branch, ...]
+    members: frozenset[int]
+    length: int
+
+
+@dataclass(frozen=True)
+class Modules:
+    """The modules of a network, inner ones first, and the merges that are left alone.
+
+    `remarks`: why, by the number of the merge. `long_skips`: the places of the operands that come
+    from off-chip memory, by the number of the node that reads them.
+    """
+
+    modules: dict[int, Module]
+    remarks: dict[int, str]
+    long_skips: dict[int, tuple[int, ...]]
+
+
+class NoModuleError(Exception):
+    """Why a merge is left alone."""
+
+
+def detect(nodes: Sequence[Node], max_depth: int) -> Modules:
+    """The modules of a network (Algorithm 2).
+
+    Every input of a node has a smaller number than the node. A node with several inputs that is no
+    merge has its remark too.
+    """
+    search = Search(nodes, max_depth)
+    modules: dict[int, Module] = {}
+    remarks: dict[int, str] = {}
+    for number, node in enumerate(nodes):
+        if len(set(node.inputs)) < 2 and not node.merge:
+            continue
+        try:
+            modules[number] = search.module(number, modules)
+        except NoModuleError as reason:
+            remarks[number] = str(reason)
+    return Modules(modules, remarks, search.cut)
+
+
+class Search:
+    """What is known of a network before its modules are."""
+
+    def __init__(self, nodes: Sequence[Node], max_depth: int) -> None:
+        """Find users, long skip-connections and, without them, dominators."""
+        self.nodes = nodes
+        self.max_depth = max_depth
+        self.users = users_of(nodes)
+        self.cut = {
+            number: skips
+            for number, node in enumerate(nodes)
+            if node.merge and (skips := self.long_skips(number))
+        }
+        self.tree = DominatorTree([self.inputs(number) for number in range(len(nodes))])
+
+    def inputs(self, number: int) -> tuple[int, ...]:
+        """The inputs of a node that are no long skip-connections."""
+        inputs = self.nodes[number].inputs
+        cut = self.cut.get(number, ())
+        return tuple(value for place, value in enumerate(inputs) if place not in cut)
+
+    def long_skips(self, merge: int) -> tuple[int, ...]:
+        """The places of a merge's operands from which another way to the merge is too long."""
+        inputs = self.nodes[merge].inputs
+        longest = {merge: 0}
+        for number in range(merge - 1, min(inputs) - 1, -1):
+            ways = [
+                longest[user] + (self.nodes[user].weight if user != merge else 0)
+                for user in self.users[number]
+                if user in longest
+            ]
+            if ways:
+                longest[number] = max(ways)
+        return tuple(place for place, value in enumerate(inputs) if longest[value] > self.max_depth)
+
+    def module(self, merge: int, known: dict[int, Module]) -> Module:
+        """The module that ends with a merge.
+
+        Raises: NoModuleError, with what is in the way.
+        """
+        operands = self.operands(merge)
+        start = self.tree.nearest_common(operands)
+        if start == OUTSIDE:
+            raise NoModuleError("its operands have no common start")
+        branches: list[Branch] = []
+        members: set[int] = set()
+        lengths: list[int] = []
+        for part, operand in enumerate(operands):
+            chain = self.chain(start, operand, known)
+            inside = self.inside(chain, known)
+            if shared := members & inside:
+                name = self.nodes[min(shared)].name
+                raise NoModuleError(f"its operands share {name}")
+            members |= inside
+            lengths.append(self.length(chain, known))
+            branches.append(Branch(part, chain))
+        if not members:
+            raise NoModuleError("its branches have no layers")
+        self.expect_closed(merge, members)
+        return Module(merge, start, tuple(branches), frozenset(members), max(lengths))
+
+    def operands(self, merge: int) -> tuple[int, ...]:
+        """The operands of a merge.
+
+        Raises: NoModuleError if it is none, or if one of them comes from off-chip memory.
+        """
+        if not self.nodes[merge].merge:
+            raise NoModuleError("it is neither a concatenation nor a sum of maps of one shape")
+        if skips := self.cut.get(merge):
+            name = self.nodes[self.nodes[merge].inputs[skips[0]]].name
+            raise NoModuleError(f"{name} comes over a long skip-connection")
+        return self.nodes[merge].inputs
+
+    def chain(self, start: int, operand: int, known: dict[int, Module]) -> tuple[int, ...]:
+        """The layers and modules that lead from the start of a module to an operand of its merge.
+
+        Raises: NoModuleError if they are too many, or no chain.
+        """
+        chain: list[int] = []
+        length, number = 0, operand
+        while number != start:
+            node = self.nodes[number]
+            if number in self.cut:
+                raise NoModuleError(f"{node.name} in a branch reads a long skip-connection")
+            if (module := known.get(number)) is None and len(set(node.inputs)) > 1:
+                raise NoModuleError(f"{node.name} in a branch ends no module")
+            chain.append(number)
+            length += self.weight(number, known)
+            if length > self.max_depth:
+                raise NoModuleError(
+                    f"its longest branch has more than {self.max_depth} layers (max-depth)"
+                )
+            number = node.inputs[0] if module is None else module.start
+        return tuple(reversed(chain))
+
+    def weight(self, number: int, known: dict[int, Module]) -> int:
+        """The length of the longest way through a layer or a whole module, its merge included."""
+        module = known.get(number)
+        return self.nodes[number].weight + (0 if module is None else module.length)
+
+    def length(self, chain: Sequence[int], known: dict[int, Module]) -> int:
+        """The length of a branch."""
+        return sum(self.weight(number, known) for number in chain)
+
+    def inside(self, chain: Sequence[int], known: dict[int, Module]) -> frozenset[int]:
+        """All nodes of a branch, those of its modules included."""
+        nested = (known[number].members for number in chain if number in known)
+        return frozenset(chain).union(*nested)
+
+    def expect_closed(self, merge: int, members: set[int]) -> None:
+        """Check that the values in a module are read in the module only.
+
+        Raises: NoModuleError, with the first value that is not.
+        """
+        inside = members | {merge}
+        for number in sorted(members):
+            if self.nodes[number].escapes or not inside.issuperset(self.users[number]):
+                raise NoModuleError(f"{self.nodes[number].name} is read outside its branches too")
+
+
+class DominatorTree:
+    """For each value, the nearest other one that every way to it from outside passes."""
+
+    def __init__(self, inputs: Sequence[Sequence[int]]) -> None:
+        """Build the tree from the inputs of each node, all of smaller numbers."""
+        self.parent: list[int] = []
+        for sources in inputs:
+            self.parent.append(self.nearest_common(sources) if sources else OUTSIDE)
+
+    def nearest_common(self, values: Sequence[int]) -> int:
+        """The nearest value that dominates, or is, each of some values (at least one).
+
+        `OUTSIDE` if only their being in one network does.
+        """
+        nearest = values[0]
+        for other in values[1:]:
+            while nearest != other:
+                # A dominator has a smaller number: the greater one of two is not common.
+                if nearest < other:
+                    nearest, other = other, nearest
+                nearest = self.parent[nearest]
+        return nearest
+
+
+def users_of(nodes: Sequence[Node]) -> list[list[int]]:
+    """The nodes that read each node's value, ascending, each once."""
+    users: list[list[int]] = [[] for _ in nodes]
+    for user, node in enumerate(nodes):
+        for source in dict.fromkeys(node.inputs):
+            users[source].append(user)
+    return users

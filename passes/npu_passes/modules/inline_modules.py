@@ -1,0 +1,77 @@
+"""`npu-inline-modules`: modules become layers and merges again (on tensors).
+
+    %y = npu.module concat axis 1 of %x policy I mifm 512 at 0 {npu.layer = "fire2"} : ... {
+      npu.branch part 1 { ... npu.yield %b : tensor<1x64x55x55xf32> }
+      npu.branch part 0 { ... npu.yield %a : tensor<1x64x55x55xf32> }
+    }
+becomes
+    ...                                     // the layers that lead to %b, then those to %a
+    %y = npu.concat %a, %b axis 1 {npu.layer = "fire2"} : ... -> tensor<1x128x55x55xf32>
+
+The inverse of `npu-detect-modules`, for passes that know layers only. The decision: the layers stay
+in the order of execution that the branches had, so that a reordering outlives its module. What is
+planned for a single layer (`npu.forward`) stays on the layer; what is planned for the module is
+gone with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from npu_dialect.npu.layer import LAYER_NAME, LayerOp
+from npu_dialect.npu.layers import AddOp, ConcatOp
+from npu_dialect.npu.structure import MERGE_NAME, BranchedModuleOp, YieldOp
+
+
+def layers_of(module: BranchedModuleOp) -> tuple[Operation, ...]:
+    """What a module executes, in order: the ops of its branches, without their yields."""
+    return tuple(
+        op
+        for branch in module.branches
+        for op in branch.body.block.ops
+        if not isinstance(op, YieldOp)
+    )
+
+
+def merge_layers(module: BranchedModuleOp, parts: Sequence[SSAValue]) -> list[LayerOp]:
+    """The layer that merges the parts of a module; a sum of more than two is several layers."""
+    kind = module.result.type
+    if module.axis is not None:
+        return [ConcatOp(parts, module.axis.value.data, kind)]
+    sums: list[LayerOp] = [AddOp(parts[0], parts[1], kind)]
+    for part in parts[2:]:
+        sums.append(AddOp(sums[-1].output, part, kind))
+    return sums
+
+
+def inline(module: BranchedModuleOp) -> None:
+    """Put the layers of a module, and its merge, in its place; modules in it stay modules."""
+    parts, layers = module.parts, layers_of(module)
+    for layer in layers:
+        layer.detach()
+    Rewriter.insert_op(layers, InsertPoint.before(module))
+    merges = merge_layers(module, parts)
+    merges[-1].attributes |= module.attributes
+    if (name := merges[-1].attributes.pop(MERGE_NAME, None)) is not None:
+        merges[-1].attributes[LAYER_NAME] = name
+    Rewriter.insert_op(merges, InsertPoint.before(module))
+    Rewriter.replace_op(module, [], [merges[-1].output])
+
+
+@dataclass(frozen=True)
+class InlineModulesPass(ModulePass):
+    """Turn modules into layers in their order of execution; see the module."""
+
+    name = "npu-inline-modules"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Inline all modules, outer ones first."""
+        for module in [found for found in op.walk() if isinstance(found, BranchedModuleOp)]:
+            inline(module)
