@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from npu_dialect.npu.attributes import FlashSpace, SramSpace
 from npu_dialect.npu.layer import VALUE_NAME, LayerOp
 from npu_dialect.npu.maps import Map, bytes_of, map_type, shape_of
+from npu_dialect.npu.rows import RUNS
 from npu_dialect.sram import ARENA, INPUT, OFFSET, OUTPUT, AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.graph.plan_as import PLANNED_AS
@@ -176,14 +177,20 @@ def layer_report(op: LayerOp, index: int) -> LayerReport:
     return LayerReport(
         name=op.layer_name or f"layer{index}",
         op=op.name,
-        value=getattr(value, "data", None),
+        value=None if RUNS in op.attributes else getattr(value, "data", None),
         shape=shape_of(op.output),
-        macs=op.macs(),
+        macs=op.macs() * runs_of(op),
         input_bytes=sum(bytes_of(map_type(each)) for each in op.inputs if each not in weights),
         output_bytes=bytes_of(op.output_type),
         weight_bytes=sum(bytes_of(map_type(each)) for each in weights),
         offset=offset_of(op.output),
     )
+
+
+def runs_of(op: LayerOp) -> int:
+    """How often a layer runs in one inference: more than once where it runs row by row."""
+    runs = op.attributes.get(RUNS)
+    return runs.value.data if isinstance(runs, IntegerAttr) else 1
 
 
 def root_of(value: SSAValue) -> SSAValue:

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnrankedTensorType,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
@@ -25,6 +25,7 @@ from xdsl.utils.hints import isa
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.rows import RowsOp
 
 PASS = "npu-bufferize"
 
@@ -101,7 +102,7 @@ def body_of(function: func.FuncOp) -> tuple[Block, func.ReturnOp]:
     for arg in block.args:
         check_static(function, arg.type)
     for op in block.ops:
-        if op is last or isinstance(op, LayerOp) or not touches_tensors(op):
+        if op is last or isinstance(op, LayerOp | RowsOp) or not touches_tensors(op):
             continue
         if constant_value(op) is None:
             fail(op, f"expected layers only, got {op.name}")
@@ -137,7 +138,7 @@ def analyze(function: func.FuncOp) -> BufferPlan:
 
     def share(value: SSAValue, home: SSAValue) -> None:
         root[value] = home
-        used = max((place[use.operation] for use in value.uses), default=-1)
+        used = max((place[user(block, use)] for use in value.uses), default=-1)
         last_use[home] = max(last_use.get(home, -1), used)
 
     for arg in block.args:
@@ -157,6 +158,13 @@ def analyze(function: func.FuncOp) -> BufferPlan:
     return BufferPlan(root, in_place, written_straight(returned, root), returned)
 
 
+def user(block: Block, use: Use) -> Operation:
+    """The op of a block that uses a value, itself or in one of its regions."""
+    op = block.find_ancestor_op_in_block(use.operation)
+    assert op is not None
+    return op
+
+
 def overwritten(
     op: LayerOp, place: int, root: Mapping[SSAValue, SSAValue], last_use: Mapping[SSAValue, int]
 ) -> SSAValue | None:
@@ -172,7 +180,7 @@ def overwritten(
         owner = home.owner
         if value.type != op.results[0].type or last_use[home] > place:
             continue
-        if isinstance(owner, Operation) and not isinstance(owner, LayerOp):
+        if isinstance(owner, Operation) and not isinstance(owner, LayerOp | RowsOp):
             continue
         if isinstance(home, BlockArgument) and is_returned(op.results[0]):
             continue
@@ -197,6 +205,6 @@ def written_straight(
     """Roots whose buffer is an output: made by a layer; for the first output that they reach."""
     direct: dict[SSAValue, int] = {}
     for place, value in returned:
-        if isinstance(root[value].owner, LayerOp):
+        if isinstance(root[value].owner, LayerOp | RowsOp):
             direct.setdefault(root[value], place)
     return direct

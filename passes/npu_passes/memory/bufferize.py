@@ -57,6 +57,7 @@ from npu_dialect.npu.attributes import FlashSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp
 from npu_dialect.npu.maps import map_type
+from npu_dialect.npu.rows import RowsOp
 from npu_dialect.sram import INPUT, OUTPUT, AllocOp
 from npu_passes.memory.buffer_plan import (
     BufferPlan,
@@ -66,6 +67,7 @@ from npu_passes.memory.buffer_plan import (
     is_tensor,
     touches_tensors,
 )
+from npu_passes.rows.expand_rows import expand_rows
 
 NAME = "npu.name"
 """Argument and result attribute: the name that an input or output has in the model."""
@@ -179,6 +181,8 @@ class Bufferizer:
                 self.convert_reshape(op)
             elif isinstance(op, LayerOp):
                 self.convert_layer(op)
+            elif isinstance(op, RowsOp):
+                expand_rows(op, self.buffers[op.input], self.destination(op), self.buffers)
             else:
                 self.convert_constant(op)
         for op in reversed(old):
@@ -234,6 +238,12 @@ class Bufferizer:
 
     def convert_layer(self, op: LayerOp) -> None:
         """A layer gets its destination: the input it overwrites, an output, or its own buffer."""
+        out = self.destination(op)
+        inputs = [self.buffers[value] for value in op.inputs]
+        self.insert(op.rebuilt(inputs, out), op)
+
+    def destination(self, op: Operation) -> SSAValue:
+        """The buffer that an op writes: the input it overwrites, an output, or a new one."""
         result = op.results[0]
         kind = in_space(result.type, SramSpace())
         straight = self.plan.direct.get(result)
@@ -247,8 +257,7 @@ class Bufferizer:
             alloc = AllocOp(kind)
             self.insert(alloc, op)
             self.map(result, alloc.buffer)
-        inputs = [self.buffers[value] for value in op.inputs]
-        self.insert(op.rebuilt(inputs, self.buffers[result]), op)
+        return self.buffers[result]
 
     def convert_return(self, op: func.ReturnOp) -> None:
         """Copy the outputs that no layer has written; return what is no tensor."""

@@ -23,12 +23,13 @@ from xdsl.interpreter import (
 )
 
 from npu_dialect.interpreters.values import Array
+from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import BranchedModuleOp, YieldOp
 
 
 @register_impls
 class StructureFunctions(InterpreterFunctions):
-    """`npu.module`, `npu.branch` and `npu.yield` for xDSL's interpreter."""
+    """`npu.module`, `npu.branch`, `npu.rows` and `npu.yield` for xDSL's interpreter."""
 
     @impl(BranchedModuleOp)
     def run_module(
@@ -44,9 +45,14 @@ class StructureFunctions(InterpreterFunctions):
             return (np.concatenate(ordered, axis=op.axis.value.data),)
         return (reduce(np.add, ordered),)
 
+    @impl(RowsOp)
+    def run_rows(self, interpreter: Interpreter, op: RowsOp, args: PythonValues) -> PythonValues:
+        """Run the chain; that rows are computed one by one changes nothing."""
+        return tuple(interpreter.run_ssacfg_region(op.body, (), "rows"))
+
     @impl_terminator(YieldOp)
     def run_yield(
         self, _interpreter: Interpreter, op: YieldOp, args: PythonValues
     ) -> tuple[TerminatorValue, PythonValues]:
-        """End a branch."""
+        """End a branch, or rows."""
         return ReturnedValues(args), ()

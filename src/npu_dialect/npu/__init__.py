@@ -27,6 +27,7 @@ from npu_dialect.npu.layers import (
     SoftmaxOp,
     TransposeOp,
 )
+from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp
 from npu_dialect.target import TargetAttr
 
@@ -49,6 +50,7 @@ NPU = Dialect(
         MulOp,
         ReluOp,
         ReshapeOp,
+        RowsOp,
         SoftmaxOp,
         TransposeOp,
         YieldOp,

@@ -1,0 +1,191 @@
+"""`npu-fuse-rows`: consecutive layers run row by row (on tensors).
+
+    %0 = npu.conv2d %x, %w0 : ... -> tensor<1x8x14x14xf32>
+    %1 = npu.conv2d %0, %w1 : ... -> tensor<1x8x12x12xf32>
+becomes
+    %1 = npu.rows of %x : ... -> tensor<1x8x12x12xf32> {
+      %0 = npu.conv2d %x, %w0 {npu.ring = 3 : i64} : ... -> tensor<1x8x14x14xf32>
+      %2 = npu.conv2d %0, %w1 : ... -> tensor<1x8x12x12xf32>
+      npu.yield %2
+    }
+
+The decision: the map between them never exists; of it, only the rows that one output row needs are
+on chip (`npu.ring`). `when=needed` takes the layers whose IFM + OFM exceed the SRAM, and as many
+neighbours as it takes until the run fits; `when=always` every chain as a whole. Each value of each
+map is computed once: a convolution whose pooling windows overlap is taken apart again, as rows of
+its own are the smallest buffer for the overlap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
+from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp, MaxPool2dOp
+from npu_dialect.npu.maps import bytes_of, map_type, shape_of
+from npu_dialect.npu.rows import RING, RowsOp, RowWindow, row_window
+from npu_dialect.npu.structure import YieldOp
+from npu_dialect.target import Machine, machine_of
+from npu_passes.rows.choose import Link, needed, whole
+
+
+@dataclass(frozen=True)
+class FuseRowsPass(ModulePass):
+    """Run consecutive layers row by row."""
+
+    name = "npu-fuse-rows"
+
+    when: Literal["needed", "always"] = "needed"
+    """Which layers: those that do not fit into the SRAM, or every chain."""
+    sram_bytes: int | None = None
+    """On-chip memory to fit into. Default: the machine's."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """See the module's docstring."""
+        machine = machine_of(op)
+        sram = self.sram_bytes if self.sram_bytes is not None else sram_of(machine)
+        if self.when == "needed" and sram is None:
+            raise PassFailedException(
+                f"{self.name}: expected the size of the SRAM: run npu-attach-target, "
+                "or set sram-bytes"
+            )
+        resident = machine is not None and machine.kernel_group > 0
+        for block in blocks_of(op):
+            for chain in chains(block):
+                links = [link_of(layer, weights=resident) for layer in chain]
+                runs = whole(links) if self.when == "always" else needed(links, sram or 0)
+                for run in runs:
+                    wrap(chain[run.first : run.last + 1])
+
+
+def blocks_of(module: ModuleOp) -> list[Block]:
+    """The blocks in which layers may be fused."""
+    return [
+        block
+        for op in module.walk()
+        if not isinstance(op, RowsOp)
+        for region in op.regions
+        for block in region.blocks
+    ]
+
+
+def sram_of(machine: Machine | None) -> int | None:
+    """The on-chip memory of a machine, if there is one."""
+    return None if machine is None else machine.sram_bytes
+
+
+def chains(block: Block) -> list[list[LayerOp]]:
+    """Maximal chains of layers that can run row by row, each the only user of the one before."""
+    found: list[list[LayerOp]] = []
+    tail: dict[SSAValue, list[LayerOp]] = {}
+    for op in block.ops:
+        if not isinstance(op, LayerOp) or op.destination is not None or not has_rows(op):
+            continue
+        source = op.maps[0]
+        chain = tail.pop(source, None) if source.has_one_use() else None
+        if chain is None:
+            chain = list[LayerOp]()
+            found.append(chain)
+        chain.append(op)
+        tail[op.results[0]] = chain
+    return found
+
+
+def has_rows(op: LayerOp) -> bool:
+    """Whether a layer, taken apart if it must be, can run row by row."""
+    parts = apart(op)
+    fits = all(row_window(part) is not None for part in parts)
+    discard(op, parts)
+    return fits
+
+
+def apart(op: LayerOp) -> list[LayerOp]:
+    """A convolution with overlapping pooling windows as convolution and pool; others as they are.
+
+    The new ops are not in any block yet.
+    """
+    if not isinstance(op, Conv2dOp) or op.pool is None or not op.pool.overlaps:
+        return [op]
+    kind = map_type(op.results[0])
+    conv = op.rebuilt(op.inputs, type(kind)(kind.get_element_type(), op.conv_shape()))
+    conv.pool = conv.overlap = None
+    conv.attributes.pop(VALUE_NAME, None)
+    kinds = MaxPool2dOp if op.pool.is_max else AvgPool2dOp
+    pool = kinds(conv.results[0], op.pool, kind)
+    if op.layer_name is not None:
+        pool.attributes[LAYER_NAME] = StringAttr(f"{op.layer_name}_pool")
+    if (value := op.attributes.get(VALUE_NAME)) is not None:
+        pool.attributes[VALUE_NAME] = value
+    return [conv, pool]
+
+
+def discard(op: LayerOp, parts: list[LayerOp]) -> None:
+    """Drop the parts of an op that are not used after all."""
+    for part in reversed(parts):
+        if part is not op:
+            part.erase()
+
+
+def link_of(op: LayerOp, *, weights: bool) -> Link:
+    """The sizes of a layer; `weights`: whether its parameters must be on chip."""
+    parts = apart(op)
+    windows = [window_bytes(part) for part in parts]
+    first = window(parts[0])
+    parameters = sum(bytes_of(map_type(value)) for value in op.parameter_inputs)
+    link = Link(
+        bytes_of(map_type(op.maps[0])),
+        bytes_of(map_type(op.results[0])),
+        windows[0],
+        sum(windows[1:]),
+        parameters if weights else 0,
+        not first.padded,
+    )
+    discard(op, parts)
+    return link
+
+
+def window(layer: LayerOp) -> RowWindow:
+    """The rows that a layer needs, which is known to have some."""
+    rows = row_window(layer)
+    assert rows is not None
+    return rows
+
+
+def window_bytes(layer: LayerOp) -> int:
+    """Bytes of the rows that a layer needs at once."""
+    kind = map_type(layer.maps[0])
+    height = shape_of(layer.maps[0])[2]
+    return bytes_of(kind) // height * window(layer).reach
+
+
+def wrap(run: list[LayerOp]) -> None:
+    """Move a run of layers into `npu.rows`."""
+    source, last = run[0].maps[0], run[-1]
+    value = source
+    rows: list[LayerOp] = []
+    for op in run:
+        parts = apart(op)
+        for part in parts:
+            inputs = [value if each is part.maps[0] else each for each in part.inputs]
+            new = part.rebuilt(inputs, part.results[0].type)
+            value = new.results[0]
+            rows.append(new)
+        value.name_hint = op.results[0].name_hint
+        discard(op, parts)
+    for layer, behind in pairwise(rows):
+        layer.attributes[RING] = IntegerAttr(window(behind).reach, i64)
+    new_op = RowsOp(source, Region(Block([*rows, YieldOp(value)])), value.type)
+    Rewriter.insert_op(new_op, InsertPoint.before(last))
+    new_op.result.name_hint = last.results[0].name_hint
+    last.results[0].replace_all_uses_with(new_op.result)
+    for op in reversed(run):
+        Rewriter.erase_op(op)
