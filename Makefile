@@ -12,10 +12,10 @@ endif
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean venv
+.PHONY: help demo test test-all lint format bench clean venv
 
 help: ## what can be made
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
 demo: ## compile LeNet-5, show what happens to its memory, run it on handwritten digits
 	@sh scripts/venv.sh verify
@@ -24,6 +24,10 @@ demo: ## compile LeNet-5, show what happens to its memory, run it on handwritten
 test: venv ## ruff, pyright, lit and pytest, with one summary (TRAIN=1: with torch)
 	@.venv/bin/python scripts/toolchains.py
 	@.venv/bin/python scripts/check.py
+
+test-all: venv ## make test, and the slow tests too
+	@.venv/bin/python scripts/toolchains.py
+	@.venv/bin/python scripts/check.py "ruff check" "ruff format" pyright lit "all of pytest"
 
 lint: venv ## ruff and pyright only
 	@.venv/bin/python scripts/check.py "ruff check" "ruff format" pyright

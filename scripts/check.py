@@ -92,11 +92,14 @@ def lit(folder: Path) -> Result:
     return explain("lit", code, result)
 
 
-def pytest(folder: Path) -> Result:
-    """The pytest tests; an error in a fixture or while collecting counts as failed."""
+def pytest(folder: Path, *selection: str) -> Result:
+    """The pytest tests; an error in a fixture or while collecting counts as failed.
+
+    `selection`: more arguments of pytest.
+    """
     report = folder / "pytest.xml"
     workers = str(min(os.cpu_count() or 1, 8))
-    code = run("pytest", "-q", "-n", workers, f"--junit-xml={report}", *FILES)
+    code = run("pytest", "-q", "-n", workers, f"--junit-xml={report}", *FILES, *selection)
     result = Result()
     if report.exists():
         for case in ElementTree.parse(report).getroot().iter("testcase"):
@@ -110,13 +113,21 @@ def pytest(folder: Path) -> Result:
     return explain("pytest", code, result)
 
 
+def all_of_pytest(folder: Path) -> Result:
+    """The pytest tests, with the slow ones that pyproject.toml leaves out."""
+    return pytest(folder, "-m", "")
+
+
 CHECKS: dict[str, Callable[[Path], Result]] = {
     "ruff check": plain("ruff", "check", "."),
     "ruff format": plain("ruff", "format", "--check", "."),
     "pyright": plain("pyright"),
     "lit": lit,
     "pytest": pytest,
+    "all of pytest": all_of_pytest,
 }
+NAMES = tuple(name for name in CHECKS if name != "all of pytest")
+"""What runs unless the command line says something else."""
 
 
 def summarise(results: dict[str, tuple[Result, float]]) -> int:
@@ -132,7 +143,7 @@ def summarise(results: dict[str, tuple[Result, float]]) -> int:
     passed = failed = skipped = 0
     for name, (result, seconds) in results.items():
         counts = (result.passed, len(result.failed), len(result.skipped))
-        print(f"{name:12} {counts[0]:5} passed {counts[1]:5} failed {counts[2]:5} skipped", end="")
+        print(f"{name:13} {counts[0]:5} passed {counts[1]:5} failed {counts[2]:5} skipped", end="")
         print(f" {seconds:6.0f} s")
         passed, failed, skipped = passed + counts[0], failed + counts[1], skipped + counts[2]
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
@@ -140,8 +151,8 @@ def summarise(results: dict[str, tuple[Result, float]]) -> int:
 
 
 def main() -> int:
-    """Run the checks named on the command line, or all of them."""
-    names = sys.argv[1:] or list(CHECKS)
+    """Run the checks named on the command line, or `NAMES`."""
+    names = sys.argv[1:] or list(NAMES)
     if unknown := [name for name in names if name not in CHECKS]:
         print(f"unknown check {unknown[0]!r}: expected {', '.join(CHECKS)}", file=sys.stderr)
         return 2

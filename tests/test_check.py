@@ -65,9 +65,22 @@ def test_pytest_report(check: ModuleType, tmp_path: Path, monkeypatch: pytest.Mo
     assert result.skipped == ["test_it.py::test_skipped: no board"]
 
 
+def test_slow_tests_are_left_out_by_name() -> None:
+    """The names cross from pytest-xdist's workers; `-m ""` brings the tests back."""
+    name = "tests/networks/test_light_models.py::test_c_gives_what_is_recorded[vgg19]"
+    command = (sys.executable, "-m", "pytest", name, "-q")
+    for more in ((), ("-n", "1")):
+        done = subprocess.run((*command, *more), cwd=ROOT, capture_output=True, text=True)
+        assert name in done.stdout.split("left out: slow (make test-all)")[1].splitlines()
+    all_of_it = (*command, "--collect-only", "-m", "")
+    done = subprocess.run(all_of_it, cwd=ROOT, capture_output=True, text=True)
+    assert name in done.stdout.splitlines()
+    assert "left out" not in done.stdout
+
+
 def test_every_target_of_make_is_explained() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = re.findall(r"^([a-z]+):", text, re.MULTILINE)
+    targets = re.findall(r"^([a-z-]+):", text, re.MULTILINE)
     helped = subprocess.run(
         ["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from npu_tools import compile, opt
+from npu_tools import compile, driver, opt
 from npu_tools.stack import CallGraph
 
 KEYS = {"model", "target", "arena_bytes", "weights_bytes", "scratch_bytes", "layers", "off_chip"}
@@ -80,6 +80,20 @@ def test_weights_in_a_file(small: Path) -> None:
     run = [str(small), "--target", "host", "-o", str(out), "--weights", "bin"]
     assert compile.main(run) == 0
     assert (out / "net_weights.bin").stat().st_size >= 4 * (27 + 3 + 8 * 27 + 8 + 32 + 4)
+
+
+def test_many_weights_go_into_a_file_unless_asked_for(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = [str(small), "--target", "host", "-o"]
+    monkeypatch.setattr(driver, "LARGEST_ARRAYS", 4 * (27 + 3 + 8 * 27 + 8 + 32 + 4) - 1)
+    for index, choice in enumerate(("auto", "c")):
+        out = small.parent / str(index)
+        assert compile.main([*run, str(out), "--weights", choice]) == 0
+        assert (out / "net_weights.bin").exists() == (choice == "auto")
+    monkeypatch.setattr(driver, "LARGEST_ARRAYS", 4 * (27 + 3 + 8 * 27 + 8 + 32 + 4))
+    assert compile.main([*run, str(small.parent / "2")]) == 0
+    assert not (small.parent / "2" / "net_weights.bin").exists()
 
 
 def test_plan_as(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

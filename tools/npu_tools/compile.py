@@ -77,7 +77,12 @@ def argument_parser() -> argparse.ArgumentParser:
     add("--overlap", metavar="HOW", help="what to do where pooling windows overlap")
     add("--strategy", metavar="HOW", help="how to find offsets")
     add("--json", action="store_true", help="print report.json and nothing else")
-    add("--weights", choices=("c", "bin"), default="c", help="as C arrays, or in ID_weights.bin")
+    add(
+        "--weights",
+        choices=("auto", "c", "bin"),
+        default="auto",
+        help="as C arrays, or in ID_weights.bin (default: there if they are more than 64 MiB)",
+    )
     add(
         "--weights-in-sram", type=byte_count, metavar="BYTES", help="SRAM for the most read weights"
     )

@@ -41,6 +41,10 @@ BUFFERIZE = "npu-bufferize"
 PLACE_WEIGHTS = "npu-place-weights"
 ASSIGN_OFFSETS = "npu-assign-sram-offsets"
 
+LARGEST_ARRAYS = 64 * 2**20
+"""Most bytes of weights that are C arrays unless somebody asks for them: 64 MiB are some 200 MB of
+text, for which gcc takes a minute and gigabytes."""
+
 Observer = Callable[[str, ModuleOp], None]
 """Called after each step with its name (`import`, or a pass) and the module."""
 
@@ -55,7 +59,7 @@ class Job:
     pipeline: str = DEFAULT
     overlap: str | None = None
     strategy: str | None = None
-    weights: Literal["c", "bin"] = "c"
+    weights: Literal["auto", "c", "bin"] = "auto"
     weights_in_sram: int | None = None
     plan_as: str | None = None
     input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -152,7 +156,7 @@ def take_the_road(job: Job) -> Compiled:
     assert stop.report is not None
     check_flash(stop.report, machine)
     report = replace(stop.report, memory=replace(stop.report.memory, **baselines))
-    files = {} if job.plan_as else emit(module, name, job.weights)
+    files = {} if job.plan_as else emit(module, name, place_of_weights(job, report))
     return Compiled(name, report, files, model)
 
 
@@ -166,6 +170,13 @@ def check_flash(report: Report, machine: Machine) -> None:
             f"{report.model}: {report.weights_bytes} bytes of flash needed for the weights, "
             f"{machine.flash_bytes} available on {machine.name}"
         )
+
+
+def place_of_weights(job: Job, report: Report) -> Literal["c", "bin"]:
+    """Where the weights go: where the job says, else in a file if there are many of them."""
+    if job.weights != "auto":
+        return job.weights
+    return "bin" if report.weights_bytes > LARGEST_ARRAYS else "c"
 
 
 def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str, str | bytes]:

@@ -1,0 +1,57 @@
+"""Nine published networks, compiled to C: as recorded by the onnx package, and as onnxruntime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from networks.light import light_file, ramp, recorded_output, seeded
+from npu_tools.check import relative_error
+from npu_tools.driver import Compiled, Job, compile_model
+from npu_tools.harness import built
+from npu_tools.verify import feeds_of, session_of
+
+TOLERANCE = 1e-4
+"""Relative to the largest magnitude: sums of thousands of products, in another order."""
+
+SLOW = ("bvlc_alexnet", "inception_v2", "resnet50", "vgg19", "zfnet512")
+MODELS = (
+    "densenet121",
+    "inception_v1",
+    "shufflenet",
+    "squeezenet",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW),
+)
+
+
+def compiled(model: Path) -> Compiled:
+    return compile_model(Job(model=model, target="host", weights="bin"))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_c_gives_what_is_recorded(name: str) -> None:
+    found = compiled(light_file(name))
+    ((shape,), (output,)) = found.report.inputs.values(), found.report.outputs
+    with built(found.name, found.files, found.report) as harness:
+        (got,) = harness.run([ramp(1, *shape)])
+    want = recorded_output(name)
+    assert found.report.outputs[output] == want.shape
+    assert relative_error(got[0], want) <= TOLERANCE
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_c_agrees_with_onnxruntime(name: str, tmp_path: Path) -> None:
+    """On seeded weights and an image whose numbers are large, so that LRN does something."""
+    model = tmp_path / f"{name}.onnx"
+    model.write_bytes(seeded(name).SerializeToString())
+    found = compiled(model)
+    (shape,) = found.report.inputs.values()
+    image = np.random.default_rng(1).standard_normal(shape, np.float32) * np.float32(64)
+    with built(found.name, found.files, found.report) as harness:
+        (got,) = harness.run([image[np.newaxis]])
+    feeds = feeds_of(found.report, [image])
+    (want,) = session_of(found.reference).run(list(found.report.outputs), feeds)
+    assert np.std(want) > 0.05 * np.abs(want).max()  # else agreeing means little
+    assert relative_error(got[0], want) <= TOLERANCE
