@@ -29,6 +29,8 @@ PASSES = {
     "npu-outline-layers": "npu_passes.lowering.outline_layers:OutlineLayersPass",
     "npu-place-weights": "npu_passes.memory.place_weights:PlaceWeightsPass",
     "npu-plan-as": "npu_passes.graph.plan_as:PlanAsPass",
+    "npu-plan-modules": "npu_passes.modules.plan_modules:PlanModulesPass",
+    "npu-reorder-branches": "npu_passes.modules.reorder_branches:ReorderBranchesPass",
 }
 
 TARGETS = {"c": "npu_passes.emit.c.target:CTarget"}

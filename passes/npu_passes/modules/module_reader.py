@@ -1,0 +1,204 @@
+"""From `npu.module` on tensors to plain data, and back: steps of a branch and their ops.
+
+A step is a layer or a nested module. No steps: constants, reshapes, and element-wise layers of one
+map that run in place on a map of their branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from math import prod
+from typing import Literal, NoReturn, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
+
+from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.layer import LAYER_NAME, LayerOp
+from npu_dialect.npu.layers import ConcatOp, Conv2dOp, PoolOp, ReshapeOp
+from npu_dialect.npu.maps import ELEMENT, map_type, shape_of
+from npu_dialect.npu.shapes import Axis
+from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp, is_constant
+from npu_dialect.target import Machine, machine_of
+from npu_passes.modules.footprints import Storage
+from npu_passes.modules.module_data import Branch, FeatureMap, Layer, Module
+
+
+@dataclass
+class ModuleReader:
+    """Reads modules of one program; it gives each map of the program one key."""
+
+    storage: Storage
+    maps: dict[SSAValue, FeatureMap] = field(default_factory=dict[SSAValue, FeatureMap])
+
+    def module(self, op: BranchedModuleOp) -> Module:
+        """A module with its branches.
+
+        Raises: PassFailedException, at the op, for something in a branch that is no layer.
+        """
+        branches = tuple(
+            Branch(
+                branch.part.value.data,
+                tuple(self.step(step) for step in steps_of(branch)),
+                self.map(branch.value),
+            )
+            for branch in op.branches
+        )
+        merge = cast(Literal["concat", "add"], op.merge.data)
+        return Module(
+            name_of(op),
+            self.map(op.input),
+            self.map(op.result),
+            merge,
+            branches,
+            slices=op.axis is not None and op.axis.value.data == 1 and shape_of(op.result)[0] == 1,
+        )
+
+    def step(self, op: LayerOp | BranchedModuleOp) -> Layer | Module:
+        """A step of a branch."""
+        return self.module(op) if isinstance(op, BranchedModuleOp) else self.layer(op)
+
+    def layer(self, op: LayerOp) -> Layer:
+        """A layer with its partial memories."""
+        kernels = [value for value in op.parameter_inputs if len(shape_of(value)) > 1]
+        return Layer(
+            name_of(op),
+            tuple(self.map(value) for value in op.maps if not is_constant(value)),
+            self.map(op.output),
+            working=self.working_bytes(op),
+            weights=sum(
+                self.storage.weight_bytes(
+                    shape_of(value)[0], prod(shape_of(value)[1:]) * element_bytes(op, value)
+                )
+                for value in kernels
+            ),
+            parameters=sum(prod(shape_of(value)) * element_bytes(op, value) for value in kernels),
+            inside=self.inside_bytes(op),
+            moves=not isinstance(op, ConcatOp),
+        )
+
+    def map(self, value: SSAValue) -> FeatureMap:
+        """The map that a value lies in."""
+        while (op := in_place(value)) is not None:
+            value = op.maps[0]
+        if value not in self.maps:
+            owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+            size = self.storage.map_bytes(shape_of(value), element_bytes(owner, value))
+            self.maps[value] = FeatureMap(len(self.maps), size)
+        return self.maps[value]
+
+    def working_bytes(self, op: LayerOp) -> int:
+        """WM.Partial: a layer with a stride, or with a fused pool that has one, needs some."""
+        axes, strides = windows_of(op)
+        shape = (
+            *op.output_type.get_shape()[:2],
+            *(replace(axis, stride=1).outputs for axis in axes),
+        )
+        return self.storage.working_bytes(shape, strides, element_bytes(op, op.output))
+
+    def inside_bytes(self, op: LayerOp) -> int:
+        """Bytes of the map between a convolution and the pool that is fused into it."""
+        if not isinstance(op, Conv2dOp) or op.pool is None:
+            return 0
+        return self.storage.map_bytes(op.conv_shape(), element_bytes(op, op.output)).full
+
+
+def windows_of(op: LayerOp) -> tuple[tuple[Axis, ...], tuple[int, ...]]:
+    """The first sliding windows of a layer, and the strides of all that it has."""
+    if isinstance(op, PoolOp):
+        axes = op.window().axes(*shape_of(op.input)[2:])
+        return axes, tuple(axis.stride for axis in axes)
+    if isinstance(op, Conv2dOp):
+        pool = () if op.pool is None else int_values(op.pool.strides)
+        axes = op.axes()
+        return axes, (*(axis.stride for axis in axes), *pool)
+    return (), ()
+
+
+def in_place(value: SSAValue) -> LayerOp | None:
+    """The layer that made a value without a place of its own, if it was such a layer.
+
+    That is a reshape, or an element-wise layer of one map which dies there; in a branch it has to
+    be a map of that branch, because a MIFM stays.
+    """
+    op = value.owner
+    if isinstance(op, ReshapeOp):
+        return op
+    if not isinstance(op, LayerOp) or not op.ELEMENTWISE or len(op.maps) != 1:
+        return None
+    source = op.maps[0]
+    inside = isinstance(source.owner, Operation) and source.owner.parent is op.parent
+    same = shape_of(source) == shape_of(value)
+    return op if inside and same and not is_constant(source) and source.has_one_use() else None
+
+
+def steps_of(branch: BranchOp) -> Iterator[LayerOp | BranchedModuleOp]:
+    """The ops that are steps of a branch, in execution order.
+
+    Raises: PassFailedException, at the op, for something that is no layer.
+    """
+    for op in branch.body.block.ops:
+        if isinstance(op, LayerOp):
+            if in_place(op.output) is None:
+                yield op
+        elif isinstance(op, BranchedModuleOp):
+            yield op
+        elif not isinstance(op, YieldOp) and not all(map(is_constant, op.results)):
+            reject(op, f"expected only layers and modules in a branch, got {op.name}")
+
+
+def modules_of(module: ModuleOp) -> tuple[BranchedModuleOp, ...]:
+    """The modules of a program that lie in no other, in execution order."""
+    found = (op for op in module.walk() if isinstance(op, BranchedModuleOp))
+    return tuple(op for op in found if op.depth == 1)
+
+
+def name_of(op: Operation) -> str:
+    """The name that a person gave to a layer or module, or the kind of op that it is."""
+    return getattr(op.attributes.get(LAYER_NAME), "data", op.name)
+
+
+def element_bytes(op: Operation | None, value: SSAValue) -> int:
+    """Bytes of one element of a map.
+
+    Raises: PassFailedException if that is not known, or the shape is not.
+    """
+    kind = map_type(value)
+    element = kind.get_element_type()
+    if not isa(element, ELEMENT) or any(extent < 0 for extent in kind.get_shape()):
+        message = f"expected a map of static shape, with elements of a known size, got {kind}"
+        if op is None:
+            raise PassFailedException(message)
+        reject(op, message)
+    return -(-element.bitwidth // 8)
+
+
+def needed_machine(module: ModuleOp, name: str) -> Machine:
+    """The machine of a program.
+
+    Raises: PassFailedException if it has none.
+    """
+    machine = machine_of(module)
+    if machine is None:
+        raise PassFailedException(
+            f"{name}: expected a machine: attribute npu.target on the module, or npu-attach-target"
+        )
+    return machine
+
+
+def reject(op: Operation, message: str) -> NoReturn:
+    """Raise PassFailedException at an op."""
+    op.emit_error(message, PassFailedException(message))
+    raise AssertionError(message)
+
+
+def layers_outside(module: ModuleOp) -> Iterator[LayerOp]:
+    """The layers of a program that lie in no module, without those that run in place."""
+    inside = set(chain.from_iterable(op.walk() for op in modules_of(module)))
+    for op in module.walk():
+        if isinstance(op, LayerOp) and op not in inside and in_place(op.output) is None:
+            yield op

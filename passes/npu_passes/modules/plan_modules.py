@@ -1,0 +1,179 @@
+"""`npu-plan-modules`: which maps of a module stay on chip, and where MIFM and MOFM lie (tensors).
+
+    %y = npu.module concat axis 1 of %x : tensor<1x8x8x8xi8> -> tensor<1x24x8x8xi8> {
+      npu.branch part 1 {
+        %0 = npu.conv2d %x, %w ... -> tensor<1x16x8x8xi8>
+becomes
+    %y = npu.module concat axis 1 of %x policy I mifm 512 at 0 mofm 1536 at 2560
+        : tensor<1x8x8x8xi8> -> tensor<1x24x8x8xi8> {
+      npu.branch part 1 required 128 occupied 0 {
+        %0 = npu.conv2d %x, %w ...
+            {npu.available = 3584 : i64, npu.forward = true, npu.required = 1152 : i64}
+
+The decisions are those of paper 001: the size of each MIFM (Algorithm 4), the MOFM that earlier
+branches occupy (Algorithm 5), and for each layer the bytes that it has and needs, and whether it
+forwards its output on chip (Algorithm 6). A module gets policy I (MIFM and MOFM on chip) if that
+forwards every layer, else II (MIFM only). Under I the next module finds its MIFM where this one
+has put its MOFM. A module without `mifm` does not keep its input on chip: it leaves too little
+room for some layer.
+
+`granularity=branch` is better than the paper: in a module of policy I, a branch that needs it has
+policy II alone, `attributes {npu.policy = "II"}`; only its part of the MOFM leaves the chip.
+
+`policies.py` and `choose_policy.py` decide, `regions.py` finds the offsets; both know no IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
+from xdsl.passes import ModulePass
+
+from npu_dialect.npu.structure import (
+    AVAILABLE,
+    FORWARD,
+    REQUIRED,
+    BranchedModuleOp,
+    BranchOp,
+)
+from npu_dialect.target import Machine
+from npu_passes.modules.choose_policy import plan_module
+from npu_passes.modules.footprints import Storage
+from npu_passes.modules.module_data import Branch, FeatureMap, Module
+from npu_passes.modules.module_reader import (
+    ModuleReader,
+    modules_of,
+    needed_machine,
+    reject,
+    steps_of,
+)
+from npu_passes.modules.policies import BranchPlan, LayerPlan, Misfit, ModulePlan, required_bytes
+from npu_passes.modules.regions import ModuleRegions, Region, Sram, Step, chain_regions, chains
+from npu_passes.modules.reorder_branches import WorkingMemory
+
+POLICY = "npu.policy"
+"""Attribute of a branch whose policy is not its module's."""
+
+
+@dataclass(frozen=True)
+class PlanModulesPass(ModulePass):
+    """Plan the modules of a program; see the module.
+
+    `working_memory`: what a layer with a stride needs; the machine says, if this does not.
+    """
+
+    name = "npu-plan-modules"
+
+    policy: Literal["auto", "I", "II"] = "auto"
+    working_memory: WorkingMemory | None = None
+    granularity: Literal["module", "branch"] = "module"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Plan, then write the plan into the IR."""
+        for planned in analyze(op, self):
+            annotate(planned.op, planned.module, planned.plan, planned.regions, frozenset())
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A module, its plan, and where its maps lie."""
+
+    op: BranchedModuleOp
+    module: Module
+    plan: ModulePlan
+    regions: ModuleRegions
+
+
+def analyze(program: ModuleOp, options: PlanModulesPass) -> tuple[Planned, ...]:
+    """Plan the modules of a program, in execution order.
+
+    Raises: PassFailedException if there is no machine, or, at the module, if a layer does not fit.
+    """
+    ops = modules_of(program)
+    if not ops:
+        return ()
+    machine = needed_machine(program, options.name)
+    reader = ModuleReader(Storage.of(machine, options.working_memory))
+    steps: list[Step] = []
+    for op in ops:
+        module = reader.module(op)
+        follows = bool(steps) and module.input == steps[-1].module.result
+        steps.append(Step(module, plan_or_reject(op, module, machine, options), follows))
+    sram = Sram(machine.sram_bytes, machine.alignment)
+    regions = [each for chain in chains(steps) for each in chain_regions(chain, sram)]
+    return tuple(
+        Planned(op, step.module, step.plan, places)
+        for op, step, places in zip(ops, steps, regions, strict=True)
+    )
+
+
+def plan_or_reject(
+    op: BranchedModuleOp, module: Module, machine: Machine, options: PlanModulesPass
+) -> ModulePlan:
+    """The plan of a module.
+
+    Raises: PassFailedException, at the module, for a layer that does not fit.
+    """
+    try:
+        return plan_module(module, machine.sram_bytes, options.policy, options.granularity)
+    except Misfit as misfit:
+        reject(
+            op,
+            f"{options.name}: {misfit.layer} needs {misfit.needed} bytes of SRAM at least, "
+            f"{machine.name} has {misfit.capacity}",
+        )
+
+
+def annotate(
+    op: BranchedModuleOp,
+    module: Module,
+    plan: ModulePlan,
+    regions: ModuleRegions,
+    on_chip: frozenset[FeatureMap],
+) -> None:
+    """Write the plan of a module into its properties and those of its branches and layers."""
+    op.policy = StringAttr(plan.policy)
+    op.mifm, op.mifm_offset = region_attributes(regions.mifm)
+    op.mofm, op.mofm_offset = region_attributes(regions.mofm)
+    inside = on_chip | {module.input}
+    for branch_op, branch, made, places in zip(
+        op.branches, module.branches, plan.branches, regions.nested, strict=True
+    ):
+        branch_op.required = IntegerAttr(required_bytes(branch, inside), i64)
+        branch_op.occupied = IntegerAttr(made.occupied, i64)
+        branch_op.attributes.pop(POLICY, None)
+        if made.policy != plan.policy:
+            branch_op.attributes[POLICY] = StringAttr(made.policy)
+        annotate_steps(branch_op, branch, made, places, inside)
+
+
+def annotate_steps(
+    op: BranchOp,
+    branch: Branch,
+    plan: BranchPlan,
+    places: Sequence[ModuleRegions],
+    on_chip: frozenset[FeatureMap],
+) -> None:
+    """Write the plans of the layers and nested modules of a branch into their attributes."""
+    left = iter(places)
+    for step_op, step, made in zip(steps_of(op), branch.steps, plan.steps, strict=True):
+        if isinstance(made, LayerPlan):
+            step_op.attributes[REQUIRED] = IntegerAttr(made.required, i64)
+            step_op.attributes[AVAILABLE] = IntegerAttr(made.available, i64)
+            step_op.attributes[FORWARD] = IntegerAttr.from_bool(made.forward)
+        elif isinstance(step_op, BranchedModuleOp) and isinstance(step, Module):
+            annotate(step_op, step, made, next(left), on_chip)
+
+
+def region_attributes(
+    region: Region | None,
+) -> tuple[IntegerAttr[IntegerType] | None, IntegerAttr[IntegerType] | None]:
+    """Size and offset of a region, as far as there are any."""
+    if region is None:
+        return None, None
+    offset = None if region.offset is None else IntegerAttr(region.offset, i64)
+    return IntegerAttr(region.size, i64), offset
