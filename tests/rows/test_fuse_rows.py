@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from graph.chains import Case, Network, networks, outputs
-from npu_dialect.npu import NPU, Conv2dOp
+from npu_dialect.npu import NPU, AvgPool2dOp, ClampOp, Conv2dOp, MaxPool2dOp, PoolAttr
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.rows import RING, RowsOp, row_window
 from npu_dialect.sram import ARENA, AllocOp
@@ -105,3 +106,24 @@ def test_arena_shrinks() -> None:
     image, window, scores = 16 * 16, 8 * 3 * 14, 12 * 12
     assert arenas[1] == 4 * (image + window + scores)
     assert arenas[1] < arenas[0] / 2
+
+
+@pytest.mark.parametrize("kind", ["max", "avg"])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+def test_padding_never_wins(kind: str, ceil_mode: bool) -> None:
+    """Rows beyond a map of negative numbers: less than all for a maximum, zeros for an average."""
+    network = Network.start((1, 1, 6, 5), 0)
+    network.add(lambda x, out: ClampOp(x, float("-inf"), -0.5, out))
+    pads = (1, 1, 1, 1)
+    pool = PoolAttr.of(
+        kind, (3, 3), (2, 2), pads, ceil_mode=ceil_mode, count_include_pad=not ceil_mode
+    )
+    layer = MaxPool2dOp if pool.is_max else AvgPool2dOp
+    network.add(lambda x, out: layer(x, pool, out))
+    module = network.module()
+    expected = outputs(module.clone())
+    FuseRowsPass(when="always").apply(context(), module)
+    rows = any(isinstance(op, RowsOp) for op in module.walk())
+    assert rows == (kind == "max" or not ceil_mode)
+    BufferizePass().apply(context(), module)
+    agree(module, expected)

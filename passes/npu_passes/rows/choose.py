@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 
 @dataclass(frozen=True)
@@ -60,33 +61,36 @@ def whole(chain: Sequence[Link]) -> list[Run]:
 def needed(chain: Sequence[Link], sram: int) -> list[Run]:
     """As few layers as possible, so that every layer that does not fit alone fits in its run.
 
-    A run starts with one layer that does not fit. It grows by the neighbour that leaves the smaller
-    footprint until it fits; runs that meet become one. A run that cannot fit is left as large as
-    its smallest footprint wants.
+    A run starts with one layer that does not fit and takes in as few neighbours as make it fit, or
+    where nothing fits, those that leave the smallest footprint. Runs that meet become one.
     """
+    totals = [0, *accumulate(link.window + link.inner + link.weights for link in chain)]
     runs: list[Run] = []
     for index, link in enumerate(chain):
         if link.alone <= sram or (runs and runs[-1].last >= index):
             continue
-        run = grown(chain, Run(index, index), sram)
+        run = smallest(chain, totals, Run(index, index), sram)
         while runs and runs[-1].last >= run.first:
-            run = grown(chain, Run(min(runs.pop().first, run.first), run.last), sram)
+            both = Run(min(runs.pop().first, run.first), run.last)
+            run = smallest(chain, totals, both, sram)
         if len(run) > 1:
             runs.append(run)
     return runs
 
 
-def grown(chain: Sequence[Link], run: Run, sram: int) -> Run:
-    """A run that has grown until it fits, or the smallest one on the way to the whole chain."""
-    best = run
-    while run.footprint(chain) > sram:
-        wider = [
-            Run(run.first - 1, run.last) if run.first else None,
-            Run(run.first, run.last + 1) if run.last + 1 < len(chain) else None,
-        ]
-        choices = [each for each in wider if each is not None]
-        if not choices:
+def smallest(chain: Sequence[Link], totals: Sequence[int], inner: Run, sram: int) -> Run:
+    """The shortest run around `inner` that fits; where none does, the one that needs least."""
+
+    def footprint(run: Run) -> int:
+        start = chain[run.first]
+        kept = totals[run.last + 1] - totals[run.first] - (start.window if start.direct else 0)
+        return start.ifm + chain[run.last].ofm + kept
+
+    best = inner
+    for length in range(len(inner), len(chain) + 1):
+        firsts = range(max(0, inner.last - length + 1), min(inner.first, len(chain) - length) + 1)
+        runs = [Run(first, first + length - 1) for first in firsts]
+        best = min([best, *runs], key=footprint)
+        if footprint(best) <= sram:
             return best
-        run = min(choices, key=lambda each: each.footprint(chain))
-        best = min(best, run, key=lambda each: each.footprint(chain))
-    return run
+    return best

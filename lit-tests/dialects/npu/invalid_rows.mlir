@@ -1,0 +1,66 @@
+// RUN: NPU_DIAGNOSTICS
+
+// CHECK-LABEL: expected npu.ring = 2, the rows that npu.max_pool2d needs at once, got 3
+func.func @ring(%x : tensor<1x4x8x8xf32>, %w : tensor<2x4x3x3xf32>) {
+  %y = npu.rows of %x : tensor<1x4x8x8xf32> -> tensor<1x2x3x3xf32> {
+    %0 = npu.conv2d %x, %w {npu.ring = 3} : (tensor<1x4x8x8xf32>, tensor<2x4x3x3xf32>) -> tensor<1x2x6x6xf32>
+    %1 = npu.max_pool2d %0 kernel [2, 2] strides [2, 2] : tensor<1x2x6x6xf32> -> tensor<1x2x3x3xf32>
+    npu.yield %1 : tensor<1x2x3x3xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected layers that can run row by row, got npu.softmax
+func.func @no_rows(%x : tensor<1x4x8x8xf32>) {
+  %y = npu.rows of %x : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32> {
+    %0 = npu.softmax %x axis 2 : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+    npu.yield %0 : tensor<1x4x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected a chain: npu.relu reads another map
+func.func @other(%x : tensor<1x4x8x8xf32>) {
+  %y = npu.rows of %x : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32> {
+    %0 = npu.relu %x : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+    %1 = npu.relu %x : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+    npu.yield %1 : tensor<1x4x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected layers on tensors, got test.op
+func.func @foreign(%x : tensor<1x4x8x8xf32>) {
+  %y = npu.rows of %x : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32> {
+    %0 = "test.op"(%x) : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+    npu.yield %0 : tensor<1x4x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected at least one layer
+func.func @empty(%x : tensor<1x4x8x8xf32>) {
+  %y = npu.rows of %x : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32> {
+    npu.yield %x : tensor<1x4x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected npu.yield of the last layer, a tensor<1x4x8x8xf32>
+func.func @result(%x : tensor<1x4x8x8xf32>) {
+  %y = npu.rows of %x : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32> {
+    %0 = npu.relu %x : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+    npu.yield %x : tensor<1x4x8x8xf32>
+  }
+  func.return
+}

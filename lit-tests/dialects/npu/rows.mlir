@@ -1,0 +1,18 @@
+// RUN: NPU_ROUNDTRIP
+// RUN: NPU_GENERIC --check-prefix=GENERIC
+
+// CHECK-LABEL: func.func @chain
+// CHECK: %[[Y:.*]] = npu.rows of %x : tensor<1x4x8x8xf32> -> tensor<1x2x3x3xf32> {
+// CHECK-NEXT: %[[C:.*]] = npu.conv2d %x, %w {{.*}} {npu.ring = 2 : i64}
+// CHECK-NEXT: %[[P:.*]] = npu.max_pool2d %[[C]] kernel [2, 2] strides [2, 2]
+// CHECK-NEXT: npu.yield %[[P]] : tensor<1x2x3x3xf32>
+// CHECK: func.return %[[Y]]
+// GENERIC: "npu.rows"(%{{.*}}) ({
+func.func @chain(%x : tensor<1x4x8x8xf32>, %w : tensor<2x4x3x3xf32>) -> tensor<1x2x3x3xf32> {
+  %y = npu.rows of %x : tensor<1x4x8x8xf32> -> tensor<1x2x3x3xf32> {
+    %0 = npu.conv2d %x, %w {npu.ring = 2} : (tensor<1x4x8x8xf32>, tensor<2x4x3x3xf32>) -> tensor<1x2x6x6xf32>
+    %1 = npu.max_pool2d %0 kernel [2, 2] strides [2, 2] : tensor<1x2x6x6xf32> -> tensor<1x2x3x3xf32>
+    npu.yield %1 : tensor<1x2x3x3xf32>
+  }
+  func.return %y : tensor<1x2x3x3xf32>
+}

@@ -1,0 +1,63 @@
+// RUN: npu-opt %s --split-input-file --pass-pipeline='npu-fuse-rows{when=always}' | filecheck %s
+// RUN: npu-opt %s --split-input-file --pass-pipeline='npu-fuse-rows{sram-bytes=1400}' | filecheck %s --check-prefix=NEEDED
+// RUN: npu-opt %s --split-input-file --pass-pipeline='npu-fuse-rows{when=always},npu-bufferize' | filecheck %s --check-prefix=BUFFERS
+
+// CHECK-LABEL: func.func @two_convolutions
+// CHECK: npu.rows of %x
+// CHECK-NEXT: npu.conv2d %x, %w0 {{.*}} {npu.ring = 3 : i64}
+// CHECK-NEXT: npu.conv2d
+// CHECK-NEXT: npu.yield
+
+// The map between the two needs 8 x 6 x 6 x 4 = 1152 bytes, and each layer more than 1400 with it.
+// NEEDED-LABEL: func.func @two_convolutions
+// NEEDED: npu.rows of %x
+
+// Of the map between them there are three rows; they move up, and one more comes in.
+// BUFFERS-LABEL: func.func @two_convolutions
+// BUFFERS: %window = sram.alloc : memref<1x8x3x6xf32, #npu.sram>
+// BUFFERS: scf.for %r = %c0 to %c4
+// BUFFERS: scf.for %k = %c0 to %c2
+// BUFFERS: scf.for %s
+// BUFFERS: npu.conv2d ins(%{{.*}}, %w0 : memref<1x1x3x8xf32
+// BUFFERS: npu.conv2d ins(%window, %w1
+// BUFFERS-SAME: npu.runs = 4
+func.func @two_convolutions(%x : tensor<1x1x8x8xf32>, %w0 : tensor<8x1x3x3xf32>, %w1 : tensor<1x8x3x3xf32>) -> tensor<1x1x4x4xf32> {
+  %0 = npu.conv2d %x, %w0 : (tensor<1x1x8x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x6x6xf32>
+  %1 = npu.conv2d %0, %w1 : (tensor<1x8x6x6xf32>, tensor<1x8x3x3xf32>) -> tensor<1x1x4x4xf32>
+  func.return %1 : tensor<1x1x4x4xf32>
+}
+
+// -----
+
+// Overlapping pooling windows: convolution and pool are two layers again, with three rows between them.
+// CHECK-LABEL: func.func @overlap
+// CHECK: npu.rows of %x
+// CHECK-NEXT: npu.conv2d %x, %w strides [1, 1] pads [0, 0, 0, 0] then relu {npu.layer = "c", npu.ring = 3 : i64}
+// CHECK-NEXT: npu.max_pool2d {{.*}} kernel [3, 3] strides [2, 2] {npu.layer = "c_pool", npu.value = "v", npu.ring = 1 : i64}
+// CHECK-NEXT: npu.relu
+// CHECK-NEXT: npu.yield
+// NEEDED-LABEL: func.func @overlap
+// BUFFERS-LABEL: func.func @overlap
+func.func @overlap(%x : tensor<1x1x9x9xf32>, %w : tensor<2x1x1x1xf32>) -> tensor<1x2x4x4xf32> {
+  %0 = npu.conv2d %x, %w then relu then max_pool [3, 3] by [2, 2] overlap accumulate {npu.layer = "c", npu.value = "v"} : (tensor<1x1x9x9xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %1 = npu.relu %0 : tensor<1x2x4x4xf32> -> tensor<1x2x4x4xf32>
+  func.return %1 : tensor<1x2x4x4xf32>
+}
+
+// -----
+
+// A map that is read twice, and a layer that needs all rows, end a chain; one layer is none.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NOT: npu.rows
+// CHECK: func.return
+// NEEDED-LABEL: func.func @left_alone
+// NEEDED-NOT: npu.rows
+// NEEDED: func.return
+// BUFFERS-LABEL: func.func @left_alone
+func.func @left_alone(%x : tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) {
+  %0 = npu.relu %x : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
+  %1 = npu.softmax %0 axis 2 : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
+  %2 = npu.relu %1 : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
+  %3 = npu.add %0, %2 : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
+  func.return %2, %3 : tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>
+}
