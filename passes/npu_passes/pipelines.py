@@ -37,6 +37,10 @@ PIPELINES = {
         road("npu-fuse-conv-relu-pool{overlap=line-buffer}", "greedy"),
         "fuse, also where pooling windows overlap; offsets for any graph",
     ),
+    "rows": Pipeline(
+        road("npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fuse-rows{when=always}", "greedy"),
+        "as default, and chains run row by row: a few rows of each map between them are on chip",
+    ),
     "unlu2020": Pipeline(
         road("npu-fuse-conv-relu-pool{overlap=none}", "ping-pong"),
         "the published method: fuse pools with stride >= kernel, two buffers in turns",
