@@ -38,7 +38,7 @@ def test_conv(opset: int) -> None:
 
 
 @pytest.mark.parametrize("mode", ["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"])
-@pytest.mark.parametrize("strides", [[1, 1], [2, 3]])
+@pytest.mark.parametrize("strides", [[1, 1], [2, 3], [4, 4]])
 def test_conv_auto_pad(mode: str, strides: list[int]) -> None:
     conv = node("Conv", "x w", auto_pad=mode, strides=strides)
     check(model([conv], {"x": (1, 3, 9, 8)}, weights=CONV))
@@ -220,6 +220,7 @@ def test_pad_elsewhere_is_rejected() -> None:
         ({"kernel_shape": [5, 5]}, "kernel_shape [5, 5], but a weight of shape [4, 3, 3, 3]"),
         ({"group": 2}, "expected groups that divide 3 channels and 4 filters, got 2"),
         ({"auto_pad": "SOME"}, "auto_pad SOME; expected NOTSET"),
+        ({"auto_pad": "SAME_UPPER", "strides": [1, 6]}, "gaps between windows of [3, 3], where"),
         ({"pads": [2**40] * 4}, "elements"),
         ({"strides": 1}, "strides"),
     ],

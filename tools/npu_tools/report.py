@@ -118,9 +118,15 @@ class Report:
 
 
 def planned_function(module: ModuleOp) -> func.FuncOp | None:
-    """The function at the buffers stop: its arena is known and its layers stand in it."""
+    """The function at the buffers stop: its arena is known and its layers stand in it.
+
+    A network of views only has no layers, but neither calls nor loops.
+    """
     for op in module.ops:
-        if isinstance(op, func.FuncOp) and ARENA in op.attributes and any(layers_of(op)):
+        if not isinstance(op, func.FuncOp) or ARENA not in op.attributes:
+            continue
+        flat = not any(inner.regions or isinstance(inner, func.CallOp) for inner in op.body.ops)
+        if flat or any(layers_of(op)):
             return op
     return None
 

@@ -95,9 +95,15 @@ def own_pads(
     if mode not in ("SAME_UPPER", "SAME_LOWER"):
         raise NodeError(f"auto_pad {mode}; expected NOTSET, VALID, SAME_UPPER or SAME_LOWER")
     totals = [
-        max(0, (-(-extent // stride) - 1) * stride + taps - extent)
+        (-(-extent // stride) - 1) * stride + taps - extent
         for extent, stride, taps in zip(extents, strides, reach, strict=True)
     ]
+    if min(totals) < (-1 if mode == "SAME_UPPER" else -2):
+        raise NodeError(
+            f"auto_pad {mode} with strides {list(strides)} that leave gaps between windows of "
+            f"{list(reach)}, where runtimes disagree; expected explicit pads"
+        )
+    totals = [max(0, total) for total in totals]
     small, large = [total // 2 for total in totals], [total - total // 2 for total in totals]
     return (small, large) if mode == "SAME_UPPER" else (large, small)
 
