@@ -4,7 +4,7 @@ Each is what `--pass-pipeline` takes, so a person can copy one, change it, and r
 also stand inside a pipeline text in place of the passes it means (`-p 'unlu2020,canonicalize'`).
 
 They start behind the import (a graph of layers on tensors, with its machine) and end at loops,
-which is what `-t c` prints.
+which is what `-t c` prints; but for `kim2019`, which ends with a plan.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ PIPELINES = {
         "fuse, also where pooling windows overlap; offsets for any graph",
     ),
     "rows": Pipeline(
-        road("npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fuse-rows{when=always}", "greedy"),
-        "as default, and chains run row by row: a few rows of each map between them are on chip",
+        road("npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fuse-rows{when=smallest}", "greedy"),
+        "as default, and the layers that set the peak run row by row, with a few rows between them",
     ),
     "unlu2020": Pipeline(
         road("npu-fuse-conv-relu-pool{overlap=none}", "ping-pong"),
@@ -48,6 +48,12 @@ PIPELINES = {
     "fused": Pipeline(
         road("npu-fuse-conv-relu-pool{overlap=none}", "none"),
         "fuse as published, every map in a place of its own",
+    ),
+    "kim2019": Pipeline(
+        "npu-fold-batch-norm,npu-fuse-conv-relu-pool{overlap=none},npu-detect-modules,"
+        "npu-reorder-branches{working-memory=stride-1-map},"
+        "npu-plan-modules{working-memory=stride-1-map}",
+        "plan modules of branches as published, for --plan-as i8 on a neural processor: no C",
     ),
     "naive": Pipeline(
         road("", "none"),

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npu_passes.rows.choose import Link, Run, needed, whole
+from npu_passes.rows.choose import Link, Run, needed, smallest_peak, whole
 
 
 def chain_of(maps: list[int], windows: list[int]) -> list[Link]:
@@ -68,6 +68,30 @@ def test_runs_are_apart_and_cover_what_does_not_fit(chain: list[Link], sram: int
                 if last > first
             ]
             assert all(footprint > sram for footprint in footprints)
+
+
+def peak(chain: list[Link], runs: list[Run]) -> int:
+    covered = {i for run in runs for i in range(run.first, run.last + 1)}
+    alone = [link.alone for i, link in enumerate(chain) if i not in covered]
+    return max([*alone, *(run.footprint(chain) for run in runs)], default=0)
+
+
+def segmentations(count: int) -> list[list[Run]]:
+    """All ways to cut a chain into runs, runs of one layer left out."""
+    found: list[list[Run]] = []
+    for cuts in range(2 ** (count - 1)):
+        ends = [i for i in range(count - 1) if cuts >> i & 1] + [count - 1]
+        starts = [0, *(end + 1 for end in ends[:-1])]
+        runs = [Run(a, b) for a, b in zip(starts, ends, strict=True)]
+        found.append([run for run in runs if len(run) > 1])
+    return found
+
+
+@settings(max_examples=100)
+@given(chain=CHAINS)
+def test_no_other_runs_have_a_smaller_peak(chain: list[Link]) -> None:
+    best = min(peak(chain, runs) for runs in segmentations(len(chain)))
+    assert peak(chain, smallest_peak(chain)) == best
 
 
 @settings(max_examples=200)

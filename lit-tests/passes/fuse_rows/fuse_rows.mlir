@@ -1,5 +1,6 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-fuse-rows{when=always}' | filecheck %s
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-fuse-rows{sram-bytes=1400}' | filecheck %s --check-prefix=NEEDED
+// RUN: npu-opt %s --split-input-file --pass-pipeline='npu-fuse-rows{when=smallest}' | filecheck %s --check-prefix=SMALLEST
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-fuse-rows{when=always},npu-bufferize' | filecheck %s --check-prefix=BUFFERS
 
 // CHECK-LABEL: func.func @two_convolutions
@@ -11,6 +12,8 @@
 // The map between the two needs 8 x 6 x 6 x 4 = 1152 bytes, and each layer more than 1400 with it.
 // NEEDED-LABEL: func.func @two_convolutions
 // NEEDED: npu.rows of %x
+// SMALLEST-LABEL: func.func @two_convolutions
+// SMALLEST: npu.rows of %x
 
 // Of the map between them there are three rows; they move up, and one more comes in.
 // BUFFERS-LABEL: func.func @two_convolutions
@@ -37,6 +40,9 @@ func.func @two_convolutions(%x : tensor<1x1x8x8xf32>, %w0 : tensor<8x1x3x3xf32>,
 // CHECK-NEXT: npu.relu
 // CHECK-NEXT: npu.yield
 // NEEDED-LABEL: func.func @overlap
+// The pool needs less than convolution and pool in rows: a relu behind it changes no peak.
+// SMALLEST-LABEL: func.func @overlap
+// SMALLEST-NOT: npu.rows
 // BUFFERS-LABEL: func.func @overlap
 func.func @overlap(%x : tensor<1x1x9x9xf32>, %w : tensor<2x1x1x1xf32>) -> tensor<1x2x4x4xf32> {
   %0 = npu.conv2d %x, %w then relu then max_pool [3, 3] by [2, 2] overlap accumulate {npu.layer = "c", npu.value = "v"} : (tensor<1x1x9x9xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x4x4xf32>
@@ -53,6 +59,7 @@ func.func @overlap(%x : tensor<1x1x9x9xf32>, %w : tensor<2x1x1x1xf32>) -> tensor
 // NEEDED-LABEL: func.func @left_alone
 // NEEDED-NOT: npu.rows
 // NEEDED: func.return
+// SMALLEST-LABEL: func.func @left_alone
 // BUFFERS-LABEL: func.func @left_alone
 func.func @left_alone(%x : tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) {
   %0 = npu.relu %x : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>

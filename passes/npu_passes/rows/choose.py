@@ -58,13 +58,51 @@ def whole(chain: Sequence[Link]) -> list[Run]:
     return [Run(0, len(chain) - 1)] if len(chain) > 1 else []
 
 
+def smallest_peak(chain: Sequence[Link]) -> list[Run]:
+    """The runs that make the largest need of any layer or run as small as it can be.
+
+    Among those, the ones that fuse fewest layers. Dynamic programming over where runs end: exact
+    for a chain by itself, in time quadratic in its length.
+    """
+    totals = running_totals(chain)
+    best: list[tuple[int, int, int]] = [(0, 0, 0)]  # peak, fused layers, start of the last run
+    for end in range(1, len(chain) + 1):
+        choices: list[tuple[int, int, int]] = []
+        for start in range(end):
+            peak, fused, _ = best[start]
+            run = Run(start, end - 1)
+            need = chain[start].alone if len(run) == 1 else footprint(chain, totals, run)
+            choices.append((max(peak, need), fused + (len(run) if len(run) > 1 else 0), start))
+        best.append(min(choices))
+    runs: list[Run] = []
+    end = len(chain)
+    while end:
+        start = best[end][2]
+        if end - start > 1:
+            runs.append(Run(start, end - 1))
+        end = start
+    return runs[::-1]
+
+
+def running_totals(chain: Sequence[Link]) -> list[int]:
+    """Sums of what the first 0, 1, 2, ... layers have on chip beside their maps."""
+    return [0, *accumulate(link.window + link.inner + link.weights for link in chain)]
+
+
+def footprint(chain: Sequence[Link], totals: Sequence[int], run: Run) -> int:
+    """`Run.footprint` from running totals."""
+    start = chain[run.first]
+    kept = totals[run.last + 1] - totals[run.first] - (start.window if start.direct else 0)
+    return start.ifm + chain[run.last].ofm + kept
+
+
 def needed(chain: Sequence[Link], sram: int) -> list[Run]:
     """As few layers as possible, so that every layer that does not fit alone fits in its run.
 
     A run starts with one layer that does not fit and takes in as few neighbours as make it fit, or
     where nothing fits, those that leave the smallest footprint. Runs that meet become one.
     """
-    totals = [0, *accumulate(link.window + link.inner + link.weights for link in chain)]
+    totals = running_totals(chain)
     runs: list[Run] = []
     for index, link in enumerate(chain):
         if link.alone <= sram or (runs and runs[-1].last >= index):
@@ -80,17 +118,11 @@ def needed(chain: Sequence[Link], sram: int) -> list[Run]:
 
 def smallest(chain: Sequence[Link], totals: Sequence[int], inner: Run, sram: int) -> Run:
     """The shortest run around `inner` that fits; where none does, the one that needs least."""
-
-    def footprint(run: Run) -> int:
-        start = chain[run.first]
-        kept = totals[run.last + 1] - totals[run.first] - (start.window if start.direct else 0)
-        return start.ifm + chain[run.last].ofm + kept
-
     best = inner
     for length in range(len(inner), len(chain) + 1):
         firsts = range(max(0, inner.last - length + 1), min(inner.first, len(chain) - length) + 1)
         runs = [Run(first, first + length - 1) for first in firsts]
-        best = min([best, *runs], key=footprint)
-        if footprint(best) <= sram:
+        best = min([best, *runs], key=lambda run: footprint(chain, totals, run))
+        if footprint(chain, totals, best) <= sram:
             return best
     return best

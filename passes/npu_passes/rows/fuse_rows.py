@@ -11,8 +11,9 @@ becomes
 
 The decision: the map between them never exists; of it, only the rows that one output row needs are
 on chip (`npu.ring`). `when=needed` takes the layers whose IFM + OFM exceed the SRAM, and as many
-neighbours as it takes until the run fits; `when=always` every chain as a whole. Each value of each
-map is computed once: a convolution whose pooling windows overlap is taken apart again, as rows of
+neighbours as it takes until the run fits; `when=smallest` those layers that make the largest need
+of all as small as it can be; `when=always` every chain as a whole. Each value of each map is
+computed once: a convolution whose pooling windows overlap is taken apart again, as rows of
 its own are the smallest buffer for the overlap.
 """
 
@@ -35,7 +36,7 @@ from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.rows import RING, RowsOp, RowWindow, row_window
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.target import Machine, machine_of
-from npu_passes.rows.choose import Link, needed, whole
+from npu_passes.rows.choose import Link, Run, needed, smallest_peak, whole
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class FuseRowsPass(ModulePass):
 
     name = "npu-fuse-rows"
 
-    when: Literal["needed", "always"] = "needed"
-    """Which layers: those that do not fit into the SRAM, or every chain."""
+    when: Literal["needed", "smallest", "always"] = "needed"
+    """Which layers: those that do not fit into the SRAM, those that set the peak, or all."""
     sram_bytes: int | None = None
     """On-chip memory to fit into. Default: the machine's."""
 
@@ -62,9 +63,19 @@ class FuseRowsPass(ModulePass):
         for block in blocks_of(op):
             for chain in chains(block):
                 links = [link_of(layer, weights=resident) for layer in chain]
-                runs = whole(links) if self.when == "always" else needed(links, sram or 0)
+                runs = self.choose(links, sram or 0)
                 for run in runs:
                     wrap(chain[run.first : run.last + 1])
+
+    def choose(self, chain: list[Link], sram: int) -> list[Run]:
+        """The runs of a chain that the options ask for."""
+        match self.when:
+            case "needed":
+                return needed(chain, sram)
+            case "smallest":
+                return smallest_peak(chain)
+            case "always":
+                return whole(chain)
 
 
 def blocks_of(module: ModuleOp) -> list[Block]:
