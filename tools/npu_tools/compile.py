@@ -123,6 +123,7 @@ def run(options: argparse.Namespace) -> int:
     from npu_tools.driver import Job, compile_model
     from npu_tools.files import write_files
     from npu_tools.frontends import parse_input_dims
+    from npu_tools.module_table import module_table
     from npu_tools.stack import measure_stack
     from npu_tools.table import table
 
@@ -161,6 +162,7 @@ def run(options: argparse.Namespace) -> int:
         print(text, end="")
         return 0
     print(table(report, str(stack)))
+    print("".join(f"\n{line}" for line in module_table(report)))
     print(f"\nwrote {', '.join(str(path) for path in paths)}")
     return 0
 

@@ -25,10 +25,12 @@ from npu_dialect.sram import ARENA
 from npu_dialect.target import TARGET, Machine, TargetAttr
 from npu_passes.emit.c.names import identifier, is_identifier
 from npu_passes.graph.plan_as import PlanAsPass
+from npu_passes.modules.plan_modules import PlanModulesPass
 from npu_passes.pipelines import DEFAULT, PIPELINES
 from npu_tools.errors import UserError
 from npu_tools.files import write_file
 from npu_tools.frontends import load
+from npu_tools.module_report import planned_report
 from npu_tools.pass_text import build_pass, pass_specs
 from npu_tools.printer import ir_text
 from npu_tools.report import Report, analyze, integer, planned_function
@@ -107,6 +109,19 @@ class BuffersStop:
 
 
 @dataclass
+class ModulesStop:
+    """Keeps what the plan for modules of branches says of the network, if there is one."""
+
+    model: str
+    report: Report | None = None
+
+    def __call__(self, step: str, module: ModuleOp) -> None:
+        """Measure the network if it has just been planned."""
+        if step == PlanModulesPass.name:
+            self.report = planned_report(module, self.model)
+
+
+@dataclass
 class IrDump:
     """Writes the IR after every step: `00-import.mlir`, `01-npu-fold-batch-norm.mlir`, ..."""
 
@@ -147,16 +162,20 @@ def take_the_road(job: Job) -> Compiled:
     passes = job_passes(job)
     model, module = load(job.model, job.input_dims)
     module.attributes[TARGET] = TargetAttr.of(machine)
-    stop = BuffersStop(job.model.name)
+    stop, planned = BuffersStop(job.model.name), ModulesStop(job.model.name)
     dump = () if job.dump_ir is None else (IrDump(job.dump_ir),)
     baselines = baseline_bytes(module, job)
-    run_passes(module, passes, (*dump, stop, *job.observers))
-    if stop.report is None:
-        analyze(module)  # raises: there was no such stop
-    assert stop.report is not None
-    check_flash(stop.report, machine)
-    report = replace(stop.report, memory=replace(stop.report.memory, **baselines))
-    files = {} if job.plan_as else emit(module, name, place_of_weights(job, report))
+    run_passes(module, passes, (*dump, stop, planned, *job.observers))
+    report = stop.report or planned.report or analyze(module)  # raises: there was no stop
+    if planned.report is not None:
+        report = replace(report, modules=planned.report.modules)
+    check_flash(report, machine)
+    report = replace(report, memory=replace(report.memory, **baselines))
+    files = (
+        {}
+        if job.plan_as or stop.report is None
+        else emit(module, name, place_of_weights(job, report))
+    )
     return Compiled(name, report, files, model)
 
 
