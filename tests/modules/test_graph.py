@@ -9,17 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npu_passes.modules.graph import OUTSIDE, DominatorTree, Module, Node, detect
+from npu_passes.modules.graph import OUTSIDE, DominatorTree, Module, Node, Remark, detect
 from npu_passes.modules.module_names import common_name, module_names
 
 Inputs = list[tuple[int, ...]]
 
 
 def layers(*inputs: Sequence[int], weights: Sequence[int] = ()) -> list[Node]:
-    """Nodes named by their number; what reads several values is a merge."""
+    """Nodes of weight 1 unless given; what reads several values is a merge."""
     return [
         Node(
-            f"n{number}",
             tuple(sources),
             weights[number] if weights else 1,
             merge=len(sources) > 1,
@@ -150,8 +149,8 @@ def test_u_net(depth: int, modules: list[int], skips: dict[int, tuple[int, ...]]
     found = detect(U_NET, depth)
     assert list(found.modules) == modules
     assert found.long_skips == skips
-    reasons = {f"n{U_NET[merge].inputs[0]} comes over a long skip-connection" for merge in skips}
-    assert set(found.remarks.values()) == reasons
+    reason = "{} comes over a long skip-connection"
+    assert found.remarks == {merge: Remark(reason, U_NET[merge].inputs[0]) for merge in skips}
 
 
 def test_cut_edges_do_not_dominate() -> None:
@@ -161,7 +160,7 @@ def test_cut_edges_do_not_dominate() -> None:
     assert list(detect(nodes, 2).modules) == [4]
     found = detect(nodes, 1)
     assert found.long_skips == {4: (0,)}
-    assert found.remarks[7] == "n4 in a branch reads a long skip-connection"
+    assert found.remarks[7].named("n{}".format) == "n4 in a branch reads a long skip-connection"
 
 
 def resnet(blocks: int) -> list[Node]:

@@ -24,7 +24,6 @@ from off-chip memory. Functions of several blocks and layers in destination styl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -64,18 +63,15 @@ def analyze(block: Block, max_depth: int) -> Detection:
     network = Network.of(block)
     found = detect(network.nodes, max_depth)
     layers = {
-        number: layer_names(network, (*sorted(module.members), number))
-        for number, module in found.modules.items()
+        merge: [
+            name
+            for number in (*sorted(module.members), merge)
+            if (name := network.layer_name(number)) is not None
+        ]
+        for merge, module in found.modules.items()
     }
     members = {number: module.members for number, module in found.modules.items()}
     return Detection(network, found, module_names(layers, members))
-
-
-def layer_names(network: Network, numbers: Sequence[int]) -> list[str]:
-    """The names that people gave to some layers."""
-    ops = [network.ops[number] for number in numbers]
-    names = [op.attributes.get(LAYER_NAME) for op in ops if op is not None]
-    return [name.data for name in names if isinstance(name, StringAttr)]
 
 
 class Wrapping:
@@ -83,6 +79,7 @@ class Wrapping:
 
     def __init__(self, detection: Detection) -> None:
         """Start with the layers as they are."""
+        self.network = detection.network
         self.found = detection.found
         self.names = detection.names
         self.ops = list(detection.network.ops)
@@ -92,9 +89,19 @@ class Wrapping:
         """Make all modules, and say why other merges make none."""
         for number, op in enumerate(self.ops):
             if op is not None and len(op.operands) > 1:
-                annotate(op, self.found, number)
+                self.annotate(op, number)
         for number, module in self.found.modules.items():
             self.wrap(number, module)
+
+    def annotate(self, op: Operation, number: int) -> None:
+        """Write into a merge why it is left alone, in place of what an earlier run has written."""
+        op.attributes.pop(NO_MODULE, None)
+        op.attributes.pop(LONG_SKIPS, None)
+        if (remark := self.found.remarks.get(number)) is not None:
+            reason = remark.named(lambda node: self.names.get(node) or self.network.name(node))
+            op.attributes[NO_MODULE] = StringAttr(reason)
+        if (places := self.found.long_skips.get(number)) is not None:
+            op.attributes[LONG_SKIPS] = DenseArrayBase.from_list(i64, places)
 
     def wrap(self, number: int, module: Module) -> None:
         """Replace a merge by the module that ends with it."""
@@ -130,16 +137,6 @@ class Wrapping:
             return merge, branch.part
         module = self.found.modules.get(branch.chain[0])
         return branch.chain[0] if module is None else min(module.members), branch.part
-
-
-def annotate(op: Operation, found: Modules, number: int) -> None:
-    """Write into a merge why it is left alone, in place of what an earlier run has written."""
-    op.attributes.pop(NO_MODULE, None)
-    op.attributes.pop(LONG_SKIPS, None)
-    if (reason := found.remarks.get(number)) is not None:
-        op.attributes[NO_MODULE] = StringAttr(reason)
-    if (places := found.long_skips.get(number)) is not None:
-        op.attributes[LONG_SKIPS] = DenseArrayBase.from_list(i64, places)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ nested, since a branch may be left through its merge only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 OUTSIDE = -1
@@ -41,7 +41,6 @@ class Node:
     value that is no node, as a return does.
     """
 
-    name: str
     inputs: tuple[int, ...] = ()
     weight: int = 1
     merge: bool = False
@@ -76,6 +75,27 @@ class Module:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """Why a merge is left alone; `{}` in the text stands for the name of a node."""
+
+    text: str
+    node: int = OUTSIDE
+
+    def named(self, name: Callable[[int], str]) -> str:
+        """The whole text, if `name` says what to call a node."""
+        return self.text if self.node == OUTSIDE else self.text.format(name(self.node))
+
+
+class NoModuleError(Exception):
+    """A merge is left alone."""
+
+    def __init__(self, text: str, node: int = OUTSIDE) -> None:
+        """Say why; see `Remark`."""
+        super().__init__(text)
+        self.remark = Remark(text, node)
+
+
+@dataclass(frozen=True)
 class Modules:
     """The modules of a network, inner ones first, and the merges that are left alone.
 
@@ -84,12 +104,8 @@ class Modules:
     """
 
     modules: dict[int, Module]
-    remarks: dict[int, str]
+    remarks: dict[int, Remark]
     long_skips: dict[int, tuple[int, ...]]
-
-
-class NoModuleError(Exception):
-    """Why a merge is left alone."""
 
 
 def detect(nodes: Sequence[Node], max_depth: int) -> Modules:
@@ -100,14 +116,14 @@ def detect(nodes: Sequence[Node], max_depth: int) -> Modules:
     """
     search = Search(nodes, max_depth)
     modules: dict[int, Module] = {}
-    remarks: dict[int, str] = {}
+    remarks: dict[int, Remark] = {}
     for number, node in enumerate(nodes):
         if len(set(node.inputs)) < 2 and not node.merge:
             continue
         try:
             modules[number] = search.module(number, modules)
         except NoModuleError as reason:
-            remarks[number] = str(reason)
+            remarks[number] = reason.remark
     return Modules(modules, remarks, search.cut)
 
 
@@ -161,9 +177,8 @@ class Search:
         for part, operand in enumerate(operands):
             chain = self.chain(start, operand, known)
             inside = self.inside(chain, known)
-            if shared := members & inside:
-                name = self.nodes[min(shared)].name
-                raise NoModuleError(f"its operands share {name}")
+            if shared := members.intersection(chain):
+                raise NoModuleError("its operands share {}", min(shared))
             members |= inside
             lengths.append(self.length(chain, known))
             branches.append(Branch(part, chain))
@@ -180,8 +195,8 @@ class Search:
         if not self.nodes[merge].merge:
             raise NoModuleError("it is neither a concatenation nor a sum of maps of one shape")
         if skips := self.cut.get(merge):
-            name = self.nodes[self.nodes[merge].inputs[skips[0]]].name
-            raise NoModuleError(f"{name} comes over a long skip-connection")
+            source = self.nodes[merge].inputs[skips[0]]
+            raise NoModuleError("{} comes over a long skip-connection", source)
         return self.nodes[merge].inputs
 
     def chain(self, start: int, operand: int, known: dict[int, Module]) -> tuple[int, ...]:
@@ -194,9 +209,9 @@ class Search:
         while number != start:
             node = self.nodes[number]
             if number in self.cut:
-                raise NoModuleError(f"{node.name} in a branch reads a long skip-connection")
+                raise NoModuleError("{} in a branch reads a long skip-connection", number)
             if (module := known.get(number)) is None and len(set(node.inputs)) > 1:
-                raise NoModuleError(f"{node.name} in a branch ends no module")
+                raise NoModuleError("{} in a branch ends no module", number)
             chain.append(number)
             length += self.weight(number, known)
             if length > self.max_depth:
@@ -228,7 +243,7 @@ class Search:
         inside = members | {merge}
         for number in sorted(members):
             if self.nodes[number].escapes or not inside.issuperset(self.users[number]):
-                raise NoModuleError(f"{self.nodes[number].name} is read outside its branches too")
+                raise NoModuleError("{} is read outside its branches too", number)
 
 
 class DominatorTree:

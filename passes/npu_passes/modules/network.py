@@ -1,8 +1,8 @@
 """The layers of a function on tensors as the graph that `graph.py` works on.
 
-    %1 = npu.conv2d %x, %w ...                 Node("conv1", inputs=(0,))
-    %2 = npu.relu %1                           Node("relu1", inputs=(1,), weight=0)
-    %3 = npu.concat %1, %2 axis 1              Node("concat", inputs=(1, 2), merge=True)
+    %1 = npu.conv2d %x, %w ...                 1: Node(inputs=(0,))
+    %2 = npu.relu %1                           2: Node(inputs=(1,), weight=0)
+    %3 = npu.concat %1, %2 axis 1              3: Node(inputs=(1, 2), merge=True)
 
 One decision is made here: what counts as a layer when `max-depth` is compared. Layers that can run
 in place on one map and views count nothing, so that fusing an activation into the layer before it
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.npu.layer import LAYER_NAME, LayerOp
@@ -58,6 +58,17 @@ class Network:
                         add(result, None)
         return Network(tuple(nodes), tuple(numbers), tuple(ops))
 
+    def layer_name(self, number: int) -> str | None:
+        """The name that a person gave to a layer, if it is one and has one."""
+        op = self.ops[number]
+        name = op.attributes.get(LAYER_NAME) if op is not None else None
+        return name.data if isinstance(name, StringAttr) else None
+
+    def name(self, number: int) -> str:
+        """What to call a node."""
+        hint = self.values[number].name_hint
+        return self.layer_name(number) or (f"%{hint}" if hint else "a value")
+
 
 def maps_of(op: Operation) -> tuple[SSAValue, ...] | None:
     """The feature maps that a layer on tensors or a module reads; None for any other op."""
@@ -70,10 +81,7 @@ def maps_of(op: Operation) -> tuple[SSAValue, ...] | None:
 
 def node_of(value: SSAValue, op: Operation | None, inputs: tuple[int, ...]) -> Node:
     """The node of a value that a layer, a module or something else (None) computes."""
-    hint = f"%{value.name_hint}" if value.name_hint else "a value"
-    name = op.attributes.get(LAYER_NAME) if op is not None else None
     return Node(
-        name=getattr(name, "data", hint),
         inputs=inputs,
         weight=0 if op is None else weight_of(op),
         merge=op is not None and merge_of(op) is not None,
