@@ -27,7 +27,6 @@ is copied at the end.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
@@ -50,7 +49,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import SymbolOpInterface
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import FlashSpace, SramSpace
@@ -68,6 +66,7 @@ from npu_passes.memory.buffer_plan import (
     touches_tensors,
 )
 from npu_passes.rows.expand_rows import expand_rows
+from npu_passes.symbols import GlobalNames, identifier
 
 NAME = "npu.name"
 """Argument and result attribute: the name that an input or output has in the model."""
@@ -118,45 +117,10 @@ def used_symbols(module: ModuleOp) -> Iterator[str]:
                 yield attribute.root_reference.data
 
 
-def identifier(text: str) -> str:
-    """A C identifier that reads like a text: other characters become underscores."""
-    clean = re.sub(r"[^0-9A-Za-z_]", "_", text)
-    return clean if re.match(r"[A-Za-z_]", clean) else f"_{clean}"
-
-
 def in_space(kind: Attribute, space: Attribute) -> MemRefType[Attribute]:
     """The densely laid out memref type of a tensor type."""
     assert isa(kind, TensorType[Attribute])
     return MemRefType(kind.get_element_type(), kind.get_shape(), NoneAttr(), space)
-
-
-@dataclass(frozen=True)
-class GlobalNames:
-    """Names for new symbols beside a function, and the op before which they are defined."""
-
-    taken: set[str]
-    before: Operation
-
-    @staticmethod
-    def of(function: func.FuncOp) -> GlobalNames:
-        """The symbols in the block that holds a function."""
-        block = function.parent
-        assert block is not None
-        names = (
-            trait.get_sym_attr_name(op)
-            for op in block.ops
-            if (trait := op.get_trait(SymbolOpInterface)) is not None
-        )
-        return GlobalNames({name.data for name in names if name is not None}, function)
-
-    def fresh(self, wish: str) -> str:
-        """A free name like `wish`."""
-        name, count = wish, 0
-        while name in self.taken:
-            count += 1
-            name = f"{wish}_{count}"
-        self.taken.add(name)
-        return name
 
 
 @dataclass(frozen=True)
