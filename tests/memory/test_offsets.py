@@ -127,6 +127,19 @@ def test_chains(sizes: list[int]) -> None:
     assert greedy.solve(problem).arena == max(pairs)
 
 
+@pytest.mark.parametrize("count", [40, 450])
+def test_long_chains(count: int) -> None:
+    """Orders and fits alone need up to a quarter more than the largest pair."""
+    random = Random(count)
+    sizes = [random.randint(0, 100_000) for _ in range(count)]
+    largest = max(one + two for one, two in pairwise(sizes))
+    assert greedy.solve(chain(*sizes)).arena == largest
+    aligned = chain(*sizes, alignment=16)
+    plan = greedy.solve(aligned)
+    assert check(aligned, plan) == ()
+    assert plan.arena < largest + 16
+
+
 def test_short_chains() -> None:
     assert ping_pong.solve(chain()) == Solution((), 0)
     assert ping_pong.solve(chain(7)) == Solution((0,), 7)

@@ -1,9 +1,9 @@
 """Strategy `greedy`: any graph, alignments, pins and exceptions.
 
-Several greedy plans (orders by size, area, lifetime, pressure, time; first fit and best fit), the
-best of them improved by branch and bound, and where that does not come to its end by moving the
+Several greedy plans (orders by size, area, lifetime, pressure, time; first fit and best fit; two
+sides where at most two buffers live at a time), the best of them improved by branch and bound, and where that does not come to its end by moving the
 buffers on top forward in the order. It stops as soon as the arena is as small as the live-set
-bound, which on chains and on most networks one of the first orders reaches. All of it is
+bound, which on chains and on most networks one of the first plans reaches. All of it is
 deterministic, and bounded in work.
 """
 
@@ -23,6 +23,7 @@ from npu_passes.memory.offsets.problem import (
     live_bytes,
     pinned,
 )
+from npu_passes.memory.offsets.two_sided import two_sided
 
 FITS: tuple[Fit, ...] = ("first", "best")
 IMPROVE_WORK = 1_500_000
@@ -46,6 +47,9 @@ def solve(problem: Problem) -> Solution:
         max((at + problem.buffers[index].size for index, at in pins.items()), default=0),
     )
     best, order, arena = best_order(problem, pins, goal)
+    sides = two_sided(problem) if arena > goal else None
+    if sides is not None and bytes_of(problem, sides) < arena:
+        best, arena = sides, bytes_of(problem, sides)
     proven = arena <= goal
     if not proven and len(problem.buffers) <= EXACT_BUFFERS:
         best, proven = exact(problem, pins, best, arena, goal, EXACT_WORK)
