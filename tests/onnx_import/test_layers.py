@@ -145,6 +145,20 @@ def test_constant_per_channel(op: str, shape: tuple[int, ...]) -> None:
     check(model([node(op, "x c")], {"x": (1, 3, 4, 4)}, weights=weights))
 
 
+@pytest.mark.parametrize("order", ["c b", "b c"])
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [((2, 1, 1), "npu.batch_norm"), ((), "npu.batch_norm"), ((4,), "npu.add")],
+)
+def test_constants_behind_a_convolution_can_be_folded(
+    order: str, shape: tuple[int, ...], expected: str
+) -> None:
+    weights = {"w": numbers(2, 3, 1, 1), "b": numbers(*shape)}
+    nodes = [node("Conv", "x w", "c"), node("Add", order)]
+    module = check(model(nodes, {"x": (1, 3, 4, 4)}, weights=weights))
+    assert layers(module) == ["npu.conv2d", expected]
+
+
 @pytest.mark.parametrize("opset", [7, 13, NEWEST])
 @pytest.mark.parametrize("shape", [(2, 3, 4), (3, 1), (1, 1, 1), (2, 1, 4), (5, 2, 3, 4)])
 def test_mul_broadcasts(opset: int, shape: tuple[int, ...]) -> None:

@@ -51,3 +51,26 @@ func.func @twice(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {
   %m = npu.batch_norm %n, %two, %one, %one, %one epsilon 0.0 : (tensor<1x1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1xf32>
   func.return %m : tensor<1x1xf32>
 }
+
+// Two in a row behind something else become one: 4 / 2 * 3 = 6, and 3 * (1 - 0.5) + 2 = 3.5.
+// CHECK-LABEL: func.func @two_become_one
+// CHECK-DAG: [[S:%\w+]] = arith.constant dense<6.000000e+00> : tensor<2xf32>
+// CHECK-DAG: [[B:%\w+]] = arith.constant dense<3.500000e+00> : tensor<2xf32>
+// CHECK-DAG: [[M:%\w+]] = arith.constant dense<7.000000e+00> : tensor<2xf32>
+// CHECK-DAG: [[V:%\w+]] = arith.constant dense<1.000000e+00> : tensor<2xf32>
+// CHECK-NOT: arith.constant
+// CHECK: [[N:%\w+]] = npu.batch_norm %x, [[S]], [[B]], [[M]], [[V]] epsilon 0.0 {npu.layer = "n1", npu.value = "n2_out"}
+// CHECK-NEXT: func.return [[N]]
+func.func @two_become_one(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %s = arith.constant dense<4.0> : tensor<2xf32>
+  %b = arith.constant dense<1.0> : tensor<2xf32>
+  %m = arith.constant dense<7.0> : tensor<2xf32>
+  %v = arith.constant dense<3.0> : tensor<2xf32>
+  %t = arith.constant dense<3.0> : tensor<2xf32>
+  %c = arith.constant dense<2.0> : tensor<2xf32>
+  %n = arith.constant dense<0.5> : tensor<2xf32>
+  %w = arith.constant dense<0.75> : tensor<2xf32>
+  %1 = npu.batch_norm %x, %s, %b, %m, %v epsilon 1.0 {npu.layer = "n1", npu.value = "n1_out"} : (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  %2 = npu.batch_norm %1, %t, %c, %n, %w epsilon 0.25 {npu.layer = "n2", npu.value = "n2_out"} : (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  func.return %2 : tensor<1x2x4x4xf32>
+}

@@ -60,3 +60,23 @@ func.func @alone(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
   %n = npu.batch_norm %x, %p, %p, %p, %p epsilon 0.1 : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
   func.return %n : tensor<1x2xf32>
 }
+
+// CHECK-LABEL: func.func @read_in_between
+// CHECK: npu.batch_norm %x
+// CHECK-NEXT: npu.batch_norm
+func.func @read_in_between(%x: tensor<1x2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32>) {
+  %p = arith.constant dense<1.0> : tensor<2xf32>
+  %n = npu.batch_norm %x, %p, %p, %p, %p epsilon 0.1 : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  %m = npu.batch_norm %n, %p, %p, %p, %p epsilon 0.1 : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  func.return %n, %m : tensor<1x2xf32>, tensor<1x2xf32>
+}
+
+// CHECK-LABEL: func.func @unknown_before
+// CHECK: npu.batch_norm %x
+// CHECK-NEXT: npu.batch_norm
+func.func @unknown_before(%x: tensor<1x2xf32>, %q: tensor<2xf32>) -> tensor<1x2xf32> {
+  %p = arith.constant dense<1.0> : tensor<2xf32>
+  %n = npu.batch_norm %x, %q, %p, %p, %p epsilon 0.1 : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  %m = npu.batch_norm %n, %p, %p, %p, %p epsilon 0.1 : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  func.return %m : tensor<1x2xf32>
+}

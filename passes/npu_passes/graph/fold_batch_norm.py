@@ -10,20 +10,22 @@ The decision: this is computed in double precision and rounded once, so that fol
 more than the half unit in the last place that any constant costs.
 
 It is done where the layer before is a convolution or a fully connected layer without an activation
-or pool of its own, its output has no other use, and all parameters are constant; any other batch
-normalisation stays what it is. Parameters that are not used any more go away.
+or pool of its own, its output has no other use, and all parameters are constant. Behind another
+batch normalisation the two become one. Any other batch normalisation stays what it is. Parameters
+that are not used any more go away.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -34,21 +36,24 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import BatchNormOp, Conv2dOp, FullyConnectedOp
 from npu_passes.graph.constants import array_of, constant_of
 from npu_passes.graph.names import take_value_name
+
+Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Folding:
     """A layer and the parameters that make the batch normalisation behind it superfluous.
 
-    `weight` has the shape and type of the layer's own, [O, ...]; `bias` is [O].
+    `parameters` are as many as the layer can have, in its order, each with the layer's own shape
+    and type: weight and bias, or those of a normalisation whose epsilon is zero.
     """
 
-    layer: Conv2dOp | FullyConnectedOp
-    weight: NDArray[Any]
-    bias: NDArray[Any]
+    layer: Conv2dOp | FullyConnectedOp | BatchNormOp
+    parameters: tuple[Array, ...]
 
 
 def analyze(norm: BatchNormOp) -> Folding | None:
@@ -57,26 +62,53 @@ def analyze(norm: BatchNormOp) -> Folding | None:
     Raises: PassFailedException for a variance that has no square root.
     """
     layer = norm.input.owner
-    if not isinstance(layer, Conv2dOp | FullyConnectedOp) or not norm.input.has_one_use():
+    if norm.destination is not None or not norm.input.has_one_use():
         return None
+    if isinstance(layer, Conv2dOp | FullyConnectedOp):
+        return into_weights(layer, norm)
+    return into_norm(layer, norm) if isinstance(layer, BatchNormOp) else None
+
+
+def into_weights(layer: Conv2dOp | FullyConnectedOp, norm: BatchNormOp) -> Folding | None:
+    """How a batch normalisation folds into a layer with weights."""
     if layer.activation is not None or (isinstance(layer, Conv2dOp) and layer.pool is not None):
         return None
-    if norm.destination is not None:
-        return None
-    parameters = [array_of(value) for value in norm.parameter_inputs]
     weight = array_of(layer.weight)
     bias = np.zeros(1) if layer.bias is None else array_of(layer.bias)
-    if weight is None or bias is None:
+    values = constants(norm)
+    if weight is None or bias is None or values is None:
         return None
-    constant = [array.astype(np.float64) for array in parameters if array is not None]
-    if len(constant) != len(parameters):
-        return None
-    factor = factor_of(norm, constant[0], constant[3])
+    scale, shift, mean, variance = values
+    factor = factor_of(norm, scale, variance)
+    by_filter = factor.reshape(-1, *(1,) * (weight.ndim - 1))
     return Folding(
         layer,
-        (weight * factor.reshape(-1, *(1,) * (weight.ndim - 1))).astype(weight.dtype),
-        (factor * (bias - constant[2]) + constant[1]).astype(weight.dtype),
+        tuple(
+            array.astype(weight.dtype)
+            for array in (weight * by_filter, factor * (bias - mean) + shift)
+        ),
     )
+
+
+def into_norm(first: BatchNormOp, second: BatchNormOp) -> Folding | None:
+    """How two batch normalisations are one: f = f1 f2, b = f2 (b1 - mean2) + b2, mean = mean1."""
+    one, two = constants(first), constants(second)
+    if one is None or two is None:
+        return None
+    factor = factor_of(second, two[0], two[3])
+    scale = factor_of(first, one[0], one[3]) * factor
+    shift = factor * (one[1] - two[2]) + two[1]
+    kind = array_of(first.scale)
+    assert kind is not None  # it is one of the constants
+    values = (scale, shift, one[2], np.ones_like(scale))
+    return Folding(first, tuple(array.astype(kind.dtype) for array in values))
+
+
+def constants(norm: BatchNormOp) -> list[NDArray[np.float64]] | None:
+    """Scale, bias, mean and variance in double precision, if all are constant."""
+    arrays = [array_of(value) for value in norm.parameter_inputs]
+    known = [array.astype(np.float64) for array in arrays if array is not None]
+    return known if len(known) == len(arrays) else None
 
 
 def factor_of(
@@ -100,7 +132,7 @@ def factor_of(
 
 
 class FoldBatchNormPattern(RewritePattern):
-    """Replace a layer and the batch normalisation behind it by the layer with other weights."""
+    """Replace a layer and the batch normalisation behind it by the layer with other parameters."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
@@ -108,17 +140,31 @@ class FoldBatchNormPattern(RewritePattern):
         if (folding := analyze(op)) is None:
             return
         layer, old = folding.layer, (*folding.layer.parameter_inputs, *op.parameter_inputs)
-        weight = constant_of(folding.weight, layer.weight.name_hint)
-        bias = constant_of(folding.bias, (layer.bias or op.bias).name_hint)
-        folded = type(layer)(layer.input, weight.result, bias.result, op.output_type)
-        segments = folded.properties["operandSegmentSizes"]  # the layer may have had no bias
-        folded.properties |= {**layer.properties, "operandSegmentSizes": segments}
+        hints = [getattr(layer, name) or op.bias for name in layer.PARAMETERS]
+        new = [
+            constant_of(array, hint.name_hint)
+            for array, hint in zip(folding.parameters, hints, strict=True)
+        ]
+        folded = layer_with(layer, [constant.result for constant in new], op.output_type)
         folded.attributes |= layer.attributes
         take_value_name(folded, op)
-        rewriter.insert((weight, bias, folded), InsertPoint.before(layer))
+        rewriter.insert((*new, folded), InsertPoint.before(layer))
         rewriter.replace(op, [], [folded.output])
         rewriter.erase(layer)
         erase_unused(old, rewriter)
+
+
+def layer_with(
+    layer: Conv2dOp | FullyConnectedOp | BatchNormOp, parameters: Sequence[SSAValue], out: Attribute
+) -> LayerOp:
+    """The layer with all its parameters, and others."""
+    if isinstance(layer, BatchNormOp):
+        scale, bias, mean, variance = parameters
+        return BatchNormOp(layer.input, scale, bias, mean, variance, 0.0, out)
+    folded = type(layer)(layer.input, parameters[0], parameters[1], out)
+    segments = folded.properties["operandSegmentSizes"]  # the layer may have had no bias
+    folded.properties |= {**layer.properties, "operandSegmentSizes": segments}
+    return folded
 
 
 def erase_unused(parameters: tuple[SSAValue, ...], rewriter: PatternRewriter) -> None:

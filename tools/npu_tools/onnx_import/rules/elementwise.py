@@ -8,7 +8,16 @@ from functools import reduce
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import AddOp, BatchNormOp, ClampOp, FullyConnectedOp, LrnOp, MulOp, ReluOp
+from npu_dialect.npu import (
+    AddOp,
+    BatchNormOp,
+    ClampOp,
+    Conv2dOp,
+    FullyConnectedOp,
+    LrnOp,
+    MulOp,
+    ReluOp,
+)
 from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Builder, Constant, Value, float_array
 from npu_tools.onnx_import.errors import NodeError
@@ -50,7 +59,11 @@ def bound(node: Node, graph: Builder, index: int, default: float) -> float:
 
 
 def add(node: Node, graph: Builder) -> Value:
-    """Add; a constant row behind a fully connected layer without bias becomes its bias."""
+    """Add.
+
+    A constant row behind a fully connected layer without bias becomes its bias; a constant per
+    channel behind a convolution or a normalisation becomes a normalisation, which can be folded.
+    """
     return added(graph, [graph.value(node, 0), graph.value(node, 1)], node.inputs)
 
 
@@ -71,6 +84,9 @@ def added(graph: Builder, values: Sequence[Value], names: Sequence[str]) -> Valu
                 vector = row_vector(float_array(addend), shape_of(value))
                 if layer is not None and vector is not None:
                     return with_bias(graph, layer, addend, vector)
+                shift = channel_vector(float_array(addend), shape_of(value))
+                if shift is not None and isinstance(value.owner, Conv2dOp | BatchNormOp):
+                    return normalised(graph, value, np.ones_like(shift), shift, addend.name)
     maps = [graph.as_map(value, name) for value, name in zip(values, names, strict=True)]
     return reduce(lambda lhs, rhs: graph.emit(lambda out: AddOp(lhs, rhs, out)), maps)
 
@@ -130,10 +146,18 @@ def scaled(graph: Builder, source: SSAValue, factor: Constant) -> SSAValue:
     if scale is None:
         values = graph.materialise(factor)
         return graph.emit(lambda out: MulOp(source, values, out))
+    return normalised(graph, source, scale, np.zeros_like(scale), factor.name)
+
+
+def normalised(graph: Builder, source: SSAValue, scale: Array, shift: Array, name: str) -> SSAValue:
+    """A map times a scale plus a shift [C], as a batch normalisation that does nothing else.
+
+    `name` is that of the constant that it comes from.
+    """
+    scales, shifts = graph.parameter(scale, name), graph.parameter(shift, name)
     zero = np.zeros_like(scale)
-    scales = graph.parameter(scale, factor.name)
     zeros, ones = graph.parameter(zero, "zero"), graph.parameter(zero + np.float32(1), "one")
-    return graph.emit(lambda out: BatchNormOp(source, scales, zeros, zeros, ones, 0.0, out))
+    return graph.emit(lambda out: BatchNormOp(source, scales, shifts, zeros, ones, 0.0, out))
 
 
 def channel_vector(array: Array, shape: Sequence[int]) -> Array | None:
