@@ -1,10 +1,10 @@
 """Strategy `greedy`: any graph, alignments, pins and exceptions.
 
 Several greedy plans (orders by size, area, lifetime, pressure, time; first fit and best fit; two
-sides where at most two buffers live at a time), the best of them improved by branch and bound, and where that does not come to its end by moving the
-buffers on top forward in the order. It stops as soon as the arena is as small as the live-set
-bound, which on chains and on most networks one of the first plans reaches. All of it is
-deterministic, and bounded in work.
+sides where at most two buffers live at a time), the best of them improved by branch and bound, and
+where that does not come to its end by moving the buffers on top forward in the order. It stops as
+soon as the arena is as small as the live-set bound, which on chains and on most networks one of the
+first plans reaches. All of it is deterministic, and bounded in work.
 """
 
 from __future__ import annotations
