@@ -1,14 +1,18 @@
 """npu-compile: what it writes, what it prints, what its report says."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
+from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
+from npu_passes.memory.assign_sram_offsets import AssignSramOffsetsPass
 from npu_tools import compile, driver, opt
 from npu_tools.stack import CallGraph
 
@@ -64,6 +68,47 @@ def test_output_is_deterministic(small: Path) -> None:
         assert compile.main([str(small), "--target", "fe310", "-o", str(out)]) == 0
     for path in outs[0].iterdir():
         assert path.read_bytes() == (outs[1] / path.name).read_bytes()
+
+
+def test_output_does_not_depend_on_hashes(small: Path) -> None:
+    written: list[dict[str, bytes]] = []
+    for seed in ("0", "1"):
+        out = small.parent / f"out{seed}"
+        command = [sys.executable, "-m", "npu_tools.compile", str(small), "--target", "host"]
+        subprocess.run(
+            [*command, "-o", str(out), "--dump-ir", str(out)],
+            check=True,
+            capture_output=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+        written.append({path.name: path.read_bytes() for path in out.iterdir()})
+    assert len(written[0]) > 3
+    assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("stem", ["string", "Math", "int", "x" * 200])
+def test_file_names_that_cannot_begin_names(stem: str, small: Path) -> None:
+    model = small.rename(small.with_name(f"{stem}.onnx"))
+    out = small.parent / "out"
+    assert compile.main([str(model), "--target", "host", "-o", str(out)]) == 0
+    (header,) = out.glob("*.h")
+    assert header.stem == (stem[:63] if stem[0] == "x" else f"{stem}_model")
+
+
+def test_help_names_the_choices_of_the_passes() -> None:
+    text = compile.argument_parser().format_help()
+    for kind, option in ((FuseConvReluPoolPass, "overlap"), (AssignSramOffsetsPass, "strategy")):
+        choices: tuple[str, ...] = get_args(get_type_hints(kind)[option])
+        found = re.search(rf"--{option} HOW +([\w|-]+):", text)
+        assert found is not None
+        assert set(found[1].split("|")) == set(choices)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        compile.main(["--version"])
+    assert stopped.value.code == 0
+    assert re.fullmatch(r"npu-compile \d+\.\d+\.\d+\n", capsys.readouterr().out)
 
 
 def test_default_folder(

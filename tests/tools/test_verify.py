@@ -73,7 +73,11 @@ def test_wrong_code_fails_the_tool(
     monkeypatch.setattr("npu_tools.driver.compile_model", wrong)
     out = small.parent / "out"
     assert compile.main([str(small), "--target", "host", "-o", str(out), "--verify"]) == 1
-    assert "the first layer that differs is dense3" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "verify scores: largest error" in said.out
+    assert said.err.startswith(f"npu-compile: error: {small}: --verify: differs")
+    assert "the first layer that differs is dense3" in said.err
+    assert said.err.count("\n") == 1
     assert not out.exists()
 
 
@@ -140,7 +144,7 @@ def test_samples_that_do_not_fit(
 
 def test_a_file_that_is_no_npz(compiled: Compiled, tmp_path: Path) -> None:
     (tmp_path / "inputs.npz").write_text("hello")
-    with pytest.raises(UserError, match="cannot read the inputs"):
+    with pytest.raises(UserError, match=r"inputs\.npz: expected an \.npz file"):
         load_samples(compiled.report, str(tmp_path / "inputs.npz"))
 
 

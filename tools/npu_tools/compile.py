@@ -13,12 +13,14 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from npu_dialect.target import Machine
 from npu_passes.pipelines import DEFAULT, PIPELINES
+from npu_tools.arguments import natural, usage_error
 from npu_tools.errors import UserError, guarded
 
 TOOL = "npu-compile"
@@ -63,19 +65,18 @@ def parse_arguments(args: Sequence[str]) -> argparse.Namespace:
 def argument_parser() -> argparse.ArgumentParser:
     """All options of npu-compile."""
     parser = argparse.ArgumentParser(TOOL, description="Compile a neural network to C.")
-
-    def usage_error(message: str) -> NoReturn:
-        raise UserError(message)
-
     parser.error = usage_error
     add = parser.add_argument
+    add("-v", "--version", action="version", version=f"{TOOL} {version('npu-dialect')}")
     add("model", nargs="?", type=Path, help="an .onnx model, or a .pt2 file of torch.export")
     add("--target", metavar="NAME|FILE.toml", help="the machine")
     add("-o", dest="folder", type=Path, metavar="DIR", help="where to write (default: ./ID)")
     add("--prefix", metavar="ID", help="what C names start with (default: from the model's name)")
     add("--pipeline", default=DEFAULT, metavar="NAME|TEXT", help="passes (default: %(default)s)")
-    add("--overlap", metavar="HOW", help="what to do where pooling windows overlap")
-    add("--strategy", metavar="HOW", help="how to find offsets")
+    add(
+        "--overlap", metavar="HOW", help="line-buffer|recompute|none: where pooling windows overlap"
+    )
+    add("--strategy", metavar="HOW", help="greedy|ping-pong|none: how to find offsets")
     add("--json", action="store_true", help="print report.json and nothing else")
     add(
         "--weights",
@@ -83,28 +84,16 @@ def argument_parser() -> argparse.ArgumentParser:
         default="auto",
         help="as C arrays, or in ID_weights.bin (default: there if they are more than 64 MiB)",
     )
-    add(
-        "--weights-in-sram", type=byte_count, metavar="BYTES", help="SRAM for the most read weights"
-    )
+    add("--weights-in-sram", type=natural, metavar="BYTES", help="SRAM for the most read weights")
     add("--plan-as", choices=("i8", "i16", "f16", "bf16"), help="plan only, as if in that type")
     add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
     add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
     add("--check-passes", action="store_true", help="interpret the IR after every pass (slow)")
     add("--verify", metavar="inputs.npz", help="compare the C with onnxruntime; =FILE: on these")
-    add("--seed", type=int, default=0, help="of random inputs (default: %(default)s)")
+    add("--seed", type=natural, default=0, help="of random inputs (default: %(default)s)")
     add("--list-pipelines", action="store_true", help="print the named pipelines")
     add("--list-targets", action="store_true", help="print the machines that are known")
     return parser
-
-
-def byte_count(text: str) -> int:
-    """A number of bytes.
-
-    Raises: argparse.ArgumentTypeError for anything else.
-    """
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of bytes, got {text!r}")
-    return int(text)
 
 
 def print_lists(options: argparse.Namespace) -> None:
@@ -151,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
         verified = verify(compiled, options.verify or None, options.seed)
         print("\n".join(verified.lines), file=sys.stderr if options.json else sys.stdout)
         if not verified.agrees:
-            return 1
+            raise UserError(f"{options.model}: {verified.complaint}")
         checked = {"verify": verified.as_dict()}
     stack = measure_stack(compiled.files, compiled.name, options.target)
     report = replace(compiled.report, stack_bytes=stack.bytes)

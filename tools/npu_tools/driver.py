@@ -47,6 +47,14 @@ LARGEST_ARRAYS = 64 * 2**20
 """Most bytes of weights that are C arrays unless somebody asks for them: 64 MiB are some 200 MB of
 text, for which gcc takes a minute and gigabytes."""
 
+HEADERS = frozenset(
+    "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg "
+    "stdbool stddef stdint stdio stdlib string tgmath time wchar wctype".split()
+)
+"""C99's headers: with a `string.h` of ours on its path, a compiler would not find its own."""
+LONGEST_PREFIX = 100
+"""Characters of a prefix; file systems take 255 in a file's name."""
+
 Observer = Callable[[str, ModuleOp], None]
 """Called after each step with its name (`import`, or a pass) and the module."""
 
@@ -76,10 +84,18 @@ class Job:
         """
         if self.prefix is None:
             name = identifier(self.model.stem, "model")
-            return name if is_identifier(name) else f"{name}_model"
-        if not is_identifier(self.prefix):
-            raise UserError(f"--prefix {self.prefix}: expected a C identifier that is no keyword")
+            return name if is_name(name) else f"{name}_model"
+        if not is_name(self.prefix):
+            raise UserError(
+                f"--prefix {self.prefix}: expected a C identifier that is no keyword and no name "
+                f"of a standard header, of at most {LONGEST_PREFIX} characters"
+            )
         return self.prefix
+
+
+def is_name(text: str) -> bool:
+    """Whether `text.h` can be the header of a program whose names start with `text`."""
+    return is_identifier(text) and text.lower() not in HEADERS and len(text) <= LONGEST_PREFIX
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
@@ -13,6 +15,10 @@ from npu_dialect.target import MachineError
 
 MARKED_OP = re.compile(r"^(?P<op>[^\n]*)\n[ ]*\^\^+-*\n", re.MULTILINE)
 """The line of the op that xDSL's diagnostic underlines in the IR that it attaches as a note."""
+
+
+TRACEBACK = "NPU_TRACEBACK"
+"""Environment variable: where to see the traceback of an exception that nobody foresaw."""
 
 
 class UserError(Exception):
@@ -26,6 +32,7 @@ def guarded(
 
     `where` names the file at work; it is asked when something went wrong.
     """
+    open_standard_streams()
     try:
         return body()
     except (UserError, MachineError, ArgSpecParseError) as error:
@@ -38,9 +45,33 @@ def guarded(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        message = f"{error.filename or 'file'}: {error.strerror}"
+        message = f"{error.filename or 'file'}: {error.strerror or error}"
+    except KeyboardInterrupt:
+        print(f"{tool}: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:  # a mistake in a pass or a target: xDSL's, somebody's, or ours
+        if os.environ.get(TRACEBACK):
+            raise
+        message = ": ".join(part for part in (where(), unforeseen(error)) if part)
     print(f"{tool}: error: {message}", file=sys.stderr)
     return 1
+
+
+def open_standard_streams() -> None:
+    """Replace standard streams that were closed (`<&-`), which Python has as None."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")
+
+
+def unforeseen(error: Exception) -> str:
+    """An exception in one line: its type, the first line of its text, and who raised it."""
+    text = next(iter(str(error).strip().splitlines()), "")
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno}"
+    name = ": ".join(part for part in (type(error).__name__, text) if part)
+    return f"{name} ({place}; {TRACEBACK}=1 shows the way there)"
 
 
 def describe(error: DiagnosticException) -> str:

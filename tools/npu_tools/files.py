@@ -30,13 +30,15 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> list[Path]:
                 raise IsADirectoryError(21, "Is a directory", str(path))
         for temporary, path in staged:
             os.replace(temporary, path)
-    except OSError as error:
+    except BaseException as error:  # an interrupt leaves nothing behind either
         for temporary, _ in staged:
             with suppress(OSError):
                 os.unlink(temporary)
         for path in reversed(made):
             with suppress(OSError):
                 path.rmdir()
+        if not isinstance(error, OSError):
+            raise
         raise UserError(f"cannot write into {folder}: {error.strerror}") from None
     return [path for _, path in staged]
 
@@ -61,6 +63,8 @@ def write_file(path: Path, content: str) -> None:
 def make_folders(folder: Path) -> list[Path]:
     """Make a folder and its parents; returns those that were made, outermost first."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(20, "expected a folder, this is a file", str(folder))
     folder.mkdir(parents=True, exist_ok=True)
     return missing[::-1]
 
@@ -74,7 +78,7 @@ def stage(folder: Path, content: str | bytes) -> str:
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(name, 0o666 & ~mask)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             os.unlink(name)
         raise

@@ -145,7 +145,7 @@ def built(name: str, files: Mapping[str, str | bytes], report: Report) -> Genera
 
     Raises: UserError without a compiler, or with what the compiler says.
     """
-    compiler = os.environ.get("CC") or "cc"
+    compiler = os.environ.get("CC", "").strip() or "cc"
     if shutil.which(compiler.split()[0]) is None:
         raise UserError(f"--verify needs a C compiler: no {compiler} (set CC to choose another)")
     with tempfile.TemporaryDirectory(prefix="npu-") as place:

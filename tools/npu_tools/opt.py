@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import IO, Any, ClassVar, NoReturn
+from typing import IO, Any, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -24,6 +24,7 @@ from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from npu_passes.pipelines import PIPELINES
+from npu_tools.arguments import usage_error
 from npu_tools.errors import UserError, guarded
 from npu_tools.frontends import FRONTENDS, parse_input_dims
 from npu_tools.pass_text import check_options, parse_passes
@@ -159,11 +160,6 @@ class NpuOptMain(xDSLOptMain):
             from npu_tools.files import write_file
 
             write_file(Path(self.args.output_file), self.held.text)
-
-
-def usage_error(message: str) -> NoReturn:
-    """What argparse calls for wrong options."""
-    raise UserError(message)
 
 
 def main(args: Sequence[str] | None = None) -> int:

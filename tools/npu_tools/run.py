@@ -13,9 +13,10 @@ import argparse
 import io
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from typing import Any, TypeAlias
+from zipfile import ZipFile, ZipInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,8 @@ from xdsl.parser import Parser
 from xdsl.universe import Universe
 
 from npu_dialect.interpreters import Signature, find_function, run_function
+from npu_tools.arguments import natural, usage_error
+from npu_tools.arrays import read_npy, read_npz
 from npu_tools.errors import UserError, guarded
 from npu_tools.files import write_files
 from npu_tools.frontends import FRONTENDS, load, parse_input_dims
@@ -36,22 +39,13 @@ TOOL = "npu-run"
 Array: TypeAlias = npt.NDArray[Any]
 
 
-def natural(text: str) -> int:
-    """An integer of at least 0, for argparse."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of at least 0, got {text!r}")
-    return int(text)
-
-
-def usage_error(message: str) -> NoReturn:
-    """What argparse calls for wrong options."""
-    raise UserError(message)
-
-
 def arguments(args: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog=TOOL, description="Run a function on numpy arrays")
     parser.error = usage_error
+    parser.add_argument(
+        "-v", "--version", action="version", version=f"{TOOL} {version('npu-dialect')}"
+    )
     parser.add_argument("file", type=Path, help="a .mlir file, or a model")
     parser.add_argument("--function", metavar="NAME", help="default: the only public function")
     parser.add_argument(
@@ -61,7 +55,13 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
         "--inputs", type=Path, metavar="FILE.npz", help="all inputs, by their names"
     )
     parser.add_argument("--seed", type=natural, default=0, help="of inputs that are not given")
-    parser.add_argument("--input-dim", action="append", default=[], metavar="NAME=N")
+    parser.add_argument(
+        "--input-dim",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="a dynamic dimension of a model",
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.npz", help="write the outputs")
     return parser.parse_args(args)
 
@@ -85,38 +85,22 @@ def load_module(path: Path, input_dims: Sequence[str]) -> ModuleOp:
     return module
 
 
-def load_array(path: Path) -> Any:
-    """What a .npy or .npz file holds.
-
-    Raises: UserError if it is neither.
-    """
-    try:
-        return np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
-    except (ValueError, EOFError, BadZipFile):
-        raise UserError(f"{path}: expected a .npy or .npz file of numbers") from None
-
-
 def load_inputs(options: argparse.Namespace, signature: Signature) -> list[Array]:
     """The inputs from the files of the command line, or random ones.
 
     Raises: UserError for a file that does not hold them.
     """
     if options.inputs is not None:
-        archive = load_array(options.inputs)
+        archive = read_npz(options.inputs)
         names = [port.name for port in signature.inputs]
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise UserError(f"{options.inputs}: expected an .npz file")
         if missing := [name for name in names if name not in archive]:
             raise UserError(
                 f"{options.inputs}: expected arrays {', '.join(names)}: "
-                f"{', '.join(missing)} missing, the file has {', '.join(archive.files)}"
+                f"{', '.join(missing)} missing, the file has {', '.join(archive) or 'none'}"
             )
         return [archive[name] for name in names]
     if options.input:
-        arrays = [load_array(path) for path in options.input]
-        if any(not isinstance(array, np.ndarray) for array in arrays):
-            raise UserError("expected .npy files with --input; an .npz file goes with --inputs")
-        return arrays
+        return [read_npy(path) for path in options.input]
     generator = np.random.default_rng(options.seed)
     return [port.random(generator) for port in signature.inputs]
 
@@ -131,11 +115,11 @@ def execute(options: argparse.Namespace) -> int:
     inputs = load_inputs(options, signature)
     outputs = run_function(module, function.sym_name.data, inputs)
     named = {port.name: array for port, array in zip(signature.outputs, outputs, strict=True)}
+    if options.output is not None:
+        write_files(options.output.parent, {options.output.name: archived(named)})
     for name, array in named.items():
         print(f"{name}: {array.dtype} {list(array.shape)}")
         print(np.array2string(array, threshold=40, edgeitems=3, precision=6))
-    if options.output is not None:
-        write_files(options.output.parent, {options.output.name: archived(named)})
     return 0
 
 

@@ -10,7 +10,7 @@ differs is named.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, ValueInfoProto
 
+from npu_tools.arrays import read_npz
 from npu_tools.check import RELATIVE, relative_error
 from npu_tools.driver import Compiled
 from npu_tools.errors import UserError
@@ -61,15 +62,17 @@ class Verified:
 
     @property
     def lines(self) -> list[str]:
-        """The result for a person."""
-        verdict = (
-            f"verify: agrees with onnxruntime (samples: {self.samples})"
-            if self.agrees
-            else "verify: error: differs from onnxruntime by more than "
-            f"{RELATIVE:.0e} relative; the first layer that differs is {self.first_layer}; "
-            "nothing was written"
+        """The errors for a person, and the verdict if it is good."""
+        good = [f"verify: agrees with onnxruntime (samples: {self.samples})"]
+        return [*map(str, self.outputs), *(good if self.agrees else [])]
+
+    @property
+    def complaint(self) -> str:
+        """The verdict if it is bad."""
+        return (
+            f"--verify: differs from onnxruntime by more than {RELATIVE:.0e} relative; "
+            f"the first layer that differs is {self.first_layer}; nothing was written"
         )
-        return [*map(str, self.outputs), verdict]
 
     def as_dict(self) -> dict[str, Any]:
         """The result in report.json."""
@@ -192,7 +195,8 @@ def session_of(model: ModelProto) -> Any:
 
 def feeds_of(report: Report, inputs: Sequence[Array]) -> dict[str, Array]:
     """Inputs by name."""
-    return dict(zip(report.inputs, inputs, strict=True))
+    # What is taken out of an array of samples of a scalar is no array.
+    return {name: np.asarray(value) for name, value in zip(report.inputs, inputs, strict=True)}
 
 
 def random_samples(report: Report, seed: int) -> list[Array]:
@@ -211,11 +215,7 @@ def load_samples(report: Report, path: str) -> list[Array]:
 
     Raises: UserError for a file that is no .npz, a missing input, or a shape that does not fit.
     """
-    try:
-        with np.load(Path(path), allow_pickle=False) as archive:
-            held: Mapping[str, Any] = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, AttributeError, EOFError) as error:
-        raise UserError(f"{path}: cannot read the inputs: {error}") from None
+    held = read_npz(Path(path))
     samples: list[Array] = []
     for name, shape in report.inputs.items():
         if name not in held:
