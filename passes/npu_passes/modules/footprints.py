@@ -17,7 +17,7 @@ every cell; `src/npu_dialect/targets/exynos-npu.toml` says which numbers are ass
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from npu_dialect.target import Machine
@@ -37,7 +37,8 @@ class Storage:
     """How a machine keeps maps and weights on chip; the fields are those of `Machine`.
 
     What is on chip in part is there in `buffers` copies, so that one is moved while the other is
-    used. The paper says so of weights; for maps it is an assumption.
+    used. The paper says so of weights; for maps it is an assumption. `by_groups` is the last
+    resort: a layer fetches its IFM, and has working memory, for one group of channels at a time.
     """
 
     row_multiple: int = 1
@@ -46,6 +47,7 @@ class Storage:
     buffers: int = 1
     ifm_chunks: int = 1
     working_memory: str = "none"
+    by_groups: bool = False
 
     @staticmethod
     def of(machine: Machine, working_memory: str | None = None) -> Storage:
@@ -59,14 +61,19 @@ class Storage:
             working_memory or machine.working_memory,
         )
 
+    def frugal(self) -> Storage:
+        """The least that a layer can do with: nothing is there twice, all goes by groups."""
+        return replace(self, buffers=1, by_groups=True)
+
     def map_bytes(self, shape: Sequence[int], element_bytes: int) -> MapBytes:
         """Bytes of a map [N, C, H, W], or of one without rows and columns, [N, C]."""
         batch, channels = (*shape, 1, 1)[:2]
+        group, chunk = self.kernel_group or 1, -(-channels // self.ifm_chunks)
         channel = batch * self.channel_elements(shape[2:]) * element_bytes
         return MapBytes(
             full=channels * channel,
-            fetched=self.part(channels, -(-channels // self.ifm_chunks)) * channel,
-            written=self.part(channels, self.kernel_group or 1) * channel,
+            fetched=self.part(channels, min(chunk, group) if self.by_groups else chunk) * channel,
+            written=self.part(channels, group) * channel,
         )
 
     def channel_elements(self, extents: Sequence[int]) -> int:
@@ -98,7 +105,8 @@ class Storage:
         """WM.Partial of a layer, from the shape that its output would have at stride 1."""
         if self.working_memory == "none" or all(stride == 1 for stride in strides):
             return 0
-        return self.map_bytes(stride_1_shape, element_bytes).full
+        size = self.map_bytes(stride_1_shape, element_bytes)
+        return size.written if self.by_groups else size.full
 
 
 def rounded(size: int, multiple: int) -> int:

@@ -7,7 +7,7 @@ The planner (`policies.py`), the branch order and the traffic accounts work on i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from npu_passes.modules.footprints import MapBytes
@@ -21,7 +21,7 @@ class FeatureMap:
     """A map; `key` tells maps apart."""
 
     key: int
-    size: MapBytes
+    size: MapBytes = field(compare=False)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,15 @@ class ModuleReader:
     storage: Storage
     maps: dict[SSAValue, FeatureMap] = field(default_factory=dict[SSAValue, FeatureMap])
 
+    def frugal(self) -> ModuleReader:
+        """The same maps, in the least memory that layers can do with."""
+        storage = self.storage.frugal()
+        made = ModuleReader(storage)
+        for value, each in self.maps.items():
+            size = storage.map_bytes(shape_of(value), element_bytes(None, value))
+            made.maps[value] = FeatureMap(each.key, size)
+        return made
+
     def module(self, op: BranchedModuleOp) -> Module:
         """A module with its branches.
 

@@ -14,8 +14,11 @@ The decisions are those of paper 001: the size of each MIFM (Algorithm 4), the M
 branches occupy (Algorithm 5), and for each layer the bytes that it has and needs, and whether it
 forwards its output on chip (Algorithm 6). A module gets policy I (MIFM and MOFM on chip) if that
 forwards every layer, else II (MIFM only). Under I the next module finds its MIFM where this one
-has put its MOFM. A module without `mifm` does not keep its input on chip: it leaves too little
-room for some layer.
+has put its MOFM.
+
+What the paper leaves open: a layer may fit in no way. Then the module does not keep its input on
+chip, and has no `mifm`; then its layers do with single buffers, and with one group of channels of
+their input and working memory at a time; then the machine is too small.
 
 `granularity=branch` is better than the paper: in a module of policy I, a branch that needs it has
 policy II alone, `attributes {npu.policy = "II"}`; only its part of the MOFM leaves the chip.
@@ -100,9 +103,9 @@ def analyze(program: ModuleOp, options: PlanModulesPass) -> tuple[Planned, ...]:
     reader = ModuleReader(Storage.of(machine, options.working_memory))
     steps: list[Step] = []
     for op in ops:
-        module = reader.module(op)
+        module, plan = plan_or_reject(op, reader, machine, options)
         follows = bool(steps) and module.input == steps[-1].module.result
-        steps.append(Step(module, plan_or_reject(op, module, machine, options), follows))
+        steps.append(Step(module, plan, follows))
     sram = Sram(machine.sram_bytes, machine.alignment)
     regions = [each for chain in chains(steps) for each in chain_regions(chain, sram)]
     return tuple(
@@ -112,20 +115,25 @@ def analyze(program: ModuleOp, options: PlanModulesPass) -> tuple[Planned, ...]:
 
 
 def plan_or_reject(
-    op: BranchedModuleOp, module: Module, machine: Machine, options: PlanModulesPass
-) -> ModulePlan:
-    """The plan of a module.
+    op: BranchedModuleOp, reader: ModuleReader, machine: Machine, options: PlanModulesPass
+) -> tuple[Module, ModulePlan]:
+    """A module and its plan; with single buffers if a layer does not fit otherwise.
 
-    Raises: PassFailedException, at the module, for a layer that does not fit.
+    Raises: PassFailedException, at the module, for a layer that does not fit even so.
     """
-    try:
-        return plan_module(module, machine.sram_bytes, options.policy, options.granularity)
-    except Misfit as misfit:
-        reject(
-            op,
-            f"{options.name}: {misfit.layer} needs {misfit.needed} bytes of SRAM at least, "
-            f"{machine.name} has {misfit.capacity}",
-        )
+    module = reader.module(op)
+    for each in (module, reader.frugal().module(op)):
+        try:
+            plan = plan_module(each, machine.sram_bytes, options.policy, options.granularity)
+        except Misfit as found:
+            misfit = found
+        else:
+            return each, plan
+    reject(
+        op,
+        f"{options.name}: {misfit.layer} needs {misfit.needed} bytes of SRAM at least, "
+        f"{machine.name} has {misfit.capacity}",
+    )
 
 
 def annotate(

@@ -8,8 +8,8 @@ The conventions of Table 1 of paper 001, all needed to get its numbers:
   it is read once, with one access for each run of parts that lie one behind the other.
 
 Where the paper is silent: an addition is a layer that reads its operands and writes their sum; a
-fused pool is a layer of its own in the naive count; under policy II a sum is read back for each
-further branch, and a MIFM that is a part of the MOFM is written.
+fused pool is a layer of its own in the naive count; a sum that has left the chip is read back for
+the next branch; under policy II a MIFM that is a part of the MOFM is written.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ def left_off_chip(module: Module, plan: ModulePlan) -> OffChip:
     parts = list(parts_off_chip(module, plan))
     size = sum(each for each, off in parts if off)
     if module.merge == "add":
-        return OffChip(module.result.size.full, 1) if size else OffChip()
+        on_chip = [made.stays for made in plan.branches if made.steps]
+        return OffChip() if all(on_chip[-1:]) else OffChip(module.result.size.full, 1)
     return OffChip(size, sum(off for off, _ in groupby(off for _, off in parts)))
 
 
@@ -186,11 +187,11 @@ def layer_traffic(layer: Layer, forward: bool, away: set[FeatureMap]) -> Traffic
 
 
 def sums_read_back(module: Module, plan: ModulePlan) -> Traffic:
-    """Sums that leave the chip come back for each branch that is added to them."""
+    """A sum that has left the chip comes back for the branch that is added to it."""
     if module.merge == "concat":
         return Traffic()
-    leaving = sum(not made.stays for made in plan.branches)
-    return total(read(module.result.size.full) for _ in range(leaving - 1))
+    left = [not made.stays for made in plan.branches if made.steps]
+    return total(read(module.result.size.full) for each in left[:-1] if each)
 
 
 def peak_bytes(plan: ModulePlan, capacity: int) -> int:
