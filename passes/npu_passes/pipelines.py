@@ -19,12 +19,16 @@ class Pipeline(NamedTuple):
     summary: str
 
 
-def road(fusion: str, strategy: str) -> str:
-    """The passes from a graph of layers to loops: a fusion step (or none), an offset strategy."""
+def road(fusion: str, strategy: str, concat: str = "") -> str:
+    """The passes from a graph of layers to loops.
+
+    `fusion` and `concat` are steps, or nothing; `strategy` is how offsets are found.
+    """
     passes = (
         "npu-fold-batch-norm",
         fusion,
         "npu-bufferize",
+        concat,
         f"npu-assign-sram-offsets{{strategy={strategy}}}",
         "npu-outline-layers",
         "npu-lower-to-loops",
@@ -32,13 +36,15 @@ def road(fusion: str, strategy: str) -> str:
     return ",".join(step for step in passes if step)
 
 
+FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer}"
+
 PIPELINES = {
     "default": Pipeline(
-        road("npu-fuse-conv-relu-pool{overlap=line-buffer}", "greedy"),
-        "fuse, also where pooling windows overlap; offsets for any graph",
+        road(FUSE, "greedy", "npu-concat-in-place"),
+        "fuse, also where pooling windows overlap; concatenate in place; offsets for any graph",
     ),
     "rows": Pipeline(
-        road("npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fuse-rows{when=smallest}", "greedy"),
+        road(f"{FUSE},npu-fuse-rows{{when=smallest}}", "greedy", "npu-concat-in-place"),
         "as default, and the layers that set the peak run row by row, with a few rows between them",
     ),
     "unlu2020": Pipeline(

@@ -148,7 +148,8 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
             "npu-assign-sram-offsets"
         )
     layers = tuple(layer_report(op, index) for index, op in enumerate(layers_of(function)))
-    buffers = lifetimes.analyze(function, SramSpace()).buffers
+    found = lifetimes.analyze(function, SramSpace())
+    buffers = found.buffers
     arena = integer(function.attributes[ARENA])
     machine = machine_of(module)
     planned_as = module.attributes.get(PLANNED_AS)
@@ -166,7 +167,7 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
             naive_bytes=None,
             fused_bytes=None,
             arena_bytes=arena,
-            live_bound_bytes=live_bound(buffers),
+            live_bound_bytes=live_bound(found),
             element_bytes=element_bytes(buffers),
             sram_bytes=machine.sram_bytes if machine else None,
         ),
@@ -248,12 +249,10 @@ def parameter_bytes(module: ModuleOp) -> int:
     return sum(bytes_of(cast(Map, op.type)) for op in module.ops if isinstance(op, memref.GlobalOp))
 
 
-def live_bound(buffers: Sequence[OnChipBuffer]) -> int:
-    """The most bytes that live at one point of the program."""
-    problem = Problem(
-        tuple(Buffer(each.name, each.size, first=each.first, last=each.last) for each in buffers)
-    )
-    return bound_of(problem).bytes
+def live_bound(found: lifetimes.Lifetimes) -> int:
+    """The most bytes that live at one point of the program, what may overlap counted once."""
+    buffers = [Buffer(b.name, b.size, first=b.first, last=b.last) for b in found.buffers]
+    return bound_of(Problem(tuple(buffers), found.overlays)).bytes
 
 
 def scratch_bytes(function: func.FuncOp, buffers: Sequence[OnChipBuffer]) -> int:

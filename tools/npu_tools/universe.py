@@ -20,6 +20,7 @@ PASSES = {
     "npu-assign-sram-offsets": "npu_passes.memory.assign_sram_offsets:AssignSramOffsetsPass",
     "npu-attach-target": "npu_passes.graph.attach_target:AttachTargetPass",
     "npu-bufferize": "npu_passes.memory.bufferize:BufferizePass",
+    "npu-concat-in-place": "npu_passes.memory.concat_in_place:ConcatInPlacePass",
     "npu-detect-modules": "npu_passes.modules.detect_modules:DetectModulesPass",
     "npu-fold-batch-norm": "npu_passes.graph.fold_batch_norm:FoldBatchNormPass",
     "npu-fuse-conv-relu-pool": "npu_passes.graph.fuse_conv_relu_pool:FuseConvReluPoolPass",

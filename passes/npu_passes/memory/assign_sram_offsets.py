@@ -139,7 +139,8 @@ def problem_of(lifetimes: Lifetimes, alignment: int) -> Problem:
                 each.pin,
             )
             for each in lifetimes.buffers
-        )
+        ),
+        lifetimes.overlays,
     )
 
 

@@ -16,13 +16,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, TensorType, VectorType
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    StridedLayoutAttr,
+    TensorType,
+    VectorType,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect
+from xdsl.utils.hints import isa
 
 from npu_dialect.sram import INPUT, OUTPUT
+from npu_passes.memory.offsets.problem import Overlay
 from npu_passes.memory.on_chip import (
     alignment_of,
     argument_attributes,
@@ -53,11 +64,16 @@ class OnChipBuffer:
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """The on-chip buffers of one function, in the order of the text, and the op at each point."""
+    """The on-chip buffers of one function, in the order of the text, and the op at each point.
+
+    `overlays` are pairs that live together, but whose memory may overlap at a distance: a buffer
+    that is filled slice by slice leaves what no slice has reached yet to others.
+    """
 
     function: Operation
     buffers: tuple[OnChipBuffer, ...]
     ops: tuple[Operation, ...]
+    overlays: tuple[Overlay, ...] = ()
 
 
 def analyze(function: Operation, space: Attribute) -> Lifetimes:
@@ -69,6 +85,7 @@ def analyze(function: Operation, space: Attribute) -> Lifetimes:
     ops = tuple(function.walk())
     numbering = Numbering(function, ops)
     buffers: list[OnChipBuffer] = []
+    fillings: list[Filling] = []
     for value in on_chip_values(function, space):
         op = value.owner if isinstance(value, OpResult) else function
         assert isinstance(op, Operation)
@@ -85,7 +102,24 @@ def analyze(function: Operation, space: Attribute) -> Lifetimes:
                 pin_of(function, op, value),
             )
         )
-    return Lifetimes(function, tuple(buffers), ops)
+        fillings.append(numbering.filling(value))
+    return Lifetimes(function, tuple(buffers), ops, tuple(overlays(buffers, fillings)))
+
+
+Filling: TypeAlias = Sequence[tuple[int, int]]
+"""How a buffer is filled: program points, in order, and the end in bytes of what is in use then."""
+
+
+def overlays(buffers: Sequence[OnChipBuffer], fillings: Sequence[Filling]) -> Iterator[Overlay]:
+    """Pairs of a buffer that is filled in steps and one that is dead before it is full."""
+    for below, filling in enumerate(fillings):
+        for above, other in enumerate(buffers):
+            if other.last < buffers[below].first or other.first > buffers[below].last:
+                continue
+            ends = [end for point, end in filling if point <= other.last]
+            distance = max(ends, default=0)
+            if filling and above != below and 0 < distance < buffers[below].size:
+                yield Overlay(below, above, distance)
 
 
 class Numbering:
@@ -124,6 +158,46 @@ class Numbering:
         elif not points:
             points = [self.start[value.owner]] if isinstance(value.owner, Operation) else []
         return min(points), max(points)
+
+    def filling(self, value: SSAValue) -> Filling:
+        """How a buffer is filled slice by slice; nothing if it is not, or not in straight line.
+
+        A slice is a view at a static place. It is in use from the first use of the view on; any
+        other use of the buffer uses the whole.
+        """
+        home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        if self.branches or home is None or isinstance(value, BlockArgument):
+            return ()
+        steps: list[tuple[int, int]] = []
+        size = size_of(home.parent_op() or self.function, value.type)
+        for use in value.uses:
+            view, end = use.operation, None
+            if isinstance(view, memref.SubviewOp) and view.parent is home:
+                end = slice_end(view.result)
+            if end is None or not isinstance(view, memref.SubviewOp):
+                lifted = home.find_ancestor_op_in_block(use.operation)
+                steps.append((0 if lifted is None else self.start[lifted], size))
+                continue
+            users = [home.find_ancestor_op_in_block(each.operation) for each in view.result.uses]
+            points = [0 if user is None else self.start[user] for user in users]
+            steps.append((min(points, default=self.start[view]), end))
+        return sorted(steps)
+
+
+def slice_end(value: SSAValue) -> int | None:
+    """End in bytes of a view's elements in its buffer; None if it is not known."""
+    kind = value.type
+    if not isa(kind, MemRefType[Attribute]) or not isinstance(kind.layout, StridedLayoutAttr):
+        return None
+    offset, strides = kind.get_offset(), kind.get_strides()
+    if offset is None or strides is None or any(stride is None for stride in strides):
+        return None
+    steps = zip(kind.get_shape(), strides, strict=True)
+    last = sum((extent - 1) * stride for extent, stride in steps if stride is not None)
+    element = kind.get_element_type()
+    if not isinstance(element, AnyFloat | IntegerType):
+        return None
+    return (offset + last + 1) * -(-element.bitwidth // 8)
 
 
 def all_aliases(value: SSAValue) -> tuple[SSAValue, ...]:

@@ -1,0 +1,101 @@
+// RUN: npu-opt %s --split-input-file --pass-pipeline=npu-concat-in-place | filecheck %s
+// RUN: npu-opt %s --split-input-file --pass-pipeline=npu-concat-in-place,npu-assign-sram-offsets | filecheck %s --check-prefix=OFFSETS
+
+// Both parts are written where the concatenation would have put them.
+// CHECK-LABEL: func.func @both
+// CHECK: %y = sram.alloc : memref<1x5x4x4xf32, #npu.sram>
+// CHECK-NEXT: %a = memref.subview %y[0, 0, 0, 0] [1, 2, 4, 4] [1, 1, 1, 1]
+// CHECK-NEXT: npu.transpose ins(%x {{.*}} outs(%a
+// CHECK: %b = memref.subview %y[0, 2, 0, 0] [1, 3, 4, 4] [1, 1, 1, 1]
+// CHECK-NEXT: npu.conv2d ins(%x, {{.*}} outs(%b
+// CHECK-NOT: npu.concat
+// CHECK: "test.op"(%y)
+
+// The scratch buffer is dead before the second slice is written: it may lie there.
+// OFFSETS-LABEL: func.func @both
+// OFFSETS-SAME: sram.arena = 448
+// OFFSETS: %t = sram.alloc at 128
+// OFFSETS: %y = sram.alloc at 0
+func.func @both(%x : memref<1x2x4x4xf32, #npu.sram> {sram.input}, %w : memref<3x2x1x1xf32>) {
+  %t = sram.alloc : memref<16xf32, #npu.sram>
+  %a = sram.alloc : memref<1x2x4x4xf32, #npu.sram>
+  npu.transpose ins(%x : memref<1x2x4x4xf32, #npu.sram>) outs(%a : memref<1x2x4x4xf32, #npu.sram>) perm [0, 1, 3, 2]
+  "test.op"(%t) : (memref<16xf32, #npu.sram>) -> ()
+  %b = sram.alloc : memref<1x3x4x4xf32, #npu.sram>
+  npu.conv2d ins(%x, %w : memref<1x2x4x4xf32, #npu.sram>, memref<3x2x1x1xf32>) outs(%b : memref<1x3x4x4xf32, #npu.sram>)
+  %y = sram.alloc : memref<1x5x4x4xf32, #npu.sram>
+  npu.concat ins(%a, %b : memref<1x2x4x4xf32, #npu.sram>, memref<1x3x4x4xf32, #npu.sram>) outs(%y : memref<1x5x4x4xf32, #npu.sram>) axis 1
+  "test.op"(%y) : (memref<1x5x4x4xf32, #npu.sram>) -> ()
+  func.return
+}
+
+// -----
+
+// Concatenations in concatenations: the slices of slices.
+// CHECK-LABEL: func.func @nested
+// CHECK: %y = sram.alloc : memref<1x3x2x2xf32, #npu.sram>
+// CHECK: %i = memref.subview %y[0, 0, 0, 0] [1, 2, 2, 2]
+// CHECK: %a = memref.subview %i[0, 0, 0, 0] [1, 1, 2, 2]
+// CHECK: %b = memref.subview %i[0, 1, 0, 0] [1, 1, 2, 2]
+// CHECK-NOT: npu.concat
+// CHECK: func.return
+// OFFSETS-LABEL: func.func @nested
+func.func @nested(%x : memref<1x1x2x2xf32, #npu.sram> {sram.input}) {
+  %a = sram.alloc : memref<1x1x2x2xf32, #npu.sram>
+  npu.relu ins(%x : memref<1x1x2x2xf32, #npu.sram>) outs(%a : memref<1x1x2x2xf32, #npu.sram>)
+  %b = sram.alloc : memref<1x1x2x2xf32, #npu.sram>
+  npu.relu ins(%x : memref<1x1x2x2xf32, #npu.sram>) outs(%b : memref<1x1x2x2xf32, #npu.sram>)
+  %i = sram.alloc : memref<1x2x2x2xf32, #npu.sram>
+  npu.concat ins(%a, %b : memref<1x1x2x2xf32, #npu.sram>, memref<1x1x2x2xf32, #npu.sram>) outs(%i : memref<1x2x2x2xf32, #npu.sram>) axis 1
+  %c = sram.alloc : memref<1x1x2x2xf32, #npu.sram>
+  npu.relu ins(%x : memref<1x1x2x2xf32, #npu.sram>) outs(%c : memref<1x1x2x2xf32, #npu.sram>)
+  %y = sram.alloc : memref<1x3x2x2xf32, #npu.sram>
+  npu.concat ins(%i, %c : memref<1x2x2x2xf32, #npu.sram>, memref<1x1x2x2xf32, #npu.sram>) outs(%y : memref<1x3x2x2xf32, #npu.sram>) axis 1
+  "test.op"(%y) : (memref<1x3x2x2xf32, #npu.sram>) -> ()
+  func.return
+}
+
+// -----
+
+// An input of the function, and a buffer that is changed behind the concatenation, are copied.
+// CHECK-LABEL: func.func @some
+// CHECK: %y = sram.alloc
+// CHECK: %a = memref.subview %y[0, 1, 0, 0]
+// CHECK: %b = sram.alloc
+// CHECK: npu.concat ins(%x {{.*}} outs(%{{.*}} axis 1
+// CHECK: npu.concat ins(%b {{.*}} outs(%{{.*}} axis 1
+// CHECK: npu.relu ins(%b
+// CHECK: func.return
+// OFFSETS-LABEL: func.func @some
+func.func @some(%x : memref<1x1x2x2xf32, #npu.sram> {sram.input}) {
+  %a = sram.alloc : memref<1x1x2x2xf32, #npu.sram>
+  npu.relu ins(%x : memref<1x1x2x2xf32, #npu.sram>) outs(%a : memref<1x1x2x2xf32, #npu.sram>)
+  %b = sram.alloc : memref<1x1x2x2xf32, #npu.sram>
+  npu.relu ins(%x : memref<1x1x2x2xf32, #npu.sram>) outs(%b : memref<1x1x2x2xf32, #npu.sram>)
+  %y = sram.alloc : memref<1x3x2x2xf32, #npu.sram>
+  npu.concat ins(%x, %a, %b : memref<1x1x2x2xf32, #npu.sram>, memref<1x1x2x2xf32, #npu.sram>, memref<1x1x2x2xf32, #npu.sram>) outs(%y : memref<1x3x2x2xf32, #npu.sram>) axis 1
+  npu.relu ins(%b : memref<1x1x2x2xf32, #npu.sram>) outs(%b : memref<1x1x2x2xf32, #npu.sram>)
+  "test.op"(%y, %b) : (memref<1x3x2x2xf32, #npu.sram>, memref<1x1x2x2xf32, #npu.sram>) -> ()
+  func.return
+}
+
+// -----
+
+// Nothing to do: a part twice, a pinned part, and a concatenation of tensors.
+// CHECK-LABEL: func.func @left_alone
+// CHECK: npu.concat ins(%a, %a
+// CHECK: npu.concat ins(%p, %x
+// CHECK: npu.concat %t, %t axis 0
+// OFFSETS-LABEL: func.func @left_alone
+func.func @left_alone(%x : memref<1x1x2x2xf32, #npu.sram> {sram.input}, %t : tensor<1xf32>) {
+  %a = sram.alloc : memref<1x1x2x2xf32, #npu.sram>
+  npu.relu ins(%x : memref<1x1x2x2xf32, #npu.sram>) outs(%a : memref<1x1x2x2xf32, #npu.sram>)
+  %y = sram.alloc : memref<1x2x2x2xf32, #npu.sram>
+  npu.concat ins(%a, %a : memref<1x1x2x2xf32, #npu.sram>, memref<1x1x2x2xf32, #npu.sram>) outs(%y : memref<1x2x2x2xf32, #npu.sram>) axis 1
+  %p = sram.alloc at 512 : memref<1x1x2x2xf32, #npu.sram>
+  npu.relu ins(%x : memref<1x1x2x2xf32, #npu.sram>) outs(%p : memref<1x1x2x2xf32, #npu.sram>)
+  %z = sram.alloc : memref<1x2x2x2xf32, #npu.sram>
+  npu.concat ins(%p, %x : memref<1x1x2x2xf32, #npu.sram>, memref<1x1x2x2xf32, #npu.sram>) outs(%z : memref<1x2x2x2xf32, #npu.sram>) axis 1
+  %u = npu.concat %t, %t axis 0 : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
+  func.return
+}
