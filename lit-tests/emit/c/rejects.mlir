@@ -84,3 +84,23 @@ func.func @recursive() {
   func.call @again() : () -> ()
   func.return
 }
+
+// -----
+// CHECK: c: this cannot be printed as C:
+// CHECK-NEXT: scf.for in @carried: it gives a buffer, expected numbers
+// CHECK-NEXT: scf.if in @carried: it gives a buffer, expected numbers
+// CHECK-NEXT: arith.select in @carried: it gives a buffer, expected numbers
+func.func @carried(%x: memref<4xf32>, %y: memref<4xf32>, %b: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %c1 step %c1 iter_args(%a = %x) -> (memref<4xf32>) {
+    scf.yield %a : memref<4xf32>
+  }
+  %s = scf.if %b -> (memref<4xf32>) {
+    scf.yield %r : memref<4xf32>
+  } else {
+    scf.yield %y : memref<4xf32>
+  }
+  %t = arith.select %b, %s, %y : memref<4xf32>
+  func.return
+}

@@ -147,6 +147,10 @@ def problem_of_kind(op: Operation) -> str | None:
             return "it has no offset; run npu-assign-sram-offsets before"
         case memref.AllocOp() if not isinstance(op.attributes.get(sram.OFFSET), IntegerAttr):
             return f"it has no `{sram.OFFSET}`; run npu-assign-sram-offsets before"
+        case scf.ForOp() | scf.IfOp() | arith.SelectOp() if any(
+            as_memref(result.type) for result in op.results
+        ):
+            return "it gives a buffer, expected numbers: in C a name stands for one buffer"
         case arith.ConstantOp() if not isinstance(op.value, IntegerAttr | FloatAttr):
             return "expected a single number; keep arrays in memref.global"
         case memref.ReinterpretCastOp():
