@@ -153,8 +153,8 @@ def test_u_net(depth: int, modules: list[int], skips: dict[int, tuple[int, ...]]
     assert found.remarks == {merge: Remark(reason, U_NET[merge].inputs[0]) for merge in skips}
 
 
-def test_cut_edges_do_not_dominate() -> None:
-    """Without its long skip a merge is part of a chain, but not of a module around it."""
+def test_a_long_skip_in_a_branch() -> None:
+    """A merge that is left alone for its long skip is no part of a module around it."""
     nodes = layers((), (0,), (1,), (2,), (1, 3), (4,), (0,), (5, 6))
     assert list(detect(nodes, 5).modules) == [4, 7]
     assert list(detect(nodes, 2).modules) == [4]

@@ -293,7 +293,7 @@ func.func @f(%x: tensor<1x4xf32>) {
 func.func @f(%x: tensor<1x4xf32>) {
   npu.yield %x : tensor<1x4xf32>
 }
-// CHECK: expected npu.yield directly inside npu.branch
+// CHECK: expected npu.yield directly inside npu.branch or npu.rows
 
 // -----
 

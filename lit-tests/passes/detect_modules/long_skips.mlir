@@ -23,7 +23,7 @@ func.func @skip(%x: tensor<1x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x8xf32> {
 
 // Both branches have layers: no edge is a skip-connection, but the module is too deep.
 // CHECK-LABEL: func.func @deep
-// CHECK: npu.add {{.*}} {npu.no_module = "its longest branch has more than 2 layers (max-depth)"} :
+// CHECK: npu.add {{.*}} {npu.no_module = "a branch is longer than max-depth = 2"} :
 // DEEPER-LABEL: func.func @deep
 // DEEPER: npu.module add
 func.func @deep(%x: tensor<1x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x4xf32> {

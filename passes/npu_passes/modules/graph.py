@@ -9,11 +9,11 @@ a concatenation or a sum of several maps:
 
 1.  An edge into a merge is a long skip-connection if another way from its source to the merge is
     more than `max_depth` layers long. It is cut: its map comes from off-chip memory.
-2.  SearchStartLayer: the start of a merge is the nearest value on which all that is left of its
-    inputs depend, the nearest common dominator.
+2.  SearchStartLayer: the start of a merge is the nearest value that every way to one of its
+    operands passes, their nearest common dominator.
 3.  A merge and its start make a module if every branch is a chain of layers and smaller modules,
-    no two branches share a layer, nothing in them is read from outside, no way through it is longer
-    than `max_depth`. Otherwise the merge is left alone, with a reason.
+    no two branches share a layer, no long skip-connection leads into them, nothing in them is read
+    from outside, none is longer than `max_depth`. Otherwise the merge is left alone, with a reason.
 
 The length of a way is the sum of its layers' `weight`s. Whoever builds the graph decides what
 weighs nothing (activations in place), so that fusing layers does not change what a module is.
@@ -131,7 +131,7 @@ class Search:
     """What is known of a network before its modules are."""
 
     def __init__(self, nodes: Sequence[Node], max_depth: int) -> None:
-        """Find users, long skip-connections and, without them, dominators."""
+        """Find users, long skip-connections and dominators."""
         self.nodes = nodes
         self.max_depth = max_depth
         self.users = users_of(nodes)
@@ -140,13 +140,7 @@ class Search:
             for number, node in enumerate(nodes)
             if node.merge and (skips := self.long_skips(number))
         }
-        self.tree = DominatorTree([self.inputs(number) for number in range(len(nodes))])
-
-    def inputs(self, number: int) -> tuple[int, ...]:
-        """The inputs of a node that are no long skip-connections."""
-        inputs = self.nodes[number].inputs
-        cut = self.cut.get(number, ())
-        return tuple(value for place, value in enumerate(inputs) if place not in cut)
+        self.tree = DominatorTree([node.inputs for node in nodes])
 
     def long_skips(self, merge: int) -> tuple[int, ...]:
         """The places of a merge's operands from which another way to the merge is too long."""
@@ -215,9 +209,7 @@ class Search:
             chain.append(number)
             length += self.weight(number, known)
             if length > self.max_depth:
-                raise NoModuleError(
-                    f"its longest branch has more than {self.max_depth} layers (max-depth)"
-                )
+                raise NoModuleError(f"a branch is longer than max-depth = {self.max_depth}")
             number = node.inputs[0] if module is None else module.start
         return tuple(reversed(chain))
 

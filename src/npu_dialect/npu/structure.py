@@ -18,6 +18,7 @@ and output map (MIFM, MOFM) on chip, each branch's `required` and `occupied` byt
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
@@ -36,7 +37,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     ConstantLike,
+    EffectInstance,
     IsTerminator,
+    MemoryEffect,
     NoTerminator,
     Pure,
     RecursiveMemoryEffect,
@@ -66,7 +69,7 @@ AVAILABLE = "npu.available"
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """The output map of a branch.
+    """The output map of a branch, or of layers in `npu.rows`.
 
     ```mlir
     npu.yield %0 : tensor<1x2x8x8xf32>
@@ -112,7 +115,7 @@ class BranchOp(IRDLOperation):
     occupied = opt_prop_def(IntegerAttr.constr(i64))
     body = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect())
+    # No effects are declared: without a result, a branch of pure layers would count as dead.
 
     assembly_format = (
         "`part` $part (`required` $required^)? (`occupied` $occupied^)? "
@@ -137,6 +140,18 @@ class BranchOp(IRDLOperation):
             raise VerifyException("expected a branch that ends with npu.yield")
         if self.body.block.args:
             raise VerifyException("expected a branch without block arguments")
+
+
+class BranchEffects(MemoryEffect):
+    """A module has the effects of the layers in its branches: on tensors none."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
+        """See `MemoryEffect`."""
+        assert isinstance(op, BranchedModuleOp)
+        effects = [RecursiveMemoryEffect.get_effects(branch) for branch in op.branches]
+        known = [some for some in effects if some is not None]
+        return frozenset[EffectInstance]().union(*known) if len(known) == len(effects) else None
 
 
 @irdl_op_definition
@@ -169,7 +184,7 @@ class BranchedModuleOp(IRDLOperation):
     body = region_def("single_block")
     result = result_def(TensorType)
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+    traits = traits_def(NoTerminator(), BranchEffects())
 
     MAPS: ClassVar = ("mifm", "mofm")
 
