@@ -72,3 +72,11 @@ func.func @callee() {
   func.return
 }
 // CHECK: npu-assign-sram-offsets: expected no call of @callee, which has on-chip buffers of its own: two arenas would share the memory; inline it first
+
+// -----
+
+// CHECK: @huge: expected an arena below 2^63 bytes, got 36893488147419103232
+func.func @huge() {
+  %a = memref.alloc() : memref<9223372036854775808xf32, #npu.sram>
+  func.return
+}

@@ -53,6 +53,9 @@ from npu_passes.memory.offsets.problem import (
 )
 from npu_passes.memory.on_chip import PASS, argument_attributes, functions, on_chip_values
 
+LARGEST_ARENA = 2**63 - 1
+"""Bytes that the 64-bit attributes in the IR can say."""
+
 
 @dataclass(frozen=True)
 class AssignSramOffsetsPass(ModulePass):
@@ -98,7 +101,11 @@ def parse_space(ctx: Context, text: str) -> Attribute:
     Raises: PassFailedException if it is no attribute.
     """
     try:
-        return Parser(ctx, text).parse_attribute()
+        parser = Parser(ctx, text)
+        space = parser.parse_attribute()
+        if parser.pos < len(text.rstrip()):
+            parser.raise_error("expected nothing more")
+        return space
     except ParseError:
         raise PassFailedException(
             f"{PASS}: expected space to be an attribute like #npu.sram, got {text!r}"
@@ -167,6 +174,8 @@ def solve(
     if solution is None:
         fail(function, reason)
     assert not (wrong := check(problem, solution)), wrong
+    if solution.arena > LARGEST_ARENA:
+        fail(function, f"expected an arena below 2^63 bytes, got {solution.arena}")
     if machine is not None and solution.arena > machine.sram_bytes:
         raise PassFailedException(
             f"{PASS}: @{name_of(function)}: {overflow(lifetimes, problem, solution, machine)}"
