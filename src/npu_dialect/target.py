@@ -315,6 +315,13 @@ def _text_of(key: str, item: Attribute) -> str:
 
 
 def machine_of(module: ModuleOp) -> Machine | None:
-    """The machine of a module, if it has one."""
+    """The machine of a module, if it has one.
+
+    Raises: VerifyException for an `npu.target` of another kind: ignored, it would check nothing.
+    """
     target = module.attributes.get(TARGET)
-    return target.to_machine() if isinstance(target, TargetAttr) else None
+    if target is None:
+        return None
+    if not isinstance(target, TargetAttr):
+        raise VerifyException(f"expected {TARGET} to be an #npu.target<...>, got {target}")
+    return target.to_machine()

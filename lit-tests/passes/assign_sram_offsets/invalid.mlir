@@ -80,3 +80,9 @@ func.func @huge() {
   %a = memref.alloc() : memref<9223372036854775808xf32, #npu.sram>
   func.return
 }
+
+// -----
+
+// CHECK: expected npu.target to be an #npu.target<...>, got "fe310"
+builtin.module attributes {npu.target = "fe310"} {
+}
