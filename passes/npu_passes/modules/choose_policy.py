@@ -71,7 +71,9 @@ def process_branches(module: Module, room: Room) -> ModulePlan:
 
 
 def best_for_branch(branch: Branch, room: Room) -> BranchPlan:
-    """The policy under which fewer bytes of a branch leave the chip; I if both are the same.
+    """The policy under which fewer bytes of a branch leave the chip.
+
+    I if both are the same, but its output has to stay: a place in the MOFM is for what lies there.
 
     Raises: Misfit.
     """
@@ -79,7 +81,7 @@ def best_for_branch(branch: Branch, room: Room) -> BranchPlan:
     if one is not None and one.is_forwarded:
         return one
     two = process_branch(branch, "II", room)
-    if one is not None and branch_bytes(branch, one) <= branch_bytes(branch, two):
+    if one is not None and one.stays and branch_bytes(branch, one) <= branch_bytes(branch, two):
         return one
     return two
 

@@ -50,15 +50,15 @@ class Storage:
     by_groups: bool = False
 
     @staticmethod
-    def of(machine: Machine, working_memory: str | None = None) -> Storage:
-        """The storage rules of a machine, maybe with another model of working memory."""
+    def of(machine: Machine) -> Storage:
+        """The storage rules of a machine."""
         return Storage(
             machine.row_multiple,
             machine.column_multiple,
             machine.kernel_group,
             machine.weight_buffers,
             machine.ifm_chunks,
-            working_memory or machine.working_memory,
+            machine.working_memory,
         )
 
     def frugal(self) -> Storage:

@@ -45,7 +45,6 @@ from npu_dialect.npu.structure import (
 )
 from npu_dialect.target import Machine
 from npu_passes.modules.choose_policy import plan_module
-from npu_passes.modules.footprints import Storage
 from npu_passes.modules.module_data import Branch, FeatureMap, Module
 from npu_passes.modules.module_reader import (
     ModuleReader,
@@ -56,7 +55,7 @@ from npu_passes.modules.module_reader import (
 )
 from npu_passes.modules.policies import BranchPlan, LayerPlan, Misfit, ModulePlan, required_bytes
 from npu_passes.modules.regions import ModuleRegions, Region, Sram, Step, chain_regions, chains
-from npu_passes.modules.reorder_branches import WorkingMemory
+from npu_passes.modules.reorder_branches import WorkingMemory, storage_of
 
 POLICY = "npu.policy"
 """Attribute of a branch whose policy is not its module's."""
@@ -64,15 +63,12 @@ POLICY = "npu.policy"
 
 @dataclass(frozen=True)
 class PlanModulesPass(ModulePass):
-    """Plan the modules of a program; see the module.
-
-    `working_memory`: what a layer with a stride needs; the machine says, if this does not.
-    """
+    """Plan the modules of a program; see the module."""
 
     name = "npu-plan-modules"
 
     policy: Literal["auto", "I", "II"] = "auto"
-    working_memory: WorkingMemory | None = None
+    working_memory: WorkingMemory = "machine"
     granularity: Literal["module", "branch"] = "module"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -100,7 +96,7 @@ def analyze(program: ModuleOp, options: PlanModulesPass) -> tuple[Planned, ...]:
     if not ops:
         return ()
     machine = needed_machine(program, options.name)
-    reader = ModuleReader(Storage.of(machine, options.working_memory))
+    reader = ModuleReader(storage_of(machine, options.working_memory))
     steps: list[Step] = []
     for op in ops:
         module, plan = plan_or_reject(op, reader, machine, options)

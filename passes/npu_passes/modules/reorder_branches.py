@@ -13,7 +13,7 @@ with each branch. Nested modules are reordered too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from xdsl.context import Context
@@ -21,24 +21,23 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
+from npu_dialect.target import Machine
 from npu_passes.modules.footprints import Storage
 from npu_passes.modules.module_data import FeatureMap
 from npu_passes.modules.module_reader import ModuleReader, modules_of, needed_machine
 from npu_passes.modules.policies import required_bytes
 
-WorkingMemory = Literal["none", "stride-1-map"]
+WorkingMemory = Literal["machine", "none", "stride-1-map"]
+"""What a layer with a stride needs; `machine`: what the machine's file says."""
 
 
 @dataclass(frozen=True)
 class ReorderBranchesPass(ModulePass):
-    """Sort the branches of each module by the memory that they need; see the module.
-
-    `working_memory`: what a layer with a stride needs; the machine says, if this does not.
-    """
+    """Sort the branches of each module by the memory that they need; see the module."""
 
     name = "npu-reorder-branches"
 
-    working_memory: WorkingMemory | None = None
+    working_memory: WorkingMemory = "machine"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Reorder the modules of a program that has any."""
@@ -46,10 +45,18 @@ class ReorderBranchesPass(ModulePass):
         if not modules:
             return
         machine = needed_machine(op, self.name)
-        reader = ModuleReader(Storage.of(machine, self.working_memory))
+        reader = ModuleReader(storage_of(machine, self.working_memory))
         for module in modules:
             for order in analyze(module, reader):
                 rewrite(order)
+
+
+def storage_of(machine: Machine, working_memory: WorkingMemory) -> Storage:
+    """How a machine stores maps, with the working memory that was asked for."""
+    storage = Storage.of(machine)
+    if working_memory == "machine":
+        return storage
+    return replace(storage, working_memory=working_memory)
 
 
 @dataclass(frozen=True)
