@@ -247,6 +247,15 @@ def test_a_sum_off_chip_is_read_back(capacity: int, writes: int, reads: int) -> 
     assert naive_module(module).feature_map_writes == 3
 
 
+def test_a_sum_of_three_occupies_one_map() -> None:
+    module = two_branches("add")
+    source, three = module.input, a_map(4, 64)
+    third = Branch(2, (Layer("three", (source,), three),), three)
+    module = replace(module, branches=(*module.branches, third))
+    plan = process_module(module, "I", Room(LARGE).with_mifm(source))
+    assert [branch.occupied for branch in plan.branches] == [0, 4 * KB, 4 * KB]
+
+
 def test_a_layer_that_does_not_fit_is_named() -> None:
     with pytest.raises(Misfit) as found:
         plan_module(two_branches(), KB)

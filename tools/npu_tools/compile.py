@@ -151,7 +151,8 @@ def run(options: argparse.Namespace) -> int:
         print(text, end="")
         return 0
     print(table(report, str(stack)))
-    print("".join(f"\n{line}" for line in module_table(report)))
+    for line in module_table(report):
+        print(line)
     print(f"\nwrote {', '.join(str(path) for path in paths)}")
     return 0
 

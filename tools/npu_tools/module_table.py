@@ -65,6 +65,7 @@ def module_table(report: Report) -> Iterator[str]:
     """The table, and a line about the whole network; nothing for a report without modules."""
     if not report.modules:
         return
+    yield ""
     yield from columns([GROUPS, HEADINGS, *rows(report.modules)], 1)
     second = [str(each["name"]) for each in report.modules if each["policy"] == "II"]
     yield f"output map off chip (policy II): {', '.join(second) or 'none'}"
