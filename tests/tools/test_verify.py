@@ -2,13 +2,13 @@
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from npu_tools import compile
 from npu_tools.driver import Compiled, Job, compile_model
@@ -172,3 +172,22 @@ def test_distance_in_units_in_the_last_place() -> None:
     assert places[0] == places[1] == 0
     assert places[3] - places[2] == 1
     assert ordered(-values)[3] == -places[3]
+
+
+@needs_compiler
+def test_a_network_without_inputs(
+    save: Callable[[ModelProto], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    weight = np.array([[-1.0, 2.0]], np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["w"], ["y"], "relu1")],
+        "net",
+        [],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2])],
+        [numpy_helper.from_array(weight, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path = save(model)
+    options = ["--target", "host", "-o", str(path.parent / "out"), "--verify"]
+    assert compile.main([str(path), *options]) == 0, capsys.readouterr().err
+    assert "0.000e+00 absolute" in capsys.readouterr().out

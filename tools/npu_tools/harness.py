@@ -69,7 +69,7 @@ int main(int argc, char **argv) {{
   weights = aligned(weights_memory);
   if (!in || !out || (argc > 3 && !layers)) return 2;
   if ({weights_bytes} && !load("{name}_weights.bin", weights, {weights_bytes})) return 3;
-  while ({read}) {{
+  for (unsigned long runs = 0; {read}; ++runs) {{
     memset(arena, 0xA5, {arena});
     if ({name}_run({arguments})) return 4;
 {write}
@@ -107,8 +107,9 @@ class Harness:
     def start(self, inputs: Sequence[Array], *, trace: bool) -> tuple[list[Array], list[Array]]:
         """Run the program; outputs with the samples as first axis, and the traced layers."""
         folder, samples = self.program.parent, inputs[0].shape[0] if inputs else 1
-        packed = [value.reshape(samples, -1) for value in inputs]
-        np.concatenate(packed, axis=1).astype(np.float32).tofile(folder / "in.bin")
+        packed = [value.reshape(samples, -1).astype(np.float32) for value in inputs]
+        together = np.concatenate(packed, axis=1) if packed else np.empty(0, np.float32)
+        together.tofile(folder / "in.bin")
         command = [str(self.program), "in.bin", "out.bin", *(["layers.bin"] if trace else [])]
         done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
         if done.returncode:
@@ -178,7 +179,7 @@ def program_text(name: str, files: Mapping[str, str | bytes], report: Report) ->
         offsets=", ".join(f"{layer.offset or 0}ul" for layer in report.layers),
         sizes=", ".join(f"{layer.output_bytes}ul" for layer in report.layers),
         weights_bytes=len(blob or b""),
-        read=" && ".join(f"fread(in{i}, 4, {n}, in) == {n}" for i, n in enumerate(ins)),
+        read=" && ".join(f"fread(in{i}, 4, {n}, in) == {n}" for i, n in enumerate(ins)) or "!runs",
         arguments=", ".join(arguments),
         write="\n".join(
             f"    if (fwrite(out{i}, 4, {n}, out) != {n}) return 5;" for i, n in enumerate(outs)

@@ -99,7 +99,7 @@ def verify(compiled: Compiled, inputs: str | None, seed: int) -> Verified:
 def compare(harness: Harness, model: ModelProto, samples: Sequence[Array]) -> Verified:
     """Compare a built network with its model; each input has the samples as its first axis."""
     report = harness.report
-    names, count = list(report.outputs), samples[0].shape[0]
+    names, count = list(report.outputs), len(samples[0]) if samples else 1
     got = harness.run(samples)
     session = session_of(model)
     want = [np.empty_like(value) for value in got]
