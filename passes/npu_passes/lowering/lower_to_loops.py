@@ -65,6 +65,7 @@ from npu_passes.lowering.lower_simple import (
     lower_softmax,
     lower_transpose,
 )
+from npu_passes.lowering.overlaps import reject_overlaps
 
 DEFAULT_REGISTERS = 16
 
@@ -147,6 +148,7 @@ def reject(layer: LayerOp) -> None:
                 "has an operand without strides",
                 PassFailedException(f"{name}: expected a strided layout, got {kind}"),
             )
+    reject_overlaps(layer, name)
 
 
 def lower_layer(layer: LayerOp, options: LoopOptions) -> None:

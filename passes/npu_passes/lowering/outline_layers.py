@@ -34,6 +34,7 @@ from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp, getattr_operands
+from npu_passes.lowering.overlaps import reject_overlaps
 from npu_passes.symbols import GlobalNames, identifier
 
 WHAT = "npu.what"
@@ -122,6 +123,10 @@ class OutlineLayersPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Outline function by function."""
-        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
+        functions = [inner for inner in op.walk() if isinstance(inner, FuncOp)]
+        for function in functions:
+            for outline in analyze(function):
+                reject_overlaps(outline.layer, self.name)  # its function could not see it any more
+        for function in functions:
             if any(True for _ in analyze(function)):
                 outline_function(function)

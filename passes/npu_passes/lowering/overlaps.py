@@ -1,0 +1,108 @@
+"""Layers whose destination overlaps what they read: their loops would read what they have written.
+
+    npu.max_pool2d ins(%x : ...) outs(%x : ...) ...     // rejected
+    npu.relu ins(%x : ...) outs(%x : ...)               // element by element: in place
+
+Seen are views with static layout of one buffer; whether two arguments of a function overlap is for
+its caller to know.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import map_type
+
+VIEWS = (
+    memref.CastOp,
+    memref.CollapseShapeOp,
+    memref.ExpandShapeOp,
+    memref.MemorySpaceCastOp,
+    memref.ReinterpretCastOp,
+    memref.SubviewOp,
+)
+"""Ops whose result lies in the buffer of their first operand."""
+
+WORK = 1000
+"""Steps of the search for a common element; views that need more are taken to be apart."""
+
+
+def reject_overlaps(layer: LayerOp, name: str) -> None:
+    """Raise if a layer's destination is sure to overlap an input that the layer still needs.
+
+    Raises: PassFailedException of the pass `name`, attached to the layer.
+    """
+    out = layer.destination
+    if out is None:
+        return
+    for value in layer.inputs:
+        if overlap(value, out) and not (layer.ELEMENTWISE and same_elements(value, out)):
+            layer.emit_error(
+                "overwrites its input",
+                PassFailedException(
+                    f"{name}: expected {layer.name} to write a buffer that overlaps none it reads"
+                ),
+            )
+
+
+def overlap(one: SSAValue, two: SSAValue) -> bool:
+    """Whether two buffers are sure to have an element in common."""
+    if one is two:
+        return 0 not in map_type(one).get_shape()
+    if root_of(one) is not root_of(two):
+        return False
+    first, second = elements(one), elements(two)
+    if first is None or second is None:
+        return False
+    try:
+        return np.shares_memory(first, second, max_work=cast(Any, WORK))
+    except np.exceptions.TooHardError:
+        return False
+
+
+def same_elements(one: SSAValue, two: SSAValue) -> bool:
+    """Whether two buffers that overlap have the same shape, and each index the same element."""
+    if one is two:
+        return True
+    first, second = elements(one), elements(two)
+    return (
+        first is not None
+        and second is not None
+        and first.__array_interface__ == second.__array_interface__
+    )
+
+
+def root_of(value: SSAValue) -> SSAValue:
+    """The buffer that a chain of views begins with."""
+    while isinstance(value.owner, VIEWS):
+        value = value.owner.operands[0]
+    return value
+
+
+BASE = np.empty(1, np.uint8)
+"""Where all buffers begin: they are compared, never read."""
+
+
+def elements(value: SSAValue) -> NDArray[np.uint8] | None:
+    """The places of a buffer's elements as an array of bytes; None if its layout is not static."""
+    kind = map_type(value)
+    if not isinstance(kind, MemRefType):
+        return None
+    strides, offset = kind.get_strides(), kind.get_offset()
+    if strides is None or offset is None or offset < 0 or None in strides:
+        return None
+    steps = [step for step in strides if step is not None]
+    try:
+        whole = as_strided(BASE, (offset + 1,), (1,))
+        return as_strided(whole[offset:], kind.get_shape(), steps, writeable=False)
+    except ValueError:  # more elements than an array can have
+        return None
