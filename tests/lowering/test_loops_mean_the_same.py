@@ -67,3 +67,21 @@ def test_a_wrong_kernel_is_noticed() -> None:
     )
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(first, second, rtol=1e-5)
+
+
+def test_what_is_no_number_passes_an_activation() -> None:
+    """As in onnxruntime and the interpreter: a relu hides no fault before it."""
+    ctx = context()
+    text = (
+        "func.func @f(%a0 : memref<4xf32>, %out : memref<4xf32>) {\n"
+        "  npu.clamp ins(%a0 : memref<4xf32>) outs(%out : memref<4xf32>) low 0.0 high 6.0\n"
+        "  func.return\n}\n"
+    )
+    module = Parser(ctx, text).parse_module()
+    values = np.array([np.nan, -1.0, 7.0, 2.0], np.float32)
+    expected = [np.nan, 0.0, 6.0, 2.0]
+    for lowered in (False, True):
+        if lowered:
+            LowerToLoopsPass().apply(ctx, module)
+        out = run_function(module, None, [values, np.zeros(4, np.float32)])[-1]
+        np.testing.assert_array_equal(out, expected)

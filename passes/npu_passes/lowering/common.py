@@ -53,15 +53,15 @@ def counted_taps(b: LoopBuilder, axis: Axis, position: Index) -> Index:
 
 
 def activate(b: LoopBuilder, value: SSAValue, activation: ActivationAttr | None) -> SSAValue:
-    """Apply an activation, if there is one."""
+    """Apply an activation, if there is one. What is no number stays none, as in onnxruntime."""
     if activation is None:
         return value
     low, high = activation.bounds
     hint = value.name_hint
     if low != -inf:
-        value = b.maxf(value, b.real(low), hint)
+        value = b.at_least(value, b.real(low), hint)
     if high != inf:
-        value = b.minf(value, b.real(high), hint)
+        value = b.at_most(value, b.real(high), hint)
     return value
 
 

@@ -177,10 +177,15 @@ class LoopBuilder:
         greater = self.insert(arith.CmpfOp(lhs, rhs, "ogt")).result
         return self.insert(arith.SelectOp(greater, lhs, rhs), hint).result
 
-    def minf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
-        """The smaller one; rhs if they do not compare."""
-        smaller = self.insert(arith.CmpfOp(lhs, rhs, "olt")).result
-        return self.insert(arith.SelectOp(smaller, lhs, rhs), hint).result
+    def at_least(self, value: SSAValue, bound: SSAValue, hint: str | None = None) -> SSAValue:
+        """Bound where value is below it, else value, NaN included."""
+        below = self.insert(arith.CmpfOp(value, bound, "olt")).result
+        return self.insert(arith.SelectOp(below, bound, value), hint).result
+
+    def at_most(self, value: SSAValue, bound: SSAValue, hint: str | None = None) -> SSAValue:
+        """Bound where value is above it, else value, NaN included."""
+        above = self.insert(arith.CmpfOp(value, bound, "ogt")).result
+        return self.insert(arith.SelectOp(above, bound, value), hint).result
 
     def exp(self, value: SSAValue) -> SSAValue:
         """e^value."""

@@ -6,8 +6,8 @@ Afterwards nothing of ours is left but `sram.alloc` and the memory spaces.
 ->
     scf.for %i = %c0 to %c8 step %c1 {
       %0 = memref.load %x[%i]
-      %1 = arith.cmpf ogt, %0, %cst : f32
-      %2 = arith.select %1, %0, %cst : f32
+      %1 = arith.cmpf olt, %0, %cst : f32
+      %2 = arith.select %1, %cst, %0 : f32
       memref.store %2, %x[%i]
     }
 
