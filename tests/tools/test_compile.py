@@ -158,14 +158,14 @@ def test_dump_ir_can_be_read_back(small: Path, capsys: pytest.CaptureFixture[str
     assert compile.main(run) == 0
     names = sorted(path.name for path in ir.iterdir())
     assert names[:2] == ["00-import.mlir", "01-npu-fold-batch-norm.mlir"]
-    assert names[-1] == "06-npu-lower-to-loops.mlir"
+    assert names[-1].endswith("-npu-lower-to-loops.mlir")
     capsys.readouterr()
     for name in names:
         assert opt.main([str(ir / name)]) == 0
         assert capsys.readouterr().out.rstrip() == (ir / name).read_text().rstrip()
 
 
-@pytest.mark.parametrize("pipeline", ["naive", "fused", "unlu2020", "default"])
+@pytest.mark.parametrize("pipeline", ["naive", "fused", "unlu2020", "default", "rows"])
 def test_pipelines_and_checks(pipeline: str, small: Path) -> None:
     out = small.parent / "out"
     run = [str(small), "--target", "host", "-o", str(out), "--pipeline", pipeline, "--json"]
