@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Literal
+from typing import Literal, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     TensorType,
+    f32,
     i8,
     i16,
 )
@@ -36,7 +37,6 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriteWalker, TypeConversionPattern
 from xdsl.utils.exceptions import PassFailedException
-from xdsl.utils.hints import isa
 
 from npu_dialect.npu.layer import LayerOp
 
@@ -59,13 +59,18 @@ class PlanAsPattern(TypeConversionPattern):
 
     def convert_type(self, typ: Attribute, /) -> Attribute | None:
         """The attribute with the other element type, or None if there is no f32 tensor in it."""
-        if isa(typ, TensorType[Float32Type]):
-            return TensorType(self.element, typ.get_shape(), typ.encoding)
-        if isa(typ, DenseIntOrFPElementsAttr[Float32Type]) and isa(
-            typ.type, TensorType[Float32Type]
-        ):
-            kind = TensorType(self.element, typ.get_shape(), typ.type.encoding)
-            zeros = bytes(prod(typ.get_shape()) * self.element.size)
+        # Not `isa`: it prints what it rejects, and constants are long.
+        if isinstance(typ, TensorType):
+            tensor = cast("TensorType[Attribute]", typ)
+            if tensor.element_type != f32:
+                return None
+            return TensorType(self.element, tensor.get_shape(), tensor.encoding)
+        if isinstance(typ, DenseIntOrFPElementsAttr):
+            dense = cast("DenseIntOrFPElementsAttr[Float32Type]", typ)
+            if not isinstance(dense.type, TensorType) or dense.type.element_type != f32:
+                return None
+            kind = TensorType(self.element, dense.get_shape(), dense.type.encoding)
+            zeros = bytes(prod(dense.get_shape()) * self.element.size)
             return DenseIntOrFPElementsAttr(kind, BytesAttr(zeros))
         if isinstance(typ, FunctionType):
             return FunctionType.from_lists(
