@@ -21,7 +21,7 @@ from whole_road.random_onnx import run
 Array = NDArray[np.float32]
 
 MACHINE = 'name = "random"\nsram_bytes = 4000000\nflash_bytes = 4000000\nregisters = {}\n'
-PIPELINES = ("default", "default", "default", "fused", "naive", "unlu2020")
+PIPELINES = ("default", "default", "default", "rows", "fused", "naive", "unlu2020")
 
 
 @dataclass(frozen=True)
