@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
 PAGES = ("README.md", "docs/architecture.md")
+README = ROOT / "README.md"
 MODEL = "examples/lenet5/lenet5.onnx"
 PLACE = re.compile(r"`((?:src|passes|tools|tests|lit-tests|examples|docs|bench|scripts)/[\w./-]*)`")
 
@@ -49,6 +50,12 @@ def test_readme_shows_what_npu_opt_prints() -> None:
 def test_readme_shows_what_npu_compile_prints(tmp_path: Path) -> None:
     printed = tool("npu-compile", MODEL, "--target", "fe310", "-o", str(tmp_path))
     assert blocks("README.md", "")[0] in printed
+    rows = tool(
+        "npu-compile", MODEL, "--target", "fe310", "-o", str(tmp_path), "--pipeline", "rows"
+    )
+    claim = re.search(r"the arena of the same network is (\d+) bytes", words(README.read_text()))
+    assert claim
+    assert re.search(rf"planned: this arena +{claim[1]} ", rows)
 
 
 def test_architecture_shows_the_ir_of_each_stop(tmp_path: Path) -> None:
