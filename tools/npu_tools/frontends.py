@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -36,8 +36,8 @@ def load(path: Path, input_dims: Mapping[str, int]) -> tuple[ModelProto, ModuleO
 
     Raises: UserError for an extension without a front end, and for what the importer finds.
     """
-    if path.suffix.removeprefix(".") not in FRONTENDS:
-        known = " or ".join(f".{name}" for name in FRONTENDS)
+    if path.suffix.removeprefix(".") not in MODELS:
+        known = " or ".join(f".{name}" for name in MODELS)
         raise UserError(f"{path}: unknown file extension: expected {known}")
     from npu_tools.onnx_import import build_module, load_file
 
@@ -68,8 +68,23 @@ def parse_torch(data: bytes, path: str | None, input_dims: Mapping[str, int]) ->
     return load(Path(path), input_dims)[1]
 
 
-FRONTENDS: dict[str, Callable[[bytes, str | None, dict[str, int]], ModuleOp]] = {
-    "onnx": parse_onnx,
-    "pt2": parse_torch,
-}
-"""Front ends by file extension: ONNX, and PyTorch's `torch.export.save`."""
+def parse_pl330(data: bytes, path: str | None, input_dims: Mapping[str, int]) -> ModuleOp:
+    """The module of microcode of a PL-330, as bytes or as lines of hex.
+
+    Raises: UserError for what is no microcode.
+    """
+    from npu_tools.pl330_import import read_programs
+
+    try:
+        return read_programs(data, Path(path).stem if path else "program")
+    except UserError as error:
+        raise UserError(f"{path or 'stdin'}: {error}") from None
+
+
+FrontEnd: TypeAlias = Callable[[bytes, str | None, dict[str, int]], ModuleOp]
+
+MODELS: dict[str, FrontEnd] = {"onnx": parse_onnx, "pt2": parse_torch}
+"""Front ends of models by file extension: ONNX, and PyTorch's `torch.export.save`."""
+
+FRONTENDS: dict[str, FrontEnd] = {**MODELS, "pl330": parse_pl330}
+"""All front ends by file extension: models, and microcode."""

@@ -32,7 +32,7 @@ from npu_tools.arguments import natural, usage_error
 from npu_tools.arrays import read_npy, read_npz
 from npu_tools.errors import UserError, guarded
 from npu_tools.files import write_files
-from npu_tools.frontends import FRONTENDS, load, parse_input_dims
+from npu_tools.frontends import MODELS, load, parse_input_dims
 
 TOOL = "npu-run"
 
@@ -71,7 +71,7 @@ def load_module(path: Path, input_dims: Sequence[str]) -> ModuleOp:
 
     Raises: UserError, OSError, or what a parser or importer finds.
     """
-    if path.suffix.removeprefix(".") in FRONTENDS:
+    if path.suffix.removeprefix(".") in MODELS:
         return load(path, parse_input_dims(input_dims))[1]
     try:
         text = path.read_text(encoding="utf-8")

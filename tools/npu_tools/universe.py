@@ -13,6 +13,7 @@ from xdsl.universe import Universe
 
 DIALECTS = {
     "npu": "npu_dialect.npu:NPU",
+    "pl330": "npu_dialect.pl330:PL330",
     "sram": "npu_dialect.sram:SRAM",
 }
 
@@ -34,7 +35,11 @@ PASSES = {
     "npu-reorder-branches": "npu_passes.modules.reorder_branches:ReorderBranchesPass",
 }
 
-TARGETS = {"c": "npu_passes.emit.c.target:CTarget"}
+TARGETS = {
+    "c": "npu_passes.emit.c.target:CTarget",
+    "pl330-asm": "npu_passes.emit.pl330.target:Pl330AsmTarget",
+    "pl330-hex": "npu_passes.emit.pl330.target:Pl330HexTarget",
+}
 
 
 def lazy(place: str) -> Callable[[], Any]:

@@ -1,0 +1,1 @@
+"""Microcode of the PL-330 as bytes and as assembly."""

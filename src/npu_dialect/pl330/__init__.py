@@ -1,0 +1,115 @@
+"""The dialect `pl330`: microcode of the Arm PL-330 (DMA-330) DMA controller, an op an instruction.
+
+    pl330.program @tile channel 0 {
+      pl330.mov ccr src 4x3 inc dst 4x3 inc
+      pl330.mov sar 0x00100ca8
+      pl330.mov dar 0xfffc0000
+      pl330.loop 5 {
+        pl330.ld
+        pl330.st
+      }
+      pl330.wmb
+      pl330.sev 0
+      pl330.end
+    }
+
+The dialect says what the encoding can say; what a certain controller has is `pl330-check`'s.
+"""
+
+from xdsl.ir import Dialect
+
+from npu_dialect.pl330.ccr import Ccr, CcrAttr, Side
+from npu_dialect.pl330.events import (
+    REQUESTS,
+    FlushpOp,
+    GoOp,
+    LdpOp,
+    PeripheralOp,
+    SevOp,
+    StpOp,
+    WfeOp,
+    WfpOp,
+)
+from npu_dialect.pl330.instruction import InstructionOp, OneOp
+from npu_dialect.pl330.loops import MOST_JUMP, AnyLoopOp, LoopForeverOp, LoopOp
+from npu_dialect.pl330.plain import (
+    PLAIN,
+    EndOp,
+    KillOp,
+    LdbOp,
+    LdOp,
+    LdsOp,
+    NopOp,
+    PlainOp,
+    RmbOp,
+    StbOp,
+    StOp,
+    StsOp,
+    StzOp,
+    WmbOp,
+)
+from npu_dialect.pl330.program import ProgramOp
+from npu_dialect.pl330.registers import ADDRESSES, AddhOp, AddOp, AdnhOp, MovOp
+
+__all__ = [
+    "ADDRESSES",
+    "MOST_JUMP",
+    "PL330",
+    "PLAIN",
+    "REQUESTS",
+    "AddOp",
+    "AddhOp",
+    "AdnhOp",
+    "AnyLoopOp",
+    "Ccr",
+    "CcrAttr",
+    "EndOp",
+    "FlushpOp",
+    "GoOp",
+    "InstructionOp",
+    "KillOp",
+    "LdOp",
+    "LdbOp",
+    "LdpOp",
+    "LdsOp",
+    "LoopForeverOp",
+    "LoopOp",
+    "MovOp",
+    "NopOp",
+    "OneOp",
+    "PeripheralOp",
+    "PlainOp",
+    "ProgramOp",
+    "RmbOp",
+    "SevOp",
+    "Side",
+    "StOp",
+    "StbOp",
+    "StpOp",
+    "StsOp",
+    "StzOp",
+    "WfeOp",
+    "WfpOp",
+    "WmbOp",
+]
+
+PL330 = Dialect(
+    "pl330",
+    [
+        ProgramOp,
+        LoopOp,
+        LoopForeverOp,
+        MovOp,
+        AddhOp,
+        AdnhOp,
+        *PLAIN,
+        SevOp,
+        WfeOp,
+        WfpOp,
+        LdpOp,
+        StpOp,
+        FlushpOp,
+        GoOp,
+    ],
+    [CcrAttr],
+)
