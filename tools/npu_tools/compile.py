@@ -11,17 +11,20 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from npu_dialect.target import Machine
 from npu_passes.pipelines import DEFAULT, PIPELINES
 from npu_tools.arguments import natural, usage_error
 from npu_tools.errors import UserError, guarded
+
+if TYPE_CHECKING:
+    from npu_tools.driver import Job, Observer
 
 TOOL = "npu-compile"
 
@@ -88,6 +91,15 @@ def argument_parser() -> argparse.ArgumentParser:
     add("--plan-as", choices=("i8", "i16", "f16", "bf16"), help="plan only, as if in that type")
     add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
     add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
+    add("--memory-map", type=Path, metavar="map.svg", help="draw SRAM address against time")
+    add(
+        "--find-min-sram",
+        action="store_true",
+        help="print the smallest SRAM that the pipeline works with. If passes decide by the size "
+        "of the SRAM: sizes between one that works and one that fails are halved, to the byte, and "
+        "16 even steps below are tried",
+    )
+    add("--verbose", action="store_true", help="print what the passes have noted in the IR")
     add("--check-passes", action="store_true", help="interpret the IR after every pass (slow)")
     add("--verify", metavar="inputs.npz", help="compare the C with onnxruntime; =FILE: on these")
     add("--seed", type=natural, default=0, help="of random inputs (default: %(default)s)")
@@ -109,16 +121,53 @@ def print_lists(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, verify if asked to, write, report."""
-    from npu_tools.driver import Job, compile_model
+    from npu_tools.driver import compile_model
     from npu_tools.files import write_files
-    from npu_tools.frontends import parse_input_dims
+    from npu_tools.memory_map import MapStop
     from npu_tools.module_table import module_table
     from npu_tools.stack import measure_stack
     from npu_tools.table import table
 
     if options.verify is not None:
         need_onnxruntime()
-    job = Job(
+    if options.memory_map is not None:
+        need_matplotlib()
+    job = job_of(options)
+    extra: dict[str, Any] = min_sram(options, job)
+    stop = MapStop(options.model.name)
+    drawing: Path | None = options.memory_map
+    drawn = () if drawing is None else (stop,)
+    compiled = compile_model(replace(job, observers=(*job.observers, *drawn)))
+    if options.verify is not None:
+        from npu_tools.verify import verify
+
+        verified = verify(compiled, options.verify or None, options.seed)
+        print("\n".join(verified.lines), file=beside(options))
+        if not verified.agrees:
+            raise UserError(f"{options.model}: {verified.complaint}")
+        extra["verify"] = verified.as_dict()
+    stack = measure_stack(compiled.files, compiled.name, options.target)
+    report = replace(compiled.report, stack_bytes=stack.bytes)
+    text = json.dumps({**report.as_dict(), **extra}, indent=2) + "\n"
+    folder = options.folder or Path(compiled.name)
+    pictures = {} if drawing is None else {drawing: stop.picture()}
+    paths = write_files(folder, {**compiled.files, "report.json": text}, pictures)
+    if options.json:
+        print(text, end="")
+        return 0
+    print(table(report, str(stack)))
+    for line in module_table(report):
+        print(line)
+    print(f"\nwrote {', '.join(str(path) for path in paths)}")
+    return 0
+
+
+def job_of(options: argparse.Namespace) -> Job:
+    """What the driver has to do."""
+    from npu_tools.driver import Job
+    from npu_tools.frontends import parse_input_dims
+
+    return Job(
         model=options.model,
         target=options.target,
         prefix=options.prefix,
@@ -130,40 +179,45 @@ def run(options: argparse.Namespace) -> int:
         plan_as=options.plan_as,
         input_dims=parse_input_dims(options.input_dim),
         dump_ir=options.dump_ir,
-        observers=observers(options),
+        observers=tuple(observers(options)),
     )
-    compiled = compile_model(job)
-    checked: dict[str, Any] = {}
-    if options.verify is not None:
-        from npu_tools.verify import verify
-
-        verified = verify(compiled, options.verify or None, options.seed)
-        print("\n".join(verified.lines), file=sys.stderr if options.json else sys.stdout)
-        if not verified.agrees:
-            raise UserError(f"{options.model}: {verified.complaint}")
-        checked = {"verify": verified.as_dict()}
-    stack = measure_stack(compiled.files, compiled.name, options.target)
-    report = replace(compiled.report, stack_bytes=stack.bytes)
-    text = json.dumps({**report.as_dict(), **checked}, indent=2) + "\n"
-    folder = options.folder or Path(compiled.name)
-    paths = write_files(folder, {**compiled.files, "report.json": text})
-    if options.json:
-        print(text, end="")
-        return 0
-    print(table(report, str(stack)))
-    for line in module_table(report):
-        print(line)
-    print(f"\nwrote {', '.join(str(path) for path in paths)}")
-    return 0
 
 
-def observers(options: argparse.Namespace) -> tuple[Any, ...]:
+def observers(options: argparse.Namespace) -> Iterator[Observer]:
     """What looks at the module after every pass, beside what the driver always does."""
-    if not options.check_passes:
-        return ()
-    from npu_tools.check import MeaningCheck
+    if options.verbose:
+        from npu_tools.remarks import Remarks
 
-    return (MeaningCheck(seed=options.seed),)
+        yield Remarks(lambda remark: print(remark, file=beside(options)))
+    if options.check_passes:
+        from npu_tools.check import MeaningCheck
+
+        yield MeaningCheck(seed=options.seed)
+
+
+def beside(options: argparse.Namespace) -> TextIO:
+    """Where to say what is not the report: with --json, standard output holds nothing else."""
+    return sys.stderr if options.json else sys.stdout
+
+
+def min_sram(options: argparse.Namespace, job: Job) -> dict[str, Any]:
+    """Find the smallest SRAM if asked to, and print it; the entry in report.json."""
+    if not options.find_min_sram:
+        return {}
+    from npu_tools.min_sram import find_min_sram
+
+    found = find_min_sram(job)
+    print(f"smallest SRAM: {found} bytes", file=beside(options))
+    return {"min_sram_bytes": found}
+
+
+def need_matplotlib() -> None:
+    """Check that there is something to draw with, before the work begins.
+
+    Raises: UserError that says what to install.
+    """
+    if find_spec("matplotlib") is None:
+        raise UserError("--memory-map needs matplotlib: pip install 'npu-dialect[plot]'")
 
 
 def need_onnxruntime() -> None:

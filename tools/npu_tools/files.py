@@ -11,8 +11,12 @@ from pathlib import Path
 from npu_tools.errors import UserError
 
 
-def write_files(folder: Path, files: Mapping[str, str | bytes]) -> list[Path]:
+def write_files(
+    folder: Path, files: Mapping[str, str | bytes], elsewhere: Mapping[Path, str] | None = None
+) -> list[Path]:
     """Write files (name to content) into a folder, which is made if it is missing.
+
+    `elsewhere` are files (path to content) of other folders, which have to be there.
 
     Everything is written beside its place and renamed at the end, so that a failure leaves neither
     a half-written file nor a part of the files behind.
@@ -25,6 +29,9 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> list[Path]:
         made = make_folders(folder)
         for name, content in files.items():
             staged.append((stage(folder, content), folder / name))
+        for path, content in (elsewhere or {}).items():
+            place = replaceable(path)
+            staged.append((stage(place.parent, content), place))
         for _, path in staged:
             if path.is_dir():
                 raise IsADirectoryError(21, "Is a directory", str(path))
@@ -41,6 +48,19 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> list[Path]:
             raise
         raise UserError(f"cannot write into {folder}: {error.strerror}") from None
     return [path for _, path in staged]
+
+
+def replaceable(path: Path) -> Path:
+    """The file that a path leads to.
+
+    Raises: UserError for a device or a pipe, which must not be replaced, or where no folder is.
+    """
+    place = path.resolve() if path.is_symlink() else path
+    if not place.parent.is_dir():
+        raise UserError(f"cannot write {path}: no such folder")
+    if place.exists() and not place.is_file():
+        raise UserError(f"cannot write {path}: expected a file")
+    return place
 
 
 def write_file(path: Path, content: str) -> None:

@@ -1,0 +1,66 @@
+"""What the passes have noted in the IR for people: `npu-compile --verbose`.
+
+    %y = npu.concat %a, %b axis 1 {npu.layer = "cat", npu.no_module = "its operands share conv3"}
+
+is the remark
+
+    cat: no module: its operands share conv3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr
+from xdsl.ir import Operation, SSAValue
+
+from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
+from npu_dialect.npu.rows import RowsOp
+from npu_dialect.npu.structure import LONG_SKIPS, NO_MODULE
+
+
+@dataclass
+class Remarks:
+    """Says each remark once, when the pass that it comes from has run."""
+
+    say: Callable[[str], None]
+    said: dict[str, None] = field(default_factory=dict[str, None])
+
+    def __call__(self, step: str, module: ModuleOp) -> None:
+        """Say what is new."""
+        for remark in remarks(module):
+            if remark not in self.said:
+                self.said[remark] = None
+                self.say(remark)
+
+
+def remarks(module: ModuleOp) -> Iterator[str]:
+    """The remarks that stand in a module, in the order of the text."""
+    for op in module.walk():
+        if isinstance(op, RowsOp):
+            names = [layer_name(each) for each in op.body.walk() if isinstance(each, LayerOp)]
+            yield f"{', '.join(dict.fromkeys(names))}: run row by row"
+        if isinstance(reason := op.attributes.get(NO_MODULE), StringAttr):
+            yield f"{layer_name(op)}: no module: {reason.data}"
+        if isinstance(places := op.attributes.get(LONG_SKIPS), DenseArrayBase):
+            for place in places.get_values():
+                if 0 <= place < len(op.operands):
+                    source = value_name(op.operands[int(place)])
+                    yield (
+                        f"{layer_name(op)}: {source} is a long skip-connection, "
+                        "which comes from off-chip memory"
+                    )
+
+
+def layer_name(op: Operation) -> str:
+    """The layer's name in the model; the op's own if it has none."""
+    name = op.attributes.get(LAYER_NAME)
+    return name.data if isinstance(name, StringAttr) else op.name
+
+
+def value_name(value: SSAValue) -> str:
+    """The value's name in the model, or in the text."""
+    owner = value.owner
+    name = owner.attributes.get(VALUE_NAME) if isinstance(owner, Operation) else None
+    return name.data if isinstance(name, StringAttr) else value.name_hint or "an operand"
