@@ -1,0 +1,195 @@
+"""Traffic and footprint of tilings in closed form, for all candidates at once. No IR in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from npu_passes.tiling.cost_model import (
+    LOOPS,
+    Conventions,
+    DmaCosts,
+    Moved,
+    Tile,
+    Traffic,
+    check_order,
+)
+from npu_passes.tiling.layer_shape import ConvShape
+from npu_passes.tiling.tile_axes import Axes, Ints, axes_of_tile
+
+Stationary = Literal["single", "double-buffered"]
+"""Buffers of the operand that the innermost loop does not change; the others always have two."""
+
+PHYSICAL = Conventions()
+"""What a DMA engine has to move."""
+
+ZERO: Ints = np.zeros((), np.int64)
+
+
+@dataclass(frozen=True)
+class MovedArrays:
+    """`Moved` for every candidate."""
+
+    transfers: Ints
+    jumps: Ints
+    elements: Ints
+    bytes: Ints
+
+    def pick(self) -> Moved:
+        """The numbers of a space of one candidate."""
+        arrays = (self.transfers, self.jumps, self.elements, self.bytes)
+        return Moved(*(int(array.item()) for array in arrays))
+
+
+@dataclass(frozen=True)
+class TrafficArrays:
+    """`Traffic` for every candidate."""
+
+    inputs: MovedArrays
+    weights: MovedArrays
+    outputs_read: MovedArrays
+    outputs_written: MovedArrays
+
+    @property
+    def parts(self) -> tuple[MovedArrays, ...]:
+        """The operands."""
+        return (self.inputs, self.weights, self.outputs_read, self.outputs_written)
+
+    def bytes(self) -> Ints:
+        """Bytes moved by all operands."""
+        return sum((part.bytes for part in self.parts), ZERO)
+
+    def cost(self, dma: DmaCosts) -> Ints | npt.NDArray[np.float64]:
+        """T of all operands; exact integers if C, p and t are integers."""
+        transfers = sum((part.transfers for part in self.parts), ZERO)
+        jumps = sum((part.jumps for part in self.parts), ZERO)
+        elements = sum((part.elements for part in self.parts), ZERO)
+        return transfers * dma.start + jumps * dma.jump + elements * dma.element
+
+
+def passes(axes: Axes, order: str, operand: str, conventions: Conventions) -> Ints:
+    """How often each tile of an operand, indexed by the loops `operand`, is brought on chip.
+
+    A loop that does not index the operand repeats its transfers if a loop inside that loop does
+    and, where only what changed is reloaded, takes more than one step.
+    """
+    repeats = np.ones((1,) * len(LOOPS), np.int64)
+    moved = np.zeros(repeats.shape, np.bool_)
+    for loop in reversed(order):
+        count = axes.counts[loop]
+        if loop in operand:
+            moved = moved | (count > 1) if conventions.reload_changed_only else moved | True
+        else:
+            repeats = repeats * np.where(moved, count, 1)
+    return repeats
+
+
+def input_jumps(axes: Axes, conventions: Conventions) -> Ints:
+    """Runs of addresses in one pass over all input tiles."""
+    rows, columns, channels = axes.rows, axes.columns, axes.channels_in
+    by_rows = rows.loaded * columns.tiles * channels.covered
+    if not conventions.merge_runs:
+        return by_rows
+    whole_columns = columns.tiles - columns.parts
+    whole_rows = rows.tiles - rows.parts
+    narrow = rows.loaded * columns.parts * channels.covered
+    wide = rows.parts * whole_columns * channels.covered
+    return narrow + wide + whole_rows * whole_columns * channels.tiles
+
+
+def output_jumps(axes: Axes, conventions: Conventions) -> Ints:
+    """Runs of addresses in one pass over all output tiles."""
+    rows, columns, channels = axes.rows, axes.columns, axes.channels_out
+    by_rows = rows.covered * columns.tiles * channels.covered
+    if not conventions.merge_runs:
+        return by_rows
+    wide = np.where(rows.tiles == 1, channels.tiles, rows.tiles * channels.covered)
+    return np.where(columns.tiles == 1, wide, by_rows)
+
+
+def weight_jumps(axes: Axes, conventions: Conventions) -> Ints:
+    """Runs of addresses in one pass over all weight tiles: output channels, and the biases."""
+    stacks = axes.channels_out.covered * axes.channels_in.tiles
+    if conventions.merge_runs:
+        stacks = np.where(axes.channels_in.tiles == 1, axes.channels_out.tiles, stacks)
+    return stacks + axes.channels_in.tiles * axes.channels_out.tiles
+
+
+def traffic_arrays(
+    layer: ConvShape, axes: Axes, order: str, conventions: Conventions
+) -> TrafficArrays:
+    """The traffic of every candidate under one loop order."""
+    rows, columns, ins, outs = axes.rows, axes.columns, axes.channels_in, axes.channels_out
+    widths = layer.element_bytes
+
+    times = passes(axes, order, "stk", conventions)
+    elements = rows.loaded * columns.loaded * ins.covered * times
+    transfers = rows.tiles * columns.tiles * ins.tiles * times
+    jumps = input_jumps(axes, conventions) * times
+    inputs = MovedArrays(transfers, jumps, elements, elements * widths.input)
+
+    times = passes(axes, order, "kz", conventions)
+    kernels = ins.covered * outs.covered * layer.kernel_elements * times
+    biases = outs.covered * ins.tiles * times
+    moved = kernels * widths.weight + biases * widths.bias
+    jumps = weight_jumps(axes, conventions) * times
+    weights = MovedArrays(ins.tiles * outs.tiles * times, jumps, kernels + biases, moved)
+
+    written = passes(axes, order, "stz", conventions)
+    read = written - 1 if conventions.skip_first_read else written
+
+    def outputs(times: Ints) -> MovedArrays:
+        elements = rows.covered * columns.covered * outs.covered * times
+        transfers = rows.tiles * columns.tiles * outs.tiles * times
+        jumps = output_jumps(axes, conventions) * times
+        return MovedArrays(transfers, jumps, elements, elements * widths.output)
+
+    return TrafficArrays(inputs, weights, outputs(read), outputs(written))
+
+
+def footprint_arrays(layer: ConvShape, axes: Axes, order: str, stationary: Stationary) -> Ints:
+    """Bytes on chip of every candidate: two buffers an operand, or one for the stationary operand.
+
+    Stationary is what the innermost loop of more than one step does not change: it is loaded
+    between two sweeps of that loop, and that load does not overlap with computing. A layer that is
+    one step needs one buffer each.
+    """
+    widths = layer.element_bytes
+    ins, outs = axes.channels_in, axes.channels_out
+    inputs = axes.rows.stored * axes.columns.stored * ins.size * widths.input
+    outputs = axes.rows.size * axes.columns.size * outs.size * widths.output
+    kernels = ins.size * outs.size * layer.kernel_elements * widths.weight
+    weights = kernels + outs.size * widths.bias
+    total = inputs + outputs + weights
+    if stationary == "double-buffered":
+        return 2 * total
+    kept_by = {"s": weights, "t": weights, "k": outputs, "z": inputs}
+    kept = total
+    for loop in order:
+        kept = np.where(axes.counts[loop] > 1, kept_by[loop], kept)
+    return 2 * total - kept
+
+
+def traffic_of(
+    layer: ConvShape, tile: Tile, order: str = LOOPS, conventions: Conventions = PHYSICAL
+) -> Traffic:
+    """What a layer moves with one tile."""
+    check_order(order)
+    found = traffic_arrays(layer, axes_of_tile(layer, tile, conventions), order, conventions)
+    return Traffic(*(part.pick() for part in found.parts))
+
+
+def footprint_of(
+    layer: ConvShape,
+    tile: Tile,
+    order: str = LOOPS,
+    conventions: Conventions = PHYSICAL,
+    stationary: Stationary = "double-buffered",
+) -> int:
+    """Bytes on chip that one tile takes."""
+    check_order(order)
+    axes = axes_of_tile(layer, tile, conventions)
+    return int(footprint_arrays(layer, axes, order, stationary).item())

@@ -1,0 +1,120 @@
+"""A convolution as numbers: what cost model and search need to know of a layer. No IR in here.
+
+A fully connected layer is a 1x1 convolution of a 1x1 map. A grouped convolution is one `ConvShape`
+a group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+
+class TilingError(Exception):
+    """A layer, tile or machine that cannot be: the message says what was found and expected."""
+
+
+@dataclass(frozen=True)
+class ElementBytes:
+    """Bytes of one element of each operand; `output` is what is accumulated into and stored."""
+
+    input: int = 4
+    weight: int = 4
+    bias: int = 4
+    output: int = 4
+
+    def __post_init__(self) -> None:
+        """Check that there is something to move."""
+        widths = (self.input, self.weight, self.bias, self.output)
+        if min(widths) < 1:
+            raise TilingError(f"elements need at least 1 byte each, got {widths}")
+
+    @property
+    def smallest(self) -> int:
+        """The bytes of the narrowest element."""
+        return min(self.input, self.weight, self.bias, self.output)
+
+
+@dataclass(frozen=True)
+class WindowAxis:
+    """Sliding windows along rows or columns: `extent` inputs become `outputs` outputs."""
+
+    extent: int
+    kernel: int = 1
+    stride: int = 1
+    dilation: int = 1
+    pad_before: int = 0
+    pad_after: int = 0
+
+    def __post_init__(self) -> None:
+        """Check that there is an output, and that each window reaches the map."""
+        if min(self.extent, self.kernel, self.stride, self.dilation) < 1:
+            raise TilingError(f"extent, kernel, stride and dilation must be positive: {self}")
+        if not (0 <= self.pad_before < self.span and 0 <= self.pad_after < self.span):
+            raise TilingError(f"pads must be less than the window of {self.span}: {self}")
+        if self.outputs < 1:
+            raise TilingError(f"the window of {self.span} is larger than the padded map: {self}")
+
+    @property
+    def span(self) -> int:
+        """Inputs between the first and the last tap of a window, both included."""
+        return (self.kernel - 1) * self.dilation + 1
+
+    @property
+    def outputs(self) -> int:
+        """How many windows there are."""
+        return (self.extent + self.pad_before + self.pad_after - self.span) // self.stride + 1
+
+    @property
+    def reuse(self) -> int:
+        """The most windows that one input is in, each with another tap."""
+        return -(-self.kernel // (self.stride // gcd(self.stride, self.dilation)))
+
+    def reads(self, first: int, end: int) -> range:
+        """The inputs that outputs `first` to `end` (excluded) span: halo, clipped to the map."""
+        start = first * self.stride - self.pad_before
+        stop = (end - 1) * self.stride - self.pad_before + self.span
+        return range(max(0, start), min(self.extent, stop))
+
+    def taps(self) -> list[int]:
+        """The inputs that are multiplied, one for each tap of each window; padding is left out."""
+        starts = (output * self.stride - self.pad_before for output in range(self.outputs))
+        inputs = (s + tap * self.dilation for s in starts for tap in range(self.kernel))
+        return [index for index in inputs if 0 <= index < self.extent]
+
+
+@dataclass(frozen=True)
+class ConvShape:
+    """A convolution of `channels_in` maps into `channels_out`; weights are OIHW, maps CHW."""
+
+    name: str
+    rows: WindowAxis
+    columns: WindowAxis
+    channels_in: int
+    channels_out: int
+    element_bytes: ElementBytes = ElementBytes()
+
+    def __post_init__(self) -> None:
+        """Check that there are channels."""
+        if min(self.channels_in, self.channels_out) < 1:
+            raise TilingError(f"{self.name}: channels must be positive")
+
+    @property
+    def kernel_elements(self) -> int:
+        """Weights from one input channel to one output channel."""
+        return self.rows.kernel * self.columns.kernel
+
+    @property
+    def input_elements(self) -> int:
+        """Elements of the IFM."""
+        return self.channels_in * self.rows.extent * self.columns.extent
+
+    @property
+    def output_elements(self) -> int:
+        """Elements of the OFM."""
+        return self.channels_out * self.rows.outputs * self.columns.outputs
+
+    @property
+    def parameter_elements(self) -> int:
+        """Weights and biases."""
+        return self.channels_out * (self.channels_in * self.kernel_elements + 1)
