@@ -36,10 +36,16 @@ LINE = 1.25
 """Height of a line of text, as a part of the font size."""
 LABELLED_STEPS = 60
 """Most names on the x axis."""
-LONGEST_NAME = 22
+LONGEST_NAME = 28
 """Characters of a name that are shown."""
+HEAD = 8
+"""How many of them are from its start; what tells layers apart is at the end."""
+WIDEST = 44.0
+"""Most inches from the first to the last step."""
 OFF_SCALE = 2.0
 """SRAM of more arenas than this lies above the picture."""
+PLACES = (0.5, 0.25, 0.75, 0.0, 1.0)
+"""Where a label may stand in its buffer, as parts of the free length."""
 UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
@@ -114,8 +120,14 @@ def svg(memory: MemoryMap) -> str:
 def draw(memory: MemoryMap) -> Figure:
     """The picture."""
     names = [shortened(name) for name in memory.steps]
-    inches = min(24.0, max(6.0, 0.52 * len(names)))
-    below, above, left, right, height = 0.25 + 0.072 * max(map(len, names)), 0.75, 0.9, 1.75, 4.6
+    inches = min(WIDEST, max(6.0, 0.5 * len(names)))
+    below, above, left, right, height = (
+        0.25 + 0.072 * max(map(len, names)),
+        0.75,
+        0.9,
+        1.75,
+        4.6 + inches / 20,
+    )
     whole = (left + inches + right, below + height + above)
     figure: Figure = import_module("matplotlib.figure").Figure(whole, facecolor=PAPER)
     axes = figure.add_axes(
@@ -193,8 +205,9 @@ def labels(memory: MemoryMap, scale: Scale) -> Iterator[tuple[Box, Label]]:
     areas = [scale.area(box) for box in memory.boxes]
     taken = [area for area in areas if area.height > 1]
     outside: list[tuple[Box, Area]] = []
-    for box, area in zip(memory.boxes, areas, strict=True):
-        if (label := inside(box, area)) is not None:
+    for index, (box, area) in enumerate(zip(memory.boxes, areas, strict=True)):
+        above = [other for other in areas[index + 1 :] if other.overlaps(area)]
+        if (label := inside(box, area, above)) is not None:
             yield box, label
         else:
             outside.append((box, area))
@@ -204,16 +217,32 @@ def labels(memory: MemoryMap, scale: Scale) -> Iterator[tuple[Box, Label]]:
         yield box, label
 
 
-def inside(box: Box, area: Area) -> Label | None:
-    """The label within a buffer, in the largest font that fits; None if none does."""
-    name, bytes_text = shortened(box.name), size_text(box.size)
-    for texts in ((f"{name}\n{bytes_text}", f"{name} {bytes_text}"), (name,)):
+def inside(box: Box, area: Area, above: Sequence[Area]) -> Label | None:
+    """The label within a buffer, in the largest font that fits; None if none does.
+
+    `above` are the buffers that are drawn over this one, as they share memory with it.
+    """
+    name, size_line = shortened(box.name), size_text(box.size)
+    full = (f"{name}\n{size_line}", f"{name} {size_line}", f"{wrapped(name)}\n{size_line}")
+    for texts in (full, (name, wrapped(name))):
         for size, text in product(SIZES, texts):
             width, height = extent(text, size)
-            if width + 4 <= area.width and height + 2 <= area.height:
-                return Label(text, area, size)
-            if width + 4 <= area.height and height + 2 <= area.width:
-                return Label(text, area, size, upright=True)
+            for upright in (False, True):
+                wide, high = (height, width) if upright else (width, height)
+                if (place := free_place(area, wide + 2, high + 2, above)) is not None:
+                    return Label(text, place, size, upright)
+    return None
+
+
+def free_place(area: Area, width: float, height: float, above: Sequence[Area]) -> Area | None:
+    """A place of a size within an area and beside others, as near to its middle as there is."""
+    across, up = area.width - width, area.height - height
+    if across < 0 or up < 0:
+        return None
+    for x, y in product(PLACES, PLACES):
+        place = Area(area.left + x * across, area.bottom + y * up, width, height)
+        if not any(place.overlaps(other) for other in above):
+            return place
     return None
 
 
@@ -305,5 +334,15 @@ def size_text(size: int) -> str:
 
 def shortened(name: str) -> str:
     """A name with its middle left out if it is long."""
-    keep = (LONGEST_NAME - 1) // 2
-    return name if len(name) <= LONGEST_NAME else f"{name[:keep]}\u2026{name[-keep:]}"
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[:HEAD]}\u2026{name[HEAD + 1 - LONGEST_NAME :]}"
+
+
+def wrapped(name: str) -> str:
+    """A name in two lines, broken behind the / or _ that is nearest to its middle."""
+    places = [index + 1 for index, letter in enumerate(name[:-1]) if letter in "/_."]
+    if not places:
+        return name
+    cut = min(places, key=lambda place: abs(2 * place - len(name)))
+    return f"{name[:cut]}\n{name[cut:]}"
