@@ -6,15 +6,24 @@ a fixed salt, there is no date, and no setting of the user's matplotlib counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib import import_module
 from io import StringIO
-from itertools import count, product
+from itertools import combinations, count, starmap
 from math import ceil
 from typing import Any, TypeAlias
+from warnings import catch_warnings, simplefilter
 
 from npu_tools.memory_map import Box, MemoryMap
+from npu_tools.memory_map_labels import (
+    UNITS,
+    Area,
+    Scale,
+    labels,
+    printable,
+    shortened,
+    size_text,
+)
 
 Figure: TypeAlias = Any
 Axes: TypeAlias = Any
@@ -26,92 +35,26 @@ MAPS = ("#f4c38b", "#c9b3dd", "#f2a9a0", "#9fd3d0", "#e8dc8a", "#e3b7cf")
 """Colours of the maps in turns, so that neighbours differ."""
 SRAM_RED, BOUND_BLUE, PEAK = "#c0392b", "#2a5d9c", "#f3f0e6"
 
-SIZES = (8.0, 7.0, 6.0)
-"""Font sizes in points that a label may have, the best first."""
-EM = 0.62
-"""Width of a character, as a part of the font size."""
+SETTINGS = {"svg.hashsalt": "npu-dialect", "svg.fonttype": "none", "text.parse_math": False}
+"""Ids that do not change; text stays text, and a name with dollar signs is no formula."""
 NEAR = 8
 """Points between a buffer and a label that needs no line to it."""
-LINE = 1.25
-"""Height of a line of text, as a part of the font size."""
 LABELLED_STEPS = 60
 """Most names on the x axis."""
-LONGEST_NAME = 28
-"""Characters of a name that are shown."""
-HEAD = 8
-"""How many of them are from its start; what tells layers apart is at the end."""
 WIDEST = 44.0
 """Most inches from the first to the last step."""
 OFF_SCALE = 2.0
 """SRAM of more arenas than this lies above the picture."""
-PLACES = (0.5, 0.25, 0.75, 0.0, 1.0)
-"""Where a label may stand in its buffer, as parts of the free length."""
-UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
-
-
-@dataclass(frozen=True)
-class Area:
-    """A rectangle in points, from the lower left corner of the axes."""
-
-    left: float
-    bottom: float
-    width: float
-    height: float
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        """The middle."""
-        return self.left + self.width / 2, self.bottom + self.height / 2
-
-    def overlaps(self, other: Area) -> bool:
-        """Whether two areas share more than an edge."""
-        return (
-            self.left < other.left + other.width
-            and other.left < self.left + self.width
-            and self.bottom < other.bottom + other.height
-            and other.bottom < self.bottom + self.height
-        )
-
-
-@dataclass(frozen=True)
-class Scale:
-    """From steps and bytes to points; `width` and `height` are those of the axes."""
-
-    width: float
-    height: float
-    steps: int
-    top: float
-
-    def area(self, box: Box) -> Area:
-        """Where a buffer lies."""
-        across, up = self.width / self.steps, self.height / self.top
-        length = (box.last - box.first + 1) * across
-        return Area(box.first * across, box.offset * up, length, box.size * up)
-
-    def place(self, across: float, up: float) -> tuple[float, float]:
-        """Points as (step, byte)."""
-        return across * self.steps / self.width, up * self.top / self.height
-
-
-@dataclass(frozen=True)
-class Label:
-    """Text with its middle at a place, in points; `area` is what it covers."""
-
-    text: str
-    area: Area
-    size: float
-    upright: bool = False
-    beside: bool = False
-    """Whether it stands outside its buffer, and a line leads there."""
 
 
 def svg(memory: MemoryMap) -> str:
     """The picture as the text of an SVG file."""
     matplotlib: Any = import_module("matplotlib")
-    with matplotlib.rc_context():
+    out = StringIO()
+    with matplotlib.rc_context(), catch_warnings():
+        simplefilter("ignore")  # a letter that the font does not have: the reader's may have it
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update({"svg.hashsalt": "npu-dialect", "svg.fonttype": "none"})
-        out = StringIO()
+        matplotlib.rcParams.update(SETTINGS)
         figure = draw(memory)
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": "npu-compile"})
     return out.getvalue()
@@ -121,13 +64,8 @@ def draw(memory: MemoryMap) -> Figure:
     """The picture."""
     names = [shortened(name) for name in memory.steps]
     inches = min(WIDEST, max(6.0, 0.5 * len(names)))
-    below, above, left, right, height = (
-        0.25 + 0.072 * max(map(len, names)),
-        0.75,
-        0.9,
-        1.75,
-        4.6 + inches / 20,
-    )
+    left, right, above, below = 0.9, 1.75, 0.75, 0.25 + 0.072 * max(map(len, names))
+    height = 4.6 + inches / 20
     whole = (left + inches + right, below + height + above)
     figure: Figure = import_module("matplotlib.figure").Figure(whole, facecolor=PAPER)
     axes = figure.add_axes(
@@ -159,7 +97,7 @@ def top_of(memory: MemoryMap) -> float:
 
 def title(memory: MemoryMap) -> str:
     """What is shown."""
-    return " on ".join(part for part in (memory.model, memory.machine) if part) or "SRAM"
+    return " on ".join(part for part in (printable(memory.model), memory.machine) if part)
 
 
 def subtitle(memory: MemoryMap) -> str:
@@ -167,7 +105,16 @@ def subtitle(memory: MemoryMap) -> str:
     parts = [f"arena {memory.arena:,} bytes", f"bound {memory.bound:,}"]
     if memory.sram is not None:
         parts.append(f"{100 * memory.arena / memory.sram:.3g} % of {memory.sram:,} bytes of SRAM")
-    return f"{', '.join(parts)}; shaded: the step that needs most"
+    notes = [", ".join(parts), "shaded: the step that needs most"]
+    if any(starmap(share_memory, combinations(memory.boxes, 2))):
+        notes.append("one buffer over another: in a place that no slice has reached yet")
+    return "; ".join(notes)
+
+
+def share_memory(one: Box, two: Box) -> bool:
+    """Whether two buffers that live together share memory."""
+    together = one.first <= two.last and two.first <= one.last
+    return together and one.offset < two.offset + two.size and two.offset < one.offset + one.size
 
 
 def draw_boxes(axes: Axes, memory: MemoryMap, scale: Scale) -> None:
@@ -198,75 +145,6 @@ def draw_leader(axes: Axes, scale: Scale, own: Area, label: Area) -> None:
     line = zip(start, end, strict=True)
     dot = {"marker": "o", "markersize": 2, "markevery": [0]}
     axes.plot(*line, color=INK, linewidth=0.5, zorder=3, **dot)
-
-
-def labels(memory: MemoryMap, scale: Scale) -> Iterator[tuple[Box, Label]]:
-    """A label for each buffer: inside where it fits, else in free space above it."""
-    areas = [scale.area(box) for box in memory.boxes]
-    taken = [area for area in areas if area.height > 1]
-    outside: list[tuple[Box, Area]] = []
-    for index, (box, area) in enumerate(zip(memory.boxes, areas, strict=True)):
-        above = [other for other in areas[index + 1 :] if other.overlaps(area)]
-        if (label := inside(box, area, above)) is not None:
-            yield box, label
-        else:
-            outside.append((box, area))
-    for box, area in outside:
-        label = beside(box, area, scale, taken)
-        taken.append(label.area)
-        yield box, label
-
-
-def inside(box: Box, area: Area, above: Sequence[Area]) -> Label | None:
-    """The label within a buffer, in the largest font that fits; None if none does.
-
-    `above` are the buffers that are drawn over this one, as they share memory with it.
-    """
-    name, size_line = shortened(box.name), size_text(box.size)
-    full = (f"{name}\n{size_line}", f"{name} {size_line}", f"{wrapped(name)}\n{size_line}")
-    for texts in (full, (name, wrapped(name))):
-        for size, text in product(SIZES, texts):
-            width, height = extent(text, size)
-            for upright in (False, True):
-                wide, high = (height, width) if upright else (width, height)
-                if (place := free_place(area, wide + 2, high + 2, above)) is not None:
-                    return Label(text, place, size, upright)
-    return None
-
-
-def free_place(area: Area, width: float, height: float, above: Sequence[Area]) -> Area | None:
-    """A place of a size within an area and beside others, as near to its middle as there is."""
-    across, up = area.width - width, area.height - height
-    if across < 0 or up < 0:
-        return None
-    for x, y in product(PLACES, PLACES):
-        place = Area(area.left + x * across, area.bottom + y * up, width, height)
-        if not any(place.overlaps(other) for other in above):
-            return place
-    return None
-
-
-def beside(box: Box, area: Area, scale: Scale, taken: Sequence[Area]) -> Label:
-    """The label in the nearest free space above a buffer; in its place if there is none."""
-    text, size = f"{shortened(box.name)} {size_text(box.size)}", SIZES[1]
-    width, height = extent(text, size)
-    bottom = area.bottom + area.height + 3
-    first = min(max(0.0, area.left), scale.width - width)
-    middle = area.left + (area.width - width) / 2
-    lefts = [min(max(0.0, left), scale.width - width) for left in (middle, first)]
-    for up in range(0, int(scale.height), 4):
-        for left in lefts:
-            place = Area(left, bottom + up, width, height)
-            free = place.bottom + height <= scale.height
-            if free and not any(place.overlaps(other) for other in taken):
-                return Label(text, place, size, beside=True)
-    return Label(text, Area(lefts[0], area.bottom, width, height), SIZES[-1], beside=True)
-
-
-def extent(text: str, size: float) -> tuple[float, float]:
-    """Width and height of a text in points, estimated."""
-    lines = text.split("\n")
-    return max(map(len, lines)) * EM * size, len(lines) * LINE * size
 
 
 def draw_levels(axes: Axes, memory: MemoryMap, scale: Scale) -> None:
@@ -322,27 +200,3 @@ def unit_of(step: int) -> tuple[str, int]:
         if step * 4 >= size:
             return name, size
     return "bytes", 1
-
-
-def size_text(size: int) -> str:
-    """Bytes for a label: exact below 10 KiB, else rounded."""
-    for name, unit in UNITS:
-        if size >= unit and size >= 10 * 2**10:
-            return f"{size / unit:.4g} {name}"
-    return f"{size} B"
-
-
-def shortened(name: str) -> str:
-    """A name with its middle left out if it is long."""
-    if len(name) <= LONGEST_NAME:
-        return name
-    return f"{name[:HEAD]}\u2026{name[HEAD + 1 - LONGEST_NAME :]}"
-
-
-def wrapped(name: str) -> str:
-    """A name in two lines, broken behind the / or _ that is nearest to its middle."""
-    places = [index + 1 for index, letter in enumerate(name[:-1]) if letter in "/_."]
-    if not places:
-        return name
-    cut = min(places, key=lambda place: abs(2 * place - len(name)))
-    return f"{name[:cut]}\n{name[cut:]}"
