@@ -33,6 +33,7 @@ PASSES = {
     "npu-plan-as": "npu_passes.graph.plan_as:PlanAsPass",
     "npu-plan-modules": "npu_passes.modules.plan_modules:PlanModulesPass",
     "npu-reorder-branches": "npu_passes.modules.reorder_branches:ReorderBranchesPass",
+    "pl330-check": "npu_passes.microcode.check:Pl330CheckPass",
 }
 
 TARGETS = {

@@ -1,0 +1,40 @@
+"""What a PL-330 in silicon has: the numbers that `pl330-check` checks against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.utils.exceptions import PassFailedException
+
+PAGE = 4096
+"""Bytes that a burst on AXI must not cross (AMBA AXI, "Burst address")."""
+
+
+@dataclass(frozen=True)
+class Controller:
+    """The PL-330 of a Zynq-7020, as far as nothing else is said.
+
+    Xilinx UG585 v1.11, chapter 9: MFIFO of 128 lines of 64 bits, 8 channels, 16 events of which
+    programs can use all, 4 peripheral request interfaces. AXI3 has bursts of up to 16 beats.
+    """
+
+    channels: int = 8
+    events: int = 16
+    peripherals: int = 4
+    mfifo_bytes: int = 1024
+    bus_bytes: int = 8
+    burst: int = 16
+
+    def __post_init__(self) -> None:
+        """Check the ranges.
+
+        Raises: PassFailedException.
+        """
+        numbers = vars(self).items()
+        for name, value in numbers:
+            least = 0 if name == "peripherals" else 1
+            if value < least:
+                raise PassFailedException(
+                    f"pl330-check: expected {name.replace('_', '-')} of at least {least}, "
+                    f"got {value}"
+                )

@@ -1,0 +1,68 @@
+"""Random programs that the dialect can say, as text."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+PLAIN = "ld lds ldb st sts stb stz rmb wmb nop".split()
+REGISTERS = st.sampled_from(("sar", "dar"))
+FIVE_BITS = st.integers(0, 31)
+WORDS = st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def sides(draw: st.DrawFn) -> str:
+    """One side of CCR."""
+    beat = draw(st.sampled_from([1 << n for n in range(8)]))
+    text = f"{beat}x{draw(st.integers(1, 16))}"
+    text += draw(st.sampled_from(("", " inc")))
+    text += draw(st.sampled_from(("", " prot 2", " prot 7")))
+    return text + draw(st.sampled_from(("", " cache 1", " cache 7")))
+
+
+SWAPS = st.sampled_from(("", " swap 16", " swap 32", " swap 64", " swap 128"))
+INSTRUCTIONS = st.one_of(
+    st.sampled_from(PLAIN),
+    st.builds("mov {} {}".format, REGISTERS, WORDS),
+    st.builds("mov ccr src {} dst {}{}".format, sides(), sides(), SWAPS),
+    st.builds("addh {} {}".format, REGISTERS, st.integers(0, 65535)),
+    st.builds("adnh {} {}".format, REGISTERS, st.integers(-65536, -1)),
+    st.builds("sev {}".format, FIVE_BITS),
+    st.builds("wfe {}{}".format, FIVE_BITS, st.sampled_from(("", " invalid"))),
+    st.builds("flushp {}".format, FIVE_BITS),
+    st.builds("wfp {} {}".format, FIVE_BITS, st.sampled_from(("single", "burst", "periph"))),
+    st.builds(
+        "{} {} {}".format,
+        st.sampled_from(("ldp", "stp")),
+        FIVE_BITS,
+        st.sampled_from(("single", "burst")),
+    ),
+)
+CONDITIONS = st.sampled_from(("", " while single", " while burst"))
+
+
+@st.composite
+def bodies(draw: st.DrawFn, counters: tuple[int, ...] = (0, 1), forever: bool = True) -> str:
+    """Instructions; loops only of these counters, and without end only once around each other."""
+    lines = [f"pl330.{line}" for line in draw(st.lists(INSTRUCTIONS, max_size=4))]
+    for _ in range(draw(st.integers(0, 2))):
+        if counters and draw(st.booleans()):
+            counter = draw(st.sampled_from(counters))
+            inner = draw(bodies(tuple(c for c in counters if c != counter), forever))
+            head = f"pl330.loop {draw(st.integers(1, 256))} counter {counter}{draw(CONDITIONS)}"
+        elif forever:
+            inner = draw(bodies(counters, False))
+            kinds = st.sampled_from(("", " counter 0", " while single", " while burst"))
+            head = f"pl330.loop_forever{draw(kinds)}"
+        else:
+            continue
+        lines.insert(draw(st.integers(0, len(lines))), f"{head} {{\n{inner}\n}}")
+    return "\n".join(lines)
+
+
+def program(body: str, name: str = "p", channel: int = 0) -> str:
+    """A program of a channel."""
+    return f"pl330.program @{name} channel {channel} {{\n{body}\npl330.end\n}}\n"
+
+
+PROGRAMS = st.builds(program, bodies())
