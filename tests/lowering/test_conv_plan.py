@@ -104,7 +104,7 @@ def test_unrolling_is_bounded() -> None:
 def test_a_plan_without_pads_has_no_border() -> None:
     rows = columns = Axis(32, 5)
     pool = (Axis(28, 2, 2), Axis(28, 2, 2))
-    result = plan(rows, columns, pool, ("gather",), filters=6, registers=32, unroll=256)
+    result = plan(rows, columns, pool, ("gather",), filters=6, depth=1, registers=32, unroll=256)
     assert result.span_rows.whole
     assert result.span_columns.whole
     assert result.window_at_once

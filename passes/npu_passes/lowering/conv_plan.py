@@ -77,6 +77,12 @@ class ConvPlan:
     unroll: Unroll
     window_at_once: bool
     """Gathering: whether the pooling window is one register block (else one value at a time)."""
+    filters_inside: bool
+    """Whether the loop over filters is inside the walk over the grid.
+
+    With one channel there is no loop between the grid and the taps: outside, all weights of a block
+    would be invariant in the walk, and a compiler that keeps them in registers runs out of those.
+    """
 
 
 def interior(axis: Axis, pool: Axis | None) -> Span:
@@ -138,10 +144,11 @@ def plan(
     modes: tuple[PoolMode, ...],
     *,
     filters: int,
+    depth: int,
     registers: int,
     unroll: int,
 ) -> ConvPlan:
-    """The loop structure of a convolution with `filters` filters in each group.
+    """The loop structure of a convolution with `filters` filters of `depth` channels in a group.
 
     `modes`: ways to compute its pooling window, best first.
     """
@@ -158,6 +165,7 @@ def plan(
         registers,
     )
     kernel = (rows.kernel, columns.kernel)
+    lines = choose_unroll(kernel, block.sums, unroll)
     return ConvPlan(
         rows,
         columns,
@@ -166,6 +174,7 @@ def plan(
         span_rows,
         span_columns,
         block,
-        choose_unroll(kernel, block.sums, unroll),
+        lines,
         window_at_once=at_once,
+        filters_inside=depth == 1 and lines.rows and mode != "scatter" and filters > block.filters,
     )

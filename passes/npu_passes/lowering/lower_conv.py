@@ -50,6 +50,7 @@ def plan_conv(op: Conv2dOp, options: LoopOptions) -> ConvPlan:
         pool,
         pool_modes(op),
         filters=shape_of(op.weight)[0] // op.group_count,
+        depth=shape_of(op.weight)[1],
         registers=options.registers,
         unroll=options.unroll,
     )
@@ -74,47 +75,70 @@ class ConvLowering:
     plan: ConvPlan
 
     def build(self) -> None:
-        """Loops over images, groups and filters, then a walk over the grid of outputs."""
-        b, block = self.b, self.plan.block
-        images = shape_of(self.op.input)[0]
-        depth = shape_of(self.op.weight)[1]
-        groups = self.op.group_count
-        filters = shape_of(self.op.weight)[0] // groups
-
-        def one_filter(image: Index, group: Index, inner: Index) -> tuple[()]:
-            first = b.add(b.mul(group, filters), inner, "oc" if filters > 1 else None)
-            self.one_block_of_filters(Place(image, b.mul(group, depth), first))
-            return ()
-
-        def one_group(image: Index, group: Index) -> tuple[()]:
-            body = partial(one_filter, image, group)
-            hint = "oc" if groups == 1 else "o"
-            b.loop(0, filters, lambda i, _: body(i), step=block.filters, hint=hint)
-            return ()
+        """Loops over images and groups, then over filters and the grid of outputs."""
+        b = self.b
+        images, groups = shape_of(self.op.input)[0], self.op.group_count
 
         def one_image(image: Index) -> tuple[()]:
-            b.loop(0, groups, lambda group, _: one_group(image, group), hint="g")
+            b.loop(0, groups, lambda group, _: self.one_group(image, group), hint="g")
             return ()
 
         b.loop(0, images, lambda image, _: one_image(image), hint="n")
 
+    def one_group(self, image: Index, group: Index) -> tuple[()]:
+        """All outputs of a group: a walk over the grid per block of filters, or the reverse."""
+        if self.plan.filters_inside:
+            block, point = self.visits()
+
+            def visit(visitor: Callable[..., None], *at: Index) -> None:
+                self.each_block_of_filters(
+                    image, group, lambda place: visitor(place, self.biases(place), *at)
+                )
+
+            self.walk_grid(partial(visit, block), partial(visit, point))
+        else:
+            self.each_block_of_filters(image, group, self.one_block_of_filters)
+        return ()
+
+    def each_block_of_filters(
+        self, image: Index, group: Index, body: Callable[[Place], None]
+    ) -> None:
+        """A loop over the blocks of filters of a group."""
+        b = self.b
+        total, depth, *_ = shape_of(self.op.weight)
+        groups = self.op.group_count
+        filters = total // groups
+
+        def one(inner: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            first = b.add(b.mul(group, filters), inner, "oc" if filters > 1 else None)
+            body(Place(image, b.mul(group, depth), first))
+            return ()
+
+        hint = "oc" if groups == 1 else "o"
+        b.loop(0, filters, one, step=self.plan.block.filters, hint=hint)
+
     def one_block_of_filters(self, place: Place) -> None:
         """All outputs of the filters of one block."""
-        b, plan = self.b, self.plan
-        biases = self.biases(place, plan.block.filters)
-        if plan.mode == "gather":
-            block = partial(self.gather_block, place, biases)
-            point = partial(self.gather_point, place, biases)
-            walk(b, plan.span_rows, plan.span_columns, 1, block, point)
-            return
-        if plan.mode == "scatter":
+        biases = self.biases(place)
+        if self.plan.mode == "scatter":
             self.clear(place)
-        sink = self.scatter if plan.mode == "scatter" else self.put
-        block = partial(self.plain_block, place, biases, sink)
-        point = partial(self.plain_point, place, biases, sink)
-        walk(b, plan.span_rows, plan.span_columns, plan.block.columns, block, point)
-        if plan.mode == "scatter" and not self.pool.is_max:
+        block, point = self.visits()
+        self.walk_grid(partial(block, place, biases), partial(point, place, biases))
+        if self.plan.mode == "scatter" and not self.pool.is_max:
             self.divide(place)
+
+    def visits(self) -> tuple[Callable[..., None], Callable[..., None]]:
+        """What computes an interior block, and a point anywhere, at (place, biases, row, ...)."""
+        if self.plan.mode == "gather":
+            return self.gather_block, self.gather_point
+        sink = self.scatter if self.plan.mode == "scatter" else self.put
+        return partial(self.plain_block, sink), partial(self.plain_point, sink)
+
+    def walk_grid(self, block: Callable[..., None], point: Callable[..., None]) -> None:
+        """Visit all outputs."""
+        plan = self.plan
+        width = 1 if plan.mode == "gather" else plan.block.columns
+        walk(self.b, plan.span_rows, plan.span_columns, width, block, point)
 
     @property
     def pool(self):
@@ -128,9 +152,9 @@ class ConvLowering:
         assert self.plan.pool is not None
         return self.plan.pool
 
-    def biases(self, place: Place, filters: int) -> list[SSAValue]:
+    def biases(self, place: Place) -> list[SSAValue]:
         """First values of the sums of a block's filters."""
-        b, bias = self.b, self.op.bias
+        b, bias, filters = self.b, self.op.bias, self.plan.block.filters
         if bias is None:
             return [b.real(0.0)] * filters
         return [b.load(bias, [b.add(place.filter, f)], "bias") for f in range(filters)]
@@ -249,9 +273,9 @@ class ConvLowering:
 
     def plain_block(
         self,
+        sink: Callable[[Place, int, Index, Index, SSAValue], None],
         place: Place,
         biases: Sequence[SSAValue],
-        sink: Callable[[Place, int, Index, Index, SSAValue], None],
         row: Index,
         column: Index,
         width: int,
@@ -265,9 +289,9 @@ class ConvLowering:
 
     def plain_point(
         self,
+        sink: Callable[[Place, int, Index, Index, SSAValue], None],
         place: Place,
         biases: Sequence[SSAValue],
-        sink: Callable[[Place, int, Index, Index, SSAValue], None],
         row: Index,
         column: Index,
     ) -> None:
