@@ -106,9 +106,14 @@ class Runner:
     periph: str
     report: Report
     steps: int = 0
-    seen: dict[tuple[AnyLoopOp, State], State] = field(
+    loops: dict[tuple[AnyLoopOp, State], State] = field(
         default_factory=dict[tuple[AnyLoopOp, State], State]
     )
+    """What is known of whole loops."""
+    bodies: dict[tuple[AnyLoopOp, State], State] = field(
+        default_factory=dict[tuple[AnyLoopOp, State], State]
+    )
+    """What is known of one round of a loop."""
 
     def run(self, ops: Sequence[InstructionOp], state: State) -> State:
         """The state behind some instructions.
@@ -128,12 +133,12 @@ class Runner:
     def loop(self, op: AnyLoopOp, state: State) -> State:
         """The state behind a loop."""
         key = (op, state)
-        if key not in self.seen:
+        if key not in self.loops:
             if op.while_request is not None and state.request is None and not waits(op):
                 self.report(op, "expected a DMAWFP before what depends on its request")
             rounds = op.count.value.data if isinstance(op, LoopOp) else None
-            self.seen[key] = self.rounds(op, rounds, state)
-        return self.seen[key]
+            self.loops[key] = self.rounds(op, rounds, state)
+        return self.loops[key]
 
     def rounds(self, op: AnyLoopOp, rounds: int | None, state: State) -> State:
         """The state behind so many rounds, or behind rounds without end."""
@@ -149,7 +154,9 @@ class Runner:
                 return history[before[state] + (rounds - done) % period]
             before[state] = done
             history.append(state)
-            state = self.run(body, state)
+            if (op, state) not in self.bodies:
+                self.bodies[op, state] = self.run(body, state)
+            state = self.bodies[op, state]
             done += 1
             if state.over:
                 return state
