@@ -1,0 +1,148 @@
+"""The ten layers of FlowNet-S in 256 KB: sizes, bytes and costs as recomputed from paper 004."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from npu_passes.tiling.closed_forms import footprint_of
+from npu_passes.tiling.cost_model import PAPER, Conventions
+from npu_passes.tiling.layer_shape import ConvShape
+from npu_passes.tiling.tile_search import AS_PAPER, SearchOptions, Tiling, search_layers
+from tiling.flownet_s import DMA, LAYERS, OCM_BYTES
+
+BY_ROWS = Conventions(merge_runs=False)
+"""An address jump for every row of every map and every output channel of the weights, as in (2) to
+(4): the conventions of the cost column. Merged runs cost less; the bytes are the same."""
+
+FREEDOMS = (
+    SearchOptions(
+        "physical", True, "paper", "double-buffered", "bytes", Conventions(True, *[False] * 3)
+    ),
+    SearchOptions(
+        "physical", True, "paper", "double-buffered", "bytes", Conventions(True, True, False, False)
+    ),
+    SearchOptions("physical", True, "paper", "double-buffered", "bytes", BY_ROWS),
+    SearchOptions("physical", True, "any", "double-buffered", "bytes", BY_ROWS),
+    SearchOptions("physical", False, "any", "double-buffered", "bytes", BY_ROWS),
+    SearchOptions("physical", False, "any", "single", "bytes", BY_ROWS),
+)
+"""Each adds one freedom to the one before; the first is the paper's loop order and constraint."""
+
+MEGABYTES = (445.56, 416.06, 405.52, 331.11, 322.51, 261.53)
+COSTS = (265.95, 249.99, 241.80, 178.33, 162.86, 122.46)
+"""In millions of t."""
+
+PER_LAYER = {
+    "conv1": (34.16, 18.91, 17.38),
+    "conv2": (90.86, 46.05, 19.69),
+    "conv3": (83.56, 40.83, 12.72),
+    "conv3_1": (47.66, 26.00, 8.65),
+    "conv4": (47.37, 24.31, 9.44),
+    "conv4_1": (45.74, 22.54, 12.58),
+    "conv5": (23.63, 13.50, 11.41),
+    "conv5_1": (12.98, 10.97, 10.23),
+    "conv6": (20.86, 19.87, 19.47),
+    "conv6_1": (38.74, 38.54, 38.15),
+}
+"""Megabytes: the paper's optimum, with every freedom, compulsory."""
+
+USAGE = (88, 98, 98, 86, 85, 88, 76, 86, 90, 91)
+"""Table 1 of paper 004, the row of the optimum: percent of the OCM."""
+
+
+def tilings(options: SearchOptions, minimize: str = "bytes") -> list[Tiling]:
+    least = "bytes" if minimize == "bytes" else "cost"
+    chosen = SearchOptions(
+        options.model,
+        options.divisors_only,
+        options.loop_order,
+        options.stationary,
+        least,
+        options.physical,
+    )
+    return search_layers(LAYERS, OCM_BYTES, DMA, chosen, jobs=2)
+
+
+def megabytes(found: list[Tiling]) -> list[float]:
+    return [round(tiling.bytes / 1e6, 2) for tiling in found]
+
+
+def test_sizes() -> None:
+    assert sum(layer.parameter_elements for layer in LAYERS) == 24_050_752
+    maps = LAYERS[0].input_elements + sum(layer.output_elements for layer in LAYERS)
+    assert round(maps * 4 / 1e6, 2) == 34.21
+
+
+@pytest.mark.parametrize("line", range(len(FREEDOMS)))
+def test_least_bytes_of_each_freedom(line: int) -> None:
+    found = tilings(FREEDOMS[line])
+    assert round(sum(tiling.bytes for tiling in found) / 1e6, 2) == MEGABYTES[line]
+    assert all(tiling.footprint <= OCM_BYTES for tiling in found)
+    assert all(t.compulsory_bytes <= t.lower_bound_bytes <= t.bytes for t in found)
+    column = {0: 0, len(FREEDOMS) - 1: 1}.get(line)
+    if column is not None:
+        assert megabytes(found) == [values[column] for values in PER_LAYER.values()]
+
+
+@pytest.mark.parametrize("line", range(len(FREEDOMS)))
+def test_least_cost_of_each_freedom(line: int) -> None:
+    found = tilings(FREEDOMS[line], "cost")
+    assert round(sum(tiling.cost for tiling in found) / 1e6, 2) == COSTS[line]
+
+
+def test_merged_runs_cost_less_and_move_the_same() -> None:
+    options = SearchOptions("physical", True)
+    assert sum(t.cost for t in tilings(options, "cost")) < sum(
+        t.cost for t in tilings(SearchOptions("physical", True, physical=BY_ROWS), "cost")
+    )
+    by_rows = SearchOptions("physical", True, physical=BY_ROWS)
+    assert megabytes(tilings(options)) == megabytes(tilings(by_rows))
+
+
+def test_compulsory_bytes() -> None:
+    found = tilings(AS_PAPER)
+    assert round(sum(t.compulsory_bytes for t in found) / 1e6, 2) == 159.71
+    each = [round(t.compulsory_bytes / 1e6, 2) for t in found]
+    assert each == [values[2] for values in PER_LAYER.values()]
+    assert round(sum(t.lower_bound_bytes for t in found) / 1e6, 2) == 168.75
+
+
+def test_usage_of_the_printed_model_is_not_the_papers_row() -> None:
+    """The printed tiles have no halo, so that larger ones fit than on the paper's machine."""
+    found = tilings(AS_PAPER, "cost")
+    used = [round(100 * tiling.footprint / OCM_BYTES) for tiling in found]
+    assert used == [94, 95, 95, 91, 91, 91, 98, 75, 99, 95]
+    assert sum(abs(u - paper) <= 1 for u, paper in zip(used, USAGE, strict=True)) == 0
+
+
+def test_tiles_of_the_printed_model_overflow_with_their_halo() -> None:
+    """Six of the ten tiles of least bytes do not fit once their inputs are stored with the halo."""
+    assert AS_PAPER.conventions == PAPER
+    stored = [footprint_of(found.layer, found.tile) for found in tilings(AS_PAPER)]
+    assert sum(footprint > OCM_BYTES for footprint in stored) == 6
+
+
+def usage_with_stored_halo(layer: ConvShape) -> int:
+    """Percent of the OCM if tiles have K-1 more rows and columns, and T_out counts once."""
+    extents = (layer.rows.extent, layer.columns.extent, layer.channels_in, layer.channels_out)
+    divisors = [[d for d in range(1, extent + 1) if extent % d == 0] for extent in extents]
+    s, t, k, z = np.array(list(product(*divisors)), dtype=np.int64).T
+    kernel, stride = layer.rows.kernel, layer.rows.stride
+    inputs = (s + kernel - 1) * (t + kernel - 1) * k
+    weights = k * z * kernel**2 + z
+    elements = inputs + s * t * z / stride**2 + weights
+    t_in = DMA.start + (s + kernel - 1) * k + inputs
+    t_out = DMA.start + s * z / stride + s * t * z / stride**2
+    t_wb = DMA.start + z + 1 + weights
+    cost = layer.input_elements / (s * t * k) * (t_in + layer.channels_out / z * (t_out + t_wb))
+    best = np.argmin(np.where(elements <= OCM_BYTES // 8, cost, np.inf))
+    return int(100 * elements[best] // (OCM_BYTES // 8))
+
+
+def test_usage_with_a_stored_halo_is_the_papers_in_six_layers() -> None:
+    used = [usage_with_stored_halo(layer) for layer in LAYERS]
+    assert used == [88, 98, 98, 98, 97, 86, 76, 86, 90, 89]
+    assert sum(u == paper for u, paper in zip(used, USAGE, strict=True)) == 6
