@@ -1,6 +1,7 @@
 """Where the names of buffers stand in the picture of a memory map: geometry, without matplotlib.
 
-A name stands in its buffer where it fits, else above it in free space, where a line leads. Lengths are in points from the lower left corner of the axes.
+A name stands in its buffer where it fits, else above it in free space, where a line leads. Lengths
+are in points from the lower left corner of the axes.
 """
 
 from __future__ import annotations
