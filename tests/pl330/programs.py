@@ -1,8 +1,31 @@
-"""Random programs that the dialect can say, as text."""
+"""A program that is known to work, and random ones that the dialect can say."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
+
+REFERENCE = """
+pl330.program @tile channel 0 {
+  pl330.mov ccr src 4x3 inc dst 4x3 inc
+  pl330.mov sar 0x00100ca8
+  pl330.mov dar 0xfffc0000
+  pl330.loop 5 {
+    pl330.loop 7 {
+      pl330.ld
+      pl330.st
+      pl330.addh sar 20
+    }
+    pl330.addh sar 736
+  }
+  pl330.wmb
+  pl330.sev 0
+  pl330.end
+}
+"""
+REFERENCE_BYTES = bytes.fromhex(
+    "bc0125400900bc00a80c1000bc020000fcff220420060408541400380554e0023c0c13340000"
+)
+"""Verified by execution on an emulated PL-330."""
 
 PLAIN = "ld lds ldb st sts stb stz rmb wmb nop".split()
 REGISTERS = st.sampled_from(("sar", "dar"))

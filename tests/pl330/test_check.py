@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from npu_dialect.pl330 import AnyLoopOp, InstructionOp, ProgramOp
 from npu_passes.emit.pl330.assemble import code_of
-from npu_passes.microcode import check
+from npu_passes.microcode import check, flow
 from npu_passes.microcode.check import analyze
 from npu_passes.microcode.controller import Controller
 from npu_passes.microcode.flow import Runner, State
@@ -123,3 +123,29 @@ def test_emulator_agrees(zynq: Zynq, tmp_path: Path, body: str) -> None:
     wrong = any(part in message for message in found for part in FLOW)
     done = zynq.run([(0, code_of(source))], {}, [], tmp_path)
     assert done.clean is not wrong, found
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5, 7, 8, 11, 254, 255, 256])
+def test_states_that_come_back(rounds: int) -> None:
+    """The address comes back every 4 rounds; behind every third of them a page ends."""
+    body = f"""
+      pl330.mov ccr src 8x16 inc dst 8x16 inc
+      pl330.mov sar 0x00200000
+      pl330.mov dar 0x00400000
+      pl330.loop {rounds} {{ pl330.addh sar 1024 }}
+      pl330.addh sar 960
+      pl330.ld
+      pl330.st"""
+    found = analyze(only(parse(program(body))), SILICON)
+    assert [violation.message for violation in found] == (
+        ["expected a burst within 4096 bytes, got 128 bytes at 4032 of a page"]
+        if rounds % 4 == 3
+        else []
+    )
+
+
+def test_too_long_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "MOST_STEPS", 100)
+    body = f"pl330.mov sar 0 pl330.loop 256 {{ pl330.addh sar 1 {'pl330.nop ' * 5} }}"
+    (violation,) = analyze(only(parse(program(body))), SILICON)
+    assert "not checked" in violation.message

@@ -15,33 +15,10 @@ from npu_passes.emit.pl330.assemble import code_of
 from npu_passes.emit.pl330.target import hex_text
 from npu_tools.errors import UserError
 from npu_tools.pl330_import import read_programs
-from pl330.programs import PROGRAMS
+from pl330.programs import PROGRAMS, REFERENCE, REFERENCE_BYTES
 from pl330.tools import assembled, only, parse
 
 NPU_OPT = Path(sys.executable).parent / "npu-opt"
-
-REFERENCE = """
-pl330.program @tile channel 0 {
-  pl330.mov ccr src 4x3 inc dst 4x3 inc
-  pl330.mov sar 0x00100ca8
-  pl330.mov dar 0xfffc0000
-  pl330.loop 5 {
-    pl330.loop 7 {
-      pl330.ld
-      pl330.st
-      pl330.addh sar 20
-    }
-    pl330.addh sar 736
-  }
-  pl330.wmb
-  pl330.sev 0
-  pl330.end
-}
-"""
-REFERENCE_BYTES = bytes.fromhex(
-    "bc0125400900bc00a80c1000bc020000fcff220420060408541400380554e0023c0c13340000"
-)
-"""Verified by execution on an emulated PL-330."""
 
 WORDS = st.sampled_from([0x00, 0x04, 0x08, 0x20, 0x22, 0x28, 0x2C, 0x38, 0x3C, 0x34, 0xBC, 0x01])
 
