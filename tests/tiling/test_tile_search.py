@@ -16,7 +16,7 @@ from tiling.flownet_s import DMA, LAYERS, OCM_BYTES
 from tiling.plain_sweep import sweep
 from tiling.shapes import layers, same_layers
 
-COSTS = st.sampled_from((DmaCosts(50, 3, 1), DmaCosts(0, 1, 0), DmaCosts(7.5, 0.25, 0.1)))
+COSTS = st.sampled_from((DmaCosts(50, 3, 1), DmaCosts(0, 0, 0), DmaCosts(7.5, 0.25, 0.1)))
 
 
 def key(tiling: Tiling, options: SearchOptions) -> tuple[float, ...]:
@@ -60,6 +60,23 @@ def test_search_equals_the_plain_sweep(data: st.DataObject) -> None:
     assert key(search(layer, ocm_bytes, dma, options), options) == pytest.approx(
         best.key, rel=1e-12
     )
+
+
+def test_a_larger_size_wins_where_the_border_cuts_its_halo() -> None:
+    """5 outputs as 4 and 1 read 5 and 3 inputs, as 3 and 2 they read 5 and 4."""
+    layer = ConvShape("border", WindowAxis(5, 5, 1, 1, 2, 2), WindowAxis(1), 1, 1)
+    both_fit_but_not_one_tile = footprint_of(layer, Tile(4, 1, 1, 1))
+    options = SearchOptions(stationary="double-buffered")
+    found = search(layer, both_fit_but_not_one_tile, DMA, options)
+    assert (found.tile.rows, found.traffic.inputs.elements) == (4, 8)
+
+
+def test_of_equal_tiles_the_smaller_one_wins() -> None:
+    """1, 1, 1, 2 comes first and moves the same, but takes 56 bytes on chip."""
+    layer = ConvShape("tie", WindowAxis(3), WindowAxis(3), 4, 2)
+    options = SearchOptions("physical", False, "paper", "double-buffered")
+    found = search(layer, 64, DmaCosts(0, 0, 0), options)
+    assert (found.tile, found.footprint) == (Tile(1, 1, 2, 1), 48)
 
 
 @settings(max_examples=40, deadline=None)
