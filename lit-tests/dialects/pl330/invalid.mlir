@@ -267,3 +267,15 @@ pl330.program @p channel 0 {
   pl330.end
 }
 // CHECK: expected the peripheral to be 0 to 31, got -1
+
+// -----
+
+pl330.ld
+// CHECK: 'pl330.ld' expects parent op to be one of 'pl330.program', 'pl330.loop', 'pl330.loop_forever'
+
+// -----
+
+pl330.loop 2 {
+  pl330.nop
+}
+// CHECK: 'pl330.loop' expects parent op to be one of 'pl330.program', 'pl330.loop', 'pl330.loop_forever'

@@ -10,17 +10,28 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, lazy_traits_def
+from xdsl.traits import HasParent, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 WORD = 2**32 - 1
 """The largest word."""
 
 
+def inside_programs() -> tuple[OpTrait, ...]:
+    """An instruction stands in a program or in a loop, else nobody would assemble it."""
+    from npu_dialect.pl330.loops import LoopForeverOp, LoopOp
+    from npu_dialect.pl330.program import ProgramOp
+
+    return (HasParent(ProgramOp, LoopOp, LoopForeverOp),)
+
+
 class InstructionOp(IRDLOperation, ABC):
     """One instruction, or a loop of instructions."""
 
     MNEMONIC: ClassVar[str]
+
+    traits = lazy_traits_def(inside_programs)
 
     @property
     @abstractmethod

@@ -22,10 +22,10 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import Block, Operation, Region
 from xdsl.irdl import (
     irdl_op_definition,
+    lazy_traits_def,
     opt_prop_def,
     prop_def,
     region_def,
-    traits_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -33,7 +33,7 @@ from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.pl330.events import REQUESTS
-from npu_dialect.pl330.instruction import InstructionOp, check_range, number
+from npu_dialect.pl330.instruction import InstructionOp, check_range, inside_programs, number
 from npu_dialect.pl330.plain import EndOp
 
 COUNTERS = 2
@@ -69,7 +69,7 @@ class AnyLoopOp(InstructionOp, ABC):
     while_request = opt_prop_def(StringAttr)
     body = region_def()
 
-    traits = traits_def(NoTerminator())
+    traits = lazy_traits_def(lambda: (*inside_programs(), NoTerminator()))
 
     def instructions(self) -> list[InstructionOp]:
         """The instructions of the body."""
