@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from math import inf
 
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import Conv2dOp
+from npu_dialect.npu import Conv2dOp, PoolAttr
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.shapes import Axis
 from npu_passes.lowering.common import (
@@ -27,6 +26,7 @@ from npu_passes.lowering.common import (
     window_start,
 )
 from npu_passes.lowering.conv_plan import Block, ConvPlan, PoolMode, plan
+from npu_passes.lowering.conv_sums import ConvSums, Place
 from npu_passes.lowering.loop_builder import Index, LoopBuilder
 
 
@@ -57,15 +57,6 @@ def plan_conv(op: Conv2dOp, options: LoopOptions) -> ConvPlan:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where one block of outputs belongs: image, first input channel of the group, first filter."""
-
-    image: Index
-    channel: Index
-    filter: Index
-
-
-@dataclass(frozen=True)
 class ConvLowering:
     """Builds the loops of one convolution."""
 
@@ -73,6 +64,7 @@ class ConvLowering:
     op: Conv2dOp
     out: SSAValue
     plan: ConvPlan
+    sums: ConvSums
 
     def build(self) -> None:
         """Loops over images and groups, then over filters and the grid of outputs."""
@@ -141,7 +133,7 @@ class ConvLowering:
         walk(self.b, plan.span_rows, plan.span_columns, width, block, point)
 
     @property
-    def pool(self):
+    def pool(self) -> PoolAttr:
         """The pooling window; there is one when this is asked."""
         assert self.op.pool is not None
         return self.op.pool
@@ -159,116 +151,6 @@ class ConvLowering:
             return [b.real(0.0)] * filters
         return [b.load(bias, [b.add(place.filter, f)], "bias") for f in range(filters)]
 
-    # -- sums --------------------------------------------------------------------------------
-
-    def block_sums(
-        self, place: Place, biases: Sequence[SSAValue], row: Index, column: Index, block: Block
-    ) -> list[SSAValue]:
-        """Sums of an interior block: convolution rows `row + r`, columns `column + c`, unrolled.
-
-        With a pooling window as block, neighbours are `dilation` of the pool apart. The order is
-        filters, rows, columns.
-        """
-        b, plan = self.b, self.plan
-        steps = (
-            (self.pool_axes[0].dilation, self.pool_axes[1].dilation)
-            if plan.window_at_once
-            else (1, 1)
-        )
-        row_taps = [r * steps[0] * plan.rows.stride for r in range(block.rows)]
-        column_taps = [c * steps[1] * plan.columns.stride for c in range(block.columns)]
-        y = window_start(b, plan.rows, row, "iy")
-        x = window_start(b, plan.columns, column, "ix")
-        sizes = (1, 1, row_taps[-1] + plan.rows.reach, column_taps[-1] + plan.columns.reach)
-        kernel = (1, 1, plan.rows.kernel, plan.columns.kernel)
-
-        def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            at = (place.image, b.add(place.channel, i), y, x)
-            patch = b.window(self.op.input, at, sizes, (2, 3), "patch")
-            taps = [
-                b.window(self.op.weight, (b.add(place.filter, f), i, 0, 0), kernel, (2, 3), "taps")
-                for f in range(block.filters)
-            ]
-            return self.one_patch(patch, taps, row_taps, column_taps, sums)
-
-        starts: list[SSAValue] = []
-        for f in range(block.filters):
-            starts += [biases[f]] * (block.rows * block.columns)
-        depth = shape_of(self.op.weight)[1]
-        return list(b.loop(0, depth, one_channel, starts, hint="ic", carry="acc"))
-
-    def one_patch(
-        self,
-        patch: SSAValue,
-        taps: Sequence[SSAValue],
-        row_taps: Sequence[int],
-        column_taps: Sequence[int],
-        sums: Sequence[SSAValue],
-    ) -> Sequence[SSAValue]:
-        """Add one input channel's patch times the taps of each filter to the sums."""
-        b, plan = self.b, self.plan
-        kernel_rows, kernel_columns = plan.rows.kernel, plan.columns.kernel
-
-        def one_tap(
-            ky: Index, kx: Index, loaded: dict[tuple[int, int], SSAValue], sums: list[SSAValue]
-        ) -> None:
-            weights = [b.load(tap, (ky, kx), "w") for tap in taps]
-            row, column = b.mul(ky, plan.rows.dilation), b.mul(kx, plan.columns.dilation)
-            order = product(weights, row_taps, column_taps)
-            for position, (weight, y, x) in enumerate(order):
-                value = load_once(b, patch, (b.add(row, y), b.add(column, x)), loaded)
-                sums[position] = b.mac(sums[position], value, weight)
-
-        def one_row(
-            ky: Index, loaded: dict[tuple[int, int], SSAValue], sums: Sequence[SSAValue]
-        ) -> Sequence[SSAValue]:
-            if plan.unroll.columns:
-                current = list(sums)
-                for kx in range(kernel_columns):
-                    one_tap(ky, kx, loaded, current)
-                return current
-
-            def body(kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                current = list(sums)
-                one_tap(ky, kx, {}, current)
-                return current
-
-            return b.loop(0, kernel_columns, body, sums, hint="kx")
-
-        if plan.unroll.rows:
-            loaded: dict[tuple[int, int], SSAValue] = {}
-            for ky in range(kernel_rows):
-                sums = one_row(ky, loaded, sums)
-            return sums
-        return b.loop(0, kernel_rows, lambda ky, s: one_row(ky, {}, s), sums, hint="ky")
-
-    def point_sum(
-        self, place: Place, bias: SSAValue, filter: int, row: Index, column: Index
-    ) -> SSAValue:
-        """The sum of one convolution output anywhere, with clipped tap ranges."""
-        b, plan = self.b, self.plan
-        y, x = window_start(b, plan.rows, row, "iy"), window_start(b, plan.columns, column, "ix")
-        rows, columns = tap_range(b, plan.rows, row), tap_range(b, plan.columns, column)
-
-        def one_tap(i: Index, ky: Index, kx: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
-            at = (
-                place.image,
-                b.add(place.channel, i),
-                b.add(y, b.mul(ky, plan.rows.dilation)),
-                b.add(x, b.mul(kx, plan.columns.dilation)),
-            )
-            weight = b.load(self.op.weight, (b.add(place.filter, filter), i, ky, kx))
-            return [b.mac(sums[0], b.load(self.op.input, at), weight)]
-
-        def one_row(i: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return b.loop(*columns, lambda kx, s: one_tap(i, ky, kx, s), sums, hint="kx")
-
-        def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return b.loop(*rows, lambda ky, s: one_row(i, ky, s), sums, hint="ky")
-
-        depth = shape_of(self.op.weight)[1]
-        return b.loop(0, depth, one_channel, [bias], hint="ic", carry="acc")[0]
-
     # -- without a pooling window, or scattering into it ----------------------------------------
 
     def plain_block(
@@ -282,7 +164,7 @@ class ConvLowering:
     ) -> None:
         """One interior block of convolution outputs."""
         block = Block(self.plan.block.filters, 1, width)
-        sums = self.block_sums(place, biases, row, column, block)
+        sums = self.sums.block(place, biases, row, column, block)
         for index, value in enumerate(sums):
             filter, offset = divmod(index, width)
             sink(place, filter, row, self.b.add(column, offset), value)
@@ -297,7 +179,7 @@ class ConvLowering:
     ) -> None:
         """One convolution output anywhere, for each filter of the block."""
         for filter in range(self.plan.block.filters):
-            value = self.point_sum(place, biases[filter], filter, row, column)
+            value = self.sums.point(place, biases[filter], filter, row, column)
             sink(place, filter, row, column, value)
 
     def put(self, place: Place, filter: int, row: Index, column: Index, value: SSAValue) -> None:
@@ -393,7 +275,7 @@ class ConvLowering:
         x = window_start(b, columns, column, "cx")
         size = rows.kernel * columns.kernel
         if plan.window_at_once:
-            sums = self.block_sums(place, biases, y, x, plan.block)
+            sums = self.sums.block(place, biases, y, x, plan.block)
             for filter in range(plan.block.filters):
                 values = sums[filter * size : (filter + 1) * size]
                 self.put_pooled(place, filter, row, column, self.pooled(values))
@@ -405,7 +287,7 @@ class ConvLowering:
             at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
             at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
             one = Place(place.image, place.channel, b.add(place.filter, filter))
-            sums = self.block_sums(one, biases[filter:], at_row, at_column, Block(1, 1, 1))
+            sums = self.sums.block(one, biases[filter:], at_row, at_column, Block(1, 1, 1))
             return [self.folded(best[0], sums[0])]
 
         for filter in range(plan.block.filters):
@@ -428,7 +310,7 @@ class ConvLowering:
         ) -> list[SSAValue]:
             at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
             at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
-            value = self.point_sum(place, biases[filter], filter, at_row, at_column)
+            value = self.sums.point(place, biases[filter], filter, at_row, at_column)
             return [self.folded(best[0], value)]
 
         for filter in range(self.plan.block.filters):
@@ -497,21 +379,7 @@ class ConvLowering:
         self.b.store(value, self.out, at)
 
 
-def load_once(
-    b: LoopBuilder,
-    buffer: SSAValue,
-    at: tuple[Index, Index],
-    loaded: dict[tuple[int, int], SSAValue],
-) -> SSAValue:
-    """Load an element of a patch, or take the value of an earlier load of the same element."""
-    y, x = at
-    if not isinstance(y, int) or not isinstance(x, int):
-        return b.load(buffer, at, "x")
-    if (y, x) not in loaded:
-        loaded[y, x] = b.load(buffer, at, "x")
-    return loaded[y, x]
-
-
 def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> None:
     """Build the loops of a convolution."""
-    ConvLowering(b, op, out, plan_conv(op, options)).build()
+    plan = plan_conv(op, options)
+    ConvLowering(b, op, out, plan, ConvSums(b, op, plan)).build()

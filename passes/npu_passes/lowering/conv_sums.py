@@ -1,0 +1,156 @@
+"""The sums of a convolution: register blocks inside the map, single points on its border."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import Conv2dOp
+from npu_dialect.npu.maps import shape_of
+from npu_passes.lowering.common import tap_range, window_start
+from npu_passes.lowering.conv_plan import Block, ConvPlan
+from npu_passes.lowering.loop_builder import Index, LoopBuilder
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one block of outputs belongs: image, first input channel of the group, first filter."""
+
+    image: Index
+    channel: Index
+    filter: Index
+
+
+@dataclass(frozen=True)
+class ConvSums:
+    """Builds the sums of one convolution."""
+
+    b: LoopBuilder
+    op: Conv2dOp
+    plan: ConvPlan
+
+    def block(
+        self, place: Place, biases: Sequence[SSAValue], row: Index, column: Index, block: Block
+    ) -> list[SSAValue]:
+        """Sums of an interior block: convolution rows `row + r`, columns `column + c`, unrolled.
+
+        With a pooling window as block, neighbours are `dilation` of the pool apart. The order is
+        filters, rows, columns.
+        """
+        b, plan = self.b, self.plan
+        steps = (
+            (plan.pool[0].dilation, plan.pool[1].dilation)
+            if plan.window_at_once and plan.pool
+            else (1, 1)
+        )
+        row_taps = [r * steps[0] * plan.rows.stride for r in range(block.rows)]
+        column_taps = [c * steps[1] * plan.columns.stride for c in range(block.columns)]
+        y = window_start(b, plan.rows, row, "iy")
+        x = window_start(b, plan.columns, column, "ix")
+        sizes = (1, 1, row_taps[-1] + plan.rows.reach, column_taps[-1] + plan.columns.reach)
+        kernel = (1, 1, plan.rows.kernel, plan.columns.kernel)
+
+        def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at = (place.image, b.add(place.channel, i), y, x)
+            patch = b.window(self.op.input, at, sizes, (2, 3), "patch")
+            taps = [
+                b.window(self.op.weight, (b.add(place.filter, f), i, 0, 0), kernel, (2, 3), "taps")
+                for f in range(block.filters)
+            ]
+            return self.one_patch(patch, taps, row_taps, column_taps, sums)
+
+        starts: list[SSAValue] = []
+        for f in range(block.filters):
+            starts += [biases[f]] * (block.rows * block.columns)
+        depth = shape_of(self.op.weight)[1]
+        return list(b.loop(0, depth, one_channel, starts, hint="ic", carry="acc"))
+
+    def one_patch(
+        self,
+        patch: SSAValue,
+        taps: Sequence[SSAValue],
+        row_taps: Sequence[int],
+        column_taps: Sequence[int],
+        sums: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """Add one input channel's patch times the taps of each filter to the sums."""
+        b, plan = self.b, self.plan
+        kernel_rows, kernel_columns = plan.rows.kernel, plan.columns.kernel
+
+        def one_tap(
+            ky: Index, kx: Index, loaded: dict[tuple[int, int], SSAValue], sums: list[SSAValue]
+        ) -> None:
+            weights = [b.load(tap, (ky, kx), "w") for tap in taps]
+            row, column = b.mul(ky, plan.rows.dilation), b.mul(kx, plan.columns.dilation)
+            order = product(weights, row_taps, column_taps)
+            for position, (weight, y, x) in enumerate(order):
+                value = load_once(b, patch, (b.add(row, y), b.add(column, x)), loaded)
+                sums[position] = b.mac(sums[position], value, weight)
+
+        def one_row(
+            ky: Index, loaded: dict[tuple[int, int], SSAValue], sums: Sequence[SSAValue]
+        ) -> Sequence[SSAValue]:
+            if plan.unroll.columns:
+                current = list(sums)
+                for kx in range(kernel_columns):
+                    one_tap(ky, kx, loaded, current)
+                return current
+
+            def body(kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                current = list(sums)
+                one_tap(ky, kx, {}, current)
+                return current
+
+            return b.loop(0, kernel_columns, body, sums, hint="kx")
+
+        if plan.unroll.rows:
+            loaded: dict[tuple[int, int], SSAValue] = {}
+            for ky in range(kernel_rows):
+                sums = one_row(ky, loaded, sums)
+            return sums
+        return b.loop(0, kernel_rows, lambda ky, s: one_row(ky, {}, s), sums, hint="ky")
+
+    def point(
+        self, place: Place, bias: SSAValue, filter: int, row: Index, column: Index
+    ) -> SSAValue:
+        """The sum of one convolution output anywhere, with clipped tap ranges."""
+        b, plan = self.b, self.plan
+        y, x = window_start(b, plan.rows, row, "iy"), window_start(b, plan.columns, column, "ix")
+        rows, columns = tap_range(b, plan.rows, row), tap_range(b, plan.columns, column)
+
+        def one_tap(i: Index, ky: Index, kx: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
+            at = (
+                place.image,
+                b.add(place.channel, i),
+                b.add(y, b.mul(ky, plan.rows.dilation)),
+                b.add(x, b.mul(kx, plan.columns.dilation)),
+            )
+            weight = b.load(self.op.weight, (b.add(place.filter, filter), i, ky, kx))
+            return [b.mac(sums[0], b.load(self.op.input, at), weight)]
+
+        def one_row(i: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(*columns, lambda kx, s: one_tap(i, ky, kx, s), sums, hint="kx")
+
+        def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(*rows, lambda ky, s: one_row(i, ky, s), sums, hint="ky")
+
+        depth = shape_of(self.op.weight)[1]
+        return b.loop(0, depth, one_channel, [bias], hint="ic", carry="acc")[0]
+
+
+def load_once(
+    b: LoopBuilder,
+    buffer: SSAValue,
+    at: tuple[Index, Index],
+    loaded: dict[tuple[int, int], SSAValue],
+) -> SSAValue:
+    """Load an element of a patch, or take the value of an earlier load of the same element."""
+    y, x = at
+    if not isinstance(y, int) or not isinstance(x, int):
+        return b.load(buffer, at, "x")
+    if (y, x) not in loaded:
+        loaded[y, x] = b.load(buffer, at, "x")
+    return loaded[y, x]
