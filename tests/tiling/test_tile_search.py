@@ -109,7 +109,7 @@ def test_each_freedom_helps_or_changes_nothing(layer: ConvShape, ocm_bytes: int)
 
 
 @pytest.mark.parametrize("model", ["paper", "physical"])
-def test_the_paper_model_takes_every_option(model: str) -> None:
+def test_both_models_take_every_option(model: str) -> None:
     layer = LAYERS[7]
     base = AS_PAPER if model == "paper" else SearchOptions("physical", True, "paper")
     wider = SearchOptions(base.model, False, "any", "single", base.minimize)

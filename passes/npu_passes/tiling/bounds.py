@@ -31,11 +31,12 @@ def lower_bound_bytes(layer: ConvShape, ocm_bytes: int) -> int:
     moved elements touches at most 2 S + X: S that are there at its start, S results that are there
     at its end, and X. By Loomis and Whitney, I inputs, W weights and O outputs take part in at most
     sqrt(R I W O) products, where R is how many windows an input is in. The best X is 4 S: each
-    phase has at most sqrt(R (2 S)^3) products. The result is at least `compulsory_bytes`.
+    phase has at most sqrt(R (2 S)^3) products. All phases but the last move 4 S elements. The
+    result is at least `compulsory_bytes`.
     """
     width = layer.element_bytes.smallest
     on_chip = max(1, ocm_bytes // width)
     reuse = layer.rows.reuse * layer.columns.reuse
     products = isqrt(reuse * (2 * on_chip) ** 3)
-    phases = multiplications(layer) // max(1, products)
-    return max(compulsory_bytes(layer), 4 * on_chip * phases * width)
+    full_phases = (multiplications(layer) - 1) // max(1, products)
+    return max(compulsory_bytes(layer), 4 * on_chip * full_phases * width)
