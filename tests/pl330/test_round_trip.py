@@ -117,7 +117,7 @@ def test_rejected(text: str, message: str) -> None:
 
 
 def test_names_and_threads() -> None:
-    text = b"# a comment\n00\n\n  x.y : 1800#channel 5, mine\n00 # manager\n18\t00 # channels\n"
+    text = b"# \xc3\xb4\r\n00\n\n  x.y : 1800#channel 5, x\n00 # manager\n18\t00 # channels\n"
     module = str(read_programs(text, "1 file"))
     heads = [line.strip() for line in module.splitlines() if "program" in line]
     assert heads == [

@@ -3,8 +3,9 @@
     tile: bc 01 25 40 09 00 ... 00  # channel 0
 
 is a line of hex for each program, as `-t pl330-hex` prints it; name and comment may be missing.
-Anything but printable text is taken as the bytes of one program. Everything that the dialect cannot
-say is one UserError with the byte where it is; assembling the IR gives the same bytes again.
+A file with control characters (DMAEND is one) is taken as the bytes of one program. Everything that
+the dialect cannot say is one UserError with the byte where it is; assembling the IR gives the same
+bytes again.
 """
 
 from __future__ import annotations
@@ -253,6 +254,16 @@ def read_line(text: str, default: str) -> ProgramOp:
     return program_of(match["name"] or default, channel, bytes.fromhex(match["hex"]))
 
 
+def text_of(data: bytes) -> str | None:
+    """The text of a file; None for the bytes of a program."""
+    if re.search(rb"[\x00-\x08\x0e-\x1f\x7f]", data):
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
 def read_programs(data: bytes, name: str) -> ModuleOp:
     """The module of a file; `name` is for programs without one.
 
@@ -260,14 +271,14 @@ def read_programs(data: bytes, name: str) -> ModuleOp:
     """
     default = re.sub(r"\W", "_", name, flags=re.ASCII) or "program"
     default = f"_{default}" if default[0].isdigit() else default
-    if not re.fullmatch(rb"[\x20-\x7e\s]*", data):
+    if (text := text_of(data)) is None:
         try:
             return ModuleOp([program_of(default, 0, data)])
         except DecodeError as error:
             raise UserError(f"not microcode of a PL-330: {error}") from None
     programs: list[Operation] = []
     names: set[str] = set()
-    for number, line in enumerate(data.decode().splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:

@@ -279,3 +279,11 @@ pl330.loop 2 {
   pl330.nop
 }
 // CHECK: 'pl330.loop' expects parent op to be one of 'pl330.program', 'pl330.loop', 'pl330.loop_forever'
+
+// -----
+
+pl330.program @p channel 0 {
+  pl330.mov sar true
+  pl330.end
+}
+// CHECK: Expected integer literal

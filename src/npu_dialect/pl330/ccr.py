@@ -131,8 +131,10 @@ def parse_side(parser: AttrParser) -> Side:
     parser.parse_shape_delimiter()
     beats = parser.parse_shape_dimension(allow_dynamic=False)
     inc = parser.parse_optional_keyword("inc") is not None
-    prot = parser.parse_integer() if parser.parse_optional_keyword("prot") else 0
-    cache = parser.parse_integer() if parser.parse_optional_keyword("cache") else 0
+    prot = parser.parse_integer(allow_boolean=False) if parser.parse_optional_keyword("prot") else 0
+    cache = (
+        parser.parse_integer(allow_boolean=False) if parser.parse_optional_keyword("cache") else 0
+    )
     return Side(beat, beats, inc, prot, cache)
 
 
@@ -142,7 +144,7 @@ def parse_ccr(parser: AttrParser) -> Ccr:
     src = parse_side(parser)
     parser.parse_keyword("dst")
     dst = parse_side(parser)
-    swap = parser.parse_integer() if parser.parse_optional_keyword("swap") else 8
+    swap = parser.parse_integer(allow_boolean=False) if parser.parse_optional_keyword("swap") else 8
     return Ccr(src, dst, swap)
 
 

@@ -119,7 +119,9 @@ class PeripheralOp(OneOp, ABC):
     @classmethod
     def parse(cls, parser: Parser) -> PeripheralOp:
         """Parse `2 burst`."""
-        op = cls(parser.parse_integer(), parser.parse_keyword_in(tuple(cls.KINDS)))
+        op = cls(
+            parser.parse_integer(allow_boolean=False), parser.parse_keyword_in(tuple(cls.KINDS))
+        )
         op.attributes |= parser.parse_optional_attr_dict()
         return op
 
@@ -234,9 +236,9 @@ class GoOp(OneOp):
     @classmethod
     def parse(cls, parser: Parser) -> GoOp:
         """Parse `3 at 0x00100000 nonsecure`."""
-        channel = parser.parse_integer()
+        channel = parser.parse_integer(allow_boolean=False)
         parser.parse_keyword("at")
-        address = parser.parse_integer()
+        address = parser.parse_integer(allow_boolean=False)
         nonsecure = parser.parse_optional_keyword("nonsecure") is not None
         op = cls(channel, address, nonsecure=nonsecure)
         op.attributes |= parser.parse_optional_attr_dict()

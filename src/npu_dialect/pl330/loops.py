@@ -121,7 +121,7 @@ class AnyLoopOp(InstructionOp, ABC):
     def parse_rest(self, parser: Parser) -> None:
         """Parse `counter 1 while burst attributes {...} { body }`."""
         if parser.parse_optional_keyword("counter"):
-            self.counter = number(parser.parse_integer())
+            self.counter = number(parser.parse_integer(allow_boolean=False))
         if parser.parse_optional_keyword("while"):
             self.while_request = StringAttr(parser.parse_keyword_in(REQUESTS))
         attributes = parser.parse_optional_attr_dict_with_keyword()
@@ -210,7 +210,7 @@ class LoopOp(AnyLoopOp):
     @classmethod
     def parse(cls, parser: Parser) -> LoopOp:
         """Parse `5 counter 1 while burst { ... }`."""
-        op = cls(parser.parse_integer(), Region())
+        op = cls(parser.parse_integer(allow_boolean=False), Region())
         op.parse_rest(parser)
         return op
 

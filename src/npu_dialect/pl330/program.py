@@ -100,7 +100,7 @@ class ProgramOp(IRDLOperation):
         channel = None
         if not parser.parse_optional_keyword("manager"):
             parser.parse_keyword("channel")
-            channel = parser.parse_integer()
+            channel = parser.parse_integer(allow_boolean=False)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         op = cls(name.data, channel, parser.parse_region())
         op.attributes |= {} if attributes is None else attributes.data

@@ -90,7 +90,7 @@ class MovOp(OneOp):
             op = cls(register, parse_ccr(parser))
         else:
             patched = parser.parse_optional_keyword("patched") is not None
-            op = cls(register, parser.parse_integer(), patched=patched)
+            op = cls(register, parser.parse_integer(allow_boolean=False), patched=patched)
         op.attributes |= parser.parse_optional_attr_dict()
         return op
 
@@ -133,7 +133,7 @@ class AddOp(OneOp, ABC):
     @classmethod
     def parse(cls, parser: Parser) -> AddOp:
         """Parse a register and a number."""
-        op = cls(parser.parse_keyword_in(ADDRESSES), parser.parse_integer())
+        op = cls(parser.parse_keyword_in(ADDRESSES), parser.parse_integer(allow_boolean=False))
         op.attributes |= parser.parse_optional_attr_dict()
         return op
 
