@@ -146,3 +146,33 @@ def test_usage_with_a_stored_halo_is_the_papers_in_six_layers() -> None:
     used = [usage_with_stored_halo(layer) for layer in LAYERS]
     assert used == [88, 98, 98, 98, 97, 86, 76, 86, 90, 89]
     assert sum(u == paper for u, paper in zip(used, USAGE, strict=True)) == 6
+
+
+def bytes_with_stored_halo(layer: ConvShape) -> tuple[int, list[int]]:
+    """The least bytes, and those of all tiles that fill 80 % of the OCM or more.
+
+    Input tiles have K-1 more rows and columns, at the border too; the loops are listing 1.1.
+    """
+    stride, kernel = layer.rows.stride, layer.rows.kernel
+    extents = (layer.rows.outputs, layer.columns.outputs, layer.channels_in, layer.channels_out)
+    divisors = [[d for d in range(1, extent + 1) if extent % d == 0] for extent in extents]
+    rows, columns, k, z = np.array(list(product(*divisors)), dtype=np.int64).T
+    inputs = (rows * stride + kernel - 1) * (columns * stride + kernel - 1) * k
+    outputs, weights = rows * columns * z, k * z * kernel**2 + z
+    d_in = extents[0] * extents[1] * extents[2] // (rows * columns * k)
+    moved = 4 * d_in * (inputs + extents[3] // z * (2 * outputs + weights))
+    footprint = 2 * 4 * (inputs + outputs + weights)
+    fits = footprint <= OCM_BYTES
+    return int(moved[fits].min()), moved[fits & (footprint >= 0.8 * OCM_BYTES)].tolist()
+
+
+def test_naive_tilings_move_five_times_as_much() -> None:
+    """Tiles that fill the OCM, as the paper's naive ones: best, median and worst of each layer."""
+    found = [bytes_with_stored_halo(layer) for layer in LAYERS]
+    best, median, worst = (
+        sum(float(pick([*naive])) for _, naive in found) / 1e6 for pick in (min, np.median, max)
+    )
+    assert (round(best, 1), round(median, 1), round(worst)) == (457.8, 2286.4, 30594)
+    assert round(median / (sum(least for least, _ in found) / 1e6), 2) == 5.03
+    physical = sum(tiling.bytes for tiling in tilings(FREEDOMS[0])) / 1e6
+    assert round(median / physical, 2) == 5.13
