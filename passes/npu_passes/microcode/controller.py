@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from xdsl.utils.exceptions import PassFailedException
 
 PAGE = 4096
-"""Bytes that a burst on AXI must not cross (AMBA AXI, "Burst address")."""
+"""A burst on AXI must not cross a multiple of so many bytes."""
 
 
 @dataclass(frozen=True)
 class Controller:
     """The PL-330 of a Zynq-7020, as far as nothing else is said.
 
-    Xilinx UG585 v1.11, chapter 9: MFIFO of 128 lines of 64 bits, 8 channels, 16 events of which
-    programs can use all, 4 peripheral request interfaces. AXI3 has bursts of up to 16 beats.
+    MFIFO of 128 lines of 64 bits: Xilinx UG585 v1.11. Channels, events and peripherals: register
+    CR0 (0x001E3071) of QEMU's xilinx-zynq-a9. AXI3, the bus, has bursts of up to 16 beats.
     """
 
     channels: int = 8

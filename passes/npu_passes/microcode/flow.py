@@ -7,7 +7,7 @@ a loop whose state has come back stops there: its further rounds are those that 
 of a program of copies take few rounds until then, and none takes more than MOST_STEPS in all.
 
 Bytes of a burst at an address that is not aligned to its beat: the first beat is shorter
-(Arm DMA-330 manual, DDI 0424, "Unaligned transfers"; QEMU's model agrees).
+(as QEMU's model moves them: `tests/pl330/test_check.py` compares).
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     src 8x16 inc dst 4x8 prot 2 cache 3 swap 32
 
 reads 16 beats of 8 bytes from addresses that go up, and writes bursts of 8 beats of 4 bytes to one
-fixed address. Layout of the word: Arm DMA-330 manual (DDI 0424), "Channel control registers".
+fixed address. The word's layout is that of Arm's DMA-330 manual (DDI 0424); that of increments,
+beats and bursts is checked by execution on QEMU's model.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class WfpOp(PeripheralOp):
     name = "pl330.wfp"
     MNEMONIC: ClassVar = "DMAWFP"
     OPCODE: ClassVar = 0x30
-    KINDS: ClassVar = {"single": (0, " "), "periph": (1, " "), "burst": (2, " ")}
+    KINDS: ClassVar = {"single": (0, ""), "periph": (1, ""), "burst": (2, "")}
 
     def mnemonic(self) -> str:
         """The kind stands behind the peripheral."""
