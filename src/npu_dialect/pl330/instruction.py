@@ -1,8 +1,8 @@
 """What all instructions of the PL-330 share: each knows its bytes and its line of assembly.
 
 The encodings are those of Arm's DMA-330 manual (DDI 0424), most of them checked by execution on
-QEMU's model. They are the instruction's own business; only loops, whose jumps depend on their bodies, need
-an assembler.
+QEMU's model. They are the instruction's own business; only loops, whose jumps depend on
+their bodies, need an assembler.
 """
 
 from __future__ import annotations
