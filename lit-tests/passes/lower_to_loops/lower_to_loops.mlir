@@ -4,9 +4,10 @@
 // A pooled output keeps the maximum of its window; no convolution output is stored (Algorithm 1).
 // CHECK-LABEL: func.func @fused
 // CHECK-NOT: npu.conv2d
-// CHECK: scf.for %oc = %c0 to %c6
+// One input channel: the filters are inside the walk over the outputs, not around it.
 // CHECK: scf.for %oy = %c0 to %c14
 // CHECK: scf.for %ox = %c0 to %c14
+// CHECK: scf.for %oc = %c0 to %c6
 // One window of 2x2 is one block: a patch of 6x6 for a kernel of 5x5.
 // CHECK: memref.subview %x[0, 0, {{.*}}] [1, 1, 6, 6]
 // CHECK-COUNT-100: arith.mulf
@@ -26,6 +27,20 @@
 // SCALAR: func.return
 func.func @fused(%x : memref<1x1x32x32xf32>, %w : memref<6x1x5x5xf32>, %b : memref<6xf32>, %o : memref<1x6x14x14xf32>) {
   npu.conv2d ins(%x, %w, %b : memref<1x1x32x32xf32>, memref<6x1x5x5xf32>, memref<6xf32>) outs(%o : memref<1x6x14x14xf32>) then relu then max_pool [2, 2] by [2, 2]
+  func.return
+}
+
+// -----
+
+// More channels: a loop over the channels carries the sums of a block of four columns.
+// CHECK-LABEL: func.func @channels
+// CHECK: scf.for %oy = %c0 to %c4
+// CHECK: scf.for %ic = %c0 to %c3 step %c1 iter_args(%acc{{.*}}
+// CHECK-COUNT-4: memref.store {{.*}}, %o
+// CHECK: func.return
+// SCALAR-LABEL: func.func @channels
+func.func @channels(%x : memref<1x3x4x4xf32>, %w : memref<2x3x1x1xf32>, %o : memref<1x2x4x4xf32>) {
+  npu.conv2d ins(%x, %w : memref<1x3x4x4xf32>, memref<2x3x1x1xf32>) outs(%o : memref<1x2x4x4xf32>)
   func.return
 }
 
