@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from npu_passes.modules.choose_policy import plan_module, spilled_bytes
 from npu_passes.modules.footprints import Storage
 from npu_passes.modules.module_data import Branch, FeatureMap, Layer, Module
-from npu_passes.modules.policies import Misfit, ModulePlan, Room, process_module, reordered
+from npu_passes.modules.policies import Misfit, ModulePlan, Room, branch_order, process_module
 from npu_passes.modules.regions import Sram, Step, chain_regions, chains, place
 from npu_passes.modules.traffic import (
     OffChip,
@@ -37,6 +37,11 @@ storages = st.builds(
     st.integers(1, 4),
     st.sampled_from(["none", "stride-1-map"]),
 )
+
+
+def reordered(module: Module) -> tuple[Branch, ...]:
+    """The branches in the order of Algorithm 3."""
+    return tuple(module.branches[index] for index, _ in branch_order(module))
 
 
 def test_the_maps_of_reduction_a() -> None:

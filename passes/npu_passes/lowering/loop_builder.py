@@ -136,10 +136,6 @@ class LoopBuilder:
             return max(lhs, rhs)
         return self.insert(arith.MaxSIOp(self.value(lhs), self.value(rhs)), hint).result
 
-    def clipped(self, index: Index, low: int, high: int, hint: str | None = None) -> Index:
-        """min(max(index, low), high)."""
-        return self.least(self.most(index, low), high, hint)
-
     def between(self, index: SSAValue, low: int, high: int) -> SSAValue:
         """Whether low <= index < high, as one unsigned comparison."""
         shifted = self.value(self.sub(index, low))

@@ -100,16 +100,9 @@ def is_free(part: SSAValue, concat: ConcatOp, block: Block, *, changed: bool) ->
 
 
 def written_before(out: SSAValue, concat: ConcatOp, block: Block) -> bool:
-    """Whether the output is used by anything but views in front of the concatenation.
-
-    A slice of an outer concatenation is used by its view only, so inner concatenations qualify.
-    """
+    """Whether the output is used in front of the concatenation, by views too."""
     behind = {*users_behind(out, concat, block), concat}
-    return any(
-        block.find_ancestor_op_in_block(use.operation) not in behind
-        for use in out.uses
-        if not isinstance(use.operation, memref.SubviewOp)
-    )
+    return any(block.find_ancestor_op_in_block(use.operation) not in behind for use in out.uses)
 
 
 def users_behind(value: SSAValue, op: Operation, block: Block) -> Iterator[Operation]:

@@ -113,12 +113,14 @@ Filling: TypeAlias = Sequence[tuple[int, int]]
 def overlays(buffers: Sequence[OnChipBuffer], fillings: Sequence[Filling]) -> Iterator[Overlay]:
     """Pairs of a buffer that is filled in steps and one that is dead before it is full."""
     for below, filling in enumerate(fillings):
+        if all(end >= buffers[below].size for _, end in filling):
+            continue
         for above, other in enumerate(buffers):
             if other.last < buffers[below].first or other.first > buffers[below].last:
                 continue
             ends = [end for point, end in filling if point <= other.last]
             distance = max(ends, default=0)
-            if filling and above != below and 0 < distance < buffers[below].size:
+            if above != below and 0 < distance < buffers[below].size:
                 yield Overlay(below, above, distance)
 
 

@@ -85,10 +85,6 @@ class Module:
             return None
         return sum(each.result.size.full for each in self.parts() if each.part < branch.part)
 
-    def computed(self) -> tuple[Branch, ...]:
-        """The branches that are no views, in execution order."""
-        return tuple(branch for branch in self.branches if not self.is_view(branch))
-
     def layers(self) -> Iterator[Layer]:
         """All layers, those of nested modules included, in execution order."""
         for branch in self.branches:

@@ -256,7 +256,13 @@ def needed_at(step: Layer | Module, branch: Branch, on_chip: frozenset[FeatureMa
     return own + max((required_bytes(each, inside) for each in step.branches), default=0)
 
 
-def reordered(module: Module) -> tuple[Branch, ...]:
-    """Algorithm 3: branches by descending need; those that need the same stay in their order."""
-    on_chip = frozenset({module.input})
-    return tuple(sorted(module.branches, key=lambda each: -required_bytes(each, on_chip)))
+def branch_order(
+    module: Module, on_chip: frozenset[FeatureMap] = frozenset()
+) -> tuple[tuple[int, int], ...]:
+    """Algorithm 3: positions of the branches by descending need, each with its bytes.
+
+    Those that need the same stay in their order; `on_chip` are the MIFMs of outer modules.
+    """
+    inside = on_chip | {module.input}
+    needs = [(index, required_bytes(each, inside)) for index, each in enumerate(module.branches)]
+    return tuple(sorted(needs, key=lambda each: -each[1]))

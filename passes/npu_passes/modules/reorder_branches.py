@@ -25,7 +25,7 @@ from npu_dialect.target import Machine
 from npu_passes.modules.footprints import Storage
 from npu_passes.modules.module_data import FeatureMap
 from npu_passes.modules.module_reader import ModuleReader, modules_of, needed_machine
-from npu_passes.modules.policies import required_bytes
+from npu_passes.modules.policies import branch_order
 
 WorkingMemory = Literal["machine", "none", "stride-1-map"]
 """What a layer with a stride needs; `machine`: what the machine's file says."""
@@ -73,9 +73,7 @@ def analyze(
     """The order of a module's branches, and of the modules in them; `on_chip` are outer MIFMs."""
     module = reader.module(op)
     inside = on_chip | {module.input}
-    needs = [required_bytes(branch, inside) for branch in module.branches]
-    sized = list(zip(op.branches, needs, strict=True))
-    sized.sort(key=lambda each: -each[1])
+    sized = [(op.branches[index], need) for index, need in branch_order(module, on_chip)]
     nested = [inner for branch in op.branches for inner in branch.body.block.ops]
     return (
         Order(op, tuple(sized)),

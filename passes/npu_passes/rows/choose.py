@@ -44,14 +44,6 @@ class Run:
         """Number of layers."""
         return self.last - self.first + 1
 
-    def footprint(self, chain: Sequence[Link]) -> int:
-        """Bytes that the run needs on chip."""
-        links = chain[self.first : self.last + 1]
-        windows = sum(link.window + link.inner for link in links)
-        if links[0].direct:
-            windows -= links[0].window
-        return links[0].ifm + links[-1].ofm + windows + sum(link.weights for link in links)
-
 
 def whole(chain: Sequence[Link]) -> list[Run]:
     """The whole chain as one run."""
@@ -90,7 +82,7 @@ def running_totals(chain: Sequence[Link]) -> list[int]:
 
 
 def footprint(chain: Sequence[Link], totals: Sequence[int], run: Run) -> int:
-    """`Run.footprint` from running totals."""
+    """Bytes that a run needs on chip, from running totals."""
     start = chain[run.first]
     kept = totals[run.last + 1] - totals[run.first] - (start.window if start.direct else 0)
     return start.ifm + chain[run.last].ofm + kept
