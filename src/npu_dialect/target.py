@@ -44,6 +44,10 @@ LEAST = {
     "kernel_group": 0,
     "weight_buffers": 1,
     "ifm_chunks": 1,
+    "dma_channels": 0,
+    "dma_setup": 0,
+    "dma_jump": 0,
+    "dma_element": 0,
 }
 """The numbers of a machine, and the smallest value that each may have."""
 
@@ -72,6 +76,10 @@ class Machine:
     the weights of `kernel_group` kernels are on chip at once (0: weights are read where they lie),
     in `weight_buffers` copies (2: double buffered); a map that is fetched comes in `ifm_chunks`
     along its channels; `working_memory` is one of WORKING_MEMORY.
+
+    A machine with `dma_channels` has memory off the chip that only its DMA engine reaches: learned
+    parameters, inputs and outputs lie there. A transfer takes `dma_setup` + `dma_jump` per jump of
+    an address + `dma_element` per element (C, p, t of paper 004, section 3), in any unit of time.
     """
 
     name: str
@@ -87,6 +95,10 @@ class Machine:
     kernel_group: int = 0
     weight_buffers: int = 1
     ifm_chunks: int = 1
+    dma_channels: int = 0
+    dma_setup: int = 0
+    dma_jump: int = 0
+    dma_element: int = 0
     working_memory: str = "none"
 
     def __post_init__(self) -> None:

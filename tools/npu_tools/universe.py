@@ -12,6 +12,8 @@ from typing import Any
 from xdsl.universe import Universe
 
 DIALECTS = {
+    "dma": "npu_dialect.dma:DMA",
+    "dram": "npu_dialect.dram:DRAM",
     "npu": "npu_dialect.npu:NPU",
     "pl330": "npu_dialect.pl330:PL330",
     "sram": "npu_dialect.sram:SRAM",
