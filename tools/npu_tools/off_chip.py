@@ -1,0 +1,181 @@
+"""What a program moves across the border of the chip, counted in the IR without running a layer.
+
+The level of IR is transfers in loops, before layers are outlined. Loops and branches are followed
+with the numbers that they have at run time; of the rest only `dma` ops count:
+
+    scf.for %z = %c0 to %c6 step %c1 {
+      %t = dma.start weights %kernels to %tile channel 0 : memref<16x8x3x3xf32, ...> to ...
+is 6 times 4608 bytes of weights. The emitted program counts the same when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from operator import add, and_, mul, or_, sub
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from npu_dialect import dma
+from npu_dialect.npu.attributes import DramSpace
+from npu_dialect.npu.maps import bytes_of
+from npu_dialect.npu.structure import IN_MODULE
+from npu_passes.modules.traffic import Traffic
+from npu_tools.errors import UserError
+
+TRANSFERS = (dma.StartOp, dma.ReadsOp, dma.WritesOp)
+
+ARITHMETIC: Mapping[type[Operation], Callable[[int, int], int]] = {
+    arith.AddiOp: add,
+    arith.SubiOp: sub,
+    arith.MuliOp: mul,
+    arith.AndIOp: and_,
+    arith.OrIOp: or_,
+    arith.MinSIOp: min,
+    arith.MaxSIOp: max,
+    arith.DivSIOp: lambda a, b: int(a / b),
+    arith.FloorDivSIOp: lambda a, b: a // b,
+    arith.CeilDivSIOp: lambda a, b: -(-a // b),
+    arith.RemSIOp: lambda a, b: a - b * int(a / b),
+}
+"""Index arithmetic that may stand between a loop's variable and a bound or condition."""
+
+COMPARISONS: Mapping[int, Callable[[int, int], bool]] = {
+    0: lambda a, b: a == b,
+    1: lambda a, b: a != b,
+    2: lambda a, b: a < b,
+    3: lambda a, b: a <= b,
+    4: lambda a, b: a > b,
+    5: lambda a, b: a >= b,
+}
+"""Signed predicates of `arith.cmpi`."""
+
+
+@dataclass(frozen=True)
+class OffChip:
+    """The traffic of a function: all of it, and that of the layers of each module of branches."""
+
+    total: Traffic
+    modules: Mapping[str, Traffic]
+
+
+def off_chip(function: Operation) -> OffChip | None:
+    """Count what a function moves; None if it has no transfers.
+
+    Raises: UserError for a loop around transfers whose bounds cannot be told.
+    """
+    ops = [op for op in function.walk() if isinstance(op, TRANSFERS)]
+    if not ops:
+        return None
+    counter = Counter(frozenset(ancestor for op in ops for ancestor in ancestors(op)))
+    for region in function.regions:
+        for block in region.blocks:
+            counter.count(block, {}, 1)
+    modules: dict[str, Traffic] = {}
+    whole = Traffic()
+    for op, times in counter.times.items():
+        moved = traffic_of(op, times)
+        whole += moved
+        if isinstance(name := op.attributes.get(IN_MODULE), StringAttr):
+            modules[name.data] = modules.get(name.data, Traffic()) + moved
+    return OffChip(whole, modules)
+
+
+def ancestors(op: Operation) -> list[Operation]:
+    """An op and the ops around it."""
+    found = [op]
+    while (parent := found[-1].parent_op()) is not None:
+        found.append(parent)
+    return found
+
+
+def traffic_of(op: Operation, times: int) -> Traffic:
+    """What an op moves when it runs so many times."""
+    if isinstance(op, dma.ReadsOp):
+        return Traffic(feature_map_reads=times)
+    if isinstance(op, dma.WritesOp):
+        return Traffic(feature_map_writes=times)
+    assert isinstance(op, dma.StartOp)
+    kind = op.target.type
+    assert isa(kind, MemRefType[Attribute])
+    size = times * bytes_of(kind)
+    if op.weights is not None:
+        return Traffic(weight_bytes=size)
+    if isinstance(kind.memory_space, DramSpace):
+        return Traffic(feature_map_write_bytes=size)
+    return Traffic(feature_map_read_bytes=size)
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Counts how often each transfer runs; `moving` are transfers and the ops around them."""
+
+    moving: frozenset[Operation]
+    times: dict[Operation, int] = field(default_factory=dict[Operation, int])
+
+    def count(self, block: Block, known: dict[SSAValue, int], times: int) -> None:
+        """Follow a block that runs `times` times with the same numbers."""
+        for op in block.ops:
+            if op not in self.moving:
+                continue
+            if isinstance(op, TRANSFERS):
+                self.times[op] = self.times.get(op, 0) + times
+            elif isinstance(op, scf.ForOp):
+                self.follow_loop(op, known, times)
+            elif isinstance(op, scf.IfOp):
+                region = op.true_region if number(op.cond, known) else op.false_region
+                for inner in region.blocks:
+                    self.count(inner, known, times)
+            else:
+                raise UserError(f"expected transfers in loops and branches only, got {op.name}")
+
+    def follow_loop(self, op: scf.ForOp, known: dict[SSAValue, int], times: int) -> None:
+        """All iterations of a loop: at once where they move the same, else one by one."""
+        bounds = (number(each, known) for each in (op.lb, op.ub, op.step))
+        values = range(*bounds)
+        if values and self.uniform(op):
+            self.count(op.body.block, known, times * len(values))
+            return
+        for value in values:
+            self.count(op.body.block, {**known, op.body.block.args[0]: value}, times)
+
+    def uniform(self, op: scf.ForOp) -> bool:
+        """Whether no bound or condition around a transfer depends on a loop's variable."""
+        deciding = [
+            value
+            for inner in op.body.walk()
+            if inner in self.moving and isinstance(inner, scf.ForOp | scf.IfOp)
+            for value in inner.operands
+        ]
+        return all(is_constant(value) for value in deciding)
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether a value is a constant op's."""
+    return isinstance(value.owner, arith.ConstantOp)
+
+
+def number(value: SSAValue, known: Mapping[SSAValue, int]) -> int:
+    """The number that a value has.
+
+    Raises: UserError if it cannot be told.
+    """
+    if value in known:
+        return known[value]
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return int(op.value.value.data)
+    if isinstance(op, arith.CmpiOp):
+        compare = COMPARISONS.get(op.predicate.value.data)
+        if compare is not None:
+            return compare(number(op.lhs, known), number(op.rhs, known))
+    if isinstance(op, arith.SelectOp):
+        chosen = op.lhs if number(op.cond, known) else op.rhs
+        return number(chosen, known)
+    if isinstance(op, Operation) and (compute := ARITHMETIC.get(type(op))) is not None:
+        return compute(number(op.operands[0], known), number(op.operands[1], known))
+    what = op.name if isinstance(op, Operation) else "an argument"
+    raise UserError(f"expected loops around transfers with bounds that are known, got {what}")
