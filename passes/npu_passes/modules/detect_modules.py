@@ -39,6 +39,7 @@ from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.npu.structure import (
     LONG_SKIPS,
     MERGE_NAME,
+    MODULE_NAME,
     NO_MODULE,
     BranchedModuleOp,
     BranchOp,
@@ -116,6 +117,7 @@ class Wrapping:
             start, kind, Region(Block(branches)), merge.results[0].type, axis=axis
         )
         op.attributes |= merge.attributes
+        op.attributes.pop(MODULE_NAME, None)
         if (name := self.names.get(number)) is not None:
             if (own := merge.attributes.get(LAYER_NAME)) is not None:
                 op.attributes[MERGE_NAME] = own
@@ -129,6 +131,7 @@ class Wrapping:
         layers = [op for number in branch.chain if (op := self.ops[number]) is not None]
         for layer in layers:
             layer.detach()
+            layer.attributes.pop(MODULE_NAME, None)  # from an earlier npu-inline-modules
         return branch_of(layers, merge.operands[branch.part], branch.part)
 
     def first(self, branch: Branch, merge: int) -> tuple[int, int]:

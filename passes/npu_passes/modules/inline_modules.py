@@ -6,12 +6,13 @@
     }
 becomes
     ...                                     // the layers that lead to %b, then those to %a
-    %y = npu.concat %a, %b axis 1 {npu.layer = "fire2"} : ... -> tensor<1x128x55x55xf32>
+    %y = npu.concat %a, %b axis 1 {npu.layer = "fire2", npu.module = "fire2"} : ...
 
 The inverse of `npu-detect-modules`, for passes that know layers only. The decision: the layers stay
 in the order of execution that the branches had, so that a reordering outlives its module. What is
 planned for a single layer (`npu.forward`) stays on the layer; what is planned for the module is
-gone with it.
+gone with it. Each layer says in `npu.module` which module it comes from: the name of the outermost
+one around it, or `module3` for the fourth one of the program if that has none.
 """
 
 from __future__ import annotations
@@ -20,14 +21,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.npu.layer import LAYER_NAME, LayerOp
 from npu_dialect.npu.layers import AddOp, ConcatOp
-from npu_dialect.npu.structure import MERGE_NAME, BranchedModuleOp, YieldOp
+from npu_dialect.npu.structure import (
+    MERGE_NAME,
+    MODULE_NAME,
+    NOT_PLANNED,
+    PEAK,
+    PEAK_BOUND,
+    BranchedModuleOp,
+    YieldOp,
+)
+from npu_passes.modules.module_reader import modules_of
+
+PLANNED = (NOT_PLANNED, PEAK, PEAK_BOUND)
+"""Attributes of a module that mean nothing on its merge."""
 
 
 def layers_of(module: BranchedModuleOp) -> tuple[Operation, ...]:
@@ -58,11 +71,28 @@ def inline(module: BranchedModuleOp) -> None:
         layer.detach()
     Rewriter.insert_op(layers, InsertPoint.before(module))
     merges = merge_layers(module, parts)
-    merges[-1].attributes |= module.attributes
+    kept = {key: value for key, value in module.attributes.items() if key not in PLANNED}
+    merges[-1].attributes |= kept
     if (name := merges[-1].attributes.pop(MERGE_NAME, None)) is not None:
         merges[-1].attributes[LAYER_NAME] = name
+    if (around := module.attributes.get(MODULE_NAME)) is not None:
+        for merge in merges:
+            merge.attributes[MODULE_NAME] = around
     Rewriter.insert_op(merges, InsertPoint.before(module))
     Rewriter.replace_op(module, [], [merges[-1].output])
+
+
+def module_name(module: BranchedModuleOp, index: int) -> str:
+    """What to call a module: its own name, or its place among the outermost ones."""
+    name = module.attributes.get(LAYER_NAME)
+    return name.data if isinstance(name, StringAttr) else f"module{index}"
+
+
+def mark(module: BranchedModuleOp, name: str) -> None:
+    """Write the name of a module on its layers, and on the modules in it."""
+    for op in module.walk():
+        if isinstance(op, LayerOp | BranchedModuleOp):
+            op.attributes[MODULE_NAME] = StringAttr(name)
 
 
 @dataclass(frozen=True)
@@ -73,5 +103,7 @@ class InlineModulesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Inline all modules, outer ones first."""
+        for index, module in enumerate(modules_of(op)):
+            mark(module, module_name(module, index))
         for module in [found for found in op.walk() if isinstance(found, BranchedModuleOp)]:
             inline(module)
