@@ -1,7 +1,8 @@
 """Which buffer each tensor of a function will live in: the analysis behind `npu-bufferize`.
 
 Level of IR: layers on tensors, one block per function. It decides which layers run in place and
-which ones write straight into an output of the function; it changes nothing.
+which ones write straight into an output of the function; it changes nothing. Where outputs lie off
+the chip, a layer writes straight into one only if nothing else reads what it computes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyDenseElement,
     DenseIntOrFPElementsAttr,
+    MemRefType,
     TensorType,
     UnrankedTensorType,
 )
@@ -26,6 +28,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.rows import RowsOp
+from npu_passes.memory.spaces import Spaces, dense_type, reshaped
 
 PASS = "npu-bufferize"
 
@@ -35,12 +38,14 @@ class BufferPlan:
     """Where the tensors of one function live.
 
     A value's *root* is the value whose buffer it shares: itself, or for views and layers in place
-    the value that they look at or overwrite. `in_place` holds for each layer in place the input
-    that it overwrites; `direct` each root whose buffer is an output of the function, with the
-    position of that output among the returned values; `returned` all returned tensors with theirs.
+    the value that they look at or overwrite. `kinds` holds the type of each value's buffer;
+    `in_place` for each layer in place the input that it overwrites; `direct` each root whose buffer
+    is an output of the function, with the position of that output among the returned values;
+    `returned` all returned tensors with theirs.
     """
 
     root: Mapping[SSAValue, SSAValue]
+    kinds: Mapping[SSAValue, MemRefType[Attribute]]
     in_place: Mapping[Operation, SSAValue]
     direct: Mapping[SSAValue, int]
     returned: tuple[tuple[int, SSAValue], ...]
@@ -125,37 +130,104 @@ def fail(op: Operation, message: str) -> NoReturn:
     op.emit_error(message, PassFailedException(f"{PASS}: {message}"))
 
 
-def analyze(function: func.FuncOp) -> BufferPlan:
+def analyze(function: func.FuncOp, spaces: Spaces) -> BufferPlan:
     """Plan the buffers of a function.
 
     Raises: PassFailedException if it holds anything but layers, constants and ops without tensors.
     """
     block, last = body_of(function)
-    place = {op: index for index, op in enumerate(block.ops)}
-    root: dict[SSAValue, SSAValue] = {arg: arg for arg in block.args}
-    last_use: dict[SSAValue, int] = {}
-    in_place: dict[Operation, SSAValue] = {}
-
-    def share(value: SSAValue, home: SSAValue) -> None:
-        root[value] = home
-        used = max((place[user(block, use)] for use in value.uses), default=-1)
-        last_use[home] = max(last_use.get(home, -1), used)
-
-    for arg in block.args:
-        share(arg, arg)
+    sharing = Sharing(block, spaces)
     for op in block.ops:
-        if isinstance(op, LayerOp) and op.results:
-            target = op.inputs[0] if isinstance(op, ReshapeOp) else None
-            if target is None:
-                target = overwritten(op, place[op], root, last_use)
-                if target is not None:
-                    in_place[op] = target
-            share(op.results[0], op.results[0] if target is None else root[target])
+        sharing.add(op)
+    returned = tuple((i, value) for i, value in enumerate(last.operands) if is_tensor(value.type))
+    direct = {
+        root: place
+        for root, place in written_straight(returned, sharing.root).items()
+        if sharing.kinds[root].memory_space == spaces.ends
+    }
+    return BufferPlan(sharing.root, sharing.kinds, sharing.in_place, direct, returned)
+
+
+class Sharing:
+    """Who shares whose buffer, found op by op; the fields are those of `BufferPlan`."""
+
+    def __init__(self, block: Block, spaces: Spaces) -> None:
+        """Begin with the arguments of a block."""
+        self.block = block
+        self.spaces = spaces
+        self.place = {op: index for index, op in enumerate(block.ops)}
+        self.root: dict[SSAValue, SSAValue] = {}
+        self.kinds: dict[SSAValue, MemRefType[Attribute]] = {}
+        self.last_use: dict[SSAValue, int] = {}
+        self.in_place: dict[Operation, SSAValue] = {}
+        for arg in block.args:
+            self.share(arg, arg)
+            if is_tensor(arg.type):
+                self.kinds[arg] = spaces.end_type(arg.type)
+
+    def share(self, value: SSAValue, home: SSAValue) -> None:
+        """Note the root of a value, and how long it is used."""
+        self.root[value] = home
+        used = max((self.place[user(self.block, use)] for use in value.uses), default=-1)
+        self.last_use[home] = max(self.last_use.get(home, -1), used)
+
+    def add(self, op: Operation) -> None:
+        """Note the results of an op."""
+        if isinstance(op, ReshapeOp) and op.results:
+            self.add_view(op)
+        elif isinstance(op, LayerOp | RowsOp) and op.results:
+            self.add_layer(op)
         else:
             for result in op.results:
-                share(result, result)
-    returned = tuple((i, value) for i, value in enumerate(last.operands) if is_tensor(value.type))
-    return BufferPlan(root, in_place, written_straight(returned, root), returned)
+                self.share(result, result)
+                if is_tensor(result.type):
+                    self.kinds[result] = self.spaces.parameter_type(result.type)
+
+    def add_view(self, op: ReshapeOp) -> None:
+        """A reshape is a view, or has a dense buffer where strides cannot say it."""
+        source, result = op.inputs[0], op.results[0]
+        view = reshaped(self.kinds[source], shape_of(result))
+        self.share(result, self.root[source] if view else result)
+        self.kinds[result] = view[0] if view else dense_type(result.type, self.spaces.maps)
+
+    def add_layer(self, op: LayerOp | RowsOp) -> None:
+        """A layer overwrites an input, or has a buffer, which may be an output."""
+        result, target = op.results[0], None
+        if isinstance(op, LayerOp):
+            target = self.overwritten(op)
+        if target is not None:
+            self.in_place[op] = target
+        self.share(result, result if target is None else self.root[target])
+        if target is not None:
+            self.kinds[result] = self.kinds[target]
+        elif self.spaces.ends_off_chip and only_returned(result):
+            self.kinds[result] = self.spaces.end_type(result.type)
+        else:
+            self.kinds[result] = self.spaces.map_type(result.type)
+
+    def overwritten(self, op: LayerOp) -> SSAValue | None:
+        """The input that an element-wise layer may overwrite: a map like its result, dead after it.
+
+        A returned value does not die. A function argument is spared where the result is returned:
+        writing straight into the output costs the same memory and saves a copy; and off the chip,
+        where it is the caller's.
+        """
+        if not op.ELEMENTWISE:
+            return None
+        for value in op.maps:
+            home = self.root[value]
+            owner = home.owner
+            if value.type != op.results[0].type or self.last_use[home] > self.place[op]:
+                continue
+            if isinstance(owner, Operation) and not isinstance(owner, LayerOp | RowsOp):
+                continue
+            spared = self.spaces.ends_off_chip or is_returned(op.results[0])
+            if isinstance(home, BlockArgument) and spared:
+                continue
+            same = [other for other in op.inputs if self.root[other] is home]
+            if all(shape_of(other) == shape_of(value) for other in same):
+                return value
+        return None
 
 
 def user(block: Block, use: Use) -> Operation:
@@ -165,37 +237,23 @@ def user(block: Block, use: Use) -> Operation:
     return op
 
 
-def overwritten(
-    op: LayerOp, place: int, root: Mapping[SSAValue, SSAValue], last_use: Mapping[SSAValue, int]
-) -> SSAValue | None:
-    """The input that an element-wise layer may overwrite: a map like its result that dies here.
-
-    A returned value does not die. A function argument is spared where the result is returned:
-    writing straight into the output costs the same memory and saves a copy.
-    """
-    if not op.ELEMENTWISE:
-        return None
-    for value in op.maps:
-        home = root[value]
-        owner = home.owner
-        if value.type != op.results[0].type or last_use[home] > place:
-            continue
-        if isinstance(owner, Operation) and not isinstance(owner, LayerOp | RowsOp):
-            continue
-        if isinstance(home, BlockArgument) and is_returned(op.results[0]):
-            continue
-        same = [other for other in op.inputs if root[other] is home]
-        if all(shape_of(other) == shape_of(value) for other in same):
-            return value
-    return None
-
-
 def is_returned(value: SSAValue) -> bool:
     """Whether a value, or a reshape of it, is returned."""
     return any(
         isinstance(use.operation, func.ReturnOp)
         or (isinstance(use.operation, ReshapeOp) and is_returned(use.operation.results[0]))
         for use in value.uses
+    )
+
+
+def only_returned(value: SSAValue) -> bool:
+    """Whether a value is returned once, itself or a reshape of it, and nothing else reads it."""
+    if not value.has_one_use():
+        return False
+    (use,) = value.uses
+    op = use.operation
+    return isinstance(op, func.ReturnOp) or (
+        isinstance(op, ReshapeOp) and only_returned(op.results[0])
     )
 
 

@@ -1,8 +1,9 @@
 """`npu-bufferize`: tensors become buffers, layers write into their destination.
 
 Level of IR: layers on tensors in, the same layers in destination style on memrefs out. It decides
-the memory space of each value (feature maps on chip, parameters in read-only flash: paper 002,
-section 3.3), which layers run in place, and which ones write straight into an output.
+the memory space and layout of each value (`spaces.py`: feature maps on chip; parameters in
+read-only flash, paper 002, section 3.3, or behind the DMA engine), which layers run in place, and
+which ones write straight into an output.
 
     func.func @f(%x: tensor<4xf32>) -> tensor<2x2xf32> {
       %y = npu.relu %x : tensor<4xf32> -> tensor<4xf32>
@@ -23,13 +24,20 @@ becomes
 
 The caller's inputs may be overwritten. An output that is an input, a constant, or returned before
 is copied at the end.
+
+On a machine with DMA, inputs and outputs stay in the caller's memory (`#npu.dram`), which no layer
+overwrites; an output that another layer reads as well is computed on chip and copied at the end. A
+reshape that strides cannot say, because the map lies in patches, copies into a dense buffer:
+
+    %dense = sram.alloc : memref<1x8x6x6xf32, #npu.sram>
+    "memref.copy"(%map, %dense) : (memref<1x8x6x6xf32, strided<[512, 64, 8, 1]>, #npu.sram>, ...)
+    %flat = memref.reinterpret_cast %dense to offset: [0], sizes: [1, 288], strides: [288, 1] : ...
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -40,23 +48,19 @@ from xdsl.dialects.builtin import (
     FunctionType,
     MemRefType,
     ModuleOp,
-    NoneAttr,
     StringAttr,
     SymbolRefAttr,
-    TensorType,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
-from npu_dialect.npu.attributes import FlashSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp
-from npu_dialect.npu.maps import map_type
 from npu_dialect.npu.rows import RowsOp
-from npu_dialect.sram import INPUT, OUTPUT, AllocOp
+from npu_dialect.sram import AllocOp
+from npu_passes.lowering.loop_builder import memref_type
 from npu_passes.memory.buffer_plan import (
     BufferPlan,
     analyze,
@@ -65,6 +69,7 @@ from npu_passes.memory.buffer_plan import (
     is_tensor,
     touches_tensors,
 )
+from npu_passes.memory.spaces import Spaces, dense_type, reshaped
 from npu_passes.rows.expand_rows import expand_rows
 from npu_passes.symbols import GlobalNames, identifier
 
@@ -74,7 +79,7 @@ NAME = "npu.name"
 
 @dataclass(frozen=True)
 class BufferizePass(ModulePass):
-    """Put feature maps into on-chip buffers and parameters into flash.
+    """Put feature maps into on-chip buffers, parameters into flash or memory behind the DMA engine.
 
     Functions without tensors stay as they are. Rejects functions that something calls, control
     flow, ops on tensors that are no layers, and dynamic shapes.
@@ -91,6 +96,7 @@ class BufferizePass(ModulePass):
             and (touches_tensors(function) or any(map(is_tensor, signature(function))))
         ]
         used = set(used_symbols(op))
+        spaces = Spaces.of_module(op)
         plans: list[tuple[func.FuncOp, BufferPlan]] = []
         for function in functions:
             name = function.sym_name.data
@@ -98,9 +104,9 @@ class BufferizePass(ModulePass):
                 fail(function, f"expected functions that nothing refers to, got @{name}")
             if function.sym_visibility and function.sym_visibility.data == "private":
                 fail(function, f"expected public functions, got private @{name}")
-            plans.append((function, analyze(function)))
+            plans.append((function, analyze(function, spaces)))
         for function, plan in plans:
-            Bufferizer(function, plan, GlobalNames.of(function)).run()
+            Bufferizer(function, plan, spaces, GlobalNames.of(function)).run()
 
 
 def signature(function: func.FuncOp) -> Iterator[Attribute]:
@@ -117,18 +123,13 @@ def used_symbols(module: ModuleOp) -> Iterator[str]:
                 yield attribute.root_reference.data
 
 
-def in_space(kind: Attribute, space: Attribute) -> MemRefType[Attribute]:
-    """The densely laid out memref type of a tensor type."""
-    assert isa(kind, TensorType[Attribute])
-    return MemRefType(kind.get_element_type(), kind.get_shape(), NoneAttr(), space)
-
-
 @dataclass(frozen=True)
 class Bufferizer:
     """Rewrites one function to its plan; `buffers` maps the tensors seen so far to their memref."""
 
     function: func.FuncOp
     plan: BufferPlan
+    spaces: Spaces
     names: GlobalNames
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     outputs: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
@@ -161,15 +162,15 @@ class Bufferizer:
         res_attrs = attributes_of(function.res_attrs, len(function.function_type.outputs))
         for attributes, arg in zip(arg_attrs, block.args, strict=True):
             if is_tensor(arg.type):
-                self.map(arg, block.insert_arg(in_space(arg.type, SramSpace()), arg.index))
-                attributes[INPUT] = UnitAttr()
+                self.map(arg, block.insert_arg(self.plan.kinds[arg], arg.index))
+                attributes[self.spaces.input_mark] = UnitAttr()
         for place, value in self.plan.returned:
-            out = block.insert_arg(in_space(value.type, SramSpace()), len(block.args))
+            out = block.insert_arg(self.spaces.end_type(value.type), len(block.args))
             attributes = res_attrs[place]
             name = attributes.get(NAME)
             out.name_hint = identifier(name.data) if isinstance(name, StringAttr) else "output"
             self.outputs[place] = out
-            arg_attrs.append({**attributes, OUTPUT: UnitAttr()})
+            arg_attrs.append({**attributes, self.spaces.output_mark: UnitAttr()})
         kept = [i for i in range(len(res_attrs)) if i not in self.outputs]
         results = [kind for kind in function.function_type.outputs if not is_tensor(kind)]
         arguments = [arg.type for arg in block.args if not is_tensor(arg.type)]
@@ -181,7 +182,7 @@ class Bufferizer:
         """A constant becomes a read-only global."""
         value, result = constant_value(op), op.results[0]
         assert value is not None
-        kind = in_space(result.type, FlashSpace())
+        kind = self.plan.kinds[result]
         name = self.names.fresh(identifier(result.name_hint or wished_name(result)))
         self.insert(define(name, kind, value), self.names.before)
         get = memref.GetGlobalOp(name, kind)
@@ -191,14 +192,22 @@ class Bufferizer:
     def convert_reshape(self, op: ReshapeOp) -> None:
         """A reshape becomes a view, or nothing where the output itself has the wanted shape."""
         result, source = op.results[0], self.buffers[op.inputs[0]]
-        space = map_type(source)
-        assert isinstance(space, MemRefType)
-        kind = in_space(result.type, space.memory_space)
+        kind = self.plan.kinds[result]
         straight = self.plan.direct.get(self.plan.root[result])
         if straight is not None and self.outputs[straight].type == kind:
             self.buffers[result] = self.outputs[straight]
         elif result.first_use is not None:
+            if self.plan.root[result] is result:
+                source = self.dense_copy(op.inputs[0], op)
             self.map(result, self.view(source, kind, op))
+
+    def dense_copy(self, value: SSAValue, op: Operation) -> SSAValue:
+        """A buffer without gaps that holds a map."""
+        alloc = AllocOp(dense_type(value.type, self.spaces.maps))
+        alloc.buffer.name_hint = value.name_hint
+        self.insert(alloc, op)
+        self.insert(memref.CopyOp(self.buffers[value], alloc.buffer), op)
+        return alloc.buffer
 
     def convert_layer(self, op: LayerOp) -> None:
         """A layer gets its destination: the input it overwrites, an output, or its own buffer."""
@@ -209,7 +218,7 @@ class Bufferizer:
     def destination(self, op: Operation) -> SSAValue:
         """The buffer that an op writes: the input it overwrites, an output, or a new one."""
         result = op.results[0]
-        kind = in_space(result.type, SramSpace())
+        kind = self.plan.kinds[result]
         straight = self.plan.direct.get(result)
         if (source := self.plan.in_place.get(op)) is not None:
             self.buffers[result] = self.buffers[source]
@@ -226,7 +235,13 @@ class Bufferizer:
     def convert_return(self, op: func.ReturnOp) -> None:
         """Copy the outputs that no layer has written; return what is no tensor."""
         for place, value in self.plan.copied:
-            self.insert(memref.CopyOp(self.buffers[value], self.outputs[place]), op)
+            source = self.buffers[value]
+            if (
+                self.spaces.ends_off_chip
+                and self.plan.kinds[value].memory_space == self.spaces.ends
+            ):
+                source = self.dense_copy(value, op)  # no transfer leads from off chip to off chip
+            self.insert(memref.CopyOp(source, self.outputs[place]), op)
         new = func.ReturnOp(*(value for value in op.operands if not is_tensor(value.type)))
         new.attributes.update(op.attributes)
         self.insert(new, op)
@@ -234,11 +249,12 @@ class Bufferizer:
     def view(
         self, source: SSAValue, kind: MemRefType[Attribute], op: Operation, *, named: bool = True
     ) -> SSAValue:
-        """The same dense elements in another shape."""
+        """The same elements in another shape."""
         if source.type == kind:
             return source
-        sizes = kind.get_shape()
-        strides = [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+        found = reshaped(memref_type(source), kind.get_shape())
+        assert found is not None
+        sizes, strides = kind.get_shape(), found[1]
         cast = memref.ReinterpretCastOp(source, [], [], [], [0], sizes, strides, kind)
         if named:
             cast.attributes.update(op.attributes)
