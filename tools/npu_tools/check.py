@@ -16,8 +16,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.passes import ModulePass
 
+from npu_dialect import dram, sram
 from npu_dialect.interpreters import run_function
-from npu_dialect.sram import OUTPUT
 from npu_tools.errors import UserError
 
 Array = npt.NDArray[np.float32]
@@ -92,7 +92,8 @@ def random_inputs(module: ModuleOp, seed: int) -> list[Array]:
     """Seeded standard normal values for each input of the module's function."""
     function, generator = entry_function(module), np.random.default_rng(seed)
     roles = function.arg_attrs.data if function.arg_attrs else ()
-    outputs = {index for index, role in enumerate(roles) if OUTPUT in role.data}
+    marks = {sram.OUTPUT, dram.OUTPUT}
+    outputs = {index for index, role in enumerate(roles) if role.data.keys() & marks}
     shapes = [
         kind.get_shape()
         for index, kind in enumerate(function.function_type.inputs)

@@ -1,6 +1,14 @@
 """What each op means, in numpy, for xDSL's interpreter."""
 
+from npu_dialect.interpreters.dma import Counters
 from npu_dialect.interpreters.runner import register_implementations, run_function
 from npu_dialect.interpreters.signature import Port, Signature, find_function
 
-__all__ = ["Port", "Signature", "find_function", "register_implementations", "run_function"]
+__all__ = [
+    "Counters",
+    "Port",
+    "Signature",
+    "find_function",
+    "register_implementations",
+    "run_function",
+]

@@ -1,4 +1,4 @@
-"""What calls mean: each call of a function with an arena gets a new one.
+"""What calls mean: each call of a function with an arena, or with memory off chip, gets a new one.
 
 An argument with `sram.offset` is a view of the arena. Its caller's data is copied in before the
 body runs, except for a `sram.output`, and copied out after it, except for a `sram.input`. An
@@ -24,7 +24,10 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
-from npu_dialect.interpreters.sram import arenas, new_arena, placed
+from npu_dialect.dram import BYTES
+from npu_dialect.interpreters.dma import all_done
+from npu_dialect.interpreters.dram import blocks
+from npu_dialect.interpreters.sram import arenas, block, placed
 from npu_dialect.interpreters.values import Array
 from npu_dialect.sram import ARENA, INPUT, OFFSET, OUTPUT
 
@@ -51,22 +54,22 @@ class FuncFunctions(InterpreterFunctions):
     def call_func(
         self, interpreter: Interpreter, op: func.FuncOp, args: PythonValues
     ) -> PythonValues:
-        """Run the body, in a new arena if the function has one."""
+        """Run the body, in new memory if the function has its own, until its transfers are done."""
         name = op.sym_name.data
         if op.is_declaration:
             raise InterpretationError(f"{name}: a function without a body cannot be run")
-        size = op.attributes.get(ARENA)
-        if not isinstance(size, IntegerAttr):
-            return interpreter.run_ssacfg_region(op.body, args, name)
-        running = arenas(interpreter)
-        running.append(new_arena(size.value.data))
-        try:
-            placed_args = move_in(op, args, running[-1])
+        arena = op.attributes.get(ARENA)
+        with (
+            all_done(interpreter, name),
+            block(blocks(interpreter), op.attributes.get(BYTES)),
+            block(arenas(interpreter), arena),
+        ):
+            if not isinstance(arena, IntegerAttr):
+                return interpreter.run_ssacfg_region(op.body, args, name)
+            placed_args = move_in(op, args, arenas(interpreter)[-1])
             results = interpreter.run_ssacfg_region(op.body, placed_args, name)
             move_out(op, placed_args, args)
-        finally:
-            running.pop()
-        return results
+            return results
 
 
 def argument_attributes(op: func.FuncOp) -> list[dict[str, Attribute]]:

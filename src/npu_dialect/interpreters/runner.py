@@ -12,6 +12,8 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
 from npu_dialect.interpreters.arith import scalar_functions
+from npu_dialect.interpreters.dma import Counters, DmaFunctions
+from npu_dialect.interpreters.dram import DramFunctions
 from npu_dialect.interpreters.func import FuncFunctions
 from npu_dialect.interpreters.memref import MemrefFunctions
 from npu_dialect.interpreters.npu import NpuFunctions
@@ -23,8 +25,10 @@ from npu_dialect.interpreters.values import Array, poisoned
 
 
 def register_implementations(interpreter: Interpreter) -> None:
-    """Give an interpreter the meaning of npu and sram, and of the ops they are lowered to."""
+    """Give an interpreter the meaning of our dialects, and of the ops they are lowered to."""
     for functions in (
+        DmaFunctions(),
+        DramFunctions(),
         FuncFunctions(),
         LoopFunctions(),
         MemrefFunctions(),
@@ -36,10 +40,16 @@ def register_implementations(interpreter: Interpreter) -> None:
         interpreter.register_implementations(functions)
 
 
-def run_function(module: ModuleOp, name: str | None, inputs: Sequence[Array]) -> tuple[Array, ...]:
+def run_function(
+    module: ModuleOp,
+    name: str | None,
+    inputs: Sequence[Array],
+    counters: Counters | None = None,
+) -> tuple[Array, ...]:
     """Run a function; without a name, the only public one of the module.
 
     What the inputs and outputs of a function are, see `signature.py`. The inputs are not changed.
+    What its transfers move is added to `counters`.
 
     Raises: InterpretationError for a function that does not exist, for inputs of another number,
     shape or element type than it takes, and for what goes wrong while it runs.
@@ -59,6 +69,8 @@ def run_function(module: ModuleOp, name: str | None, inputs: Sequence[Array]) ->
             values[index] = poisoned(kind)
     interpreter = Interpreter(module)
     register_implementations(interpreter)
+    if counters is not None:
+        interpreter.set_data(DmaFunctions, "counters", counters)
     with np.errstate(all="ignore"):
         args = tuple(values[index] for index in range(len(values)))
         results = interpreter.call_op(function, args)

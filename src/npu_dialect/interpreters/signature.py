@@ -1,7 +1,8 @@
 """What a function takes and gives when it is run: its ports, by name.
 
 - tensors: the inputs are the arguments, the outputs the results;
-- memrefs with `sram.input` and `sram.output`: inputs fill the former, outputs are the latter;
+- memrefs with `sram.input` and `sram.output`, or `dram.input` and `dram.output`: inputs fill the
+  former, outputs are the latter;
 - other memrefs: all are inputs, and all are outputs as the function left them.
 """
 
@@ -18,11 +19,13 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
+from npu_dialect import dram, sram
 from npu_dialect.interpreters.func import argument_attributes
-from npu_dialect.interpreters.values import Array, dtype_of, scalar_of, static_shape
+from npu_dialect.interpreters.values import Array, dtype_of, poisoned, scalar_of, static_shape
 from npu_dialect.npu.maps import Map
-from npu_dialect.sram import INPUT, OUTPUT
 
+INPUTS = frozenset((sram.INPUT, dram.INPUT))
+OUTPUTS = frozenset((sram.OUTPUT, dram.OUTPUT))
 NAME = "npu.name"
 """Argument and result attribute: the name in the model that the function comes from."""
 
@@ -58,7 +61,11 @@ class Port:
                 f"{self.name}: expected {self.dtype} of shape {list(self.shape)}, "
                 f"got {array.dtype} of shape {list(array.shape)}"
             )
-        return array.copy() if isa(self.type, Map) else scalar_of(self.type, array.item())
+        if not isa(self.type, Map):
+            return scalar_of(self.type, array.item())
+        value = poisoned(self.type)
+        value[...] = array
+        return value
 
     def random(self, generator: np.random.Generator) -> Array:
         """Random input: floats around zero, integers of one digit."""
@@ -79,7 +86,7 @@ class Signature:
         """The ports of a function; those without a name are `input0`, ..., `output0`, ..."""
         marks = argument_attributes(function)
         kinds = function.function_type.inputs.data
-        marked = any(INPUT in mark or OUTPUT in mark for mark in marks)
+        marked = any(mark.keys() & (INPUTS | OUTPUTS) for mark in marks)
         inputs: list[Port] = []
         outputs: list[Port] = []
         for kind, mark in zip(
@@ -87,9 +94,9 @@ class Signature:
         ):
             outputs.append(Port(name_of(mark, f"output{len(outputs)}"), kind))
         for index, (kind, mark) in enumerate(zip(kinds, marks, strict=True)):
-            if INPUT in mark or OUTPUT not in mark:
+            if mark.keys() & INPUTS or not mark.keys() & OUTPUTS:
                 inputs.append(Port(name_of(mark, f"input{len(inputs)}"), kind, index))
-            if OUTPUT in mark if marked else isinstance(kind, MemRefType):
+            if mark.keys() & OUTPUTS if marked else isinstance(kind, MemRefType):
                 outputs.append(Port(name_of(mark, f"output{len(outputs)}"), kind, index))
         return Signature(tuple(inputs), tuple(outputs))
 

@@ -7,7 +7,8 @@ function without an arena of its own uses its caller's.
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,14 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
 from npu_dialect import sram
-from npu_dialect.interpreters.values import POISON, Array, dtype_of, poisoned, static_shape
+from npu_dialect.interpreters.values import (
+    POISON,
+    Array,
+    dtype_of,
+    laid_out,
+    poisoned,
+    storage_size,
+)
 
 
 @register_impls
@@ -44,32 +52,52 @@ def arenas(interpreter: Interpreter) -> list[Array]:
     return interpreter.get_data(SramFunctions, "arenas", list)
 
 
-def new_arena(size: int) -> Array:
-    """An arena of so many bytes, full of poison."""
-    return np.full(size, POISON, np.uint8)
-
-
 def allocate(interpreter: Interpreter, kind: Attribute, offset: Attribute | None) -> Array:
     """The buffer of an allocation: in the arena if it has an offset and there is an arena.
 
     Raises: InterpretationError if it does not lie inside the arena, or its shape is dynamic.
     """
+    return allocated(arenas(interpreter), kind, offset, "the arena")
+
+
+@contextmanager
+def block(running: list[Array], size: Attribute | None) -> Generator[None]:
+    """While a function runs, a block of so many bytes of its own, full of poison, is the innermost.
+
+    Without a size it uses its caller's.
+    """
+    if not isinstance(size, IntegerAttr):
+        yield
+        return
+    running.append(np.full(size.value.data, POISON, np.uint8))
+    try:
+        yield
+    finally:
+        running.pop()
+
+
+def allocated(
+    running: list[Array], kind: Attribute, offset: Attribute | None, memory: str
+) -> Array:
+    """A buffer: in the innermost block if it has an offset and there is a block, else fresh memory.
+
+    Raises: InterpretationError if it does not lie inside the block, or its shape is dynamic.
+    """
     assert isa(kind, MemRefType)
-    running = arenas(interpreter)
     if not isinstance(offset, IntegerAttr) or not running:
         return poisoned(kind)
-    return placed(running[-1], kind, offset.value.data)
+    return placed(running[-1], kind, offset.value.data, memory)
 
 
-def placed(arena: Array, kind: MemRefType[Any], offset: int) -> Array:
-    """The view of an arena that a buffer at a byte offset is.
+def placed(block: Array, kind: MemRefType[Any], offset: int, memory: str = "the arena") -> Array:
+    """The view of a block of memory that a buffer at a byte offset is.
 
-    Raises: InterpretationError if it does not lie inside the arena, or its shape is dynamic.
+    Raises: InterpretationError if it does not lie inside the block, or its shape is dynamic.
     """
-    shape, dtype = static_shape(kind), dtype_of(kind.get_element_type())
-    end = offset + prod(shape) * dtype.itemsize
-    if not 0 <= offset <= end <= arena.size:
+    dtype = dtype_of(kind.get_element_type())
+    end = offset + storage_size(kind) * dtype.itemsize
+    if not 0 <= offset <= end <= block.size:
         raise InterpretationError(
-            f"expected a buffer inside the arena of {arena.size} bytes, got bytes {offset} to {end}"
+            f"expected a buffer inside {memory} of {block.size} bytes, got bytes {offset} to {end}"
         )
-    return arena[offset:end].view(dtype).reshape(shape)
+    return laid_out(block[offset:end].view(dtype), kind)

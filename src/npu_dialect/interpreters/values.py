@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     Float16Type,
@@ -27,6 +28,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
+
+from npu_dialect.npu.maps import storage_elements
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -93,13 +96,31 @@ def dense_array(attribute: DenseIntOrFPElementsAttr) -> Array:
 
 
 def poisoned(kind: MemRefType[Any] | TensorType[Any]) -> Array:
-    """A fresh array of a type, full of `POISON`.
+    """A fresh array of a type, full of `POISON`: also what a layout leaves free.
 
     Raises: InterpretationError for a dynamic shape.
     """
-    array = np.empty(static_shape(kind), dtype_of(kind.get_element_type()))
+    array = np.empty(storage_size(kind), dtype_of(kind.get_element_type()))
     poison(array)
-    return array
+    return laid_out(array, kind)
+
+
+def storage_size(kind: MemRefType[Any] | TensorType[Any]) -> int:
+    """Elements of memory that a value of a type takes; a layout that is not static is dense here.
+
+    Raises: InterpretationError for a dynamic shape.
+    """
+    dense = prod(static_shape(kind))
+    return dense if isinstance(kind, TensorType) else (storage_elements(kind) or dense)
+
+
+def laid_out(flat: Array, kind: MemRefType[Any] | TensorType[Any]) -> Array:
+    """A view of memory, `storage_size` elements of it, in the shape and layout of a type."""
+    shape = static_shape(kind)
+    if isinstance(kind, TensorType) or not storage_elements(kind):
+        return flat.reshape(shape)
+    strides = [(step or 0) * flat.itemsize for step in kind.get_strides() or ()]
+    return as_strided(flat[kind.get_offset() or 0 :], shape, strides)
 
 
 def poison(array: Array) -> None:

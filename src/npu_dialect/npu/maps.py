@@ -43,3 +43,19 @@ def bytes_of(kind: Map) -> int:
     if not isa(element, ELEMENT):
         raise VerifyException(f"expected elements of a known size, got {element}")
     return prod(kind.get_shape()) * -(-element.bitwidth // 8)
+
+
+def storage_elements(kind: MemRefType[Attribute]) -> int | None:
+    """Elements of memory that a buffer takes, from its start; None for a layout that is not static.
+
+    Its last element is inside, and so is what the layout leaves free behind it: of `memref<2x3xf32,
+    strided<[8, 1]>>` both rows take 8 elements.
+    """
+    shape, strides, offset = kind.get_shape(), kind.get_strides(), kind.get_offset()
+    if -1 in shape or strides is None or offset is None or None in strides:
+        return None
+    if 0 in shape:
+        return 0
+    steps = [(extent, step or 0) for extent, step in zip(shape, strides, strict=True)]
+    reach = 1 + sum((extent - 1) * step for extent, step in steps)
+    return offset + max([reach, *(extent * step for extent, step in steps[:1])])

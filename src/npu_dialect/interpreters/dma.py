@@ -1,0 +1,154 @@
+"""What transfers mean: the target is poison from the start on, and gets its data at the wait.
+
+So nothing can be right by chance that a real engine might get wrong:
+
+- who reads the target too early reads poison;
+- who writes the target while it is filled, or the source while it is read, is found at the wait;
+- a transfer that is waited for twice, or not at all by the end of its function, is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.hints import isa
+
+from npu_dialect import dma
+from npu_dialect.interpreters.values import Array, poison
+from npu_dialect.npu.attributes import DramSpace
+
+
+@dataclass
+class Counters:
+    """What went over the border of the chip: bytes, passes over maps (accesses), and transfers.
+
+    Feature maps are read from and written to off-chip memory; weights count for themselves.
+    """
+
+    weight_bytes: int = 0
+    feature_map_read_bytes: int = 0
+    feature_map_write_bytes: int = 0
+    feature_map_reads: int = 0
+    feature_map_writes: int = 0
+    transfers: int = 0
+
+    def count(self, op: dma.StartOp, size: int) -> None:
+        """Count a transfer of so many bytes."""
+        self.transfers += 1
+        if op.weights is not None:
+            self.weight_bytes += size
+        elif is_off_chip(op.target):
+            self.feature_map_write_bytes += size
+        else:
+            self.feature_map_read_bytes += size
+
+
+def is_off_chip(value: SSAValue) -> bool:
+    """Whether a buffer lies off the chip."""
+    return isa(value.type, MemRefType) and isinstance(value.type.memory_space, DramSpace)
+
+
+@dataclass(eq=False)
+class Transfer:
+    """A transfer that has been started, with the bytes that its two sides had then."""
+
+    name: str
+    source: Array
+    target: Array
+    before: tuple[bytes, bytes]
+    running: list[Transfer]
+    """The list that it is in until it is waited for."""
+
+
+@register_impls
+class DmaFunctions(InterpreterFunctions):
+    """The dma dialect for xDSL's interpreter."""
+
+    @impl(dma.StartOp)
+    def run_start(
+        self, interpreter: Interpreter, op: dma.StartOp, args: PythonValues
+    ) -> PythonValues:
+        """Poison the target; nothing else happens before the wait."""
+        source, target = args
+        if not target.flags.writeable:
+            raise InterpretationError("dma.start: transfer to a constant")
+        counters_of(interpreter).count(op, source.nbytes)
+        poison(target)
+        before = source.tobytes(), target.tobytes()
+        name = f"%{op.token.name_hint}" if op.token.name_hint else "a transfer"
+        running = running_in(interpreter)[-1]
+        running.append(Transfer(name, source, target, before, running))
+        return (running[-1],)
+
+    @impl(dma.WaitOp)
+    def run_wait(
+        self, interpreter: Interpreter, op: dma.WaitOp, args: PythonValues
+    ) -> PythonValues:
+        """Copy, if neither side was touched."""
+        transfer: Transfer = args[0]
+        if transfer not in transfer.running:
+            raise InterpretationError(f"dma.wait: {transfer.name} has been waited for already")
+        sides = (("source", transfer.source), ("target", transfer.target))
+        for (side, array), before in zip(sides, transfer.before, strict=True):
+            if array.tobytes() != before:
+                raise InterpretationError(
+                    f"dma.wait: the {side} of {transfer.name} was written before it was done"
+                )
+        transfer.running.remove(transfer)
+        transfer.target[...] = transfer.source
+        return ()
+
+    @impl(dma.ReadsOp)
+    def run_reads(
+        self, interpreter: Interpreter, op: dma.ReadsOp, args: PythonValues
+    ) -> PythonValues:
+        """Count."""
+        counters_of(interpreter).feature_map_reads += 1
+        return ()
+
+    @impl(dma.WritesOp)
+    def run_writes(
+        self, interpreter: Interpreter, op: dma.WritesOp, args: PythonValues
+    ) -> PythonValues:
+        """Count."""
+        counters_of(interpreter).feature_map_writes += 1
+        return ()
+
+
+def counters_of(interpreter: Interpreter) -> Counters:
+    """The counters of everything that an interpreter runs."""
+    return interpreter.get_data(DmaFunctions, "counters", Counters)
+
+
+def running_in(interpreter: Interpreter) -> list[list[Transfer]]:
+    """The transfers of the functions that run now, innermost last, that were not waited for yet."""
+    return interpreter.get_data(DmaFunctions, "running", lambda: [[]])
+
+
+@contextmanager
+def all_done(interpreter: Interpreter, function: str) -> Generator[None]:
+    """Check that a function, when it returns, has waited for all transfers that it started.
+
+    Raises: InterpretationError if it has not.
+    """
+    running = running_in(interpreter)
+    running.append([])
+    try:
+        yield
+        if running[-1]:
+            names = ", ".join(transfer.name for transfer in running[-1])
+            raise InterpretationError(f"{function} returns without a dma.wait for {names}")
+    finally:
+        running.pop()

@@ -1,0 +1,36 @@
+"""What off-chip buffers mean: views into one block, or fresh arrays before there is a plan.
+
+As for the arena, the block of a function (`dram.bytes`) is made anew for each call, full of poison.
+"""
+
+from __future__ import annotations
+
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from npu_dialect import dram
+from npu_dialect.interpreters.sram import allocated
+from npu_dialect.interpreters.values import Array
+
+
+@register_impls
+class DramFunctions(InterpreterFunctions):
+    """The dram dialect for xDSL's interpreter."""
+
+    @impl(dram.AllocOp)
+    def run_alloc(
+        self, interpreter: Interpreter, op: dram.AllocOp, args: PythonValues
+    ) -> PythonValues:
+        """A view of the block, or a fresh array."""
+        running = blocks(interpreter)
+        return (allocated(running, op.buffer.type, op.offset, "the off-chip memory"),)
+
+
+def blocks(interpreter: Interpreter) -> list[Array]:
+    """The blocks of the functions that run now, innermost last."""
+    return interpreter.get_data(DramFunctions, "blocks", list)
