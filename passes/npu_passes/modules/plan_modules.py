@@ -18,7 +18,8 @@ has put its MOFM.
 
 What the paper leaves open: a layer may fit in no way. Then the module does not keep its input on
 chip, and has no `mifm`; then its layers do with single buffers, and with one group of channels of
-their input and working memory at a time; then the machine is too small.
+their input and working memory at a time; then the machine is too small. `misfit=reject` fails
+then, `misfit=leave` leaves the module without a plan and says why in `npu.not_planned = "..."`.
 
 `granularity=branch` is better than the paper: in a module of policy I, a branch that needs it has
 policy II alone, `attributes {npu.policy = "II"}`; only its part of the MOFM leaves the chip.
@@ -39,6 +40,7 @@ from xdsl.passes import ModulePass
 from npu_dialect.npu.structure import (
     AVAILABLE,
     FORWARD,
+    NOT_PLANNED,
     REQUIRED,
     BranchedModuleOp,
     BranchOp,
@@ -70,11 +72,16 @@ class PlanModulesPass(ModulePass):
     policy: Literal["auto", "I", "II"] = "auto"
     working_memory: WorkingMemory = "machine"
     granularity: Literal["module", "branch"] = "module"
+    misfit: Literal["reject", "leave"] = "reject"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan, then write the plan into the IR."""
-        for planned in analyze(op, self):
+        plan = analyze(op, self)
+        for planned in plan.planned:
             annotate(planned.op, planned.module, planned.plan, planned.regions, frozenset())
+        for left, why in plan.left:
+            clear(left)
+            left.attributes[NOT_PLANNED] = StringAttr(why)
 
 
 @dataclass(frozen=True)
@@ -87,49 +94,74 @@ class Planned:
     regions: ModuleRegions
 
 
-def analyze(program: ModuleOp, options: PlanModulesPass) -> tuple[Planned, ...]:
-    """Plan the modules of a program, in execution order.
+@dataclass(frozen=True)
+class ProgramPlan:
+    """The planned modules of a program, in execution order, and why others are left alone."""
+
+    planned: tuple[Planned, ...] = ()
+    left: tuple[tuple[BranchedModuleOp, str], ...] = ()
+
+
+def analyze(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
+    """Plan the modules of a program.
 
     Raises: PassFailedException if there is no machine, or, at the module, if a layer does not fit.
     """
-    ops = modules_of(program)
-    if not ops:
-        return ()
+    if not (found := modules_of(program)):
+        return ProgramPlan()
     machine = needed_machine(program, options.name)
     reader = ModuleReader(storage_of(machine, options.working_memory))
+    ops: list[BranchedModuleOp] = []
     steps: list[Step] = []
-    for op in ops:
-        module, plan = plan_or_reject(op, reader, machine, options)
+    left: list[tuple[BranchedModuleOp, str]] = []
+    for op in found:
+        try:
+            module, plan = plan_of(op, reader, machine, options)
+        except Misfit as misfit:
+            why = (
+                f"{misfit.layer} needs {misfit.needed} bytes of SRAM at least, "
+                f"{machine.name} has {misfit.capacity}"
+            )
+            if options.misfit == "reject":
+                reject(op, f"{options.name}: {why}")
+            left.append((op, why))
+            continue
         follows = bool(steps) and module.input == steps[-1].module.result
+        ops.append(op)
         steps.append(Step(module, plan, follows))
     sram = Sram(machine.sram_bytes, machine.alignment)
     regions = [each for chain in chains(steps) for each in chain_regions(chain, sram)]
-    return tuple(
+    planned = (
         Planned(op, step.module, step.plan, places)
         for op, step, places in zip(ops, steps, regions, strict=True)
     )
+    return ProgramPlan(tuple(planned), tuple(left))
 
 
-def plan_or_reject(
+def plan_of(
     op: BranchedModuleOp, reader: ModuleReader, machine: Machine, options: PlanModulesPass
 ) -> tuple[Module, ModulePlan]:
     """A module and its plan; with single buffers if a layer does not fit otherwise.
 
-    Raises: PassFailedException, at the module, for a layer that does not fit even so.
+    Raises: Misfit for a layer that does not fit even so.
     """
     module = reader.module(op)
-    for each in (module, reader.frugal().module(op)):
-        try:
-            plan = plan_module(each, machine.sram_bytes, options.policy, options.granularity)
-        except Misfit as found:
-            misfit = found
-        else:
-            return each, plan
-    reject(
-        op,
-        f"{options.name}: {misfit.layer} needs {misfit.needed} bytes of SRAM at least, "
-        f"{machine.name} has {misfit.capacity}",
-    )
+    try:
+        return module, plan_module(module, machine.sram_bytes, options.policy, options.granularity)
+    except Misfit:
+        frugal = reader.frugal().module(op)
+        return frugal, plan_module(frugal, machine.sram_bytes, options.policy, options.granularity)
+
+
+def clear(op: BranchedModuleOp) -> None:
+    """Remove the plan of a module and of all that is in it."""
+    for each in op.walk():
+        if isinstance(each, BranchedModuleOp):
+            each.policy = each.mifm = each.mifm_offset = each.mofm = each.mofm_offset = None
+        if isinstance(each, BranchOp):
+            each.occupied = None
+        for key in (POLICY, NOT_PLANNED, REQUIRED, AVAILABLE, FORWARD):
+            each.attributes.pop(key, None)
 
 
 def annotate(
@@ -141,6 +173,7 @@ def annotate(
 ) -> None:
     """Write the plan of a module into its properties and those of its branches and layers."""
     op.policy = StringAttr(plan.policy)
+    op.attributes.pop(NOT_PLANNED, None)
     op.mifm, op.mifm_offset = region_attributes(regions.mifm)
     op.mofm, op.mofm_offset = region_attributes(regions.mofm)
     inside = on_chip | {module.input}
