@@ -84,14 +84,12 @@ def mixed_lists(
 
 
 def flat_view(buffer: Array) -> Array:
-    """The elements of a dense buffer as a vector that shares its memory.
-
-    Raises: InterpretationError for a buffer with gaps.
-    """
-    flat = buffer.reshape(-1)
-    if buffer.size and not np.may_share_memory(flat, buffer):
-        raise InterpretationError("expected a dense buffer, got one with strides")
-    return flat
+    """The memory from a buffer's first element to its last one, as a vector."""
+    reach = 1 + sum(
+        (extent - 1) * step // buffer.itemsize
+        for extent, step in zip(buffer.shape, buffer.strides, strict=True)
+    )
+    return as_strided(buffer, (reach if buffer.size else 0,), (buffer.itemsize,))
 
 
 def result_type(kind: Attribute) -> MemRefType[Any]:
@@ -190,7 +188,7 @@ class MemrefFunctions(InterpreterFunctions):
     def run_reinterpret_cast(
         self, _: Interpreter, op: memref.ReinterpretCastOp, args: PythonValues
     ) -> PythonValues:
-        """A view with any strides on a dense buffer."""
+        """A view with any strides."""
         flat = flat_view(args[0])
         (offset,), sizes, strides = mixed_lists(op, args)
         last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
