@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from npu_dialect.target import Machine
+
 
 class Pipeline(NamedTuple):
     """A pipeline and what it is for."""
@@ -70,3 +72,8 @@ PIPELINES = {
 
 DEFAULT = "default"
 """The pipeline that npu-compile runs unless told otherwise."""
+
+
+def pipeline_for(pipeline: str, machine: Machine) -> str:
+    """The name or text of the passes to run for a machine."""
+    return pipeline

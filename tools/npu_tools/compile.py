@@ -24,7 +24,8 @@ from npu_tools.arguments import natural, usage_error
 from npu_tools.errors import UserError, guarded
 
 if TYPE_CHECKING:
-    from npu_tools.driver import Job, Observer
+    from npu_tools.driver import Job
+    from npu_tools.stops import Observer
 
 TOOL = "npu-compile"
 

@@ -25,15 +25,12 @@ from npu_dialect.sram import ARENA
 from npu_dialect.target import TARGET, Machine, TargetAttr
 from npu_passes.emit.c.names import identifier, is_identifier
 from npu_passes.graph.plan_as import PlanAsPass
-from npu_passes.modules.plan_modules import PlanModulesPass
-from npu_passes.pipelines import DEFAULT, PIPELINES
+from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
 from npu_tools.errors import UserError
-from npu_tools.files import write_file
 from npu_tools.frontends import load
-from npu_tools.module_report import planned_report
 from npu_tools.pass_text import build_pass, pass_specs
-from npu_tools.printer import ir_text
 from npu_tools.report import Report, analyze, integer, planned_function
+from npu_tools.stops import IrDump, Measurements, Observer
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -54,9 +51,6 @@ HEADERS = frozenset(
 """C99's headers: with a `string.h` of ours on its path, a compiler would not find its own."""
 LONGEST_PREFIX = 100
 """Characters of a prefix; file systems take 255 in a file's name."""
-
-Observer = Callable[[str, ModuleOp], None]
-"""Called after each step with its name (`import`, or a pass) and the module."""
 
 
 @dataclass(frozen=True)
@@ -111,46 +105,6 @@ class Compiled:
     reference: ModelProto
 
 
-@dataclass
-class BuffersStop:
-    """Keeps the measurements of the last module in which layers lie at their offsets."""
-
-    model: str
-    report: Report | None = None
-
-    def __call__(self, step: str, module: ModuleOp) -> None:
-        """Measure the module if it is there."""
-        if planned_function(module) is not None:
-            self.report = analyze(module, self.model)
-
-
-@dataclass
-class ModulesStop:
-    """Keeps what the plan for modules of branches says of the network, if there is one."""
-
-    model: str
-    report: Report | None = None
-
-    def __call__(self, step: str, module: ModuleOp) -> None:
-        """Measure the network if it has just been planned."""
-        if step == PlanModulesPass.name:
-            self.report = planned_report(module, self.model)
-
-
-@dataclass
-class IrDump:
-    """Writes the IR after every step: `00-import.mlir`, `01-npu-fold-batch-norm.mlir`, ..."""
-
-    folder: Path
-    steps: int = 0
-
-    def __call__(self, step: str, module: ModuleOp) -> None:
-        """Write one file."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_file(self.folder / f"{self.steps:02}-{step}.mlir", ir_text(module))
-        self.steps += 1
-
-
 def compile_model(job: Job) -> Compiled:
     """Compile a model.
 
@@ -175,21 +129,19 @@ def paused_collector() -> Generator[None]:
 def take_the_road(job: Job) -> Compiled:
     """Import, run the passes, emit."""
     name, machine = job.name, Machine.load(job.target)
-    passes = job_passes(job)
+    passes = job_passes(job, machine)
     model, module = load(job.model, job.input_dims)
     module.attributes[TARGET] = TargetAttr.of(machine)
-    stop, planned = BuffersStop(job.model.name), ModulesStop(job.model.name)
+    measurements = Measurements(job.model.name)
     dump = () if job.dump_ir is None else (IrDump(job.dump_ir),)
     baselines = baseline_bytes(module, job)
-    run_passes(module, passes, (*dump, stop, planned, *job.observers))
-    report = stop.report or planned.report or analyze(module)  # raises: there was no stop
-    if planned.report is not None:
-        report = replace(report, modules=planned.report.modules)
+    run_passes(module, passes, (*dump, measurements, *job.observers))
+    report = measurements.report or analyze(module)  # raises: nothing was planned
     check_flash(report, machine)
     report = replace(report, memory=replace(report.memory, **baselines))
     files = (
         {}
-        if job.plan_as or stop.report is None
+        if job.plan_as or measurements.buffers is None
         else emit(module, name, place_of_weights(job, report))
     )
     return Compiled(name, report, files, model)
@@ -230,13 +182,13 @@ def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     return Universe.get_multiverse().all_passes
 
 
-def job_passes(job: Job) -> tuple[ModulePass, ...]:
+def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
     """The passes of a job: its pipeline with the options that the command line changes.
 
     Raises: UserError for a pipeline without the pass that an option is for.
     """
     available = available_passes()
-    specs = list(pass_specs(available, job.pipeline))
+    specs = list(pass_specs(available, pipeline_for(job.pipeline, machine)))
     if job.overlap is not None:
         specs = with_option(specs, FUSE, "overlap", job.overlap)
     if job.strategy is not None:

@@ -24,9 +24,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from npu_dialect.target import MOST, TARGET, Machine, TargetAttr
 from npu_tools.driver import (
     ASSIGN_OFFSETS,
-    BuffersStop,
     Job,
-    ModulesStop,
     job_passes,
     paused_collector,
     run_passes,
@@ -35,6 +33,7 @@ from npu_tools.driver import (
 from npu_tools.errors import UserError
 from npu_tools.frontends import load
 from npu_tools.printer import ir_text
+from npu_tools.stops import Measurements
 
 STEPS = 16
 """Sizes that are tried below the smallest one that halving has found."""
@@ -58,7 +57,8 @@ def find_min_sram(job: Job) -> int:
 
     Raises: UserError or DiagnosticException if there is none.
     """
-    machine, passes = Machine.load(job.target), through_offsets(job_passes(job))
+    machine = Machine.load(job.target)
+    passes = through_offsets(job_passes(job, machine))
     _, module = load(job.model, job.input_dims)
     progress = Progress()
 
@@ -82,17 +82,17 @@ def trial(module: ModuleOp, passes: Sequence[ModulePass], *, must_work: bool) ->
     """
     names = [each.name for each in passes]
     split = names.index(ASSIGN_OFFSETS) if ASSIGN_OFFSETS in names else len(names)
-    buffers, modules, decisions = BuffersStop(""), ModulesStop(""), None
+    measurements, decisions = Measurements(""), None
     try:
-        run_passes(module, passes[:split], (modules,))
+        run_passes(module, passes[:split], (measurements,))
         decisions = text_without_target(module)
         if split < len(names):
-            run_passes(module, passes[split:], (buffers,))
+            run_passes(module, passes[split:], (measurements,))
     except DiagnosticException:
         if must_work:
             raise
         return Trial(None, decisions=decisions)
-    report = buffers.report or modules.report
+    report = measurements.report
     if report is None:
         raise UserError(
             "--find-min-sram: expected a pipeline that plans memory, "

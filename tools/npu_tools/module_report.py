@@ -19,18 +19,24 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation
 
-from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_dialect.npu.structure import AVAILABLE, FORWARD, REQUIRED, BranchedModuleOp, BranchOp
+from npu_dialect.npu.structure import (
+    AVAILABLE,
+    FORWARD,
+    NOT_PLANNED,
+    REQUIRED,
+    BranchedModuleOp,
+    BranchOp,
+)
 from npu_dialect.target import Machine, machine_of
 from npu_passes.graph.plan_as import PLANNED_AS
 from npu_passes.modules.footprints import Storage
-from npu_passes.modules.module_data import FeatureMap, Policy
+from npu_passes.modules.module_data import FeatureMap, Module, Policy
+from npu_passes.modules.inline_modules import module_name
 from npu_passes.modules.module_reader import (
     ModuleReader,
     layers_outside,
     modules_of,
-    name_of,
     steps_of,
 )
 from npu_passes.modules.plan_modules import POLICY
@@ -44,15 +50,16 @@ from npu_passes.modules.traffic import (
     peak_bytes,
     planned_module,
     total,
+    write,
 )
 from npu_tools.report import Memory, Report, layer_report, layers_of
-from npu_tools.report import Traffic as ReportedTraffic
 
 
 @dataclass(frozen=True)
 class ModuleReport:
     """One module in execution order, those nested in it included; sizes in bytes.
 
+    `policy` is "none" for a module that has been left without a plan: it counts layer by layer.
     `branches` are in execution order: part of the merge, policy, what they require and what is
     occupied before them. `peak_bytes` is the most that is on chip at one time.
     """
@@ -87,17 +94,22 @@ def analyze_modules(program: ModuleOp) -> ModulesReport | None:
     """Measure the modules of a program; None if one is not planned, or there is no machine."""
     machine = machine_of(program)
     ops = modules_of(program)
-    if machine is None or any(op.policy is None for op in ops):
+    if machine is None or not all(op.policy or NOT_PLANNED in op.attributes for op in ops):
         return None
     reader = ModuleReader(Storage.of(machine))
     left: dict[FeatureMap, OffChip] = {}
     reports: list[ModuleReport] = []
     for index, op in enumerate(ops):
-        module, plan = reader.module(op), read_plan(op)
+        module, name = reader.module(op), module_name(op, index)
+        if op.policy is None:
+            reports.append(layer_by_layer(name, module, left.get(module.input)))
+            left[module.result] = OffChip(module.result.size.full, 1)
+            continue
+        plan = read_plan(op)
         left[module.result] = left_off_chip(module, plan)
         reports.append(
             ModuleReport(
-                name=name_of(op) if LAYER_NAME in op.attributes else f"module{index}",
+                name=name,
                 policy=plan.policy,
                 peak_bytes=peak_bytes(plan, machine.sram_bytes),
                 branches=tuple(branch_row(branch, plan) for branch in op.branches),
@@ -111,6 +123,13 @@ def analyze_modules(program: ModuleOp) -> ModulesReport | None:
         total(each.off_chip for each in reports) + outside,
         total(each.naive for each in reports) + outside,
     )
+
+
+def layer_by_layer(name: str, module: Module, arrives: OffChip | None) -> ModuleReport:
+    """A module without a plan: what of its input the module before it has kept is written first."""
+    naive = naive_module(module)
+    kept = 0 if arrives is None else module.input.size.full - arrives.size
+    return ModuleReport(name, "none", 0, (), naive + write(kept), naive)
 
 
 def branch_row(op: BranchOp, plan: ModulePlan) -> Mapping[str, Any]:
@@ -177,8 +196,8 @@ def planned_report(program: ModuleOp, model: str = "") -> Report | None:
         weights_bytes=sum(bytes_of(map_type(value)) for value in parameters),
         scratch_bytes=0,
         layers=tuple(layer_report(op, index) for index, op in enumerate(layers)),
-        off_chip=ReportedTraffic(**asdict(planned.off_chip)),
-        naive=ReportedTraffic(**asdict(planned.naive)),
+        off_chip=planned.off_chip,
+        naive=planned.naive,
         memory=memory_of(planned, machine, function),
         planned_as=None if planned_as is None else str(planned_as),
         modules=planned.rows(),

@@ -14,7 +14,6 @@ from typing import Any
 
 from npu_passes.modules.traffic import Traffic, total
 from npu_tools.report import Report
-from npu_tools.report import Traffic as ReportedTraffic
 from npu_tools.table import columns
 
 GROUPS = ("", "", "naive", "", "planned", "", "planned/naive", "", "naive", "", "planned", "")
@@ -69,11 +68,14 @@ def module_table(report: Report) -> Iterator[str]:
     yield from columns([GROUPS, HEADINGS, *rows(report.modules)], 1)
     second = [str(each["name"]) for each in report.modules if each["policy"] == "II"]
     yield f"output map off chip (policy II): {', '.join(second) or 'none'}"
+    left = [str(each["name"]) for each in report.modules if each["policy"] == "none"]
+    if left:
+        yield f"without a plan, layer by layer: {', '.join(left)}"
     if report.naive.feature_map_reads:
         yield whole_network(report.naive, report.off_chip)
 
 
-def whole_network(naive: ReportedTraffic, planned: ReportedTraffic) -> str:
+def whole_network(naive: Traffic, planned: Traffic) -> str:
     """One line about all maps and weights."""
     before = naive.feature_map_read_bytes + naive.feature_map_write_bytes
     after = planned.feature_map_read_bytes + planned.feature_map_write_bytes

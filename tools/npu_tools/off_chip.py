@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from operator import add, and_, mul, or_, sub
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
@@ -29,13 +28,13 @@ from npu_tools.errors import UserError
 TRANSFERS = (dma.StartOp, dma.ReadsOp, dma.WritesOp)
 
 ARITHMETIC: Mapping[type[Operation], Callable[[int, int], int]] = {
-    arith.AddiOp: add,
-    arith.SubiOp: sub,
-    arith.MuliOp: mul,
-    arith.AndIOp: and_,
-    arith.OrIOp: or_,
-    arith.MinSIOp: min,
-    arith.MaxSIOp: max,
+    arith.AddiOp: lambda a, b: a + b,
+    arith.SubiOp: lambda a, b: a - b,
+    arith.MuliOp: lambda a, b: a * b,
+    arith.AndIOp: lambda a, b: a & b,
+    arith.OrIOp: lambda a, b: a | b,
+    arith.MinSIOp: lambda a, b: min(a, b),
+    arith.MaxSIOp: lambda a, b: max(a, b),
     arith.DivSIOp: lambda a, b: int(a / b),
     arith.FloorDivSIOp: lambda a, b: a // b,
     arith.CeilDivSIOp: lambda a, b: -(-a // b),

@@ -31,25 +31,12 @@ from npu_passes.memory import lifetimes
 from npu_passes.memory.lifetimes import OnChipBuffer
 from npu_passes.memory.offsets.problem import Buffer, Problem
 from npu_passes.memory.offsets.problem import live_bound as bound_of
+from npu_passes.modules.traffic import Traffic
 from npu_tools.errors import UserError
+from npu_tools.off_chip import off_chip
 
 VIEWS = (memref.ReinterpretCastOp, memref.SubviewOp, memref.CastOp, memref.ViewOp)
 """Ops whose result is their first operand seen differently."""
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """Bytes that cross the border of the chip in one run, and how many transfers of maps that is.
-
-    On a machine without off-chip read-write memory the maps stay on chip: zero. Weights are read
-    from flash.
-    """
-
-    weight_bytes: int = 0
-    feature_map_read_bytes: int = 0
-    feature_map_write_bytes: int = 0
-    feature_map_reads: int = 0
-    feature_map_writes: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,11 +96,14 @@ class Report:
     modules: tuple[Mapping[str, Any], ...] = ()
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     outputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    module_traffic: Mapping[str, Traffic] = field(default_factory=dict[str, Traffic])
+    """What the layers of each module move: for the rows of `modules`, no key of its own."""
 
     def as_dict(self) -> dict[str, Any]:
         """The keys and values of report.json."""
         table = asdict(self)
         table["memory"] = self.memory.as_dict()
+        del table["module_traffic"]
         return table
 
 
@@ -153,7 +143,9 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
     arena = integer(function.attributes[ARENA])
     machine = machine_of(module)
     planned_as = module.attributes.get(PLANNED_AS)
-    traffic = Traffic(weight_bytes=sum(layer.weight_bytes for layer in layers))
+    in_place = Traffic(weight_bytes=sum(layer.weight_bytes for layer in layers))
+    moved = off_chip(function)
+    traffic = in_place if moved is None else moved.total
     return Report(
         model=model,
         target=machine.name if machine else None,
@@ -163,6 +155,7 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
         layers=layers,
         off_chip=traffic,
         naive=traffic,
+        module_traffic={} if moved is None else moved.modules,
         memory=Memory(
             naive_bytes=None,
             fused_bytes=None,
@@ -175,6 +168,12 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
         inputs=dict(named_arguments(function, INPUT)),
         outputs=dict(named_arguments(function, OUTPUT)),
     )
+
+
+def buffered_layers(module: ModuleOp) -> tuple[LayerReport, ...]:
+    """The layers of a module that write into buffers, in execution order."""
+    found = [op for op in module.walk() if isinstance(op, LayerOp) and op.destination is not None]
+    return tuple(layer_report(op, index) for index, op in enumerate(found))
 
 
 def layer_report(op: LayerOp, index: int) -> LayerReport:

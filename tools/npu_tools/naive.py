@@ -1,0 +1,48 @@
+"""What a network moves when it is executed layer by layer with all maps off chip.
+
+The level of IR is layers on tensors, in modules of branches or not, before rows and buffers. Each
+convolution, pool and other layer reads its IFM and writes its OFM; see
+`passes/npu_passes/modules/traffic.py` for the conventions, which are those of paper 001.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.rows import RowsOp
+from npu_dialect.target import machine_of
+from npu_passes.modules.footprints import Storage
+from npu_passes.modules.module_reader import ModuleReader, layers_outside, modules_of
+from npu_passes.modules.traffic import Traffic, naive_layer, naive_module, total
+
+
+@dataclass
+class NaiveStop:
+    """Keeps the traffic of layer-by-layer execution, for a machine that has DRAM for it.
+
+    Taken at the last step before layers run row by row or on buffers: parameters are folded then,
+    and layers fused, but a fused pool counts as a layer of its own.
+    """
+
+    traffic: Traffic | None = None
+
+    def __call__(self, step: str, module: ModuleOp) -> None:
+        """Count again if layers are still on tensors."""
+        machine = machine_of(module)
+        if machine is None or not machine.dma_channels or not on_tensors(module):
+            return
+        reader = ModuleReader(Storage.of(machine))
+        modules = [naive_module(reader.module(op)) for op in modules_of(module)]
+        outside = [naive_layer(reader.layer(op)) for op in layers_outside(module)]
+        self.traffic = total([*modules, *outside])
+
+
+def on_tensors(module: ModuleOp) -> bool:
+    """Whether all layers work on tensors, and none row by row."""
+    return not any(
+        isinstance(op, RowsOp) or (isinstance(op, LayerOp) and op.destination is not None)
+        for op in module.walk()
+    )
