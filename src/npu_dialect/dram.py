@@ -24,6 +24,8 @@ INPUT = "dram.input"
 """Argument attribute: the caller puts data here before the call."""
 OUTPUT = "dram.output"
 """Argument attribute: the caller takes data from here after the call."""
+SPILLED = "npu.spilled_bytes"
+"""Function attribute: bytes that are moved, in one inference, for maps that did not fit on chip."""
 
 
 @irdl_op_definition

@@ -25,6 +25,7 @@ PASSES = {
     "npu-bufferize": "npu_passes.memory.bufferize:BufferizePass",
     "npu-concat-in-place": "npu_passes.memory.concat_in_place:ConcatInPlacePass",
     "npu-detect-modules": "npu_passes.modules.detect_modules:DetectModulesPass",
+    "npu-double-buffer": "npu_passes.tiling.double_buffer:DoubleBufferPass",
     "npu-fold-batch-norm": "npu_passes.graph.fold_batch_norm:FoldBatchNormPass",
     "npu-fuse-conv-relu-pool": "npu_passes.graph.fuse_conv_relu_pool:FuseConvReluPoolPass",
     "npu-fuse-rows": "npu_passes.rows.fuse_rows:FuseRowsPass",
@@ -35,6 +36,7 @@ PASSES = {
     "npu-plan-as": "npu_passes.graph.plan_as:PlanAsPass",
     "npu-plan-modules": "npu_passes.modules.plan_modules:PlanModulesPass",
     "npu-reorder-branches": "npu_passes.modules.reorder_branches:ReorderBranchesPass",
+    "npu-spill-maps": "npu_passes.memory.spill_maps:SpillMapsPass",
     "pl330-check": "npu_passes.microcode.check:Pl330CheckPass",
 }
 

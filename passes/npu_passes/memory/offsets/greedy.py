@@ -36,13 +36,14 @@ EXACT_BUFFERS = 200
 Offsets: TypeAlias = dict[int, int]
 
 
-def solve(problem: Problem) -> Solution:
-    """The smallest plan found.
+def solve(problem: Problem, enough: int = 0) -> Solution:
+    """The smallest plan found, or the first one of `enough` bytes or less.
 
     Raises: PlanError for pins that cannot be.
     """
     pins = pinned(problem)
     goal = max(
+        enough,
         live_bound(problem).bytes,
         max((at + problem.buffers[index].size for index, at in pins.items()), default=0),
     )
