@@ -175,7 +175,7 @@ class Numbering:
         for use in value.uses:
             view, end = use.operation, None
             if isinstance(view, memref.SubviewOp) and view.parent is home:
-                end = slice_end(view.result)
+                end = slice_end(view)
             if end is None or not isinstance(view, memref.SubviewOp):
                 lifted = home.find_ancestor_op_in_block(use.operation)
                 steps.append((0 if lifted is None else self.start[lifted], size))
@@ -186,16 +186,26 @@ class Numbering:
         return sorted(steps)
 
 
-def slice_end(value: SSAValue) -> int | None:
-    """End in bytes of a view's elements in its buffer; None if it is not known."""
-    kind = value.type
+def slice_end(view: memref.SubviewOp) -> int | None:
+    """End in bytes of a view's elements in its buffer; None if it is not known.
+
+    A slice along one axis of a buffer in patches ends with its last patch.
+    """
+    kind, source = view.result.type, view.source.type
     if not isa(kind, MemRefType[Attribute]) or not isinstance(kind.layout, StridedLayoutAttr):
         return None
+    assert isa(source, MemRefType[Attribute])
     offset, strides = kind.get_offset(), kind.get_strides()
     if offset is None or strides is None or any(stride is None for stride in strides):
         return None
-    steps = zip(kind.get_shape(), strides, strict=True)
-    last = sum((extent - 1) * stride for extent, stride in steps if stride is not None)
+    steps = [(n, step or 0) for n, step in zip(kind.get_shape(), strides, strict=True)]
+    last = sum((extent - 1) * step for extent, step in steps)
+    if len(steps) == len(source.get_shape()):
+        whole = zip(steps, source.get_shape(), strict=True)
+        cut = [axis for axis, ((extent, _), all_) in enumerate(whole) if extent != all_]
+        if len(cut) == 1:  # behind the last element: what lies before the next index of that axis
+            inside = sum((extent - 1) * step for extent, step in steps[cut[0] + 1 :])
+            last += max(0, steps[cut[0]][1] - 1 - inside)
     element = kind.get_element_type()
     if not isinstance(element, AnyFloat | IntegerType):
         return None

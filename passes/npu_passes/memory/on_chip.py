@@ -31,6 +31,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
+from npu_dialect.npu.maps import storage_elements
 from npu_dialect.sram import INPUT, OFFSET, OUTPUT, AllocOp
 
 PASS = "npu-assign-sram-offsets"
@@ -82,20 +83,16 @@ def argument_attributes(function: Operation, arg: BlockArgument) -> dict[str, At
 
 
 def size_of(op: Operation, kind: Attribute) -> int:
-    """Bytes from a buffer's start to the end of its last element.
+    """Bytes of a buffer from its start: to the end of its last element, or of its last patch.
 
     Raises: PassFailedException, attached to the op, if the type does not tell.
     """
     if not isa(kind, MemRefType[Attribute]) or not kind.has_static_shape():
         fail(op, f"expected an on-chip buffer of static size, got {kind}")
-    strides, offset = kind.get_strides(), kind.get_offset()
-    if strides is None or offset is None or any(stride is None or stride < 0 for stride in strides):
+    strides, elements = kind.get_strides(), storage_elements(kind)
+    if elements is None or any(step is None or step < 0 for step in strides or ()):
         fail(op, f"expected an on-chip buffer with a static strided layout, got {kind}")
-    shape = kind.get_shape()
-    if 0 in shape:
-        return 0
-    reach = sum((extent - 1) * (step or 0) for extent, step in zip(shape, strides, strict=True))
-    return (offset + reach + 1) * element_bytes(op, kind)
+    return elements * element_bytes(op, kind)
 
 
 def element_bytes(op: Operation, kind: MemRefType[Attribute]) -> int:

@@ -49,7 +49,7 @@ def storage_elements(kind: MemRefType[Attribute]) -> int | None:
     """Elements of memory that a buffer takes, from its start; None for a layout that is not static.
 
     Its last element is inside, and so is what the layout leaves free behind it: of `memref<2x3xf32,
-    strided<[8, 1]>>` both rows take 8 elements.
+    strided<[8, 1]>>` both rows take 8 elements. A vector has nothing behind its last element.
     """
     shape, strides, offset = kind.get_shape(), kind.get_strides(), kind.get_offset()
     if -1 in shape or strides is None or offset is None or None in strides:
@@ -58,4 +58,4 @@ def storage_elements(kind: MemRefType[Attribute]) -> int | None:
         return 0
     steps = [(extent, step or 0) for extent, step in zip(shape, strides, strict=True)]
     reach = 1 + sum((extent - 1) * step for extent, step in steps)
-    return offset + max([reach, *(extent * step for extent, step in steps[:1])])
+    return offset + max([reach, *(extent * step for extent, step in steps[:-1][:1])])
