@@ -10,6 +10,9 @@ func.func @windows(%x: memref<1x4x9x9xf32, #npu.sram>, %w: memref<8x4x3x3xf32, #
   // CHECK: npu.conv2d ins(%x, %w : memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.flash>) outs(%y : memref<1x8x3x3xf32, #npu.sram>) strides [3, 3] pads [0, 0, 0, 0] {npu.layer = "c"}
   // GENERIC: "npu.conv2d"(%x, %w, %y) <{{{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 1>}>
   npu.conv2d ins(%x, %w : memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.flash>) outs(%y : memref<1x8x3x3xf32, #npu.sram>) strides [3, 3] {npu.layer = "c"}
+  // CHECK: npu.conv2d ins(%x, %w : memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.flash>) outs(%y : memref<1x8x3x3xf32, #npu.sram>) strides [3, 3] pads [0, 0, 0, 0] accumulate then relu
+  // GENERIC: "npu.conv2d"(%x, %w, %y) <{{{.*}}accumulate
+  npu.conv2d ins(%x, %w : memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.flash>) outs(%y : memref<1x8x3x3xf32, #npu.sram>) strides [3, 3] accumulate then relu
   // CHECK: npu.max_pool2d ins(%x : memref<1x4x9x9xf32, #npu.sram>) outs(%p : memref<1x4x4x4xf32, #npu.dram>) kernel [2, 2] strides [2, 2]
   npu.max_pool2d ins(%x : memref<1x4x9x9xf32, #npu.sram>) outs(%p : memref<1x4x4x4xf32, #npu.dram>) kernel [2, 2] strides [2, 2]
   // CHECK: npu.avg_pool2d ins(%x : memref<1x4x9x9xf32, #npu.sram>) outs(%p : memref<1x4x4x4xf32, #npu.dram>) kernel [3, 3] strides [2, 2] count_include_pad
@@ -22,6 +25,8 @@ func.func @windows(%x: memref<1x4x9x9xf32, #npu.sram>, %w: memref<8x4x3x3xf32, #
 func.func @others(%x: memref<2x4xf32>, %v: memref<4xf32>, %m: memref<3x4xf32>, %y: memref<2x3xf32>, %z: memref<4x4xf32>, %t: memref<4x2xf32>, %f: memref<2x4x3x3xf32>, %h: memref<2x4x3x3xf32>, %g: memref<2x4x1x1xf32>) {
   // CHECK: npu.fully_connected ins(%x, %m : memref<2x4xf32>, memref<3x4xf32>) outs(%y : memref<2x3xf32>)
   npu.fully_connected ins(%x, %m : memref<2x4xf32>, memref<3x4xf32>) outs(%y : memref<2x3xf32>)
+  // CHECK: npu.fully_connected ins(%x, %m : memref<2x4xf32>, memref<3x4xf32>) outs(%y : memref<2x3xf32>) accumulate then relu
+  npu.fully_connected ins(%x, %m : memref<2x4xf32>, memref<3x4xf32>) outs(%y : memref<2x3xf32>) accumulate then relu
   // CHECK: npu.relu ins(%x : memref<2x4xf32>) outs(%x : memref<2x4xf32>)
   npu.relu ins(%x : memref<2x4xf32>) outs(%x : memref<2x4xf32>)
   // CHECK: npu.clamp ins(%x : memref<2x4xf32>) outs(%x : memref<2x4xf32>) low 0.0 high 6.0

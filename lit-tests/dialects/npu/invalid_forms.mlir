@@ -154,3 +154,27 @@ func.func @f(%v: tensor<2x4xf32>, %w: tensor<3x4xf32>) {
 
 "test.op"() {a = #npu.activation<tanh>} : () -> ()
 // CHECK: expected `relu` or `clamp [low, high]`
+
+// -----
+
+func.func @f(%x: tensor<1x4x9x9xf32>, %w: tensor<8x4x3x3xf32>) {
+  %y = npu.conv2d %x, %w accumulate : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
+  func.return
+}
+// CHECK: expected accumulate only where a destination buffer holds sums
+
+// -----
+
+func.func @f(%x: memref<2x4xf32>, %m: memref<3x4xf32>, %b: memref<3xf32>, %y: memref<2x3xf32>) {
+  npu.fully_connected ins(%x, %m, %b : memref<2x4xf32>, memref<3x4xf32>, memref<3xf32>) outs(%y : memref<2x3xf32>) accumulate
+  func.return
+}
+// CHECK: expected no bias beside accumulate: sums have one start
+
+// -----
+
+func.func @f(%x: memref<1x4x9x9xf32>, %w: memref<8x4x3x3xf32>, %y: memref<1x8x3x3xf32>) {
+  npu.conv2d ins(%x, %w : memref<1x4x9x9xf32>, memref<8x4x3x3xf32>) outs(%y : memref<1x8x3x3xf32>) accumulate then max_pool [2, 2] by [2, 2]
+  func.return
+}
+// CHECK: expected no pooling window behind sums that accumulate

@@ -33,12 +33,12 @@ class ConvSums:
     plan: ConvPlan
 
     def block(
-        self, place: Place, biases: Sequence[SSAValue], row: Index, column: Index, block: Block
+        self, place: Place, starts: Sequence[SSAValue], row: Index, column: Index, block: Block
     ) -> list[SSAValue]:
         """Sums of an interior block: convolution rows `row + r`, columns `column + c`, unrolled.
 
-        With a pooling window as block, neighbours are `dilation` of the pool apart. The order is
-        filters, rows, columns.
+        With a pooling window as block, neighbours are `dilation` of the pool apart. The order of
+        the sums, and of their first values `starts`, is filters, rows, columns.
         """
         b, plan = self.b, self.plan
         steps = (
@@ -62,9 +62,6 @@ class ConvSums:
             ]
             return self.one_patch(patch, taps, row_taps, column_taps, sums)
 
-        starts: list[SSAValue] = []
-        for f in range(block.filters):
-            starts += [biases[f]] * (block.rows * block.columns)
         depth = shape_of(self.op.weight)[1]
         return list(b.loop(0, depth, one_channel, starts, hint="ic", carry="acc"))
 

@@ -151,6 +151,22 @@ class ConvLowering:
             return [b.real(0.0)] * filters
         return [b.load(bias, [b.add(place.filter, f)], "bias") for f in range(filters)]
 
+    def starts(
+        self, place: Place, biases: Sequence[SSAValue], row: Index, column: Index, width: int
+    ) -> list[SSAValue]:
+        """First values of the sums of a row of outputs: filter by filter, `width` columns each.
+
+        Sums that accumulate start from what the output holds.
+        """
+        b = self.b
+        if self.op.accumulate is None:
+            return [bias for bias in biases for _ in range(width)]
+        return [
+            b.load(self.out, (place.image, b.add(place.filter, f), row, b.add(column, c)), "sum")
+            for f in range(self.plan.block.filters)
+            for c in range(width)
+        ]
+
     # -- without a pooling window, or scattering into it ----------------------------------------
 
     def plain_block(
@@ -164,7 +180,8 @@ class ConvLowering:
     ) -> None:
         """One interior block of convolution outputs."""
         block = Block(self.plan.block.filters, 1, width)
-        sums = self.sums.block(place, biases, row, column, block)
+        starts = self.starts(place, biases, row, column, width)
+        sums = self.sums.block(place, starts, row, column, block)
         for index, value in enumerate(sums):
             filter, offset = divmod(index, width)
             sink(place, filter, row, self.b.add(column, offset), value)
@@ -178,8 +195,9 @@ class ConvLowering:
         column: Index,
     ) -> None:
         """One convolution output anywhere, for each filter of the block."""
+        starts = self.starts(place, biases, row, column, 1)
         for filter in range(self.plan.block.filters):
-            value = self.sums.point(place, biases[filter], filter, row, column)
+            value = self.sums.point(place, starts[filter], filter, row, column)
             sink(place, filter, row, column, value)
 
     def put(self, place: Place, filter: int, row: Index, column: Index, value: SSAValue) -> None:
@@ -275,7 +293,8 @@ class ConvLowering:
         x = window_start(b, columns, column, "cx")
         size = rows.kernel * columns.kernel
         if plan.window_at_once:
-            sums = self.sums.block(place, biases, y, x, plan.block)
+            starts = [bias for bias in biases for _ in range(size)]
+            sums = self.sums.block(place, starts, y, x, plan.block)
             for filter in range(plan.block.filters):
                 values = sums[filter * size : (filter + 1) * size]
                 self.put_pooled(place, filter, row, column, self.pooled(values))
@@ -287,7 +306,7 @@ class ConvLowering:
             at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
             at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
             one = Place(place.image, place.channel, b.add(place.filter, filter))
-            sums = self.sums.block(one, biases[filter:], at_row, at_column, Block(1, 1, 1))
+            sums = self.sums.block(one, [biases[filter]], at_row, at_column, Block(1, 1, 1))
             return [self.folded(best[0], sums[0])]
 
         for filter in range(plan.block.filters):

@@ -25,6 +25,11 @@ def lower_fully_connected(
     block = divisor(features, max(1, min(4, options.registers // 8)))
     width = max(1, min(STRAIGHT // block, options.unroll // block, depth))
 
+    def start(n: Index, o: Index) -> SSAValue:
+        if op.accumulate is not None:
+            return b.load(out, (n, o), "sum")
+        return b.real(0.0) if op.bias is None else b.load(op.bias, (o,), "bias")
+
     def chunk(n: Index, o: Index, i: Index, size: int, sums: Sequence[SSAValue]) -> list[SSAValue]:
         patch = b.window(op.input, (n, i), (1, size), (1,), "x")
         rows = [
@@ -38,10 +43,7 @@ def lower_fully_connected(
         return current
 
     def outputs(n: Index, o: Index, _: Sequence[SSAValue]) -> tuple[()]:
-        sums: Sequence[SSAValue] = [
-            b.real(0.0) if op.bias is None else b.load(op.bias, (b.add(o, f),), "bias")
-            for f in range(block)
-        ]
+        sums: Sequence[SSAValue] = [start(n, b.add(o, f)) for f in range(block)]
         even = depth // width * width
         sums = b.loop(
             0, even, lambda i, s: chunk(n, o, i, width, s), sums, step=width, hint="i", carry="acc"

@@ -137,16 +137,20 @@ def expect_floats(what: str, array: Array) -> None:
 
 
 def conv2d(op: Conv2dOp, inputs: Sequence[Array]) -> Array:
-    """Convolution, then activation, then pooling window."""
+    """Convolution, then activation, then pooling window; the old sums are the last of `inputs`."""
     bias = inputs[2] if op.bias is not None else None
     sums = convolve(inputs[0], inputs[1], bias, op.axes(), op.group_count)
+    if op.accumulate is not None:
+        sums = inputs[-1] + sums
     result = activate(sums, op.activation)
     return result if op.pool is None else pool(result, op.pool)
 
 
 def fully_connected(op: FullyConnectedOp, inputs: Sequence[Array]) -> Array:
-    """x W^T + b, then activation."""
+    """x W^T + b, then activation; the old sums are the last of `inputs`."""
     sums = np.matmul(inputs[0], inputs[1].T)
+    if op.accumulate is not None:
+        sums = inputs[-1] + sums
     return activate(sums if op.bias is None else sums + inputs[2], op.activation)
 
 
@@ -202,10 +206,15 @@ def layer(
         *inputs, out = args
         if any(spoils(op, array, out) for array in inputs):
             raise InterpretationError("expected a destination that overlaps no input")
-        out[...] = meaning(op, inputs)
+        out[...] = meaning(op, args if accumulates(op) else inputs)
         return ()
 
     return impl(kind)(run)
+
+
+def accumulates(op: LayerOp) -> bool:
+    """Whether a layer starts from what its destination holds."""
+    return isinstance(op, Conv2dOp | FullyConnectedOp) and op.accumulate is not None
 
 
 def spoils(op: LayerOp, array: Array, out: Array) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser
@@ -32,7 +32,7 @@ from npu_dialect.npu.layers.forms import (
 )
 from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.shapes import Axis
-from npu_dialect.npu.syntax import int_clause, ints_clause
+from npu_dialect.npu.syntax import flag_clause, int_clause, ints_clause
 
 
 @irdl_op_definition
@@ -45,6 +45,9 @@ class Conv2dOp(LayerOp):
     `overlap` says what happens where pooling windows overlap: `accumulate` computes each
     convolution value once and folds it into every window of the output that holds it; `recompute`
     computes it anew for each window. Without overlap the two are the same.
+
+    With `accumulate`, in destination style, sums start from what the destination holds instead of
+    the bias: a convolution can be computed a few input channels at a time (paper 004, listing 1.1).
 
     ```mlir
     %y = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0]
@@ -66,6 +69,7 @@ class Conv2dOp(LayerOp):
     activation = opt_prop_def(ActivationAttr)
     pool = opt_prop_def(PoolAttr)
     overlap = opt_prop_def(StringAttr)
+    accumulate = opt_prop_def(UnitAttr)
 
     PARAMETERS: ClassVar = ("weight", "bias")
     CLAUSES: ClassVar = (
@@ -73,6 +77,7 @@ class Conv2dOp(LayerOp):
         ints_clause("pads", (0, 0, 0, 0), always=True),
         ints_clause("dilations", (1, 1)),
         int_clause("groups", 1),
+        flag_clause("accumulate"),
     )
 
     def __init__(
@@ -89,6 +94,7 @@ class Conv2dOp(LayerOp):
         activation: ActivationAttr | None = None,
         pool: PoolAttr | None = None,
         overlap: str | None = None,
+        accumulate: bool = False,
     ) -> None:
         operands, results = form(out)
         super().__init__(
@@ -102,6 +108,7 @@ class Conv2dOp(LayerOp):
                 "activation": activation,
                 "pool": pool,
                 "overlap": None if overlap is None else StringAttr(overlap),
+                "accumulate": UnitAttr() if accumulate else None,
             },
         )
 
@@ -142,6 +149,9 @@ class Conv2dOp(LayerOp):
     def infer_shape(self) -> tuple[int, ...]:
         """[N, O, OH, OW], pooled if there is a pooling window."""
         batch, filters, height, width = self.conv_shape()
+        check_accumulate(self)
+        if self.pool is not None and self.accumulate is not None:
+            raise VerifyException("expected no pooling window behind sums that accumulate")
         if self.overlap is not None and self.overlap.data not in ("accumulate", "recompute"):
             raise VerifyException(
                 f"expected overlap accumulate or recompute, got {self.overlap.data}"
@@ -170,7 +180,7 @@ class Conv2dOp(LayerOp):
 class FullyConnectedOp(LayerOp):
     """y = x W^T + b (ONNX Gemm with transB, or MatMul), with an optional activation behind it.
 
-    Input [N, I], weight [O, I], bias [O].
+    Input [N, I], weight [O, I], bias [O]. `accumulate` is that of `npu.conv2d`.
 
     ```mlir
     %y = npu.fully_connected %x, %w, %b then relu
@@ -184,8 +194,10 @@ class FullyConnectedOp(LayerOp):
     weight = operand_def(ANY_MAP)
     bias = opt_operand_def(ANY_MAP)
     activation = opt_prop_def(ActivationAttr)
+    accumulate = opt_prop_def(UnitAttr)
 
     PARAMETERS: ClassVar = ("weight", "bias")
+    CLAUSES: ClassVar = (flag_clause("accumulate"),)
 
     def __init__(
         self,
@@ -195,12 +207,16 @@ class FullyConnectedOp(LayerOp):
         out: SSAValue | Attribute,
         *,
         activation: ActivationAttr | None = None,
+        accumulate: bool = False,
     ) -> None:
         operands, results = form(out)
         super().__init__(
             operands=[input, weight, bias, operands],
             result_types=[results],
-            properties={"activation": activation},
+            properties={
+                "activation": activation,
+                "accumulate": UnitAttr() if accumulate else None,
+            },
         )
 
     def infer_shape(self) -> tuple[int, ...]:
@@ -213,6 +229,7 @@ class FullyConnectedOp(LayerOp):
             )
         if self.bias is not None:
             expect_vector("a bias", self.bias, outputs)
+        check_accumulate(self)
         return batch, outputs
 
     def macs(self) -> int:
@@ -230,3 +247,16 @@ class FullyConnectedOp(LayerOp):
     def print_epilogue(self, printer: Printer) -> None:
         """Print what `parse_epilogue` reads."""
         print_then(printer, self.activation, None, None)
+
+
+def check_accumulate(op: Conv2dOp | FullyConnectedOp) -> None:
+    """Check that sums that accumulate have something to start from, and only that.
+
+    Raises: VerifyException on tensors, and for a bias.
+    """
+    if op.accumulate is None:
+        return
+    if op.destination is None:
+        raise VerifyException("expected accumulate only where a destination buffer holds sums")
+    if op.bias is not None:
+        raise VerifyException("expected no bias beside accumulate: sums have one start")

@@ -1,0 +1,263 @@
+"""The loops of each kind of layer, and the same layer on a tile: what staging asks of a layer.
+
+Level of IR: layers in destination style; nothing is changed. A layer that is not known here has no
+loops: all of it is one tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu.attributes import PoolAttr, int_array, int_values
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import (
+    BatchNormOp,
+    BinaryOp,
+    Conv2dOp,
+    ElementwiseOp,
+    FullyConnectedOp,
+    GlobalPoolOp,
+    LrnOp,
+    PoolOp,
+    SoftmaxOp,
+    TransposeOp,
+)
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.shapes import Axis
+from npu_passes.tiling.regions import Along, Loop, Pads, Space, can_cut
+
+IMAGES, GROUPS, OUT, IN, ROWS, COLUMNS = "images", "groups", "out", "in", "rows", "columns"
+"""Names of loops. Layers that work channel by channel have `out` and no `in`."""
+
+
+def space_of(op: LayerOp) -> Space:
+    """The loops of a layer in destination style."""
+    match op:
+        case Conv2dOp():
+            return conv_space(op)
+        case FullyConnectedOp():
+            return dense_space(op)
+        case PoolOp():
+            return pool_space(op)
+        case ElementwiseOp() | BinaryOp() | BatchNormOp():
+            return grid_space(op, whole=())
+        case SoftmaxOp():
+            return grid_space(op, whole=(op.axis.value.data,))
+        case LrnOp():
+            return grid_space(op, whole=(1,))
+        case TransposeOp():
+            return transpose_space(op)
+        case GlobalPoolOp():
+            return grid_space(op, whole=(2, 3))
+        case _:
+            return Space((), tuple(whole(value) for value in op.operands))
+
+
+def whole(value: SSAValue) -> tuple[Along, ...]:
+    """An operand that every tile needs as a whole."""
+    return tuple(Along(extent) for extent in shape_of(value))
+
+
+def loop_names(rank: int) -> tuple[str, ...]:
+    """Names of the loops over the axes of a map."""
+    if rank == 4:
+        return IMAGES, OUT, ROWS, COLUMNS
+    return tuple(f"axis{axis}" for axis in range(rank))
+
+
+def grid_space(op: LayerOp, whole: Sequence[int]) -> Space:
+    """Output elements that need the same elements of same-shaped inputs, along most axes.
+
+    Broadcast operands are aligned at their last axis, as in numpy; learned vectors hold one number
+    a channel.
+    """
+    shape = shape_of(op.output)
+    names = loop_names(len(shape))
+    loops = tuple(
+        Loop(name, extent)
+        for axis, (name, extent) in enumerate(zip(names, shape, strict=True))
+        if axis not in whole
+    )
+
+    def follow(value: SSAValue) -> tuple[Along, ...]:
+        extents = shape_of(value)
+        first = 1 if value in op.parameter_inputs else len(shape) - len(extents)
+        return tuple(
+            Along(extent, names[axis] if extent == shape[axis] and axis not in whole else "")
+            for axis, extent in enumerate(extents, first)
+        )
+
+    return Space(loops, tuple(follow(value) for value in op.operands))
+
+
+def transpose_space(op: TransposeOp) -> Space:
+    """Output axis i follows input axis perm[i]."""
+    shape, perm = shape_of(op.output), int_values(op.perm)
+    names = loop_names(len(shape))
+    loops = tuple(Loop(name, extent) for name, extent in zip(names, shape, strict=True))
+    output = tuple(Along(extent, name) for name, extent in zip(names, shape, strict=True))
+    source = tuple(output[perm.index(axis)] for axis in range(len(shape)))
+    return Space(loops, (source, output))
+
+
+def window_loop(name: str, windows: tuple[Axis, ...]) -> tuple[Loop, Along]:
+    """The loop over the outputs of sliding windows, and the axis that they slide over."""
+    extent, outputs = windows[0].size, windows[-1].outputs
+    if can_cut(windows):
+        return Loop(name, outputs), Along(extent, name, windows)
+    return Loop(name, outputs, fixed=True), Along(extent)
+
+
+def pool_space(op: PoolOp) -> Space:
+    """Images, channels, and windows over rows and columns."""
+    images, channels, height, width = shape_of(op.input)
+    rows, columns = op.window().axes(height, width)
+    over_rows, in_rows = window_loop(ROWS, (rows,))
+    over_columns, in_columns = window_loop(COLUMNS, (columns,))
+    maps = (Along(images, IMAGES), Along(channels, OUT))
+    output = (*maps, Along(rows.outputs, ROWS), Along(columns.outputs, COLUMNS))
+    loops = (Loop(IMAGES, images), Loop(OUT, channels), over_rows, over_columns)
+    return Space(loops, ((*maps, in_rows, in_columns), output))
+
+
+def conv_windows(op: Conv2dOp) -> tuple[tuple[Axis, ...], tuple[Axis, ...]]:
+    """The windows over rows and over columns: the kernel's, then those of a pool behind it."""
+    rows, columns = op.axes()
+    if op.pool is None:
+        return (rows,), (columns,)
+    pool_rows, pool_columns = op.pool.axes(rows.outputs, columns.outputs)
+    return (rows, pool_rows), (columns, pool_columns)
+
+
+def conv_space(op: Conv2dOp) -> Space:
+    """Images, groups, output and input channels of a group, and windows over rows and columns.
+
+    Sums behind a pooling window cannot be left unfinished, so all input channels are in a tile.
+    """
+    images, channels = shape_of(op.input)[:2]
+    filters, depth, *kernel = shape_of(op.weight)
+    groups = op.group_count
+    rows, columns = conv_windows(op)
+    over_rows, in_rows = window_loop(ROWS, rows)
+    over_columns, in_columns = window_loop(COLUMNS, columns)
+    outputs = Along(filters, OUT, outer=GROUPS, pitch=filters // groups)
+    source = (
+        Along(images, IMAGES),
+        Along(channels, IN, outer=GROUPS, pitch=depth),
+        in_rows,
+        in_columns,
+    )
+    weight = (outputs, Along(depth, IN), *map(Along, kernel))
+    bias = () if op.bias is None else ((outputs,),)
+    output = (
+        Along(images, IMAGES),
+        outputs,
+        Along(rows[-1].outputs, ROWS),
+        Along(columns[-1].outputs, COLUMNS),
+    )
+    loops = (
+        Loop(IMAGES, images),
+        Loop(GROUPS, groups),
+        over_rows,
+        over_columns,
+        Loop(IN, depth, sums=True, fixed=op.pool is not None),
+        Loop(OUT, filters // groups),
+    )
+    return Space(loops, (source, weight, *bias, output))
+
+
+def dense_space(op: FullyConnectedOp) -> Space:
+    """Images, inputs and outputs."""
+    images, depth = shape_of(op.input)
+    features = shape_of(op.weight)[0]
+    source = (Along(images, IMAGES), Along(depth, IN))
+    weight = (Along(features, OUT), Along(depth, IN))
+    bias = () if op.bias is None else ((Along(features, OUT),),)
+    output = (Along(images, IMAGES), Along(features, OUT))
+    loops = (Loop(IMAGES, images), Loop(IN, depth, sums=True), Loop(OUT, features))
+    return Space(loops, (source, weight, *bias, output))
+
+
+@dataclass(frozen=True)
+class TileForm:
+    """What differs from tile to tile: the pads of its windows, its groups, its place in the sums.
+
+    Pads are those of rows and columns; None where windows are not cut. `opens` and `closes`: it is
+    the first, the last part of the sums.
+    """
+
+    rows: Pads | None
+    columns: Pads | None
+    groups: int
+    opens: bool
+    closes: bool
+
+
+def tile_layer(op: LayerOp, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> LayerOp:
+    """The layer on a tile: its pads, its groups, and the sums that it starts from."""
+    match op:
+        case Conv2dOp():
+            return tile_conv(op, form, inputs, out)
+        case FullyConnectedOp():
+            new = FullyConnectedOp(
+                inputs[0],
+                inputs[1],
+                inputs[2] if op.bias is not None and form.opens else None,
+                out,
+                activation=op.activation if form.closes else None,
+                accumulate=op.accumulate is not None or not form.opens,
+            )
+            new.attributes.update(op.attributes)
+            return new
+        case PoolOp():
+            new = op.rebuilt(inputs, out)
+            new.pads = int_array(new_pads(int_values(op.pads), form, 0))
+            return new
+        case _:
+            return op.rebuilt(inputs, out)
+
+
+def tile_conv(op: Conv2dOp, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> Conv2dOp:
+    """A convolution on a tile."""
+    new = op.rebuilt(inputs, out)
+    if not form.opens:
+        new = Conv2dOp(inputs[0], inputs[1], None, out)
+        new.properties.update(
+            {k: v for k, v in op.properties.items() if k != "operandSegmentSizes"}
+        )
+        new.attributes.update(op.attributes)
+        new.accumulate = UnitAttr()
+    if not form.closes:
+        new.activation = None
+    new.groups = IntegerAttr(form.groups, i64)
+    new.pads = int_array(new_pads(int_values(op.pads), form, 0))
+    if op.pool is not None:
+        new.pool = with_pads(op.pool, new_pads(int_values(op.pool.pads), form, 1))
+    return new
+
+
+def new_pads(pads: Sequence[int], form: TileForm, window: int) -> tuple[int, ...]:
+    """Pads (top, left, bottom, right) of one of the windows; those of old where it is not cut."""
+    top, left, bottom, right = pads
+    if form.rows is not None:
+        top, bottom = form.rows[window]
+    if form.columns is not None:
+        left, right = form.columns[window]
+    return top, left, bottom, right
+
+
+def with_pads(pool: PoolAttr, pads: Sequence[int]) -> PoolAttr:
+    """A pooling window with other pads."""
+    return PoolAttr.of(
+        pool.kind.data,
+        int_values(pool.kernel),
+        int_values(pool.strides),
+        pads,
+        int_values(pool.dilations),
+        ceil_mode=bool(pool.ceil_mode),
+        count_include_pad=bool(pool.count_include_pad),
+    )
