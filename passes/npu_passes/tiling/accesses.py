@@ -1,0 +1,180 @@
+"""Which buffers the ops of a loop read and write, and whether a buffer's contents stay in one step.
+
+dma.start %rows to %tile     // reads %rows, writes all of %tile
+npu.conv2d ins(%tile) ...    // reads %tile: of this step, the line above comes first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.traits import IsTerminator, is_side_effect_free
+from xdsl.utils.hints import isa
+
+from npu_dialect.dma import ReadsOp, StartOp, WritesOp
+from npu_dialect.npu.layer import LayerOp
+
+
+@dataclass(frozen=True)
+class Access:
+    """An op reads or writes a view; `all_of_it`: it writes every element."""
+
+    op: Operation
+    value: SSAValue
+    reads: bool = False
+    writes: bool = False
+    all_of_it: bool = False
+
+    @property
+    def root(self) -> SSAValue:
+        """The buffer that the view is a part of."""
+        return root_of(self.value)
+
+    @property
+    def key(self) -> object:
+        """What tells buffers apart."""
+        return key_of(self.value)
+
+
+def is_buffer(value: SSAValue) -> bool:
+    """Whether a value is a memref."""
+    return isa(value.type, MemRefType[Attribute])
+
+
+def is_view(op: Operation) -> bool:
+    """Whether an op only gives its first operand another shape."""
+    return bool(
+        is_side_effect_free(op)
+        and [is_buffer(value) for value in op.operands].count(True) == 1
+        and is_buffer(op.operands[0])
+        and len(op.results) == 1
+        and is_buffer(op.results[0])
+    )
+
+
+def root_of(value: SSAValue) -> SSAValue:
+    """The buffer that a view is a part of."""
+    while isinstance(value, OpResult) and is_view(value.op):
+        value = value.op.operands[0]
+    return value
+
+
+def key_of(value: SSAValue) -> object:
+    """What tells buffers apart: the buffer itself, or the name of a global."""
+    root = root_of(value)
+    if isinstance(root, OpResult) and isinstance(root.op, memref.GetGlobalOp):
+        return root.op.name_.string_value()
+    return root
+
+
+def accesses(top: Operation) -> Iterator[Access]:
+    """What an op and those inside it read and write."""
+    for op in top.walk():
+        match op:
+            case StartOp():
+                yield Access(op, op.source, reads=True)
+                yield Access(op, op.target, writes=True, all_of_it=True)
+            case memref.CopyOp():
+                yield Access(op, op.source, reads=True)
+                yield Access(op, op.destination, writes=True, all_of_it=True)
+            case LayerOp() if op.destination is not None:
+                yield from (Access(op, value, reads=True) for value in op.inputs)
+                yield Access(op, op.destination, writes=True, all_of_it=True)
+            case memref.LoadOp():
+                yield Access(op, op.memref, reads=True)
+            case memref.StoreOp():
+                yield Access(op, op.memref, writes=True)
+            case ReadsOp() | WritesOp() | scf.YieldOp():
+                pass  # counters; a loop that carries buffers is no loop that is taken apart
+            case _ if not is_view(op) and not op.has_trait(
+                IsTerminator, value_if_unregistered=False
+            ):
+                buffers = (value for value in op.operands if is_buffer(value))
+                yield from (Access(op, value, reads=True, writes=True) for value in buffers)
+            case _:
+                pass
+
+
+def private(buffer: SSAValue, loop: scf.ForOp) -> str | None:
+    """Why a buffer's contents leave a step of a loop; None if they do not.
+
+    They stay if every read, in the loop or outside, comes after a write of the same view that is
+    made in the same step, or outside with no step in between.
+    """
+    found = list(uses_of(buffer))
+    writes = [each for each in found if each.all_of_it]
+    for read in (each for each in found if each.reads):
+        inside = loop.is_ancestor(read.op)
+        if not any(
+            write.op is not read.op
+            and loop.is_ancestor(write.op) == inside
+            and covers(write.value, read.value)
+            and comes_before(write.op, read.op, None if inside else loop)
+            for write in writes
+        ):
+            return "is not written anew in every step" if inside else "is used outside of the loop"
+    return None
+
+
+def uses_of(buffer: SSAValue) -> Iterator[Access]:
+    """All accesses to a buffer and its views."""
+    seen: set[Operation] = set()
+    pending = [buffer]
+    while pending:
+        for use in pending.pop().uses:
+            op = use.operation
+            if is_view(op):
+                pending.append(op.results[0])
+            elif op not in seen:
+                seen.add(op)
+                own = (each for each in accesses(op) if each.op is op)
+                yield from (each for each in own if each.root is buffer)
+
+
+def covers(written: SSAValue, read: SSAValue) -> bool:
+    """Whether one view is all of the other, or a larger one that the other is taken of."""
+    value = read
+    while not same_view(written, value):
+        if not isinstance(value, OpResult) or not is_view(value.op):
+            return False
+        value = value.op.operands[0]
+    return True
+
+
+def same_view(one: SSAValue, other: SSAValue) -> bool:
+    """Whether two values are the same elements, by the text of their subviews."""
+    if one is other:
+        return True
+    if not isinstance(one, OpResult) or not isinstance(other, OpResult):
+        return False
+    first, second = one.op, other.op
+    return bool(
+        isinstance(first, memref.SubviewOp)
+        and isinstance(second, memref.SubviewOp)
+        and first.properties == second.properties
+        and one.type == other.type
+        and tuple(first.operands[1:]) == tuple(second.operands[1:])
+        and same_view(first.source, second.source)
+    )
+
+
+def comes_before(first: Operation, second: Operation, between: Operation | None) -> bool:
+    """Whether an op always runs before another, in the same steps of the loops around it.
+
+    And without `between` running in the meantime.
+    """
+    block = first.parent_block()
+    assert block is not None
+    later = block.find_ancestor_op_in_block(second)
+    if later is None or later is first or not first.is_before_in_block(later):
+        return False
+    middle = None if between is None else block.find_ancestor_op_in_block(between)
+    if middle is None:
+        return True
+    return middle is not later and not (
+        first.is_before_in_block(middle) and middle.is_before_in_block(later)
+    )
