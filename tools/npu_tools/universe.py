@@ -20,6 +20,7 @@ DIALECTS = {
 }
 
 PASSES = {
+    "npu-assign-dram-offsets": "npu_passes.memory.assign_dram_offsets:AssignDramOffsetsPass",
     "npu-assign-sram-offsets": "npu_passes.memory.assign_sram_offsets:AssignSramOffsetsPass",
     "npu-attach-target": "npu_passes.graph.attach_target:AttachTargetPass",
     "npu-bufferize": "npu_passes.memory.bufferize:BufferizePass",

@@ -30,6 +30,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
+from npu_dialect import dram
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
 from npu_dialect.npu.maps import storage_elements
 from npu_dialect.sram import INPUT, OFFSET, OUTPUT, AllocOp
@@ -116,7 +117,7 @@ def alignment_of(op: Operation, kind: Attribute) -> int:
 
 def pin_of(function: Operation, op: Operation, value: SSAValue) -> int | None:
     """The offset that a buffer has already."""
-    if isinstance(op, AllocOp):
+    if isinstance(op, AllocOp | dram.AllocOp):
         pin = op.offset
     elif isinstance(value, BlockArgument):
         pin = argument_attributes(function, value).get(OFFSET)
