@@ -58,7 +58,9 @@ def problems(draw: st.DrawFn, largest: int = 64, most: int = 14) -> Problem:
     if count > 1 and draw(st.booleans()):
         place = st.integers(0, count - 1)
         overlays = draw(
-            st.lists(st.builds(Overlay, place, place, st.integers(-20, 60)), max_size=3)
+            st.lists(
+                st.builds(Overlay, place, place, st.integers(-20, 60), st.booleans()), max_size=3
+            )
         )
         return Problem(tuple(found), tuple(each for each in overlays if each.below != each.above))
     if draw(st.booleans()):
@@ -69,6 +71,17 @@ def problems(draw: st.DrawFn, largest: int = 64, most: int = 14) -> Problem:
             for each, at, pinned in zip(found, plan.offsets, pins, strict=True)
         ]
     return Problem(tuple(found))
+
+
+def test_rows_that_take_the_place_of_rows() -> None:
+    """At 64 bytes the output lies on rows of its dying input; at 65 it would destroy them."""
+    pair = (Buffer("input", 96, 1, 0, 1), Buffer("output", 96, 1, 1, 2))
+    problem = Problem(pair, (Overlay(below=1, above=0, distance=64, exact=True),))
+    assert greedy.solve(problem).arena == 160
+    assert check(problem, Solution((64, 0), 160)) == ()
+    assert check(problem, Solution((65, 0), 161)) != ()
+    assert check(problem, Solution((0, 64), 160)) != ()
+    assert check(problem, Solution((96, 0), 192)) == ()
 
 
 @settings(max_examples=50, deadline=None)

@@ -33,9 +33,10 @@ def gap(
     """
     alignment = problem.buffers[index].alignment
     blocked = sorted(
-        (at - other.back, at + other.ahead)
+        span
         for other in problem.neighbours[index]
         if (at := offsets.get(other.index)) is not None
+        for span in other.blocked(at)
     )
     at = -(-least // alignment) * alignment
     chosen: int | None = None

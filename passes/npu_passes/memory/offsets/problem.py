@@ -39,24 +39,36 @@ class Overlay:
     """Two buffers that may share memory where offset(above) - offset(below) >= distance.
 
     `below` and `above` are positions in `Problem.buffers`; the distance is in bytes and may be
-    negative. An output that grows upwards over its dying input is such a pair.
+    negative. An output that grows upwards over its dying input is such a pair. If the distance is
+    `exact`, no other one will do: rows that take the place of rows must lie on them.
     """
 
     below: int
     above: int
     distance: int
+    exact: bool = False
 
 
 @dataclass(frozen=True)
 class Neighbour:
     """A buffer that lives together with another one, seen from that one.
 
-    Where the neighbour lies at offset o, the other one must not start inside (o - back, o + ahead).
+    Where the neighbour lies at offset o, the other one must not start inside (o - back, o + ahead),
+    but for o + d with one of the distances d in `exact`.
     """
 
     index: int
     back: int
     ahead: int
+    exact: tuple[int, ...] = ()
+
+    def blocked(self, at: int) -> Iterator[tuple[int, int]]:
+        """Open intervals in which the other one must not start if the neighbour lies at `at`."""
+        low = -self.back
+        for distance in self.exact:
+            yield at + low, at + distance
+            low = distance
+        yield at + low, at + self.ahead
 
 
 @dataclass(frozen=True)
@@ -80,9 +92,20 @@ class Problem:
         """For each exception (below, above): the smallest distance that it allows."""
         found: dict[tuple[int, int], int] = {}
         for overlay in self.overlays:
-            key = (overlay.below, overlay.above)
-            found[key] = min(overlay.distance, found.get(key, self.buffers[overlay.below].size))
+            if not overlay.exact:
+                key = (overlay.below, overlay.above)
+                found[key] = min(overlay.distance, found.get(key, self.buffers[overlay.below].size))
         return found
+
+    @cached_property
+    def exact_distances(self) -> Mapping[tuple[int, int], tuple[int, ...]]:
+        """For each pair (one, two): what offset(one) - offset(two) may be although they overlap."""
+        found: dict[tuple[int, int], list[int]] = {}
+        for overlay in self.overlays:
+            if overlay.exact:
+                found.setdefault((overlay.above, overlay.below), []).append(overlay.distance)
+                found.setdefault((overlay.below, overlay.above), []).append(-overlay.distance)
+        return {pair: tuple(sorted(each)) for pair, each in found.items()}
 
     @cached_property
     def neighbours(self) -> tuple[tuple[Neighbour, ...], ...]:
@@ -92,9 +115,14 @@ class Problem:
         for one, two in self.live_pairs():
             up, down = distances.get((one, two), sizes[one]), distances.get((two, one), sizes[two])
             if up + down > 0:
-                found[one].append(Neighbour(two, back=up, ahead=down))
-                found[two].append(Neighbour(one, back=down, ahead=up))
+                found[one].append(self.neighbour(one, two, up, down))
+                found[two].append(self.neighbour(two, one, down, up))
         return tuple(map(tuple, found))
+
+    def neighbour(self, one: int, two: int, back: int, ahead: int) -> Neighbour:
+        """Buffer `two` seen from buffer `one`."""
+        exact = self.exact_distances.get((one, two), ())
+        return Neighbour(two, back, ahead, tuple(d for d in exact if -back < d < ahead))
 
     def live_pairs(self) -> Iterator[tuple[int, int]]:
         """Pairs of non-empty buffers that live at the same time, in order of first use."""
@@ -192,7 +220,8 @@ def collisions(problem: Problem, offsets: Mapping[int, int]) -> Iterator[str]:
         for other in near:
             if one >= other.index or one not in offsets or other.index not in offsets:
                 continue
-            if -other.back < offsets[one] - offsets[other.index] < other.ahead:
+            spans = other.blocked(offsets[other.index])
+            if any(low < offsets[one] < high for low, high in spans):
                 first, second = (describe(problem, i, offsets[i]) for i in (one, other.index))
                 yield f"{first} and {second} share memory while both live"
 
