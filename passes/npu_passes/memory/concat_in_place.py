@@ -15,7 +15,8 @@ becomes
 
 The decision: a concatenation moves nothing where its parts are buffers that only layers use. Parts
 that are something else (an input of the function, a view, a buffer that is used twice in the
-concatenation, or changed behind it) are copied into their slice as before.
+concatenation, or changed behind it) are copied into their slice as before. An output of the
+function that lies off the chip gets a buffer on chip, if that fits, and is copied as a whole.
 """
 
 from __future__ import annotations
@@ -25,16 +26,21 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
+from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.sram import AllocOp
+from npu_dialect.target import machine_of
+from npu_passes.lowering.loop_builder import memref_type
+from npu_passes.memory.on_chip import size_of
+from npu_passes.memory.spaces import Spaces
 
 
 @dataclass(frozen=True)
@@ -62,10 +68,42 @@ class ConcatInPlacePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring; outer concatenations first: their slices move the inner."""
+        machine = machine_of(op)
+        spaces = Spaces.of(machine)
         concats = [each for each in op.walk() if isinstance(each, ConcatOp)]
         for concat in reversed(concats):
-            if concat.destination is not None and (plan := analyze(concat)) is not None:
+            if concat.destination is None or analyze(concat) is None:
+                continue
+            if space_of(concat.destination) == DramSpace():
+                alloc = AllocOp(on_chip_type(concat.destination, spaces))
+                if machine and size_of(alloc, alloc.buffer.type) > machine.sram_bytes:
+                    continue
+                concat = staged(concat, alloc)
+            if (plan := analyze(concat)) is not None:
                 rewrite(concat, plan)
+
+
+def space_of(buffer: SSAValue) -> Attribute:
+    """The memory space of a buffer."""
+    return memref_type(buffer).memory_space
+
+
+def on_chip_type(buffer: SSAValue, spaces: Spaces) -> MemRefType[Attribute]:
+    """The type of a buffer for the same map on chip."""
+    kind = memref_type(buffer)
+    return spaces.map_type(TensorType(kind.element_type, kind.get_shape()))
+
+
+def staged(concat: ConcatOp, alloc: AllocOp) -> ConcatOp:
+    """The same concatenation into a new buffer, which is then copied to the output."""
+    out = concat.out
+    assert out is not None
+    alloc.buffer.name_hint = out.name_hint
+    new = concat.rebuilt(concat.inputs, alloc.buffer)
+    copy = memref.CopyOp(alloc.buffer, out)
+    Rewriter.insert_op([alloc, new, copy], InsertPoint.before(concat))
+    Rewriter.erase_op(concat)
+    return new
 
 
 def analyze(concat: ConcatOp) -> ConcatPlan | None:
@@ -114,7 +152,9 @@ def users_behind(value: SSAValue, op: Operation, block: Block) -> Iterator[Opera
 
 
 def writes(user: Operation, value: SSAValue) -> bool:
-    """Whether an op may change a buffer: anything but a layer that only reads it."""
+    """Whether an op may change a buffer: anything but a layer or a copy that only reads it."""
+    if isinstance(user, memref.CopyOp):
+        return user.destination is value
     return not isinstance(user, LayerOp) or user.destination is value
 
 
@@ -139,10 +179,17 @@ def rewrite(concat: ConcatOp, plan: ConcatPlan) -> None:
             each.part.replace_all_uses_with(view.result)
             Rewriter.erase_op(before)
         else:
-            copy = ConcatOp([each.part], concat.axis.value.data, view.result)
+            copy = copied(concat, each.part, view.result)
             copy.attributes.update(concat.attributes)
             Rewriter.insert_op(copy, InsertPoint.before(concat))
     Rewriter.erase_op(concat)
+
+
+def copied(concat: ConcatOp, part: SSAValue, view: SSAValue) -> Operation:
+    """What copies a part into its slice: a layer, or a transfer from another memory."""
+    if space_of(part) != space_of(view):
+        return memref.CopyOp(part, view)
+    return ConcatOp([part], concat.axis.value.data, view)
 
 
 def hoist(op: Operation, before: Operation) -> None:
