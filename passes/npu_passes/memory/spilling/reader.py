@@ -1,8 +1,9 @@
 """What leaves the chip, asked of the IR: buffers, steps and costs of one function (on memrefs).
 
 A map can leave if it is an `sram.alloc` without an offset that only layers and copies use, through
-views or not. It costs its elements' bytes once for each layer that writes it and once for each that
-reads it; a slice costs what is in the slice.
+views or not, and that no loop has for itself, as the windows of `npu.rows` are. It costs its
+elements' bytes once for each layer that writes it and once for each that reads it; a slice costs
+what is in the slice, and the rows that a layer in a loop uses cost as often as it runs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TypeAlias
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue, Use
+from xdsl.ir import Operation, OpResult, SSAValue, Use
 
 from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
@@ -157,8 +158,11 @@ def is_movable(value: SSAValue) -> bool:
         or value.op.offset is not None
     ):
         return False
-    uses = list(uses_of(value))
-    return bool(uses) and all(is_moved(use.operation) and not learned(use) for use in uses)
+    uses, home = list(uses_of(value)), value.op.parent
+    if home is None or not all(is_moved(use.operation) and not learned(use) for use in uses):
+        return False
+    places = {home.find_ancestor_op_in_block(use.operation) for use in uses}
+    return len(places) > 1 or any(use.operation in places for use in uses)
 
 
 def learned(use: Use) -> bool:
@@ -193,15 +197,18 @@ def traffic(value: SSAValue) -> int:
     moved: dict[tuple[Operation, SSAValue, bool], None] = {}
     for use in uses_of(value):
         moved[use.operation, use_value(use), writes(use)] = None
-    return sum(runs(op) * bytes_of(map_type(each)) for op, each, _ in moved)
+    return sum(moved_bytes(op, each, value) for op, each, _ in moved)
+
+
+def moved_bytes(op: Operation, used: SSAValue, buffer: SSAValue) -> int:
+    """Bytes that an op moves of a buffer, of which it uses a view, in one inference."""
+    count = op.attributes.get(RUNS)
+    if isinstance(count, IntegerAttr):
+        return count.value.data * bytes_of(map_type(used))
+    in_loop = op.parent is not buffer.owner.parent
+    return bytes_of(map_type(buffer if in_loop else used))
 
 
 def writes(use: Use) -> bool:
     """Whether it is the destination of a layer or copy that is used: the last operand."""
     return use.index == len(use.operation.operands) - 1
-
-
-def runs(op: Operation) -> int:
-    """How often an op runs in one inference."""
-    count: Attribute | None = op.attributes.get(RUNS)
-    return count.value.data if isinstance(count, IntegerAttr) else 1
