@@ -30,6 +30,7 @@ PASSES = {
     "npu-fold-batch-norm": "npu_passes.graph.fold_batch_norm:FoldBatchNormPass",
     "npu-fuse-conv-relu-pool": "npu_passes.graph.fuse_conv_relu_pool:FuseConvReluPoolPass",
     "npu-fuse-rows": "npu_passes.rows.fuse_rows:FuseRowsPass",
+    "npu-fuse-tails": "npu_passes.rows.fuse_tails:FuseTailsPass",
     "npu-inline-modules": "npu_passes.modules.inline_modules:InlineModulesPass",
     "npu-lower-to-loops": "npu_passes.lowering.lower_to_loops:LowerToLoopsPass",
     "npu-outline-layers": "npu_passes.lowering.outline_layers:OutlineLayersPass",

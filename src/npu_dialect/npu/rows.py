@@ -34,6 +34,10 @@ RING = "npu.ring"
 RUNS = "npu.runs"
 """Attribute of a layer on buffers that is in a loop: how often it runs in one inference."""
 
+CONSUMES = "npu.consumes"
+"""Attribute of `npu.rows`: it is the last reader of its input, whose rows it copies before it
+writes the same rows of its output. So the output may take the place of the input."""
+
 
 @dataclass(frozen=True)
 class RowWindow:

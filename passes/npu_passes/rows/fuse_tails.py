@@ -1,0 +1,111 @@
+"""`npu-fuse-tails`: the last reader of a map runs row by row and takes its place (on tensors).
+
+    %p = npu.avg_pool2d %x kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : ...
+    %y = npu.conv2d %p, %w ... : (tensor<1x288x35x35xf32>, ...) -> tensor<1x64x35x35xf32>
+becomes, if %x is read by nobody behind
+    %y = npu.rows of %x attributes {npu.consumes} : ... -> tensor<1x64x35x35xf32> {
+      %0 = npu.avg_pool2d %x kernel [3, 3] ... {npu.ring = 1 : i64} : ...
+      %1 = npu.conv2d %0, %w ... : ...
+      npu.yield %1
+    }
+
+Two decisions. An average pool runs row by row with the 1x1 convolution behind it, so the pooled map
+never exists. And the last reader of a map that several layers read runs row by row if it keeps
+height and width and makes the first or last part of a concatenation: a row of its output is written
+when that row of its input has been copied, so that part of the concatenation can lie where the map
+lay (`npu-assign-sram-offsets` finds out).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import AvgPool2dOp, ConcatOp, Conv2dOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.rows import CONSUMES, RowsOp, row_window
+from npu_passes.rows.fuse_rows import blocks_of, wrap
+
+
+@dataclass(frozen=True)
+class FuseTailsPass(ModulePass):
+    """Run average pools with their 1x1 convolution, and last readers, row by row."""
+
+    name = "npu-fuse-tails"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """See the module's docstring."""
+        for block in blocks_of(op):
+            for run in pooled_pairs(block):
+                wrap(run)
+            for reader in last_readers(block):
+                if isinstance(reader, LayerOp):
+                    source = reader.maps[0]
+                    wrap([reader])
+                    reader = next(use.operation for use in source.uses if is_rows(use.operation))
+                reader.attributes[CONSUMES] = UnitAttr()
+
+
+def is_rows(op: Operation) -> bool:
+    """Whether an op is `npu.rows`."""
+    return isinstance(op, RowsOp)
+
+
+def pooled_pairs(block: Block) -> list[list[LayerOp]]:
+    """Each average pool that can run row by row, with the 1x1 convolution that alone reads it."""
+    found: list[list[LayerOp]] = []
+    for op in block.ops:
+        if not isinstance(op, AvgPool2dOp) or op.destination is not None:
+            continue
+        users = [use.operation for use in op.output.uses]
+        if len(users) == 1 and is_pointwise(users[0]) and row_window(op) is not None:
+            assert isinstance(users[0], LayerOp)
+            found.append([op, users[0]])
+    return found
+
+
+def is_pointwise(op: Operation) -> bool:
+    """Whether an op is a 1x1 convolution on tensors that keeps height and width, no pool in it."""
+    return (
+        isinstance(op, Conv2dOp)
+        and op.destination is None
+        and op.pool is None
+        and row_window(op) is not None
+        and shape_of(op.weight)[2:] == (1, 1)
+        and shape_of(op.maps[0])[2:] == shape_of(op.output)[2:]
+    )
+
+
+def last_readers(block: Block) -> list[Operation]:
+    """The last reader of each map that several ops read, where its output can take the map's place.
+
+    That are `npu.rows` and 1x1 convolutions.
+    """
+    values = [*block.args, *(result for op in block.ops for result in op.results)]
+    found: list[Operation] = []
+    for value in values:
+        users = [block.find_ancestor_op_in_block(use.operation) for use in value.uses]
+        readers = list(dict.fromkeys(user for user in users if user is not None))
+        if len(readers) < 2:
+            continue
+        last = max(readers, key=block.get_operation_index)
+        if (is_rows(last) or is_pointwise(last)) and keeps_place(last, value):
+            found.append(last)
+    return found
+
+
+def keeps_place(op: Operation, source: SSAValue) -> bool:
+    """Whether an output is an end of a concatenation, with the rows and columns of the input."""
+    result = op.results[0]
+    shape, other = shape_of(source), shape_of(result)
+    if len(shape) != 4 or len(other) != 4 or shape[2:] != other[2:] or shape[0] != 1:
+        return False
+    users = [use.operation for use in result.uses]
+    if len(users) != 1 or not isinstance(users[0], ConcatOp):
+        return False
+    return users[0].axis.value.data == 1 and result in (users[0].parts[0], users[0].parts[-1])
