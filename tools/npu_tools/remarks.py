@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
 from npu_dialect.npu.rows import RowsOp
-from npu_dialect.npu.structure import LONG_SKIPS, NO_MODULE
+from npu_dialect.npu.structure import LONG_SKIPS, NO_MODULE, NOT_PLANNED, PEAK, PEAK_BOUND
 
 
 @dataclass
@@ -43,6 +43,10 @@ def remarks(module: ModuleOp) -> Iterator[str]:
             yield f"{', '.join(dict.fromkeys(names))}: run row by row"
         if isinstance(reason := op.attributes.get(NO_MODULE), StringAttr):
             yield f"{layer_name(op)}: no module: {reason.data}"
+        if isinstance(reason := op.attributes.get(NOT_PLANNED), StringAttr):
+            yield f"{layer_name(op)}: not planned: {reason.data}"
+        if isinstance(peak := op.attributes.get(PEAK), IntegerAttr):
+            yield peak_remark(op, peak.value.data)
         if isinstance(places := op.attributes.get(LONG_SKIPS), DenseArrayBase):
             for place in places.get_values():
                 if 0 <= place < len(op.operands):
@@ -51,6 +55,18 @@ def remarks(module: ModuleOp) -> Iterator[str]:
                         f"{layer_name(op)}: {source} is a long skip-connection, "
                         "which comes from off-chip memory"
                     )
+
+
+def peak_remark(op: Operation, peak: int) -> str:
+    """What a module needs on chip, and what it would need in the best order of its layers."""
+    bound = op.attributes.get(PEAK_BOUND)
+    text = f"{layer_name(op)}: {peak} bytes live on chip"
+    if not isinstance(bound, IntegerAttr):
+        return text
+    least = bound.value.data
+    if least == peak:
+        return f"{text}, and no order of its layers needs fewer"
+    return f"{text}, {least} in the best order of its layers"
 
 
 def layer_name(op: Operation) -> str:

@@ -30,7 +30,8 @@ class Layer:
 
     `parameters` counts its weights without bias. `inside` is the map between a convolution and the
     pool that is fused into it: it never exists, but layer by layer it is written and read.
-    `moves` is false for a layer that only arranges maps: a concatenation.
+    `moves` is false for a layer that only arranges maps: a concatenation. An `elementwise` one may
+    be computed in the place of a map that it reads, if that dies there.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Layer:
     parameters: int = 0
     inside: int = 0
     moves: bool = True
+    elementwise: bool = False
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ class ModuleReader:
             parameters=sum(prod(shape_of(value)) * element_bytes(op, value) for value in kernels),
             inside=self.inside_bytes(op),
             moves=not isinstance(op, ConcatOp),
+            elementwise=op.ELEMENTWISE,
         )
 
     def map(self, value: SSAValue) -> FeatureMap:

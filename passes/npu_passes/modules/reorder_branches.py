@@ -1,18 +1,28 @@
-"""`npu-reorder-branches`: the branch of a module that needs the most memory runs first (tensors).
+"""`npu-reorder-branches`: the order of branches in which a module needs little memory (tensors).
 
     npu.branch part 0 { 1x1 }              npu.branch part 1 required 81920 { 5x5 }
     npu.branch part 1 { 5x5 }   becomes    npu.branch part 2 required 4096 { pool }
     npu.branch part 2 { pool }             npu.branch part 0 required 1024 { 1x1 }
 
-The decision is Algorithm 3 of paper 001: as branches end, their outputs take up the MOFM, so the
-branch that needs the most should meet the emptiest memory. What a branch needs is what its
-hungriest layer holds on chip beside MIFM and MOFM: the maps of the branch, working memory and the
-partial weights. Branches that need the same keep their order. `part`, the place in the merge, stays
-with each branch. Nested modules are reordered too.
+The decision of `order=paper` is Algorithm 3 of paper 001: as branches end, their outputs take up
+the MOFM, so the branch that needs the most should meet the emptiest memory. What a branch needs is
+what its hungriest layer holds on chip beside MIFM and MOFM: the maps of the branch, working memory
+and the partial weights. Branches that need the same keep their order. `part`, the place in the
+merge, stays with each branch. Nested modules are reordered too.
+
+`order=liveness` finds the order with the smallest peak, by what lives exactly (`liveness.py`), and
+of those with the same peak the one that is most like Algorithm 3's. It says so on the module:
+
+    npu.module concat axis 1 of %x {npu.peak = 838656 : i64, npu.peak_bound = 829440 : i64}
+
+`npu.peak` is the most bytes of maps and running kernels on chip, `npu.peak_bound` what any order of
+all its layers needs at least, if a branch may be left for another one (no bound for a module with
+too many orders). Both are of an outermost module as a whole.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,9 +30,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
-from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
+from npu_dialect.npu.structure import PEAK, PEAK_BOUND, BranchedModuleOp, BranchOp
 from npu_dialect.target import Machine
 from npu_passes.modules.footprints import Storage
+from npu_passes.modules.live_orders import Group, Orders, best_order, lowest_peak
+from npu_passes.modules.liveness import live_module
 from npu_passes.modules.module_data import FeatureMap
 from npu_passes.modules.module_reader import ModuleReader, modules_of, needed_machine
 from npu_passes.modules.policies import branch_order
@@ -38,6 +50,7 @@ class ReorderBranchesPass(ModulePass):
     name = "npu-reorder-branches"
 
     working_memory: WorkingMemory = "machine"
+    order: Literal["paper", "liveness"] = "paper"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Reorder the modules of a program that has any."""
@@ -49,6 +62,12 @@ class ReorderBranchesPass(ModulePass):
         for module in modules:
             for order in analyze(module, reader):
                 rewrite(order)
+            note_peak(module, None)
+            if self.order == "liveness":
+                found = analyze_liveness(module, reader)
+                for order in found.orders:
+                    rewrite(order)
+                note_peak(module, found)
 
 
 def storage_of(machine: Machine, working_memory: WorkingMemory) -> Storage:
@@ -84,6 +103,57 @@ def analyze(
             for order in analyze(inner, reader, inside)
         ),
     )
+
+
+@dataclass(frozen=True)
+class LiveOrder:
+    """The orders in a module with the smallest peak, that peak, and a bound if there is one."""
+
+    orders: tuple[Order, ...]
+    peak: int
+    bound: int | None
+
+
+def analyze_liveness(op: BranchedModuleOp, reader: ModuleReader) -> LiveOrder:
+    """The best order of the branches of a module and of those in it; ties keep theirs."""
+    live = live_module(reader.module(op), input_outlives=is_read_behind(op))
+    best = best_order(live.work, live.group)
+    orders = tuple(ordered(op, live.group, best.orders))
+    return LiveOrder(orders, best.peak, lowest_peak(live.work))
+
+
+def ordered(op: BranchedModuleOp, group: Group, orders: Orders) -> Iterator[Order]:
+    """The branches of a module, and of those in it, in the order that was found."""
+    yield Order(op, tuple((op.branches[at], required_of(op.branches[at])) for at in orders[group]))
+    for branch, items in zip(op.branches, group.branches, strict=True):
+        inner = [each for each in branch.body.block.ops if isinstance(each, BranchedModuleOp)]
+        groups = [each for each in items if isinstance(each, Group)]
+        for nested, around in zip(inner, groups, strict=True):
+            yield from ordered(nested, around, orders)
+
+
+def required_of(branch: BranchOp) -> int:
+    """What a branch needs, as it has been written down."""
+    return 0 if branch.required is None else branch.required.value.data
+
+
+def is_read_behind(op: BranchedModuleOp) -> bool:
+    """Whether the input of a module is read by something that runs after it."""
+    block = op.parent
+    users = [use.operation for use in op.input.uses]
+    around = [user if block is None else block.find_ancestor_op_in_block(user) for user in users]
+    return any(user is None or (user is not op and op.is_before_in_block(user)) for user in around)
+
+
+def note_peak(op: BranchedModuleOp, found: LiveOrder | None) -> None:
+    """Write down the peak of a module and its bound, or remove what is there."""
+    for key, value in (
+        (PEAK, None if found is None else found.peak),
+        (PEAK_BOUND, None if found is None else found.bound),
+    ):
+        op.attributes.pop(key, None)
+        if value is not None:
+            op.attributes[key] = IntegerAttr(value, i64)
 
 
 def rewrite(order: Order) -> None:
