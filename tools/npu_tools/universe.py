@@ -39,6 +39,7 @@ PASSES = {
     "npu-plan-modules": "npu_passes.modules.plan_modules:PlanModulesPass",
     "npu-reorder-branches": "npu_passes.modules.reorder_branches:ReorderBranchesPass",
     "npu-spill-maps": "npu_passes.memory.spill_maps:SpillMapsPass",
+    "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",
     "pl330-check": "npu_passes.microcode.check:Pl330CheckPass",
 }
 

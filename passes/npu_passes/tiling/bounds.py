@@ -14,13 +14,15 @@ def multiplications(layer: ConvShape) -> int:
 
 
 def compulsory_bytes(layer: ConvShape) -> int:
-    """Bytes if each input that is used, each weight, bias and output moves once."""
+    """Bytes if each input that is used, each weight, bias and output moves once, unless held."""
     used = len(set(layer.rows.taps())) * len(set(layer.columns.taps())) * layer.channels_in
     kernels = layer.channels_in * layer.channels_out * layer.kernel_elements
     widths = layer.element_bytes
-    inputs, weights = used * widths.input, kernels * widths.weight
     return (
-        inputs + weights + layer.channels_out * widths.bias + layer.output_elements * widths.output
+        used * widths.input * layer.moves("input")
+        + kernels * widths.weight * layer.moves("weight")
+        + layer.channels_out * widths.bias * layer.moves("bias")
+        + layer.output_elements * widths.output * layer.moves("output")
     )
 
 
@@ -32,8 +34,10 @@ def lower_bound_bytes(layer: ConvShape, ocm_bytes: int) -> int:
     at its end, and X. By Loomis and Whitney, I inputs, W weights and O outputs take part in at most
     sqrt(R I W O) products, where R is how many windows an input is in. The best X is 4 S: each
     phase has at most sqrt(R (2 S)^3) products. All phases but the last move 4 S elements. The
-    result is at least `compulsory_bytes`.
+    result is at least `compulsory_bytes`, and no more than that if a map or the weights are held.
     """
+    if layer.held - {"bias"}:
+        return compulsory_bytes(layer)
     width = layer.element_bytes.smallest
     on_chip = max(1, ocm_bytes // width)
     reuse = layer.rows.reuse * layer.columns.reuse

@@ -20,8 +20,11 @@ from npu_passes.tiling.cost_model import (
 from npu_passes.tiling.layer_shape import ConvShape
 from npu_passes.tiling.tile_axes import Axes, Ints, axes_of_tile
 
-Stationary = Literal["single", "double-buffered"]
-"""Buffers of the operand that the innermost loop does not change; the others always have two."""
+Stationary = Literal["single", "double-buffered", "all-single"]
+"""Buffers of the operand that the innermost loop does not change; the others have two.
+
+With `all-single`, which is no choice of the paper's, every operand has one.
+"""
 
 PHYSICAL = Conventions()
 """What a DMA engine has to move."""
@@ -37,6 +40,15 @@ class MovedArrays:
     jumps: Ints
     elements: Ints
     bytes: Ints
+
+    def times(self, factor: int) -> MovedArrays:
+        """So many times as much."""
+        return MovedArrays(
+            self.transfers * factor,
+            self.jumps * factor,
+            self.elements * factor,
+            self.bytes * factor,
+        )
 
     def pick(self) -> Moved:
         """The numbers of a space of one candidate."""
@@ -111,11 +123,11 @@ def output_jumps(axes: Axes, conventions: Conventions) -> Ints:
 
 
 def weight_jumps(axes: Axes, conventions: Conventions) -> Ints:
-    """Runs of addresses in one pass over all weight tiles: output channels, and the biases."""
+    """Runs of addresses in one pass over all weight tiles: those of output channels."""
     stacks = axes.channels_out.covered * axes.channels_in.tiles
     if conventions.merge_runs:
         stacks = np.where(axes.channels_in.tiles == 1, axes.channels_out.tiles, stacks)
-    return stacks + axes.channels_in.tiles * axes.channels_out.tiles
+    return stacks
 
 
 def traffic_arrays(
@@ -130,13 +142,16 @@ def traffic_arrays(
     transfers = rows.tiles * columns.tiles * ins.tiles * times
     jumps = input_jumps(axes, conventions) * times
     inputs = MovedArrays(transfers, jumps, elements, elements * widths.input)
+    inputs = inputs.times(layer.moves("input"))
 
     times = passes(axes, order, "kz", conventions)
-    kernels = ins.covered * outs.covered * layer.kernel_elements * times
-    biases = outs.covered * ins.tiles * times
+    has_kernels, has_biases = layer.moves("weight"), layer.moves("bias")
+    kernels = ins.covered * outs.covered * layer.kernel_elements * times * has_kernels
+    biases = outs.covered * ins.tiles * times * has_biases
     moved = kernels * widths.weight + biases * widths.bias
-    jumps = weight_jumps(axes, conventions) * times
-    weights = MovedArrays(ins.tiles * outs.tiles * times, jumps, kernels + biases, moved)
+    tiles = ins.tiles * outs.tiles * times
+    jumps = weight_jumps(axes, conventions) * times * has_kernels + tiles * has_biases
+    weights = MovedArrays(tiles * max(has_kernels, has_biases), jumps, kernels + biases, moved)
 
     written = passes(axes, order, "stz", conventions)
     read = written - 1 if conventions.skip_first_read else written
@@ -145,7 +160,8 @@ def traffic_arrays(
         elements = rows.covered * columns.covered * outs.covered * times
         transfers = rows.tiles * columns.tiles * outs.tiles * times
         jumps = output_jumps(axes, conventions) * times
-        return MovedArrays(transfers, jumps, elements, elements * widths.output)
+        found = MovedArrays(transfers, jumps, elements, elements * widths.output)
+        return found.times(layer.moves("output"))
 
     return TrafficArrays(inputs, weights, outputs(read), outputs(written))
 
@@ -153,17 +169,20 @@ def traffic_arrays(
 def footprint_arrays(layer: ConvShape, axes: Axes, order: str, stationary: Stationary) -> Ints:
     """Bytes on chip of every candidate: two buffers an operand, or one for the stationary operand.
 
-    Stationary is what the innermost loop of more than one step does not change: it is loaded
+    Operands that are held take none. Stationary is what the innermost loop of more than one step does not change: it is loaded
     between two sweeps of that loop, and that load does not overlap with computing. A layer that is
     one step needs one buffer each.
     """
     widths = layer.element_bytes
     ins, outs = axes.channels_in, axes.channels_out
     inputs = axes.rows.stored * axes.columns.stored * ins.size * widths.input
-    outputs = axes.rows.size * axes.columns.size * outs.size * widths.output
-    kernels = ins.size * outs.size * layer.kernel_elements * widths.weight
-    weights = kernels + outs.size * widths.bias
+    inputs = inputs * layer.moves("input")
+    outputs = axes.rows.size * axes.columns.size * outs.size * widths.output * layer.moves("output")
+    kernels = ins.size * outs.size * layer.kernel_elements * widths.weight * layer.moves("weight")
+    weights = kernels + outs.size * widths.bias * layer.moves("bias")
     total = inputs + outputs + weights
+    if stationary == "all-single":
+        return total
     if stationary == "double-buffered":
         return 2 * total
     kept_by = {"s": weights, "t": weights, "k": outputs, "z": inputs}

@@ -85,7 +85,11 @@ class WindowAxis:
 
 @dataclass(frozen=True)
 class ConvShape:
-    """A convolution of `channels_in` maps into `channels_out`; weights are OIHW, maps CHW."""
+    """A convolution of `channels_in` maps into `channels_out`; weights are OIHW, maps CHW.
+
+    Operands that are `held` ("input", "weight", "bias", "output") are on chip all the time: they
+    move nothing and take no tile buffer.
+    """
 
     name: str
     rows: WindowAxis
@@ -93,6 +97,7 @@ class ConvShape:
     channels_in: int
     channels_out: int
     element_bytes: ElementBytes = ElementBytes()
+    held: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Check that there are channels."""
@@ -118,3 +123,7 @@ class ConvShape:
     def parameter_elements(self) -> int:
         """Weights and biases."""
         return self.channels_out * (self.channels_in * self.kernel_elements + 1)
+
+    def moves(self, operand: str) -> int:
+        """1 for an operand that is brought on chip, 0 for one that is held there."""
+        return int(operand not in self.held)

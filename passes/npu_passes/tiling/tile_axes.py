@@ -116,8 +116,14 @@ def stack(sizes: list[Size], dimension: int) -> Axis:
     return Axis(*(table[:, field].reshape(shape) for field in range(len(Size._fields))))
 
 
-def axes_of(layer: ConvShape, conventions: Conventions, divisors_only: bool, prune: bool) -> Axes:
-    """The search space of a layer.
+def axes_of(
+    layer: ConvShape,
+    conventions: Conventions,
+    divisors_only: bool,
+    prune: bool,
+    split_inputs: bool = True,
+) -> Axes:
+    """The search space of a layer; without `split_inputs`, tiles have all input channels.
 
     Without a halo (the paper), sigma_s is a multiple of the stride, so that tiles have whole
     outputs, and divides the input; with it, tiles of outputs divide the output.
@@ -133,15 +139,15 @@ def axes_of(layer: ConvShape, conventions: Conventions, divisors_only: bool, pru
             raise TilingError(f"{layer.name}: {what}, so the paper's model has no tile")
         return [window_size(axis, size, conventions) for size in sizes]
 
-    def channel(channels: int) -> list[Size]:
-        sizes = candidates(channels, divisors_only)
+    def channel(channels: int, split: bool) -> list[Size]:
+        sizes = candidates(channels, divisors_only) if split else [channels]
         return [channel_size(channels, size, conventions) for size in sizes]
 
     spaces = [
         window(layer.rows),
         window(layer.columns),
-        channel(layer.channels_in),
-        channel(layer.channels_out),
+        channel(layer.channels_in, split_inputs),
+        channel(layer.channels_out, True),
     ]
     return Axes(*(stack(undominated(s) if prune else s, d) for d, s in enumerate(spaces)))
 

@@ -48,6 +48,8 @@ class SearchOptions:
     """T of equation (1), or bytes moved."""
     physical: Conventions = PHYSICAL
     """The conventions of the physical model."""
+    split_inputs: bool = True
+    """Whether a tile may have some of the input channels only."""
 
     @property
     def conventions(self) -> Conventions:
@@ -127,7 +129,7 @@ def search(
     layer: ConvShape, ocm_bytes: int, dma: DmaCosts, options: SearchOptions = SearchOptions()
 ) -> Tiling:
     """The best tiling of a layer for `ocm_bytes` of on-chip memory; TilingError if nothing fits."""
-    axes = axes_of(layer, options.conventions, options.divisors_only, prune=True)
+    axes = axes_of(layer, options.conventions, options.divisors_only, True, options.split_inputs)
     tried = [
         best_of(layer, chunk, index, ocm_bytes, dma, options)
         for chunk in chunks(axes)

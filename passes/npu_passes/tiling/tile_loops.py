@@ -1,0 +1,156 @@
+"""`npu-tile-loops`: layers with operands off the chip work on tiles that a DMA engine brings.
+
+Level of IR: layers in destination style on buffers in; loops, transfers and the same layers on
+on-chip buffers out. It decides the tiles of each layer, in which order they come, and how many
+buffers they have (paper 004).
+
+    npu.conv2d ins(%x, %w, %b : ..., memref<32x16x3x3xf32, #npu.dram>, memref<32xf32, #npu.dram>)
+               outs(%y : ...) {npu.layer = "conv"}
+->
+    %w_tile = sram.alloc : memref<8x16x3x3xf32, #npu.sram>
+    %b_tile = sram.alloc : memref<32xf32, #npu.sram>
+    (%b to %b_tile)
+    scf.for %out = %c0 to %c4 step %c1 {
+      %part = memref.subview %w[%out_at, 0, 0, 0] [8, 16, 3, 3] [1, 1, 1, 1] : ...
+      %0 = dma.start weights %part to %w_tile channel 0 : ...
+      dma.wait %0
+      npu.conv2d ins(%x, %w_tile, %b_part : ...) outs(%y_part : ...)
+          {npu.layer = "conv", npu.runs = 4 : i64, npu.tile = {...}}
+    } {npu.double_buffer}
+
+Every buffer that is on chip while a layer runs leaves the less for its tiles; the halves of double
+buffers, which `npu-double-buffer` makes, are paid for here. Concatenations and copies move straight
+from one memory to the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import ConcatOp
+from npu_dialect.target import Machine, machine_of
+from npu_passes.memory.lifetimes import Lifetimes
+from npu_passes.memory.lifetimes import analyze as lifetimes_of
+from npu_passes.memory.on_chip import functions
+from npu_passes.tiling.conv_tiles import TileOptions
+from npu_passes.tiling.moves import build_moves
+from npu_passes.tiling.staging import NAME, Staging, choose, off_chip_operands
+from npu_passes.tiling.tile_nest import build_nest
+from npu_passes.tiling.tile_search import SearchOptions
+
+
+@dataclass(frozen=True)
+class StagedOp:
+    """An op with operands off the chip, the bytes that are free beside what lives there.
+
+    Without a staging, it only moves data (a concatenation, a copy).
+    """
+
+    op: Operation
+    free: int
+    staging: Staging | None
+
+
+@dataclass(frozen=True)
+class TileLoopsPass(ModulePass):
+    """Stage every layer that has operands in `#npu.dram`.
+
+    `model`, `divisors-only`, `loop-order`, `stationary` and `minimize` say what the search for the
+    tiles of convolutions and fully connected layers may do; `tile-sizes=rows,columns,in,out` gives
+    their sizes by hand. Without `double-buffer` every tile has one buffer. Rejects a machine
+    without DMA, and layers whose smallest tile does not fit.
+    """
+
+    name = NAME
+
+    model: Literal["paper", "physical"] = "physical"
+    divisors_only: bool = False
+    loop_order: Literal["paper", "any"] = "any"
+    stationary: Literal["single", "double-buffered"] = "single"
+    minimize: Literal["cost", "bytes"] = "bytes"
+    tile_sizes: tuple[int, ...] = ()
+    double_buffer: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decide for all layers, then build."""
+        machine = machine_of(op)
+        staged = [
+            each for function in functions(op) for each in analyze(function, machine, self.options)
+        ]
+        for each in staged:
+            assert machine is not None
+            build(each, machine)
+
+    @property
+    def options(self) -> TileOptions:
+        """The options of the choice."""
+        search = SearchOptions(
+            self.model, self.divisors_only, self.loop_order, self.stationary, self.minimize
+        )
+        return TileOptions(search, self.tile_sizes, self.double_buffer)
+
+
+def analyze(
+    function: Operation, machine: Machine | None, options: TileOptions
+) -> tuple[StagedOp, ...]:
+    """What is to be staged in a function, and how.
+
+    Raises: PassFailedException, attached to the op, for a machine without DMA, or a layer that does
+    not fit.
+    """
+    ops = [op for op in function.walk() if is_staged(op)]
+    if not ops:
+        return ()
+    if machine is None or not machine.dma_channels:
+        which = "a module without npu.target" if machine is None else machine.name
+        message = f"{NAME}: expected a machine with dma_channels to reach #npu.dram, got {which}"
+        ops[0].emit_error(message, PassFailedException(message))
+    assert machine is not None
+    lifetimes = lifetimes_of(function, SramSpace())
+    points = {op: point for point, op in enumerate(lifetimes.ops)}
+    found: list[StagedOp] = []
+    for op in ops:
+        free = machine.sram_bytes - occupied(lifetimes, points[op], machine.alignment)
+        moves_only = isinstance(op, ConcatOp | memref.CopyOp)
+        staging = None if moves_only else choose(op, machine, free, options)
+        found.append(StagedOp(op, free, staging))
+    return tuple(found)
+
+
+def is_staged(op: Operation) -> bool:
+    """Whether an op is a layer in destination style, or a copy, with an operand off the chip."""
+    if isinstance(op, memref.CopyOp):
+        return bool(off_chip_operands(op))
+    return isinstance(op, LayerOp) and op.destination is not None and bool(off_chip_operands(op))
+
+
+def occupied(lifetimes: Lifetimes, point: int, alignment: int) -> int:
+    """Bytes of the on-chip buffers that live at a point."""
+    total = 0
+    for buffer in lifetimes.buffers:
+        if buffer.first <= point <= buffer.last:
+            step = max(alignment, buffer.alignment)
+            total += -(-buffer.size // step) * step
+    return total
+
+
+def build(staged: StagedOp, machine: Machine) -> None:
+    """Build the loops of one op, and erase it."""
+    op = staged.op
+    if staged.staging is None:
+        build_moves(op, machine, staged.free)
+    else:
+        build_nest(op, staged.staging, machine.dma_channels)
+    parent = op.parent_block()
+    assert parent is not None
+    parent.erase_op(op)

@@ -1,0 +1,288 @@
+"""The loop nest of a staged layer: transfers, and the layer on tiles that are on chip.
+
+Level of IR: one layer on buffers in, `scf.for` over tiles out. A loop over tiles is cut into
+segments whose tiles have the same sizes and pads: the first one at a padded border, those inside
+(one `scf.for`), the ragged or padded last one. Shapes inside are static. An operand is loaded in
+the innermost loop that changes it, and stays; sums are read back only if an outer loop left them
+unfinished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from npu_dialect.dma import ReadsOp, StartOp, WaitOp, WritesOp
+from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.rows import RUNS
+from npu_dialect.sram import AllocOp
+from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.tiling.layer_spaces import COLUMNS, GROUPS, IN, ROWS, TileForm, tile_layer
+from npu_passes.tiling.regions import Along, Pads, Piece, Segment
+from npu_passes.tiling.staging import Staging, is_weight
+
+DOUBLE_BUFFER = "npu.double_buffer"
+"""Unit attribute of a loop whose transfers are to overlap with computing."""
+TILE = "npu.tile"
+"""Attribute of the first op of a staged layer: sizes, order of loops, predicted traffic, memory."""
+
+WEIGHTS, FIRST_MAP, OTHER_MAPS, OUTPUT = range(4)
+"""Channels of transfers, modulo those that the machine has; sums that are read back are maps."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tile is along one loop: the segment, and the index of its piece within."""
+
+    segment: Segment
+    index: Index = 0
+
+    @property
+    def piece(self) -> Piece:
+        """The first piece of the segment; all have its sizes."""
+        return self.segment.piece
+
+
+Tile = Mapping[str, Place]
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Builds the nest of one op in front of it; `buffers` are the tile buffers by operand."""
+
+    b: LoopBuilder
+    op: Operation
+    staging: Staging
+    buffers: Mapping[int, SSAValue]
+    channels: int
+    counted: bool
+
+    @property
+    def last(self) -> int:
+        """Index of the destination."""
+        return len(self.op.operands) - 1
+
+    def build(self) -> Operation | None:
+        """The accesses, what stays on chip, then the loops; the first layer op that is built."""
+        cut = self.staging.cut
+        if self.counted:
+            announce(self.b, self.op, [self.op.operands[index] for index in self.buffers])
+        for buffer in self.staging.buffers:
+            if buffer.whole:
+                index = buffer.operands[0]
+                self.move(self.op.operands[index], self.buffers[index], index)
+        tile = {
+            loop.name: Place(Segment(cut.pieces(loop.name)[0], 1))
+            for loop in cut.space.loops
+            if loop.name not in cut.order
+        }
+        before = self.op.prev_op
+        self.inside(tile, -1)
+        first = before.next_op if before is not None else self.b.block.first_op
+        while first is not None and first is not self.op:
+            layers = (op for op in first.walk() if isinstance(op, LayerOp))
+            if (found := next(layers, None)) is not None:
+                return found
+            first = first.next_op
+        return None
+
+    def inside(self, tile: Tile, level: int) -> None:
+        """What happens once the loops up to `level` have chosen their pieces."""
+        cut = self.staging.cut
+        for index in self.moving(level):
+            if index != self.last:
+                self.load(tile, index)
+        if self.last in self.moving(level) and self.begun(tile):
+            self.load(tile, self.last)
+        if level + 1 < len(cut.order):
+            for segment in cut.segments(cut.order[level + 1]):
+                self.one_segment(tile, level + 1, segment)
+        else:
+            self.compute(tile)
+        if self.last in self.moving(level):
+            self.store(tile)
+
+    def one_segment(self, tile: Tile, level: int, segment: Segment) -> None:
+        """A loop over the pieces of a segment."""
+        name = self.staging.cut.order[level]
+        innermost = level == len(self.staging.cut.order) - 1
+
+        def one(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            if not isinstance(index, int) and innermost and self.staging.double_buffer:
+                assert isinstance(index.owner, Block)
+                loop = index.owner.parent_op()
+                assert loop is not None
+                loop.attributes[DOUBLE_BUFFER] = UnitAttr()
+            self.inside({**tile, name: Place(segment, index)}, level)
+            return ()
+
+        self.b.loop(0, segment.runs, one, hint=name)
+
+    def moving(self, level: int) -> Iterator[int]:
+        """The operands whose tiles change at a level, one for each buffer and the destination."""
+        for buffer in self.staging.buffers:
+            if not buffer.whole and self.staging.cut.level(buffer.operands[0]) == level:
+                yield buffer.operands[0]
+                if buffer.operands[0] != self.last and buffer.operands[-1] == self.last:
+                    yield self.last
+
+    def begun(self, tile: Tile) -> bool:
+        """Whether the destination holds sums: of the loops that are outside, or of old."""
+        if isinstance(self.op, Conv2dOp | FullyConnectedOp):
+            return self.op.accumulate is not None or (IN in tile and not tile[IN].piece.opens)
+        return False
+
+    def load(self, tile: Tile, index: int) -> None:
+        """Bring the tile of an operand on chip."""
+        source = self.part(tile, index, self.op.operands[index])
+        self.move(source, corner(self.b, self.buffers[index], shape_of(source)), index)
+
+    def store(self, tile: Tile) -> None:
+        """Take the tile of the destination off the chip."""
+        target = self.part(tile, self.last, self.op.operands[self.last])
+        source = corner(self.b, self.buffers[self.last], shape_of(target))
+        transfer(self.b, source, target, OUTPUT % self.channels)
+
+    def move(self, source: SSAValue, target: SSAValue, index: int) -> None:
+        """A transfer onto the chip."""
+        weights = is_weight(self.op, self.op.operands[index])
+        channel = WEIGHTS if weights else FIRST_MAP if index == 0 else OTHER_MAPS
+        transfer(self.b, source, target, channel % self.channels, weights=weights)
+
+    def part(self, tile: Tile, index: int, buffer: SSAValue) -> SSAValue:
+        """The part of an operand's buffer that a tile needs."""
+        axes = self.staging.cut.space.operands[index]
+        pieces = {name: place.piece for name, place in tile.items()}
+        sizes = [axis.span(pieces).size for axis in axes]
+        at = [self.low(axis, tile, pieces) for axis in axes]
+        return view(self.b, buffer, at, sizes)
+
+    def low(self, axis: Along, tile: Tile, pieces: Mapping[str, Piece]) -> Index:
+        """The first element that a tile needs along an axis."""
+        b = self.b
+        start = axis.span(pieces).low
+        low: Index = start
+        for name in axis.loops:
+            place = tile[name]
+            if place.segment.runs > 1:
+                second = {**pieces, name: place.segment.at(1)}
+                step = axis.span(second).low - start
+                low = b.add(b.mul(place.index, step), low, f"{name}_at")
+        return low
+
+    def operand(self, tile: Tile, index: int) -> SSAValue:
+        """What the layer on a tile takes: a tile buffer, or a part of a buffer on chip."""
+        if index not in self.buffers:
+            return self.part(tile, index, self.op.operands[index])
+        buffer = next(b for b in self.staging.buffers if index in b.operands)
+        if buffer.whole:
+            return self.part(tile, index, self.buffers[index])
+        pieces = {name: place.piece for name, place in tile.items()}
+        axes = self.staging.cut.space.operands[index]
+        return corner(self.b, self.buffers[index], [axis.span(pieces).size for axis in axes])
+
+    def compute(self, tile: Tile) -> None:
+        """The layer on one tile."""
+        if not isinstance(self.op, LayerOp):
+            return
+        *inputs, out = (self.operand(tile, index) for index in range(self.last + 1))
+        new = tile_layer(self.op, self.form(tile), inputs, out)
+        runs = 1
+        for place in tile.values():
+            runs *= place.segment.runs
+        if self.staging.cut.order:
+            old = self.op.attributes.get(RUNS)
+            runs *= old.value.data if isinstance(old, IntegerAttr) else 1
+            new.attributes[RUNS] = IntegerAttr(runs, i64)
+        self.b.insert(new)
+
+    def form(self, tile: Tile) -> TileForm:
+        """What differs from tile to tile."""
+        pieces = {name: place.piece for name, place in tile.items()}
+
+        def pads(name: str) -> Pads | None:
+            axes = self.staging.cut.space.windowed(name)
+            return next((axis.span(pieces).pads for axis in axes), None)
+
+        groups = pieces[GROUPS].count if GROUPS in pieces else 1
+        opens, closes = True, True
+        if IN in pieces:
+            opens, closes = pieces[IN].opens, pieces[IN].closes
+        return TileForm(pads(ROWS), pads(COLUMNS), groups, opens, closes)
+
+
+def build_nest(op: Operation, staging: Staging, channels: int, *, counted: bool = True) -> None:
+    """Build the nest of a layer in front of it, and mark its first layer op with the choice.
+
+    Unless `counted`, its accesses (`dma.reads`, `dma.writes`) are the caller's to announce.
+    """
+    b = LoopBuilder(op)
+    buffers: dict[int, SSAValue] = {}
+    for buffer in staging.buffers:
+        value = op.operands[buffer.operands[0]]
+        kind = MemRefType(memref_type(value).element_type, buffer.shape, memory_space=SramSpace())
+        tile = b.insert(AllocOp(kind), f"{value.name_hint or 'map'}_tile").buffer
+        buffers.update((index, tile) for index in buffer.operands)
+    first = Nest(b, op, staging, buffers, channels, counted).build()
+    if first is not None:
+        first.attributes[TILE] = described(staging)
+
+
+def described(staging: Staging) -> DictionaryAttr:
+    """The choice and its cost, for a person and for reports."""
+    numbers = {
+        "bytes": staging.bytes,
+        "transfers": staging.transfers,
+        "on_chip": staging.footprint,
+    }
+    sizes: dict[str, Attribute] = {name: IntegerAttr(size, i64) for name, size in staging.cut.sizes}
+    return DictionaryAttr(
+        {
+            "sizes": DictionaryAttr(sizes),
+            "order": StringAttr(" ".join(staging.cut.order)),
+            **{key: IntegerAttr(number, i64) for key, number in numbers.items()},
+        }
+    )
+
+
+def announce(b: LoopBuilder, op: Operation, staged: Sequence[SSAValue]) -> None:
+    """One access for each map off chip that an op reads or writes."""
+    *inputs, out = op.operands
+    for value in dict.fromkeys(inputs):
+        if value in staged and not is_weight(op, value):
+            b.insert(ReadsOp(value))
+    if out in staged:
+        b.insert(WritesOp(out))
+
+
+def transfer(
+    b: LoopBuilder, source: SSAValue, target: SSAValue, channel: int, *, weights: bool = False
+) -> None:
+    """Start a transfer and wait for it."""
+    started = b.insert(StartOp(source, target, channel, weights=weights))
+    b.insert(WaitOp(started.token))
+
+
+def view(b: LoopBuilder, buffer: SSAValue, at: Sequence[Index], sizes: Sequence[int]) -> SSAValue:
+    """A part of a buffer, or the buffer if it is all of it."""
+    if tuple(sizes) == shape_of(buffer):
+        return buffer
+    return b.window(buffer, at, sizes, range(len(sizes)), "part")
+
+
+def corner(b: LoopBuilder, buffer: SSAValue, sizes: Sequence[int]) -> SSAValue:
+    """The part of a tile buffer that a tile takes: smaller tiles lie at its beginning."""
+    return view(b, buffer, [0] * len(sizes), sizes)
