@@ -20,7 +20,16 @@ from xdsl.interpreter import (
 )
 from xdsl.utils.exceptions import InterpretationError
 
-from npu_dialect.interpreters.values import Array
+from npu_dialect.interpreters.quantized import (
+    dequantize,
+    epilogue,
+    quantize,
+    quantized_add,
+    quantized_avg_pool2d,
+    requantize,
+)
+from npu_dialect.interpreters.values import Array, dtype_of
+from npu_dialect.interpreters.windows import averaged_taps, pad, tap
 from npu_dialect.npu.attributes import ActivationAttr, PoolAttr, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
@@ -30,13 +39,18 @@ from npu_dialect.npu.layers import (
     ClampOp,
     ConcatOp,
     Conv2dOp,
+    DequantizeOp,
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
     LrnOp,
     MaxPool2dOp,
     MulOp,
+    QuantizedAddOp,
+    QuantizedAvgPool2dOp,
+    QuantizeOp,
     ReluOp,
+    RequantizeOp,
     ReshapeOp,
     SoftmaxOp,
     TransposeOp,
@@ -81,33 +95,6 @@ def pool(image: Array, window: PoolAttr) -> Array:
     return total / np.multiply.outer(rows, columns).astype(image.dtype)
 
 
-def averaged_taps(axis: Axis, include_pad: bool) -> Array:
-    """How many taps an average divides by, at each window position of one axis."""
-    counts: list[int] = []
-    for position in range(axis.outputs):
-        low, high = axis.taps(position)
-        counts.append(axis.counted(position) if include_pad else high - low)
-    return np.array(counts)
-
-
-def pad(image: Array, axes: tuple[Axis, Axis], value: Any) -> Array:
-    """The map with its padding, long enough for a last window that only ceil mode counts."""
-    widths = [(0, 0), (0, 0)]
-    for axis in axes:
-        end = axis.start(axis.outputs - 1) + axis.reach
-        widths.append((axis.before, max(axis.after, end - axis.size)))
-    return np.pad(image, widths, constant_values=value) if np.any(widths) else image
-
-
-def tap(padded: Array, axes: tuple[Axis, Axis], row: int, column: int) -> Array:
-    """The elements that one tap of the kernel meets, [N, C, OH, OW]; a view."""
-    slices = [slice(None), slice(None)]
-    for axis, index in zip(axes, (row, column), strict=True):
-        first = index * axis.dilation
-        slices.append(slice(first, first + (axis.outputs - 1) * axis.stride + 1, axis.stride))
-    return padded[tuple(slices)]
-
-
 def lowest(dtype: np.dtype[Any]) -> Any:
     """What never wins a maximum."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
@@ -138,20 +125,44 @@ def expect_floats(what: str, array: Array) -> None:
 
 def conv2d(op: Conv2dOp, inputs: Sequence[Array]) -> Array:
     """Convolution, then activation, then pooling window; the old sums are the last of `inputs`."""
+    image, weight = weighted(op, inputs)
     bias = inputs[2] if op.bias is not None else None
-    sums = convolve(inputs[0], inputs[1], bias, op.axes(), op.group_count)
+    sums = convolve(image, weight, bias, op.axes(), op.group_count)
     if op.accumulate is not None:
         sums = inputs[-1] + sums
-    result = activate(sums, op.activation)
+    result = activate(stored(op, sums), op.activation)
     return result if op.pool is None else pool(result, op.pool)
 
 
 def fully_connected(op: FullyConnectedOp, inputs: Sequence[Array]) -> Array:
     """x W^T + b, then activation; the old sums are the last of `inputs`."""
-    sums = np.matmul(inputs[0], inputs[1].T)
+    image, weight = weighted(op, inputs)
+    sums = np.matmul(image, weight.T)
     if op.accumulate is not None:
         sums = inputs[-1] + sums
-    return activate(sums if op.bias is None else sums + inputs[2], op.activation)
+    return activate(stored(op, sums if op.bias is None else sums + inputs[2]), op.activation)
+
+
+def weighted(op: Conv2dOp | FullyConnectedOp, inputs: Sequence[Array]) -> tuple[Array, Array]:
+    """What is multiplied: input and weight, or quantised ones with their zero points taken off.
+
+    Sums of those are taken in float64, which is exact and faster than numpy's integers.
+    """
+    image, weight = inputs[:2]
+    if op.zero_points is None:
+        return image, weight
+    of_image, of_weight = int_values(op.zero_points)
+    return image.astype(np.float64) - of_image, weight.astype(np.float64) - of_weight
+
+
+def stored(op: Conv2dOp | FullyConnectedOp, sums: Array) -> Array:
+    """The sums as they are stored: i32 that wrap around, or quantised integers."""
+    if op.zero_points is None:
+        return sums
+    integers = sums.astype(np.int64).astype(np.int32)
+    if op.requantize is None:
+        return integers
+    return epilogue(integers, op.requantize, dtype_of(op.output_type.get_element_type()))
 
 
 def global_avg_pool2d(_: GlobalAvgPool2dOp, inputs: Sequence[Array]) -> Array:
@@ -253,3 +264,8 @@ class NpuFunctions(InterpreterFunctions):
     softmax = layer(SoftmaxOp, softmax)
     batch_norm = layer(BatchNormOp, batch_norm)
     lrn = layer(LrnOp, lrn)
+    quantize = layer(QuantizeOp, quantize)
+    dequantize = layer(DequantizeOp, dequantize)
+    requantize = layer(RequantizeOp, requantize)
+    quantized_add = layer(QuantizedAddOp, quantized_add)
+    quantized_avg_pool2d = layer(QuantizedAvgPool2dOp, quantized_avg_pool2d)

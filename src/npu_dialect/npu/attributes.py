@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.dialects.builtin import (
     I64,
     BoolAttr,
     DenseArrayBase,
+    Float32Type,
     Float64Type,
     FloatAttr,
     IntegerType,
@@ -36,6 +38,11 @@ def int_array(values: Sequence[int]) -> DenseArrayBase[I64]:
 
 def int_values(attribute: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     """The Python integers of an `array<i64: ...>`."""
+    return attribute.get_values()
+
+
+def float_values(attribute: DenseArrayBase[Float32Type]) -> tuple[float, ...]:
+    """The numbers of an `array<f32: ...>`."""
     return attribute.get_values()
 
 
@@ -295,6 +302,21 @@ def print_ints(printer: Printer, values: DenseArrayBase[IntegerType]) -> None:
     """Print `[1, 2]`."""
     with printer.in_square_brackets():
         printer.print_list(int_values(values), lambda value: printer.print_string(str(value)))
+
+
+def parse_floats(parser: AttrParser) -> tuple[float, ...]:
+    """Parse `[0.5, 0.25]`."""
+    items = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_float(parser))
+    return tuple(items)
+
+
+def print_floats(printer: Printer, values: DenseArrayBase[Float32Type]) -> None:
+    """Print what `parse_floats` reads; the shortest texts that give the same float32 numbers."""
+    with printer.in_square_brackets():
+        printer.print_list(
+            float_values(values),
+            lambda value: print_float(printer, float(str(np.float32(value)))),
+        )
 
 
 def parse_float(parser: AttrParser) -> float:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    Float32Type,
     Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    StringAttr,
     UnitAttr,
+    f32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -22,8 +25,10 @@ from xdsl.utils.hints import isa
 from npu_dialect.npu.attributes import (
     int_array,
     parse_float,
+    parse_floats,
     parse_ints,
     print_float,
+    print_floats,
     print_ints,
 )
 
@@ -44,9 +49,13 @@ class Clause:
 
 
 def ints_clause(
-    keyword: str, default: Sequence[int] | None = None, *, always: bool = False
+    keyword: str,
+    default: Sequence[int] | None = None,
+    *,
+    always: bool = False,
+    optional: bool = False,
 ) -> Clause:
-    """`keyword [1, 2]`; without a default it must be there."""
+    """`keyword [1, 2]`; without a default it must be there, unless it is optional."""
 
     def write(printer: Printer, attribute: Attribute) -> None:
         assert isa(attribute, DenseArrayBase[IntegerType])
@@ -59,7 +68,7 @@ def ints_clause(
         lambda parser: int_array(parse_ints(parser)),
         write,
         None if default is None else int_array(default),
-        required=default is None,
+        required=default is None and not optional,
         always=always,
     )
 
@@ -81,8 +90,41 @@ def int_clause(keyword: str, default: int | None = None) -> Clause:
     )
 
 
-def float_clause(keyword: str) -> Clause:
-    """`keyword 0.5`."""
+def floats_clause(keyword: str) -> Clause:
+    """`keyword [0.5, 0.25]`, of float32."""
+
+    def write(printer: Printer, attribute: Attribute) -> None:
+        assert isa(attribute, DenseArrayBase[Float32Type])
+        printer.print_string(" ")
+        print_floats(printer, attribute)
+
+    return Clause(
+        keyword,
+        keyword,
+        lambda parser: DenseArrayBase.from_list(f32, parse_floats(parser)),
+        write,
+        required=True,
+    )
+
+
+def word_clause(keyword: str) -> Clause:
+    """`keyword word`."""
+
+    def write(printer: Printer, attribute: Attribute) -> None:
+        assert isinstance(attribute, StringAttr)
+        printer.print_string(f" {attribute.data}")
+
+    return Clause(
+        keyword,
+        keyword,
+        lambda parser: StringAttr(parser.parse_identifier()),
+        write,
+        required=True,
+    )
+
+
+def float_clause(keyword: str, *, optional: bool = False) -> Clause:
+    """`keyword 0.5`, there or (if it is optional) not."""
 
     def write(printer: Printer, attribute: Attribute) -> None:
         assert isinstance(attribute, FloatAttr)
@@ -94,7 +136,7 @@ def float_clause(keyword: str) -> Clause:
         keyword,
         lambda parser: FloatAttr(parse_float(parser), Float64Type()),
         write,
-        required=True,
+        required=not optional,
     )
 
 

@@ -20,6 +20,13 @@ from npu_dialect.npu.layers.pooling import (
     MaxPool2dOp,
     PoolOp,
 )
+from npu_dialect.npu.layers.quantized import (
+    DequantizeOp,
+    QuantizedAddOp,
+    QuantizedAvgPool2dOp,
+    QuantizeOp,
+    RequantizeOp,
+)
 from npu_dialect.npu.layers.softmax import SoftmaxOp
 from npu_dialect.npu.layers.unary import UnaryOp
 
@@ -31,6 +38,7 @@ __all__ = [
     "ClampOp",
     "ConcatOp",
     "Conv2dOp",
+    "DequantizeOp",
     "ElementwiseOp",
     "FullyConnectedOp",
     "GlobalAvgPool2dOp",
@@ -40,7 +48,11 @@ __all__ = [
     "MaxPool2dOp",
     "MulOp",
     "PoolOp",
+    "QuantizeOp",
+    "QuantizedAddOp",
+    "QuantizedAvgPool2dOp",
     "ReluOp",
+    "RequantizeOp",
     "ReshapeOp",
     "SoftmaxOp",
     "TransposeOp",

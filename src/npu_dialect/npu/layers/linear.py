@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser
@@ -31,6 +31,13 @@ from npu_dialect.npu.layers.forms import (
     form,
 )
 from npu_dialect.npu.maps import ANY_MAP, shape_of
+from npu_dialect.npu.quantization import (
+    QUANTISED,
+    RequantizeAttr,
+    check_channel_scales,
+    check_zero_point,
+    expect_element,
+)
 from npu_dialect.npu.shapes import Axis
 from npu_dialect.npu.syntax import flag_clause, int_clause, ints_clause
 
@@ -38,6 +45,10 @@ from npu_dialect.npu.syntax import flag_clause, int_clause, ints_clause
 @irdl_op_definition
 class Conv2dOp(LayerOp):
     """Two-dimensional convolution (ONNX Conv), an optional activation and pooling window behind it.
+
+    With `zero_points [input, weight]` the maps are quantised integers and the sums i32 (see
+    `check_elements`); padding is the input's zero point, which stands for the real zero. `then
+    requantize` stores quantised integers again.
 
     Input [N, C, H, W], weight [O, C / groups, KH, KW], bias [O]; pads are (top, left, bottom,
     right). With a pooling window each pooled output is computed by running over its window, so that
@@ -70,6 +81,8 @@ class Conv2dOp(LayerOp):
     pool = opt_prop_def(PoolAttr)
     overlap = opt_prop_def(StringAttr)
     accumulate = opt_prop_def(UnitAttr)
+    zero_points = opt_prop_def(INT_ARRAY)
+    requantize = opt_prop_def(RequantizeAttr)
 
     PARAMETERS: ClassVar = ("weight", "bias")
     CLAUSES: ClassVar = (
@@ -78,6 +91,7 @@ class Conv2dOp(LayerOp):
         ints_clause("dilations", (1, 1)),
         int_clause("groups", 1),
         flag_clause("accumulate"),
+        ints_clause("zero_points", optional=True),
     )
 
     def __init__(
@@ -95,6 +109,8 @@ class Conv2dOp(LayerOp):
         pool: PoolAttr | None = None,
         overlap: str | None = None,
         accumulate: bool = False,
+        zero_points: Sequence[int] | None = None,
+        requantize: RequantizeAttr | None = None,
     ) -> None:
         operands, results = form(out)
         super().__init__(
@@ -109,6 +125,8 @@ class Conv2dOp(LayerOp):
                 "pool": pool,
                 "overlap": None if overlap is None else StringAttr(overlap),
                 "accumulate": UnitAttr() if accumulate else None,
+                "zero_points": None if zero_points is None else int_array(zero_points),
+                "requantize": requantize,
             },
         )
 
@@ -173,14 +191,19 @@ class Conv2dOp(LayerOp):
 
     def print_epilogue(self, printer: Printer) -> None:
         """Print what `parse_epilogue` reads."""
-        print_then(printer, self.activation, self.pool, self.overlap)
+        print_then(printer, self.activation, self.pool, self.overlap, self.requantize)
+
+    def verify_elements(self, element: Attribute) -> None:
+        """Check the element types."""
+        check_elements(self, element)
 
 
 @irdl_op_definition
 class FullyConnectedOp(LayerOp):
     """y = x W^T + b (ONNX Gemm with transB, or MatMul), with an optional activation behind it.
 
-    Input [N, I], weight [O, I], bias [O]. `accumulate` is that of `npu.conv2d`.
+    Input [N, I], weight [O, I], bias [O]. `accumulate`, `zero_points` and `requantize` are those of
+    `npu.conv2d`.
 
     ```mlir
     %y = npu.fully_connected %x, %w, %b then relu
@@ -195,9 +218,11 @@ class FullyConnectedOp(LayerOp):
     bias = opt_operand_def(ANY_MAP)
     activation = opt_prop_def(ActivationAttr)
     accumulate = opt_prop_def(UnitAttr)
+    zero_points = opt_prop_def(INT_ARRAY)
+    requantize = opt_prop_def(RequantizeAttr)
 
     PARAMETERS: ClassVar = ("weight", "bias")
-    CLAUSES: ClassVar = (flag_clause("accumulate"),)
+    CLAUSES: ClassVar = (flag_clause("accumulate"), ints_clause("zero_points", optional=True))
 
     def __init__(
         self,
@@ -208,6 +233,8 @@ class FullyConnectedOp(LayerOp):
         *,
         activation: ActivationAttr | None = None,
         accumulate: bool = False,
+        zero_points: Sequence[int] | None = None,
+        requantize: RequantizeAttr | None = None,
     ) -> None:
         operands, results = form(out)
         super().__init__(
@@ -216,6 +243,8 @@ class FullyConnectedOp(LayerOp):
             properties={
                 "activation": activation,
                 "accumulate": UnitAttr() if accumulate else None,
+                "zero_points": None if zero_points is None else int_array(zero_points),
+                "requantize": requantize,
             },
         )
 
@@ -246,7 +275,11 @@ class FullyConnectedOp(LayerOp):
 
     def print_epilogue(self, printer: Printer) -> None:
         """Print what `parse_epilogue` reads."""
-        print_then(printer, self.activation, None, None)
+        print_then(printer, self.activation, None, None, self.requantize)
+
+    def verify_elements(self, element: Attribute) -> None:
+        """Check the element types."""
+        check_elements(self, element)
 
 
 def check_accumulate(op: Conv2dOp | FullyConnectedOp) -> None:
@@ -260,3 +293,34 @@ def check_accumulate(op: Conv2dOp | FullyConnectedOp) -> None:
         raise VerifyException("expected accumulate only where a destination buffer holds sums")
     if op.bias is not None:
         raise VerifyException("expected no bias beside accumulate: sums have one start")
+
+
+def check_elements(op: Conv2dOp | FullyConnectedOp, element: Attribute) -> None:
+    """Check the element types of a layer with weights.
+
+    Without zero points they are all those of the output. With zero points the input is i8 or ui8,
+    the weight i8, the bias i32, and the output i32, or i8 or ui8 behind `then requantize`.
+
+    Raises: VerifyException.
+    """
+    if op.zero_points is None:
+        if op.requantize is not None:
+            raise VerifyException("expected requantize only with zero_points [input, weight]")
+        LayerOp.verify_elements(op, element)
+        return
+    points = int_values(op.zero_points)
+    if len(points) != 2:
+        raise VerifyException(f"expected zero_points [input, weight], got {list(points)}")
+    check_zero_point(points[0], expect_element("an input", op.input, QUANTISED))
+    check_zero_point(points[1], expect_element("a weight", op.weight, [i8]))
+    if op.bias is not None:
+        expect_element("a bias", op.bias, [i32])
+    expect_element("an output", op.output, [i32] if op.requantize is None else QUANTISED)
+    if op.requantize is None:
+        return
+    check_zero_point(op.requantize.offset, element)
+    check_channel_scales(op.requantize.scales, shape_of(op.weight)[0])
+    if op.accumulate is not None:
+        raise VerifyException("expected no requantize behind sums that accumulate")
+    if isinstance(op, Conv2dOp) and op.pool is not None and not op.pool.is_max:
+        raise VerifyException("expected no average of quantised integers")

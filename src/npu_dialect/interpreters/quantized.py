@@ -1,0 +1,232 @@
+"""What layers of quantised integers mean, in numpy; the words are in layers/quantized.py.
+
+Nothing here depends on the order or the width of what numpy does inside: integer sums are exact,
+and float32 operations are rounded one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from npu_dialect.interpreters.values import Array
+from npu_dialect.interpreters.windows import averaged_taps, pad, tap
+from npu_dialect.npu.attributes import float_values, int_values
+from npu_dialect.npu.layers.quantized import (
+    DequantizeOp,
+    QuantizedAddOp,
+    QuantizedAvgPool2dOp,
+    QuantizeOp,
+    RequantizeOp,
+)
+from npu_dialect.npu.maps import map_type
+from npu_dialect.npu.quantization import Multiplier, RequantizeAttr, limits_of
+from npu_dialect.npu.shapes import Axis
+
+f32 = np.float32
+
+
+def per_channel(values: Any, rank: int) -> Array:
+    """One value for all channels, or one for each, so that it broadcasts to a map of a rank."""
+    array = np.asarray(values)
+    return array.reshape(-1) if array.size == 1 else array.reshape(-1, *(1,) * (rank - 2))
+
+
+def rounded(values: Array, zero_point: int, limits: tuple[int, int]) -> Array:
+    """sat(round(values) + zero_point), as int64; NaN is the least integer."""
+    low, high = limits[0] - zero_point, limits[1] - zero_point
+    held = np.where(values > low, np.minimum(values, f32(high)), f32(low))
+    return np.rint(held).astype(np.int64) + zero_point
+
+
+def shifted(products: Array, shifts: Array) -> Array:
+    """`Multiplier.scaled` of arrays: products * 2^-shift, rounded half to even."""
+    odd = (products >> shifts) & 1
+    return (products + (np.int64(1) << (shifts - 1)) - 1 + odd) >> shifts
+
+
+def saturated(values: Array, zero_point: int, limits: tuple[int, int]) -> Array:
+    """sat(values + zero_point) of integers."""
+    return np.clip(values, limits[0] - zero_point, limits[1] - zero_point) + zero_point
+
+
+def requantized(
+    sums: Array,
+    scales: Sequence[float],
+    zero_point: int,
+    limits: tuple[int, int],
+    mode: str,
+    divisor: float | None = None,
+) -> Array:
+    """Integers (int64, zero point taken off) in another scale: `npu.requantize`."""
+    rank = sums.ndim
+    if mode == "fixed":
+        found = [Multiplier.of(scale / (divisor or 1.0)) for scale in scales]
+        values = per_channel([one.value for one in found], rank).astype(np.int64)
+        shifts = per_channel([one.shift for one in found], rank).astype(np.int64)
+        return saturated(shifted(sums * values, shifts), zero_point, limits)
+    products = sums.astype(f32) * per_channel(np.array(scales, f32), rank)
+    if divisor is not None:
+        products = products / f32(divisor)
+    return rounded(products, zero_point, limits)
+
+
+def epilogue(sums: Array, what: RequantizeAttr, dtype: np.dtype[Any]) -> Array:
+    """The i32 sums behind a convolution or a fully connected layer in their new scale."""
+    limits = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    scales = float_values(what.scales)
+    made = requantized(sums.astype(np.int64), scales, what.offset, limits, what.mode.data)
+    return made.astype(dtype)
+
+
+def requantize(op: RequantizeOp, inputs: Sequence[Array]) -> Array:
+    """`npu.requantize`."""
+    before, after = int_values(op.zero_points)
+    made = requantized(
+        inputs[0].astype(np.int64) - before,
+        float_values(op.scales),
+        after,
+        output_limits(op),
+        op.mode.data,
+        op.divided_by,
+    )
+    return made.astype(output_dtype(op))
+
+
+def quantize(op: QuantizeOp, inputs: Sequence[Array]) -> Array:
+    """`npu.quantize`."""
+    made = rounded(inputs[0] / f32(op.scale), op.offset, output_limits(op))
+    return made.astype(output_dtype(op))
+
+
+def dequantize(op: DequantizeOp, inputs: Sequence[Array]) -> Array:
+    """`npu.dequantize`."""
+    array = inputs[0]
+    scales = per_channel(np.array(float_values(op.scales), f32), array.ndim)
+    return real(array, op.offset, scales)
+
+
+def real(array: Array, zero_point: int, scale: Any) -> Array:
+    """(q - zero_point) * scale in float32."""
+    return (array.astype(np.int64) - zero_point).astype(f32) * scale
+
+
+def quantized_add(op: QuantizedAddOp, inputs: Sequence[Array]) -> Array:
+    """`npu.quantized_add`."""
+    a, b = inputs
+    scale_a, scale_b, scale = (f32(value) for value in float_values(op.scales))
+    za, zb, z = int_values(op.zero_points)
+    limits = output_limits(op)
+    match op.mode.data:
+        case "float":
+            total = real(a, za, scale_a) + real(b, zb, scale_b)
+            made = rounded(total / scale, z, limits)
+        case "qlinear":
+            ra, rb = scale_a / scale, scale_b / scale
+            start = f32(z) - fma(ra, f32(za), rb * f32(zb))
+            total = fma(a.astype(f32), ra, fma(b.astype(f32), rb, start))
+            made = rounded(total, 0, limits)
+        case _:
+            ma, mb, shift = add_multipliers(float(scale_a), float(scale_b), float(scale))
+            exact = (a.astype(np.int64) - za) * ma + (b.astype(np.int64) - zb) * mb
+            made = saturated(shifted(exact, np.array(shift, np.int64)), z, limits)
+    return made.astype(output_dtype(op))
+
+
+def add_multipliers(lhs: float, rhs: float, result: float) -> tuple[int, int, int]:
+    """The ratios of an addition as integers of one shift."""
+    shift = Multiplier.of(max(lhs, rhs) / result).shift
+    ma, mb = (round(min(scale / result, 2.0**29) * 2.0**shift) for scale in (lhs, rhs))
+    return ma, mb, shift
+
+
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c; the product of two float32 is exact in float64."""
+    return (np.float64(1) * a * b + c).astype(f32)
+
+
+def quantized_avg_pool2d(op: QuantizedAvgPool2dOp, inputs: Sequence[Array]) -> Array:
+    """`npu.quantized_avg_pool2d`."""
+    image, mode = inputs[0], op.mode.data
+    (zi, zo), limits = int_values(op.zero_points), output_limits(op)
+    si, so = (f32(value) for value in float_values(op.scales))
+    window = op.window()
+    axes = window.axes(*image.shape[2:])
+    counts = np.multiply.outer(*(averaged_taps(axis, window.includes_pad) for axis in axes))
+    if mode == "fixed" or (mode == "qlinear" and op.is_global):
+        total = window_sums(image.astype(np.int64) - zi, axes, columns_first=False)
+        scales = {
+            n: Multiplier.of(float(si) / (float(so) * n)) if mode == "fixed" else si / (so * f32(n))
+            for n in np.unique(counts).tolist()
+        }
+        made = averaged(total, counts, scales, zo, limits)
+        return made.astype(output_dtype(op))
+    reals = real(image, zi, si)
+    if mode == "float":
+        total = lanes(reals) if op.is_global else window_sums(reals, axes, columns_first=True)
+        made = rounded(total / counts.astype(f32) / so, zo, limits)
+    else:
+        total = window_sums(reals, axes, columns_first=False)
+        made = rounded(total / counts.astype(f32) / so + f32(zo), 0, limits)
+    return made.astype(output_dtype(op))
+
+
+def averaged(
+    total: Array, counts: Array, scales: dict[int, Any], zero_point: int, limits: tuple[int, int]
+) -> Array:
+    """Integer sums of n elements times the scale for n."""
+    made = np.empty_like(total)
+    for count, scale in scales.items():
+        here = np.broadcast_to(counts == count, total.shape)
+        if isinstance(scale, Multiplier):
+            values = shifted(total[here] * scale.value, np.array(scale.shift, np.int64))
+            made[here] = saturated(values, zero_point, limits)
+        else:
+            made[here] = rounded(total[here].astype(f32) * scale, zero_point, limits)
+    return made
+
+
+def window_sums(image: Array, axes: tuple[Axis, Axis], *, columns_first: bool) -> Array:
+    """Sums over sliding windows: tap by tap, or each column of the window by itself first."""
+    rows, columns = axes
+    padded = pad(image, axes, 0)
+    total = np.zeros((*image.shape[:2], rows.outputs, columns.outputs), image.dtype)
+    if not columns_first:
+        for row, column in np.ndindex(rows.kernel, columns.kernel):
+            total += tap(padded, axes, row, column)
+        return total
+    for column in range(columns.kernel):
+        part = np.zeros_like(total)
+        for row in range(rows.kernel):
+            part += tap(padded, axes, row, column)
+        total += part
+    return total
+
+
+def lanes(image: Array) -> Array:
+    """The float32 sum of a whole map in four lanes, as onnxruntime's global pooling takes it."""
+    flat = image.reshape(*image.shape[:2], -1)
+    even = flat.shape[-1] // 4 * 4
+    sums = np.zeros((*flat.shape[:2], 4), f32)
+    for start in range(0, even, 4):
+        sums += flat[..., start : start + 4]
+    total = (sums[..., 0] + sums[..., 2]) + (sums[..., 1] + sums[..., 3])
+    for place in range(even, flat.shape[-1]):
+        total = total + flat[..., place]
+    return total[..., None, None]
+
+
+def output_limits(
+    op: QuantizeOp | RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp,
+) -> tuple[int, int]:
+    """The range of the integers that a layer gives."""
+    return limits_of(map_type(op.output).get_element_type())
+
+
+def output_dtype(
+    op: QuantizeOp | RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp,
+) -> np.dtype[Any]:
+    """The numpy type of the integers that a layer gives."""
+    return np.dtype(np.uint8 if output_limits(op) == (0, 255) else np.int8)

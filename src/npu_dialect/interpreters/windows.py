@@ -1,0 +1,37 @@
+"""Sliding windows over numpy maps [N, C, H, W]: padding, taps, counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npu_dialect.interpreters.values import Array
+from npu_dialect.npu.shapes import Axis
+
+
+def averaged_taps(axis: Axis, include_pad: bool) -> Array:
+    """How many taps an average divides by, at each window position of one axis."""
+    counts: list[int] = []
+    for position in range(axis.outputs):
+        low, high = axis.taps(position)
+        counts.append(axis.counted(position) if include_pad else high - low)
+    return np.array(counts)
+
+
+def pad(image: Array, axes: tuple[Axis, Axis], value: Any) -> Array:
+    """The map with its padding, long enough for a last window that only ceil mode counts."""
+    widths = [(0, 0), (0, 0)]
+    for axis in axes:
+        end = axis.start(axis.outputs - 1) + axis.reach
+        widths.append((axis.before, max(axis.after, end - axis.size)))
+    return np.pad(image, widths, constant_values=value) if np.any(widths) else image
+
+
+def tap(padded: Array, axes: tuple[Axis, Axis], row: int, column: int) -> Array:
+    """The elements that one tap of the kernel meets, [N, C, OH, OW]; a view."""
+    slices = [slice(None), slice(None)]
+    for axis, index in zip(axes, (row, column), strict=True):
+        first = index * axis.dilation
+        slices.append(slice(first, first + (axis.outputs - 1) * axis.stride + 1, axis.stride))
+    return padded[tuple(slices)]

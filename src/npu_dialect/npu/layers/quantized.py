@@ -1,0 +1,419 @@
+"""Layers between floats and quantised integers, and arithmetic between different scales.
+
+What each computes is said here once; the interpreter and the generated code do exactly that, bit
+for bit. `round` is half to even, `sat` clamps to the element type, every operation in `mode float`
+is one float32 operation, and q stands for an integer, s for a scale, z for a zero point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    UnitAttr,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.attributes import (
+    INT_ARRAY,
+    PoolAttr,
+    check_window,
+    float_values,
+    int_array,
+    int_values,
+)
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers.elementwise import BinaryOp
+from npu_dialect.npu.layers.forms import expect_pooled, expect_rank, form
+from npu_dialect.npu.layers.pooling import pool_properties
+from npu_dialect.npu.layers.unary import UnaryOp
+from npu_dialect.npu.maps import ANY_MAP, shape_of
+from npu_dialect.npu.quantization import (
+    MODES,
+    QUANTISED,
+    check_channel_scales,
+    check_mode,
+    check_scales,
+    check_zero_point,
+    expect_element,
+)
+from npu_dialect.npu.syntax import (
+    flag_clause,
+    float_clause,
+    floats_clause,
+    int_clause,
+    ints_clause,
+    word_clause,
+)
+
+SCALES = DenseArrayBase.constr(f32)
+QLINEAR_MODES = (*MODES, "qlinear")
+"""`qlinear` is the arithmetic of onnxruntime's QLinear operators where that differs."""
+
+
+def float_array(values: Sequence[float]) -> DenseArrayBase[Float32Type]:
+    """An `array<f32: ...>` of Python numbers."""
+    return DenseArrayBase.from_list(f32, values)
+
+
+def check_points(points: DenseArrayBase[IntegerType], elements: Sequence[Attribute]) -> None:
+    """Check that there is a zero point in range for each of some element types.
+
+    Raises: VerifyException.
+    """
+    values = int_values(points)
+    if len(values) != len(elements):
+        raise VerifyException(f"expected {len(elements)} zero points, got {list(values)}")
+    for value, element in zip(values, elements, strict=True):
+        check_zero_point(value, element)
+
+
+def channels_of(value: SSAValue) -> int:
+    """The extent of a map's channel axis, the second one; 1 if there is none."""
+    shape = shape_of(value)
+    return shape[1] if len(shape) > 1 else 1
+
+
+@irdl_op_definition
+class QuantizeOp(UnaryOp):
+    """sat(round(x / scale) + zero_point), element by element (ONNX QuantizeLinear).
+
+    NaN becomes the least integer.
+
+    ```mlir
+    %q = npu.quantize %x scales [0.5] zero_point -3 : tensor<4xf32> -> tensor<4xi8>
+    ```
+    """
+
+    name = "npu.quantize"
+
+    scales = prop_def(SCALES)
+    zero_point = prop_def(IntegerAttr)
+
+    CLAUSES: ClassVar = (floats_clause("scales"), int_clause("zero_point"))
+
+    def __init__(
+        self, input: SSAValue, scale: float, zero_point: int, out: SSAValue | Attribute
+    ) -> None:
+        operands, results = form(out)
+        super(UnaryOp, self).__init__(
+            operands=[input, operands],
+            result_types=[results],
+            properties={
+                "scales": float_array([scale]),
+                "zero_point": IntegerAttr(zero_point, i64),
+            },
+        )
+
+    @property
+    def scale(self) -> float:
+        """The scale."""
+        return float_values(self.scales)[0]
+
+    @property
+    def offset(self) -> int:
+        """The zero point."""
+        return self.zero_point.value.data
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The shape of the input."""
+        check_scales(self.scales, 1)
+        return shape_of(self.input)
+
+    def verify_elements(self, element: Attribute) -> None:
+        """Floats become i8 or ui8."""
+        expect_element("an input", self.input, [f32])
+        check_zero_point(self.offset, expect_element("an output", self.output, QUANTISED))
+
+
+@irdl_op_definition
+class DequantizeOp(UnaryOp):
+    """(q - zero_point) * scale, element by element (ONNX DequantizeLinear).
+
+    Sums of products, which are i32, may have one scale for each channel (the second axis).
+
+    ```mlir
+    %x = npu.dequantize %q scales [0.5] zero_point -3 : tensor<4xi8> -> tensor<4xf32>
+    ```
+    """
+
+    name = "npu.dequantize"
+
+    scales = prop_def(SCALES)
+    zero_point = prop_def(IntegerAttr)
+
+    CLAUSES: ClassVar = (floats_clause("scales"), int_clause("zero_point"))
+
+    def __init__(
+        self, input: SSAValue, scales: Sequence[float], zero_point: int, out: SSAValue | Attribute
+    ) -> None:
+        operands, results = form(out)
+        super(UnaryOp, self).__init__(
+            operands=[input, operands],
+            result_types=[results],
+            properties={
+                "scales": float_array(scales),
+                "zero_point": IntegerAttr(zero_point, i64),
+            },
+        )
+
+    @property
+    def offset(self) -> int:
+        """The zero point."""
+        return self.zero_point.value.data
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The shape of the input."""
+        check_channel_scales(self.scales, channels_of(self.input))
+        return shape_of(self.input)
+
+    def verify_elements(self, element: Attribute) -> None:
+        """i8, ui8 or i32 become floats."""
+        found = expect_element("an input", self.input, (*QUANTISED, i32))
+        check_zero_point(self.offset, found)
+        expect_element("an output", self.output, [f32])
+
+
+@irdl_op_definition
+class RequantizeOp(UnaryOp):
+    """Integers of one scale become quantised integers of another one, element by element.
+
+    `zero_points [in, out]`; scales are one for all channels (the second axis), or one for each.
+    `mode float`: sat(round((q - in) * scale) + out), or, with a divisor, sat(round((q - in) * scale
+    / divisor) + out). Behind sums of products the scale is s_input * s_weight / s_output (ONNX
+    QLinearConv); a map that changes its scale takes s_old as scale and s_new as divisor
+    (DequantizeLinear, QuantizeLinear). `mode fixed`: the same without floats, from the exact
+    product with `Multiplier.of(scale / divisor)`.
+
+    ```mlir
+    %q = npu.requantize %sums scales [0.01, 0.02] zero_points [0, -3] mode float
+        : tensor<1x2x4x4xi32> -> tensor<1x2x4x4xi8>
+    ```
+    """
+
+    name = "npu.requantize"
+
+    scales = prop_def(SCALES)
+    divisor = opt_prop_def(FloatAttr)
+    zero_points = prop_def(INT_ARRAY)
+    mode = prop_def(StringAttr)
+
+    ELEMENTWISE: ClassVar = True
+    CLAUSES: ClassVar = (
+        floats_clause("scales"),
+        float_clause("divisor", optional=True),
+        ints_clause("zero_points"),
+        word_clause("mode"),
+    )
+
+    def __init__(
+        self,
+        input: SSAValue,
+        scales: Sequence[float],
+        zero_points: Sequence[int],
+        out: SSAValue | Attribute,
+        *,
+        divisor: float | None = None,
+        mode: str = "float",
+    ) -> None:
+        operands, results = form(out)
+        super(UnaryOp, self).__init__(
+            operands=[input, operands],
+            result_types=[results],
+            properties={
+                "scales": float_array(scales),
+                "divisor": None if divisor is None else FloatAttr(divisor, Float64Type()),
+                "zero_points": int_array(zero_points),
+                "mode": StringAttr(mode),
+            },
+        )
+
+    @property
+    def divided_by(self) -> float | None:
+        """The divisor, if there is one."""
+        return None if self.divisor is None else self.divisor.value.data
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The shape of the input."""
+        check_channel_scales(self.scales, channels_of(self.input))
+        if self.divided_by is not None:
+            check_scales(float_array([self.divided_by]))
+        check_mode(self.mode, MODES)
+        return shape_of(self.input)
+
+    def verify_elements(self, element: Attribute) -> None:
+        """i8, ui8 or i32 become i8 or ui8."""
+        found = expect_element("an input", self.input, (*QUANTISED, i32))
+        check_points(self.zero_points, (found, expect_element("an output", self.output, QUANTISED)))
+
+
+@irdl_op_definition
+class QuantizedAddOp(BinaryOp):
+    """Sum of two quantised maps with numpy's broadcasting; scales and zero points of lhs, rhs, sum.
+
+    - `mode float`: sat(round(((a - za) * sa + (b - zb) * sb) / s) + z), which is Add between
+      DequantizeLinear and QuantizeLinear.
+    - `mode qlinear`: with ra = sa / s, rb = sb / s and c = z - fma(ra, za, rb * zb) it is
+      sat(round(fma(a, ra, fma(b, rb, c)))), onnxruntime's QLinearAdd.
+    - `mode fixed`: ra and rb as integers of one shift, one exact sum, one rounding.
+
+    ```mlir
+    %y = npu.quantized_add %a, %b scales [0.5, 0.25, 0.75] zero_points [0, 3, -128] mode float
+        : (tensor<1x6x4x4xi8>, tensor<1x6x4x4xi8>) -> tensor<1x6x4x4xi8>
+    ```
+    """
+
+    name = "npu.quantized_add"
+
+    scales = prop_def(SCALES)
+    zero_points = prop_def(INT_ARRAY)
+    mode = prop_def(StringAttr)
+
+    CLAUSES: ClassVar = (floats_clause("scales"), ints_clause("zero_points"), word_clause("mode"))
+
+    def __init__(
+        self,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        scales: Sequence[float],
+        zero_points: Sequence[int],
+        out: SSAValue | Attribute,
+        *,
+        mode: str = "float",
+    ) -> None:
+        operands, results = form(out)
+        super(BinaryOp, self).__init__(
+            operands=[lhs, rhs, operands],
+            result_types=[results],
+            properties={
+                "scales": float_array(scales),
+                "zero_points": int_array(zero_points),
+                "mode": StringAttr(mode),
+            },
+        )
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The broadcast shape of the operands."""
+        check_scales(self.scales, 3)
+        check_mode(self.mode, QLINEAR_MODES)
+        return super().infer_shape()
+
+    def verify_elements(self, element: Attribute) -> None:
+        """i8 and ui8, each operand its own."""
+        values = (self.lhs, self.rhs, self.output)
+        check_points(self.zero_points, [expect_element("maps", v, QUANTISED) for v in values])
+
+
+@irdl_op_definition
+class QuantizedAvgPool2dOp(LayerOp):
+    """Average of a quantised map over a sliding window; scales and zero points of input, output.
+
+    With n counted taps (see `npu.avg_pool2d`):
+
+    - `mode float`: the float32 sum of (q - zi) * si over each column of the window, these sums
+      added up from left to right, / n, / so, round, + zo, sat: AveragePool between
+      DequantizeLinear and QuantizeLinear. A window that is the whole map adds up four partial sums
+      instead, of every fourth element: (0 + 2) + (1 + 3), then what is left of the elements.
+    - `mode qlinear`: one float32 sum, row by row, / n, / so, + zo, round, sat: onnxruntime's
+      QLinearAveragePool. A window that is the whole map is sat(round(sum(q - zi) * (si / (so * n)))
+      + zo) with an integer sum: QLinearGlobalAveragePool.
+    - `mode fixed`: the integer sum times `Multiplier.of(si / (so * n))`.
+
+    ```mlir
+    %y = npu.quantized_avg_pool2d %x kernel [2, 2] strides [2, 2] scales [0.5, 0.5]
+        zero_points [-128, -128] mode float : tensor<1x6x28x28xi8> -> tensor<1x6x14x14xi8>
+    ```
+    """
+
+    name = "npu.quantized_avg_pool2d"
+
+    input = operand_def(ANY_MAP)
+
+    kernel = prop_def(INT_ARRAY)
+    strides = prop_def(INT_ARRAY)
+    pads = prop_def(INT_ARRAY)
+    dilations = prop_def(INT_ARRAY)
+    ceil_mode = opt_prop_def(UnitAttr)
+    count_include_pad = opt_prop_def(UnitAttr)
+    scales = prop_def(SCALES)
+    zero_points = prop_def(INT_ARRAY)
+    mode = prop_def(StringAttr)
+
+    CLAUSES: ClassVar = (
+        ints_clause("kernel"),
+        ints_clause("strides", (1, 1), always=True),
+        ints_clause("pads", (0, 0, 0, 0)),
+        ints_clause("dilations", (1, 1)),
+        flag_clause("ceil_mode"),
+        flag_clause("count_include_pad"),
+        floats_clause("scales"),
+        ints_clause("zero_points"),
+        word_clause("mode"),
+    )
+
+    def __init__(
+        self,
+        input: SSAValue,
+        pool: PoolAttr,
+        scales: Sequence[float],
+        zero_points: Sequence[int],
+        out: SSAValue | Attribute,
+        *,
+        mode: str = "float",
+    ) -> None:
+        operands, results = form(out)
+        super().__init__(
+            operands=[input, operands],
+            result_types=[results],
+            properties={
+                **pool_properties(pool),
+                "count_include_pad": UnitAttr() if pool.includes_pad else None,
+                "scales": float_array(scales),
+                "zero_points": int_array(zero_points),
+                "mode": StringAttr(mode),
+            },
+        )
+
+    def window(self) -> PoolAttr:
+        """The pooling window as an attribute."""
+        return PoolAttr.of(
+            "avg",
+            int_values(self.kernel),
+            int_values(self.strides),
+            int_values(self.pads),
+            int_values(self.dilations),
+            ceil_mode=self.ceil_mode is not None,
+            count_include_pad=self.count_include_pad is not None,
+        )
+
+    @property
+    def is_global(self) -> bool:
+        """Whether the one window is the whole map."""
+        whole = shape_of(self.input)[2:] == int_values(self.kernel)
+        return whole and not any(int_values(self.pads)) and set(int_values(self.dilations)) == {1}
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """[N, C, PH, PW]."""
+        batch, channels, height, width = expect_rank("an input", self.input, 4)
+        check_window(self.kernel, self.strides, self.pads, self.dilations)
+        check_scales(self.scales, 2)
+        check_mode(self.mode, QLINEAR_MODES)
+        return (batch, channels, *expect_pooled(self.window().axes(height, width)))
+
+    def verify_elements(self, element: Attribute) -> None:
+        """i8 and ui8, input and output each their own."""
+        values = (self.input, self.output)
+        check_points(self.zero_points, [expect_element("maps", v, QUANTISED) for v in values])

@@ -1,0 +1,193 @@
+"""Quantised integers: which elements, which parameters, and how a scale becomes an integer.
+
+A quantised map of i8 (int8) or ui8 (uint8) elements stands for real numbers,
+
+    real = (q - zero_point) * scale
+
+and sums of products of two such maps are i32. Scales and zero points are attributes of the layers
+that use them; maps carry none. docs/quantisation.md has the whole picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import frexp, isfinite
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    Float32Type,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    StringAttr,
+    f32,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.attributes import float_values, parse_floats, print_floats
+from npu_dialect.npu.maps import map_type
+
+ui8 = IntegerType(8, Signedness.UNSIGNED)
+"""The element type of uint8 maps; i8 is that of int8 maps."""
+
+QUANTISED: tuple[IntegerType, ...] = (i8, ui8)
+"""Element types of quantised maps."""
+
+MODES = ("float", "fixed")
+"""How integers get another scale: by a float32 product, or by a multiplier and a shift."""
+
+
+def limits_of(element: Attribute) -> tuple[int, int]:
+    """The least and the greatest integer of a quantised element type."""
+    return (0, 255) if element == ui8 else (-128, 127)
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """A positive real number as `value * 2^-shift`, with a value of 31 bits and 1 <= shift <= 62.
+
+    A float32 has 24 bits, so it is exact unless it is so small that it makes every i32 zero.
+    """
+
+    value: int
+    shift: int
+
+    @staticmethod
+    def of(number: float, bits: int = 31) -> Multiplier:
+        """The nearest multiplier; numbers beyond 2^29 saturate, as every product does then."""
+        fraction, exponent = frexp(min(number, 2.0**29))
+        shift = bits - exponent
+        value = round(fraction * 2**bits)
+        if shift > 62:
+            return Multiplier(0, 62)
+        return Multiplier(value, shift) if value < 2**bits else Multiplier(value // 2, shift - 1)
+
+    def scaled(self, product: int) -> int:
+        """`product * 2^-shift`, rounded half to even; `product` is a multiple of `value`."""
+        odd = (product >> self.shift) & 1
+        return (product + (1 << (self.shift - 1)) - 1 + odd) >> self.shift
+
+
+@irdl_attr_definition
+class RequantizeAttr(ParametrizedAttribute):
+    """What a layer does to its i32 sums before it stores them: `requantize scales [...] ...`.
+
+    Scales are one for all channels or one for each, and the zero point is the result's.
+    """
+
+    name = "npu.requantization"
+
+    scales: DenseArrayBase[Float32Type]
+    zero_point: IntegerAttr
+    mode: StringAttr
+
+    @staticmethod
+    def of(scales: Sequence[float], zero_point: int, mode: str = "float") -> RequantizeAttr:
+        """Build from Python values."""
+        return RequantizeAttr(
+            DenseArrayBase.from_list(f32, scales), IntegerAttr(zero_point, i64), StringAttr(mode)
+        )
+
+    @property
+    def offset(self) -> int:
+        """The zero point as a Python integer."""
+        return self.zero_point.value.data
+
+    def verify(self) -> None:
+        """Check the scales and the mode."""
+        check_scales(self.scales)
+        check_mode(self.mode, MODES)
+
+    @classmethod
+    def parse_clause(cls, parser: AttrParser) -> RequantizeAttr | None:
+        """Parse `requantize scales [0.5] zero_point -3 mode float` if it comes next."""
+        if not parser.parse_optional_keyword("requantize"):
+            return None
+        parser.parse_keyword("scales")
+        scales = parse_floats(parser)
+        parser.parse_keyword("zero_point")
+        zero_point = parser.parse_integer()
+        parser.parse_keyword("mode")
+        return cls.of(scales, zero_point, parser.parse_identifier())
+
+    def print_clause(self, printer: Printer) -> None:
+        """Print what `parse_clause` reads."""
+        printer.print_string("requantize scales ")
+        print_floats(printer, self.scales)
+        printer.print_string(f" zero_point {self.offset} mode {self.mode.data}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse `<requantize scales [...] ...>`."""
+        with parser.in_angle_brackets():
+            found = cls.parse_clause(parser)
+            if found is None:
+                parser.raise_error("expected `requantize`")
+        return found.parameters
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Print what `parse_parameters` reads."""
+        with printer.in_angle_brackets():
+            self.print_clause(printer)
+
+
+def check_scales(scales: DenseArrayBase[Float32Type], count: int | None = None) -> None:
+    """Check that scales are positive numbers, and how many there are.
+
+    Raises: VerifyException.
+    """
+    values = float_values(scales)
+    if count is not None and len(values) != count:
+        raise VerifyException(f"expected {count} scales, got {len(values)}")
+    if not values or any(not (isfinite(value) and value > 0) for value in values):
+        raise VerifyException(f"expected positive, finite scales, got {list(values)}")
+
+
+def check_channel_scales(scales: DenseArrayBase[Float32Type], channels: int) -> None:
+    """Check that there is one scale, or one for each channel.
+
+    Raises: VerifyException.
+    """
+    check_scales(scales)
+    if len(scales) not in (1, channels):
+        raise VerifyException(f"expected 1 or {channels} scales, got {len(scales)}")
+
+
+def check_mode(mode: StringAttr, modes: Sequence[str]) -> None:
+    """Check the name of a mode.
+
+    Raises: VerifyException.
+    """
+    if mode.data not in modes:
+        raise VerifyException(f"expected mode {' or '.join(modes)}, got {mode.data}")
+
+
+def check_zero_point(zero_point: int, element: Attribute) -> None:
+    """Check that a zero point is a number of its element type (zero for i32 and floats).
+
+    Raises: VerifyException.
+    """
+    low, high = limits_of(element) if element in QUANTISED else (0, 0)
+    if not low <= zero_point <= high:
+        raise VerifyException(
+            f"expected a zero point of {element} in [{low}, {high}], got {zero_point}"
+        )
+
+
+def expect_element(what: str, value: SSAValue, kinds: Sequence[Attribute]) -> Attribute:
+    """The element type of a map that must be one of some.
+
+    Raises: VerifyException if it is not.
+    """
+    element = map_type(value).get_element_type()
+    if element not in kinds:
+        names = " or ".join(map(str, kinds))
+        raise VerifyException(f"expected {what} with elements of type {names}, got {value.type}")
+    return element
