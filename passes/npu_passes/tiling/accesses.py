@@ -83,7 +83,8 @@ def accesses(top: Operation) -> Iterator[Access]:
                 yield Access(op, op.destination, writes=True, all_of_it=True)
             case LayerOp() if op.destination is not None:
                 yield from (Access(op, value, reads=True) for value in op.inputs)
-                yield Access(op, op.destination, writes=True, all_of_it=True)
+                new = op.properties.get("accumulate") is None
+                yield Access(op, op.destination, reads=not new, writes=True, all_of_it=new)
             case memref.LoadOp():
                 yield Access(op, op.memref, reads=True)
             case memref.StoreOp():

@@ -133,14 +133,16 @@ class Pipeline:
             doubled.buffer.name_hint = alloc.buffer.name_hint
             self.doubled[alloc] = doubled.buffer
         last = schedule.rounds - 1
-        self.run(schedule.loads, self.at(0))
+        if schedule.loads:
+            self.run(schedule.loads, self.at(0))
         head, end = bool(schedule.stores), last if schedule.loads else last + 1
         if head:
-            self.step(0, 1, store=False)
+            self.step(self.at(0), 1, store=False)
         self.steady(int(head), end)
         if schedule.loads:
-            self.step(last, 1, load=False)
-        self.run(schedule.stores, self.at(last))
+            self.step(self.at(last), 1, load=False)
+        if schedule.stores:
+            self.run(schedule.stores, self.at(last))
         buffers = [alloc for alloc in schedule.buffers if not loop.is_ancestor(alloc)]
         Rewriter.erase_op(loop)
         for alloc in buffers:
@@ -171,9 +173,9 @@ class Pipeline:
         """Start the next loads and the last stores, compute, wait. It runs so many `times`."""
         b, schedule = self.b, self.schedule
         waits: list[Operation] = []
-        if load:
+        if load and schedule.loads:
             waits += self.run(schedule.loads, b.add(index, schedule.step), wait=False)
-        if store:
+        if store and schedule.stores:
             waits += self.run(schedule.stores, b.sub(index, schedule.step), wait=False)
         self.run(schedule.compute, index, times)
         for wait in waits:
@@ -183,8 +185,6 @@ class Pipeline:
         self, ops: Sequence[Operation], index: Index, times: int = 1, *, wait: bool = True
     ) -> list[Operation]:
         """Copy a part of a step; the waits of loads and stores are left to the caller on demand."""
-        if not ops:
-            return []
         b, loop = self.b, self.schedule.loop
         values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: b.value(index)}
         parity = self.parity(index)

@@ -1,0 +1,109 @@
+// RUN: npu-opt %s --split-input-file --pass-pipeline=npu-double-buffer | filecheck %s
+
+// Loads one step ahead, stores one step behind: the first step and the last stand beside the loop.
+// CHECK-LABEL: func.func @loads_and_stores
+// CHECK: %a = sram.alloc : memref<2x4x8x16xf32, #npu.sram>
+// CHECK-NEXT: %b = sram.alloc : memref<2x4x8x16xf32, #npu.sram>
+// CHECK: [[A0:%.*]] = memref.subview %a[0, 0, 0, 0] [1, 4, 8, 16]
+// CHECK: [[T:%.*]] = dma.start %{{.*}} to [[A0]] channel 1
+// CHECK-NEXT: dma.wait [[T]]
+// CHECK: [[T:%.*]] = dma.start %{{.*}} channel 1
+// CHECK-NOT: channel 3
+// CHECK: npu.relu {{.*}}npu.runs = 1
+// CHECK-NEXT: dma.wait [[T]]
+// CHECK: scf.for %i = %c1{{.*}} to %c3{{.*}} step
+// CHECK: [[NEXT:%.*]] = arith.addi %i
+// CHECK: [[HALF:%.*]] = arith.remui [[NEXT]]
+// CHECK: [[A:%.*]] = memref.subview %a{{\[}}[[HALF]], 0, 0, 0] [1, 4, 8, 16]
+// CHECK: [[LOAD:%.*]] = dma.start %{{.*}} to [[A]] channel 1
+// CHECK: [[STORE:%.*]] = dma.start %{{.*}} channel 3
+// CHECK: [[HALF:%.*]] = arith.remui %i
+// CHECK: npu.relu {{.*}}npu.runs = 2
+// CHECK-NEXT: dma.wait [[LOAD]]
+// CHECK-NEXT: dma.wait [[STORE]]
+// CHECK-NEXT: } {npu.double_buffered}
+// CHECK-NOT: channel 1
+// CHECK: [[STORE:%.*]] = dma.start %{{.*}} channel 3
+// CHECK: npu.relu {{.*}}npu.runs = 1
+// CHECK-NEXT: dma.wait [[STORE]]
+// CHECK: [[STORE:%.*]] = dma.start %{{.*}} channel 3
+// CHECK-NEXT: dma.wait [[STORE]]
+// CHECK-NEXT: func.return
+func.func @loads_and_stores(%x : memref<1x4x32x16xf32, #npu.dram>, %y : memref<1x4x32x16xf32, #npu.dram>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %a = sram.alloc : memref<1x4x8x16xf32, #npu.sram>
+  %b = sram.alloc : memref<1x4x8x16xf32, #npu.sram>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %r = arith.muli %i, %c8 : index
+    %in = memref.subview %x[0, 0, %r, 0] [1, 4, 8, 16] [1, 1, 1, 1] : memref<1x4x32x16xf32, #npu.dram> to memref<1x4x8x16xf32, strided<[2048, 512, 16, 1], offset: ?>, #npu.dram>
+    %t = dma.start %in to %a channel 1 : memref<1x4x8x16xf32, strided<[2048, 512, 16, 1], offset: ?>, #npu.dram> to memref<1x4x8x16xf32, #npu.sram>
+    dma.wait %t
+    npu.relu ins(%a : memref<1x4x8x16xf32, #npu.sram>) outs(%b : memref<1x4x8x16xf32, #npu.sram>) {npu.runs = 4 : i64}
+    %out = memref.subview %y[0, 0, %r, 0] [1, 4, 8, 16] [1, 1, 1, 1] : memref<1x4x32x16xf32, #npu.dram> to memref<1x4x8x16xf32, strided<[2048, 512, 16, 1], offset: ?>, #npu.dram>
+    %s = dma.start %b to %out channel 3 : memref<1x4x8x16xf32, #npu.sram> to memref<1x4x8x16xf32, strided<[2048, 512, 16, 1], offset: ?>, #npu.dram>
+    dma.wait %s
+  } {npu.double_buffer}
+  func.return
+}
+
+// -----
+
+// Groups of kernels: 2 * 16 of them on chip, the map stays where it is.
+// CHECK-LABEL: func.func @kernels
+// CHECK: %k = sram.alloc : memref<32x4x1x1xf32, #npu.sram>
+// CHECK: dma.start weights
+// CHECK: scf.for %i = %c0{{.*}} to %c32{{.*}} step %c16
+// CHECK: [[STEP:%.*]] = arith.divui
+// CHECK: [[ODD:%.*]] = arith.remui [[STEP]]
+// CHECK: [[FIRST:%.*]] = arith.muli [[ODD]], %c16
+// CHECK: memref.subview %k{{\[}}[[FIRST]], 0, 0, 0] [16, 4, 1, 1]
+// CHECK: npu.conv2d
+// CHECK: npu.double_buffered
+// CHECK: npu.conv2d
+// CHECK-NOT: npu.conv2d
+// CHECK: func.return
+func.func @kernels(%w : memref<48x4x1x1xf32, #npu.dram>, %x : memref<1x4x8x8xf32, #npu.sram>, %y : memref<1x48x8x8xf32, #npu.sram>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c48 = arith.constant 48 : index
+  %k = sram.alloc : memref<16x4x1x1xf32, #npu.sram>
+  scf.for %i = %c0 to %c48 step %c16 {
+    %group = memref.subview %w[%i, 0, 0, 0] [16, 4, 1, 1] [1, 1, 1, 1] : memref<48x4x1x1xf32, #npu.dram> to memref<16x4x1x1xf32, strided<[4, 1, 1, 1], offset: ?>, #npu.dram>
+    %t = dma.start weights %group to %k channel 0 : memref<16x4x1x1xf32, strided<[4, 1, 1, 1], offset: ?>, #npu.dram> to memref<16x4x1x1xf32, #npu.sram>
+    dma.wait %t
+    %part = memref.subview %y[0, %i, 0, 0] [1, 16, 8, 8] [1, 1, 1, 1] : memref<1x48x8x8xf32, #npu.sram> to memref<1x16x8x8xf32, strided<[3072, 64, 8, 1], offset: ?>, #npu.sram>
+    npu.conv2d ins(%x, %k : memref<1x4x8x8xf32, #npu.sram>, memref<16x4x1x1xf32, #npu.sram>) outs(%part : memref<1x16x8x8xf32, strided<[3072, 64, 8, 1], offset: ?>, #npu.sram>)
+  } {npu.double_buffer}
+  func.return
+}
+
+// -----
+
+// Sums that are loaded and stored: the store is done in its step, the load for the next one runs beside.
+// CHECK-LABEL: func.func @sums
+// CHECK: %a = sram.alloc : memref<2x4x8xf32, #npu.sram>
+// CHECK: scf.for
+// CHECK: [[LOAD:%.*]] = dma.start %{{.*}} channel 2
+// CHECK: npu.relu
+// CHECK: [[STORE:%.*]] = dma.start %{{.*}} channel 3
+// CHECK-NEXT: dma.wait [[STORE]]
+// CHECK-NEXT: dma.wait [[LOAD]]
+// CHECK: npu.double_buffered
+func.func @sums(%y : memref<3x4x8xf32, #npu.dram>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = sram.alloc : memref<1x4x8xf32, #npu.sram>
+  scf.for %i = %c0 to %c3 step %c1 {
+    %part = memref.subview %y[%i, 0, 0] [1, 4, 8] [1, 1, 1] : memref<3x4x8xf32, #npu.dram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    %t = dma.start %part to %a channel 2 : memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram> to memref<1x4x8xf32, #npu.sram>
+    dma.wait %t
+    npu.relu ins(%a : memref<1x4x8xf32, #npu.sram>) outs(%a : memref<1x4x8xf32, #npu.sram>)
+    %s = dma.start %a to %part channel 3 : memref<1x4x8xf32, #npu.sram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    dma.wait %s
+  } {npu.double_buffer}
+  func.return
+}

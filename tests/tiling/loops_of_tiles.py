@@ -1,0 +1,170 @@
+"""Random loops over tiles as text: transfers, layers, loops inside, written as a person would."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+
+@dataclass(frozen=True)
+class Case:
+    """A loop over tiles of rows of %x, and what happens to each tile.
+
+    `kind`: what is done with a tile. `relu`: out of one buffer into another. `place`: in place, so
+    that one buffer is loaded and stored. `sums`: an inner loop over groups of channels, whose
+    convolutions add up. `groups`: an inner loop that loads and stores tiles of its own.
+    """
+
+    kind: str
+    first: int
+    step: int
+    rounds: int
+    rows: int
+    columns: int
+    channels: int
+    outer: bool
+    inner: bool
+    in_body: bool
+    shifted: bool
+    """The tile is a view of a buffer that is larger."""
+
+    @property
+    def height(self) -> int:
+        """Rows of the maps."""
+        return max(1, self.first + self.rounds * self.step) * self.rows
+
+    def text(self) -> str:
+        """The function."""
+        shape = f"1x{self.channels}x{self.height}x{self.columns}xf32"
+        last = self.first + self.rounds * self.step
+        constants = {0, 1, 2, self.first, self.step, self.rows, last, self.channels}
+        lines = [f"%c{n} = arith.constant {n} : index" for n in sorted(constants)]
+        lines += [] if self.in_body else self.buffers()
+        lines += [f"scf.for %i = %c{self.first} to %c{last} step %c{self.step} {{"]
+        lines += [f"%r = arith.muli %i, %c{self.rows} : index"]
+        lines += self.buffers() if self.in_body else []
+        lines += self.body()
+        lines += ["} {npu.double_buffer}" if self.outer else "}", "func.return"]
+        return "\n".join(
+            [
+                f"func.func @f(%x : memref<{shape}, #npu.dram> {{dram.input}},",
+                f"  %k : memref<{self.channels}x1x1x1xf32, #npu.dram> {{dram.input}},",
+                f"  %y : memref<{shape}, #npu.dram> {{dram.output}}) {{",
+                *lines,
+                "}",
+            ]
+        )
+
+    def tile(self, channels: int) -> str:
+        """The type of a tile on chip."""
+        shape = f"1x{channels}x{self.rows}x{self.columns}xf32"
+        if not self.shifted:
+            return f"memref<{shape}, #npu.sram>"
+        plane = (self.rows + 1) * self.columns
+        strides = f"[{channels * plane}, {plane}, {self.columns}, 1]"
+        return f"memref<{shape}, strided<{strides}, offset: {self.columns}>, #npu.sram>"
+
+    def buffer(self, name: str, channels: int) -> list[str]:
+        """Allocate a tile."""
+        if not self.shifted:
+            return [f"%{name} = sram.alloc : {self.tile(channels)}"]
+        whole = f"memref<1x{channels}x{self.rows + 1}x{self.columns}xf32, #npu.sram>"
+        sizes = f"[1, {channels}, {self.rows}, {self.columns}]"
+        return [
+            f"%{name}_all = sram.alloc : {whole}",
+            f"%{name} = memref.subview %{name}_all[0, 0, 1, 0] {sizes} [1, 1, 1, 1] "
+            f": {whole} to {self.tile(channels)}",
+        ]
+
+    def buffers(self) -> list[str]:
+        """Allocate the tiles."""
+        depth = {"sums": (1, 1), "groups": (1, 1)}.get(self.kind, (self.channels,) * 2)
+        found = self.buffer("a", depth[0]) + self.buffer("b", depth[1])
+        if self.kind == "sums":
+            found += ["%w = sram.alloc : memref<1x1x1x1xf32, #npu.sram>"]
+        return found
+
+    def part(self, of: str, channel: str, channels: int) -> tuple[str, str]:
+        """A view of rows of a map, and its type."""
+        plane = self.height * self.columns
+        whole = f"memref<1x{self.channels}x{self.height}x{self.columns}xf32, #npu.dram>"
+        kind = (
+            f"memref<1x{channels}x{self.rows}x{self.columns}xf32, "
+            f"strided<[{self.channels * plane}, {plane}, {self.columns}, 1], offset: ?>, #npu.dram>"
+        )
+        sizes = f"[1, {channels}, {self.rows}, {self.columns}]"
+        view = f"memref.subview %{of}[0, {channel}, %r, 0] {sizes} [1, 1, 1, 1] : {whole} to {kind}"
+        return view, kind
+
+    def load(self, channel: str = "0", channels: int | None = None) -> list[str]:
+        """Load a tile."""
+        depth = channels or self.channels
+        view, kind = self.part("x", channel, depth)
+        start = f"%t = dma.start %in to %a channel 1 : {kind} to {self.tile(depth)}"
+        return [f"%in = {view}", start, "dma.wait %t"]
+
+    def store(
+        self, source: str = "b", channel: str = "0", channels: int | None = None
+    ) -> list[str]:
+        """Store a tile."""
+        depth = channels or self.channels
+        view, kind = self.part("y", channel, depth)
+        start = f"%s = dma.start %{source} to %out channel 3 : {self.tile(depth)} to {kind}"
+        return [f"%out = {view}", start, "dma.wait %s"]
+
+    def body(self) -> list[str]:
+        """One step."""
+        match self.kind:
+            case "relu":
+                return [*self.load(), self.relu("a", "b", self.channels), *self.store()]
+            case "place":
+                return [*self.load(), self.relu("a", "a", self.channels), *self.store("a")]
+            case "groups":
+                inside = [*self.load("%c", 1), self.relu("a", "b", 1), *self.store("b", "%c", 1)]
+                return self.inside(inside, "%c0")
+            case _:
+                head = [line.replace("%c,", "%c0,") for line in self.group("")]
+                head = [re.sub(r"%(in|t|u|v)\b", r"%\1_0", line) for line in head]
+                tail = self.inside(self.group("accumulate"), "%c1")
+                return [*head, *tail, *self.store("b", "0", 1)]
+
+    def inside(self, lines: list[str], first: str) -> list[str]:
+        """A loop over channels."""
+        end = "} {npu.double_buffer}" if self.inner else "}"
+        return [f"scf.for %c = {first} to %c{self.channels} step %c1 {{", *lines, end]
+
+    def relu(self, source: str, target: str, channels: int) -> str:
+        """A layer."""
+        kind = self.tile(channels)
+        return f"npu.relu ins(%{source} : {kind}) outs(%{target} : {kind})"
+
+    def group(self, accumulate: str) -> list[str]:
+        """Sums of one channel."""
+        tile, one = self.tile(1), "memref<1x1x1x1xf32, #npu.sram>"
+        part = "memref<1x1x1x1xf32, strided<[1, 1, 1, 1], offset: ?>, #npu.dram>"
+        return [
+            *self.load("%c", 1),
+            "%v = memref.subview %k[%c, 0, 0, 0] [1, 1, 1, 1] [1, 1, 1, 1] : "
+            f"memref<{self.channels}x1x1x1xf32, #npu.dram> to {part}",
+            f"%u = dma.start weights %v to %w channel 0 : {part} to {one}",
+            "dma.wait %u",
+            f"npu.conv2d ins(%a, %w : {tile}, {one}) outs(%b : {tile}) {accumulate}",
+        ]
+
+
+CASES = st.builds(
+    Case,
+    kind=st.sampled_from(("relu", "place", "sums", "groups")),
+    first=st.integers(0, 2),
+    step=st.integers(1, 3),
+    rounds=st.integers(0, 5),
+    rows=st.integers(1, 3),
+    columns=st.integers(1, 3),
+    channels=st.integers(1, 5),
+    outer=st.booleans(),
+    inner=st.booleans(),
+    in_body=st.booleans(),
+    shifted=st.booleans(),
+)
