@@ -147,7 +147,8 @@ class Bufferizer:
             elif isinstance(op, LayerOp):
                 self.convert_layer(op)
             elif isinstance(op, RowsOp):
-                expand_rows(op, self.buffers[op.input], self.destination(op), self.buffers)
+                source, out = self.buffers[op.input], self.destination(op)
+                expand_rows(op, source, out, self.buffers, self.spaces)
             else:
                 self.convert_constant(op)
         for op in reversed(old):

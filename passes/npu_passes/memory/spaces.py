@@ -33,7 +33,7 @@ class Spaces:
     """The memory space of parameters, of inputs and outputs (`ends`), and of feature maps.
 
     `input_mark` and `output_mark` are the attributes of arguments; rows and columns of maps are
-    stored up to a multiple of `rows` and `columns`.
+    stored up to a multiple of `rows` and `columns`; `channels` is how many the DMA engine has.
     """
 
     parameters: Attribute = field(default_factory=FlashSpace)
@@ -43,6 +43,7 @@ class Spaces:
     output_mark: str = sram.OUTPUT
     rows: int = 1
     columns: int = 1
+    channels: int = 0
 
     @staticmethod
     def of(machine: Machine | None) -> Spaces:
@@ -57,6 +58,7 @@ class Spaces:
             output_mark=dram.OUTPUT,
             rows=machine.row_multiple,
             columns=machine.column_multiple,
+            channels=machine.dma_channels,
         )
 
     @staticmethod
@@ -68,6 +70,10 @@ class Spaces:
     def ends_off_chip(self) -> bool:
         """Whether inputs and outputs lie elsewhere than maps."""
         return self.ends != self.maps
+
+    def channel(self, wish: int) -> int:
+        """A channel of the DMA engine, which may have fewer than are wished for."""
+        return wish % self.channels
 
     def parameter_type(self, kind: Attribute) -> MemRefType[Attribute]:
         """The buffer of a parameter of some tensor type."""

@@ -15,6 +15,16 @@ on demand by the layer before. Rows beyond the map are filled with what its padd
       }
       npu.conv2d ins(%window) outs(row r of the output)
     }
+
+On a machine with DMA, where the chain's input, its output and its parameters may lie off the chip,
+parameters are fetched whole before the loop; rows of the input are fetched into a window, and rows
+of the output sent from a buffer of one row. The input is read once, and the output written once:
+
+    dma.reads %image
+    scf.for %r = ... {
+      ...
+        %t = dma.start %line to %row channel 1                  // a row that comes in
+        dma.wait %t
 """
 
 from __future__ import annotations
@@ -23,18 +33,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, i64
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, i64
 from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
 
+from npu_dialect import dma
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PoolOp
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_dialect.npu.rows import RING, RUNS, RowsOp, RowWindow, row_window
+from npu_dialect.npu.rows import CONSUMES, RING, RUNS, RowsOp, RowWindow, row_window
 from npu_dialect.sram import AllocOp
 from npu_passes.lowering.common import for_each
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.memory.spaces import Spaces
+
+WEIGHTS, MAPS_IN, MAPS_OUT = 0, 1, 3
+"""The DMA channels that parameters, rows of the input and rows of the output go through."""
 
 
 @dataclass(frozen=True)
@@ -52,24 +68,40 @@ class Stage:
 
 @dataclass(frozen=True)
 class RowsExpansion:
-    """Builds the loops of one `npu.rows`; `buffers` holds the parameters' buffers."""
+    """Builds the loops of one `npu.rows`; `buffers` holds the parameters' buffers.
+
+    `row` is where a row of the output is computed, if not in the output.
+    """
 
     b: LoopBuilder
+    spaces: Spaces
     stages: Sequence[Stage]
     source: SSAValue
     out: SSAValue
     buffers: Mapping[SSAValue, SSAValue]
+    row: SSAValue | None
 
     def build(self) -> None:
         """A loop over the rows of the last layer."""
         b = self.b
         last = len(self.stages) - 1
+        if self.off_chip(self.source):
+            b.insert(dma.ReadsOp(self.source))
+        if self.row is not None:
+            b.insert(dma.WritesOp(self.out))
 
         def one_row(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            self.compute(last, row, rows_of(b, self.out, row, 1, "row"))
+            target = rows_of(b, self.out, row, 1, "row")
+            self.compute(last, row, target if self.row is None else self.row)
+            if self.row is not None:
+                move(b, self.row, target, self.spaces.channel(MAPS_OUT))
             return ()
 
         b.loop(0, shape_of(self.out)[2], one_row, hint="r")
+
+    def off_chip(self, buffer: SSAValue) -> bool:
+        """Whether a buffer lies elsewhere than maps."""
+        return memref_type(buffer).memory_space != self.spaces.maps
 
     def compute(self, index: int, row: Index, target: SSAValue) -> None:
         """Compute one output row of a layer into `target`, a buffer of one row."""
@@ -117,36 +149,87 @@ class RowsExpansion:
         """Get one row of a layer's input: compute it, or copy it from the chain's input."""
         if index:
             self.compute(index - 1, row, target)
+            return ()
+        line = rows_of(self.b, self.source, row, 1, "line")
+        if self.off_chip(self.source):
+            move(self.b, line, target, self.spaces.channel(MAPS_IN))
         else:
-            copy(self.b, rows_of(self.b, self.source, row, 1, "line"), target)
+            copy(self.b, line, target)
         return ()
 
 
 def expand_rows(
-    op: RowsOp, source: SSAValue, out: SSAValue, buffers: Mapping[SSAValue, SSAValue]
+    op: RowsOp,
+    source: SSAValue,
+    out: SSAValue,
+    buffers: Mapping[SSAValue, SSAValue],
+    spaces: Spaces,
 ) -> None:
-    """Build the loops of `npu.rows` in front of it, from buffer `source` to buffer `out`."""
+    """Build the loops of `npu.rows` in front of it, from buffer `source` to buffer `out`.
+
+    With `npu.consumes`, rows of the input are copied before they are used, and the loop says so.
+    """
     b = LoopBuilder(op)
-    space = memref_type(out).memory_space
+    near = spaces.maps
+    in_place = memref_type(source).memory_space == near and CONSUMES not in op.attributes
     stages: list[Stage] = []
     runs = shape_of(out)[2]
     for index, layer in reversed(list(enumerate(op.layers))):
         rows = row_window(layer)
         assert rows is not None
-        direct = index == 0 and not rows.padded
-        buffer = None if direct else window_of(b, layer, rows, space)
+        direct = index == 0 and not rows.padded and in_place
+        buffer = None if direct else window_of(b, layer, rows, near)
         stages.insert(0, Stage(layer, rows, buffer, runs))
         runs = rows.needed(runs)
-    RowsExpansion(b, stages, source, out, buffers).build()
+    row = None
+    if memref_type(out).memory_space != near:
+        row = rows_buffer(b, out, 1, near, "row")
+    buffers = {**buffers, **fetched(b, op, buffers, spaces)}
+    RowsExpansion(b, spaces, stages, source, out, buffers, row).build()
+    if CONSUMES in op.attributes and isinstance(op.prev_op, scf.ForOp):
+        op.prev_op.attributes[CONSUMES] = op.attributes[CONSUMES]
+
+
+def fetched(
+    b: LoopBuilder, op: RowsOp, buffers: Mapping[SSAValue, SSAValue], spaces: Spaces
+) -> dict[SSAValue, SSAValue]:
+    """Buffers on chip for the parameters that lie behind the DMA engine, filled."""
+    found: dict[SSAValue, SSAValue] = {}
+    for layer in op.layers:
+        for value in layer.parameter_inputs:
+            kind = memref_type(buffers[value])
+            if not spaces.channels or kind.memory_space == spaces.maps or value in found:
+                continue
+            near = MemRefType(kind.element_type, kind.get_shape(), memory_space=spaces.maps)
+            buffer = b.insert(AllocOp(near), buffers[value].name_hint).buffer
+            move(b, buffers[value], buffer, spaces.channel(WEIGHTS), weights=True)
+            found[value] = buffer
+    return found
+
+
+def move(
+    b: LoopBuilder, source: SSAValue, target: SSAValue, channel: int, *, weights: bool = False
+) -> None:
+    """A transfer, and the wait for it."""
+    token = b.insert(dma.StartOp(source, target, channel, weights=weights), "t").token
+    b.insert(dma.WaitOp(token))
 
 
 def window_of(b: LoopBuilder, layer: LayerOp, rows: RowWindow, space: Attribute) -> SSAValue:
     """The buffer of the rows that a layer needs at once."""
-    kind = map_type(layer.maps[0])
+    hint = layer.maps[0].name_hint or "window"
+    return rows_buffer(b, layer.maps[0], rows.reach, space, hint)
+
+
+def rows_buffer(
+    b: LoopBuilder, value: SSAValue, count: int, space: Attribute, hint: str
+) -> SSAValue:
+    """A buffer for some rows of a map."""
+    kind = map_type(value)
     images, channels, _, width = kind.get_shape()
-    shape = (images, channels, rows.reach, width)
+    shape = (images, channels, count, width)
     alloc = AllocOp(MemRefType(kind.get_element_type(), shape, memory_space=space))
-    return b.insert(alloc, layer.maps[0].name_hint or "window").buffer
+    return b.insert(alloc, hint).buffer
 
 
 def rows_of(b: LoopBuilder, buffer: SSAValue, first: Index, count: int, hint: str) -> SSAValue:
@@ -194,6 +277,12 @@ def copy(b: LoopBuilder, source: SSAValue, target: SSAValue) -> None:
 
 def fill(b: LoopBuilder, target: SSAValue, number: float) -> tuple[()]:
     """Fill a row with one number."""
-    value = b.real(number)
+    element = memref_type(target).element_type
+    if isa(element, IntegerType):
+        least, _ = element.value_range()
+        attribute = IntegerAttr(least if number == -inf else int(number), element)
+        value = b.hoist(arith.ConstantOp(attribute), "cst")
+    else:
+        value = b.real(number)
     for_each(b, shape_of(target), lambda at: b.store(value, target, at), ("n", "c", "k", "x"))
     return ()
