@@ -2,7 +2,7 @@
 
 The arena is exactly as large as the header says and full of 0xA5, so that a value that nobody wrote
 is no useful number. With sanitizers AddressSanitizer guards its ends, without them fences of 64
-bytes do.
+bytes do. So is memory off the chip, and the DMA engine is the strict one: it copies at the wait.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from npu_dialect.interpreters import Counters
 from npu_passes.emit.c import CFiles
 
 WARNINGS = (
@@ -99,6 +101,7 @@ int main(void)
     }}
 {after}
     fclose(file);
+{finish}
     return 0;
 }}
 """
@@ -109,6 +112,22 @@ READ = """\
             return 13;
         }}
         fclose(file);"""
+
+
+ENGINE = """\
+    static npu_dma engine;
+    npu_dma *const dma = &engine;
+    unsigned char *const dram = block({dram}, 0xA5);"""
+
+FINISH = """\
+    if (npu_dma_mistakes(dma) != 0) {{
+        fprintf(stderr, "%u mistakes with transfers\\n", (unsigned)npu_dma_mistakes(dma));
+        return 14;
+    }}
+{counters}"""
+
+COUNTER = """\
+    printf("{0} %llu\\n", (unsigned long long)dma->counters.{0});"""
 
 
 def run_c(
@@ -122,12 +141,13 @@ def run_c(
     sanitize: bool = True,
     in_arena: bool = False,
     flags: Sequence[str] = (),
+    counters: Counters | None = None,
 ) -> list[NDArray[Any]]:
     """Run PREFIX_run on inputs (in the order of its arguments, outputs behind them).
 
     `output_types` are numpy's names (default: all float32). `in_arena`: pass the places in the
-    arena instead of memory outside of it. A message of the compiler or a broken fence is an
-    AssertionError.
+    arena instead of memory outside of it. What the last run moved is added to `counters`. A message
+    of the compiler, a broken fence or a mistake with transfers is an AssertionError.
     """
     types = output_types or ["float32"] * len(output_shapes)
     outputs = [np.zeros(tuple(s), t) for s, t in zip(output_shapes, types, strict=True)]
@@ -138,20 +158,27 @@ def run_c(
         for index, array in enumerate(inputs):
             (path / f"input{index}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
         options = (*SANITIZERS, "-g") if sanitize else ()
+        if files.runtime is not None:
+            options += ("-DNPU_DMA_STRICT",)
         build(path, [f"{prefix}.c", "main.c"], language, (*options, *flags))
-        execute(path)
+        printed = execute(path)
         data = (path / "outputs.bin").read_bytes()
     found: list[NDArray[Any]] = []
     for array in outputs:
         found.append(np.frombuffer(data[: array.nbytes], array.dtype).reshape(array.shape))
         data = data[array.nbytes :]
+    for line in printed.splitlines() if counters is not None else ():
+        name, value = line.split()
+        setattr(counters, name, getattr(counters, name) + int(value))
     return found
 
 
 def write_files(path: Path, files: CFiles, prefix: str) -> None:
-    """Write source, header and weights into a folder."""
+    """Write source, headers and weights into a folder."""
     (path / f"{prefix}.c").write_text(files.source)
     (path / f"{prefix}.h").write_text(files.header)
+    if files.runtime is not None:
+        (path / "npu_dma.h").write_text(files.runtime)
     if files.weights is not None:
         (path / "weights.bin").write_bytes(files.weights)
 
@@ -203,7 +230,15 @@ def main_text(
         else:
             after.append(f"    fwrite({name}, 1, {size}, file);")
     fences = [] if places else list(zip(names, (*inputs, *outputs), strict=True))
-    arguments = [*names, "arena"]
+    arguments, finish, checks = [*names, "arena"], "", ""
+    if files.runtime is not None:
+        dram = f"{prefix.upper()}_DRAM_BYTES"
+        before.append(ENGINE.format(dram=dram))
+        fill.append("        npu_dma_init(dma);")
+        arguments += ["dram", "dma"]
+        checks = f" || broken(dram, {dram})"
+        names_of = (COUNTER.format(field.name) for field in fields(Counters))
+        finish = FINISH.format(counters="\n".join(names_of))
     if files.weights is not None:
         size = len(files.weights)
         before.append(f"    unsigned char *const weights = block({size}, 0);")
@@ -215,8 +250,10 @@ def main_text(
         before="\n".join(before),
         fill="\n".join(fill),
         after="\n".join(after),
+        finish=finish,
         arguments=", ".join(arguments),
-        broken="".join(
+        broken=checks
+        + "".join(
             f" || broken((const unsigned char *){name}, {array.nbytes})" for name, array in fences
         ),
     )

@@ -9,6 +9,8 @@ from xdsl.dialects import arith, builtin, func, math, memref, scf, test
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from npu_dialect.dma import DMA
+from npu_dialect.dram import DRAM
 from npu_dialect.npu import NPU
 from npu_dialect.sram import SRAM
 from npu_passes.emit.c import CFiles, emit
@@ -25,6 +27,8 @@ def parse(text: str) -> ModuleOp:
         memref.MemRef,
         scf.Scf,
         test.Test,
+        DMA,
+        DRAM,
         NPU,
         SRAM,
     ):

@@ -169,9 +169,12 @@ def place_of_weights(job: Job, report: Report) -> Literal["c", "bin"]:
 def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str, str | bytes]:
     """The files of the C program: `name.c`, `name.h`, and `name_weights.bin` if asked for."""
     from npu_passes.emit.c import emit as emit_c
+    from npu_passes.emit.c.off_chip import RUNTIME
 
     made = emit_c(module, name, weights)
     files: dict[str, str | bytes] = {f"{name}.c": made.source, f"{name}.h": made.header}
+    if made.runtime is not None:
+        files[RUNTIME] = made.runtime
     if made.weights is not None:
         files[f"{name}_weights.bin"] = made.weights
     return files

@@ -16,12 +16,16 @@ from xdsl.dialects import memref
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from npu_dialect import dma
 from npu_passes.emit.c.carried import Variables
 from npu_passes.emit.c.expr import Expr
 from npu_passes.emit.c.names import Scope, identifier
 from npu_passes.emit.c.operators import repeats_operands
 from npu_passes.emit.c.program import Function, Program
 from npu_passes.emit.c.unit import Unit
+
+WRITERS = (memref.StoreOp, memref.CopyOp, CallOp, *dma.DMA.operations)
+"""Ops that write memory, or what others see of it: transfers, and their counters."""
 
 LONGEST_INLINE = 72
 """Characters of an expression that may become part of a larger one."""
@@ -157,4 +161,4 @@ def is_literal(value: SSAValue) -> bool:
 
 def writes_memory(op: Operation) -> bool:
     """Whether an op, or one in its regions, writes memory."""
-    return any(isinstance(inner, memref.StoreOp | memref.CopyOp | CallOp) for inner in op.walk())
+    return any(isinstance(inner, WRITERS) for inner in op.walk())

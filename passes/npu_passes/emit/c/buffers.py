@@ -14,28 +14,28 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 
-from npu_dialect import sram
+from npu_dialect import dram, sram
 from npu_passes.emit.c.check import VIEWS
-from npu_passes.emit.c.types import bytes_of, memref_of
+from npu_passes.emit.c.types import memref_of, storage_of
 
 
 @dataclass(frozen=True)
 class Memory:
     """The bytes `[begin, end)` of something."""
 
-    kind: Literal["arena", "weights", "stack", "caller"]
-    """`caller`: whatever the caller of the function passes."""
+    kind: Literal["arena", "dram", "weights", "stack", "caller"]
+    """`dram`: the block off the chip; `caller`: whatever the caller of the function passes."""
     root: SSAValue
     begin: int = 0
     end: int = 0
 
     def may_overlap(self, other: Memory) -> bool:
         """Whether the two can have a byte in common, as far as is known here."""
-        if self.kind == "arena" == other.kind:
+        if self.kind == other.kind and self.kind in ("arena", "dram"):
             return self.begin < other.end and other.begin < self.end
         if {"weights", "stack"} & {self.kind, other.kind}:
             return self.root is other.root
-        return True
+        return {self.kind, other.kind} != {"arena", "dram"}
 
 
 def root_of(value: SSAValue) -> SSAValue:
@@ -48,11 +48,12 @@ def root_of(value: SSAValue) -> SSAValue:
 def memory_of(value: SSAValue) -> Memory:
     """The memory of the whole buffer that a view lies in."""
     root = root_of(value)
-    size = bytes_of(memref_of(root))
+    size = storage_of(memref_of(root))
     match root.owner:
-        case sram.AllocOp() | memref.AllocOp():
+        case sram.AllocOp() | memref.AllocOp() | dram.AllocOp():
             begin = alloc_offset(root.owner)
-            return Memory("arena", root, begin, begin + size)
+            kind = "dram" if isinstance(root.owner, dram.AllocOp) else "arena"
+            return Memory(kind, root, begin, begin + size)
         case memref.GetGlobalOp():
             return Memory("weights", root)
         case memref.AllocaOp():
@@ -64,9 +65,9 @@ def memory_of(value: SSAValue) -> Memory:
             return Memory("arena", root, begin, begin + size)
 
 
-def alloc_offset(op: sram.AllocOp | memref.AllocOp) -> int:
-    """Byte offset of an allocation in the arena."""
-    offset = op.offset if isinstance(op, sram.AllocOp) else op.attributes.get(sram.OFFSET)
+def alloc_offset(op: sram.AllocOp | memref.AllocOp | dram.AllocOp) -> int:
+    """Byte offset of an allocation in the arena, or in the block off the chip."""
+    offset = op.attributes.get(sram.OFFSET) if isinstance(op, memref.AllocOp) else op.offset
     assert isinstance(offset, IntegerAttr), "checked before"
     return offset.value.data
 

@@ -1,18 +1,19 @@
 """Who calls whom and who writes what: the order of functions, `const`, and which need the
-arena."""
+arena or the DMA engine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect import sram
+from npu_dialect import dma, dram, sram
 from npu_passes.emit.c.buffers import Memory, memory_of, root_of
 
 
@@ -26,6 +27,25 @@ class Effects:
     """Whether it has allocations of its own, or calls a function that has."""
     weights: bool
     """Whether it reads weights by name, or calls a function that does."""
+    dram: bool
+    """Whether it has buffers off the chip, or calls a function that has."""
+    dma: bool
+    """Whether it starts or counts transfers, or calls a function that does."""
+
+
+USES = ("arena", "weights", "dram", "dma")
+"""What a function may need beside its arguments."""
+
+USE_OF: Mapping[type[Operation], str] = MappingProxyType(
+    {
+        sram.AllocOp: "arena",
+        memref.AllocOp: "arena",
+        dram.AllocOp: "dram",
+        memref.GetGlobalOp: "weights",
+        **dict.fromkeys(dma.DMA.operations, "dma"),
+    }
+)
+"""Which op needs which of them."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +81,7 @@ class CallGraph:
         arguments = function.body.block.args
         buffers = [a.index for a in arguments if isinstance(a.type, MemRefType)]
         effects = self.effects[function]
-        if effects.arena or not self.sites[function]:
+        if effects.arena or effects.dram or not self.sites[function]:
             return frozenset()
         written = {index for index in buffers if arguments[index] in effects.written}
         calls = [
@@ -111,21 +131,21 @@ def effects_of(
 ) -> Effects:
     """What a function does, from what its callees do."""
     written: set[SSAValue] = set()
-    arena = weights = False
+    used: set[str] = set()
     for op in function.walk():
+        if use := USE_OF.get(type(op)):
+            used.add(use)
         match op:
             case memref.StoreOp():
                 written.add(root_of(op.memref))
             case memref.CopyOp():
                 written.add(root_of(op.destination))
-            case sram.AllocOp() | memref.AllocOp():
-                arena = True
-            case memref.GetGlobalOp():
-                weights = True
+            case dma.StartOp():
+                written.add(root_of(op.target))
             case CallOp():
                 callee = functions[op.callee.string_value()]
                 effects = known[callee]
-                arena, weights = arena or effects.arena, weights or effects.weights
+                used |= {each for each in USES if getattr(effects, each)}
                 written |= {
                     root_of(value)
                     for value, inner in zip(op.arguments, callee.body.block.args, strict=True)
@@ -137,4 +157,4 @@ def effects_of(
         if isinstance(root.owner, memref.GetGlobalOp):
             name = root.owner.name_.string_value()
             raise PassFailedException(f"c: @{function.sym_name.data} writes the constant @{name}")
-    return Effects(frozenset(written), arena, weights)
+    return Effects(frozenset(written), **{each: each in used for each in USES})

@@ -21,10 +21,18 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect import sram
+from npu_dialect import dma, dram, sram
+from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LAYER_NAME
 from npu_passes.emit.c.operators import OPERATORS
-from npu_passes.emit.c.types import as_memref, is_value, memref_of, memref_problem, strides_of
+from npu_passes.emit.c.types import (
+    as_memref,
+    is_value,
+    memref_of,
+    memref_problem,
+    strides_of,
+    transfer_runs,
+)
 
 VIEWS = (
     memref.CastOp,
@@ -48,6 +56,8 @@ STRUCTURE = (
     memref.CopyOp,
     memref.AllocaOp,
     memref.DeallocOp,
+    dram.AllocOp,
+    *dma.DMA.operations,
     *VIEWS,
 )
 """Printable ops that are not scalar operators and have no rule of their own."""
@@ -57,9 +67,11 @@ REMEDY = {
     "linalg": "run convert-linalg-to-loops before",
     "affine": "run lower-affine before",
     "tensor": "run npu-bufferize before",
-    "dma": "lower transfers before",
 }
 """Dialect to what would make its ops printable."""
+
+MOST_AXES = 6
+"""Axes of a transfer, as in `npu_dma.h`."""
 
 MOST = 20
 """Entries of the list that are shown."""
@@ -124,6 +136,8 @@ def type_problem(kind: Attribute) -> str | None:
         return memref_problem(buffer)
     if isinstance(kind, TensorType):
         return "it is a tensor; run npu-bufferize before"
+    if isinstance(kind, dma.TokenType):
+        return "it hands a transfer on; expected a dma.wait where its dma.start is visible"
     return None if is_value(kind) else f"its type is {kind}, expected a memref or a number"
 
 
@@ -131,22 +145,53 @@ def problem_of(op: Operation) -> str | None:
     """Why an op in a function has no C; None if it has."""
     if not isinstance(op, (*STRUCTURE, sram.AllocOp, memref.AllocOp, *OPERATORS)):
         dialect = op.name.partition(".")[0]
-        return REMEDY.get(dialect, "expected an op of arith, math, scf, memref, func or sram")
+        return REMEDY.get(
+            dialect, "expected an op of arith, math, scf, memref, func, sram, dram or dma"
+        )
     if isinstance(op, ReturnOp):
         return None  # said of the function
     for value in (*op.operands, *op.results):
+        if isinstance(op, dma.StartOp | dma.WaitOp) and isinstance(value.owner, dma.StartOp):
+            continue  # a transfer on its way from its start to its wait
         if problem := type_problem(value.type):
             return problem
-    return problem_of_kind(op)
+    return problem_of_memory(op) or problem_of_kind(op)
+
+
+def problem_of_memory(op: Operation) -> str | None:
+    """Buffers have their places, and only transfers reach memory off the chip."""
+    match op:
+        case sram.AllocOp() if op.offset is None:
+            return "it has no offset; run npu-assign-sram-offsets before"
+        case dram.AllocOp() if op.offset is None:
+            return "it has no offset; run npu-assign-dram-offsets before"
+        case memref.AllocOp() if not isinstance(op.attributes.get(sram.OFFSET), IntegerAttr):
+            return f"it has no `{sram.OFFSET}`; run npu-assign-sram-offsets before"
+        case dma.StartOp():
+            return problem_of_transfer(op)
+        case memref.LoadOp() | memref.StoreOp() | memref.CopyOp() if any(
+            isinstance(kind.memory_space, DramSpace)
+            for kind in map(as_memref, op.operand_types)
+            if kind is not None
+        ):
+            return "only transfers reach #npu.dram; run npu-tile-loops before"
+        case _:
+            return None
+
+
+def problem_of_transfer(op: dma.StartOp) -> str | None:
+    """Every transfer moves something, in runs that the engine can be told."""
+    if 0 in memref_of(op.source).get_shape():
+        return "it moves no elements"
+    axes = len(transfer_runs(op).axes)
+    if axes > MOST_AXES:
+        return f"it moves runs along {axes} axes, expected at most {MOST_AXES}"
+    return None
 
 
 def problem_of_kind(op: Operation) -> str | None:
     """Rules of single ops."""
     match op:
-        case sram.AllocOp() if op.offset is None:
-            return "it has no offset; run npu-assign-sram-offsets before"
-        case memref.AllocOp() if not isinstance(op.attributes.get(sram.OFFSET), IntegerAttr):
-            return f"it has no `{sram.OFFSET}`; run npu-assign-sram-offsets before"
         case scf.ForOp() | scf.IfOp() | arith.SelectOp() if any(
             as_memref(result.type) for result in op.results
         ):

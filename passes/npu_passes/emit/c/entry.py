@@ -20,9 +20,12 @@ from npu_passes.emit.c.unit import Unit
 
 
 def signature(program: Program, unit: Unit) -> str:
-    """`int ID_run(const float *input, float *output, void *arena)`."""
+    """`int ID_run(const float *input, float *output, void *arena)`; with transfers, also memory off
+    the chip and an engine."""
     parameters = [parameter(program, argument, unit) for argument in program.arguments]
     parameters.append("void *arena")
+    if program.uses_dma:
+        parameters += ["void *dram", "npu_dma *dma"]
     if program.where == "bin":
         parameters.append("const void *weights")
     return prototype(f"int {program.public.name}", parameters)
@@ -65,12 +68,15 @@ def print_checks(body: Body) -> None:
     program = body.program
     pointers = [one.name for one in program.arguments if isinstance(one.value.type, MemRefType)]
     pointers += ["arena"] * bool(program.arena_bytes)
+    pointers += ["dram"] * bool(program.dram_bytes) + ["dma"] * program.uses_dma
     pointers += ["weights"] * (program.where == "bin" and bool(program.weights_bytes))
     uses_arena = program.public.needs_arena or any(
         argument.offset is not None for argument in program.arguments
     )
     if uses_arena:
         body.line("unsigned char *const bytes = (unsigned char *)arena;")
+    if program.public.needs_dram:
+        body.line("unsigned char *const off_chip = (unsigned char *)dram;")
     if program.public.needs_weights:
         body.line("const unsigned char *const parameters = (const unsigned char *)weights;")
     if pointers:
@@ -78,15 +84,22 @@ def print_checks(body: Body) -> None:
         body.line(f"if ({' || '.join(f'{name} == NULL' for name in pointers)}) {{")
         body.line("    return 1;")
         body.line("}")
-    if program.arena_bytes:
-        body.unit.headers.add("stdint.h")
-        body.line(f"if ((uintptr_t)arena % {ALIGNMENT}u != 0u) {{")
-        body.line("    return 2;")
-        body.line("}")
-    else:
-        body.line("(void)arena;")
+    print_alignment(body, "arena", program.arena_bytes)
+    if program.uses_dma:
+        print_alignment(body, "dram", program.dram_bytes)
     if program.where == "bin" and not program.weights_bytes:
         body.line("(void)weights;")
+
+
+def print_alignment(body: Body, block: str, size: int) -> None:
+    """Refuse a misaligned block of memory."""
+    if not size:
+        body.line(f"(void){block};")
+        return
+    body.unit.headers.add("stdint.h")
+    body.line(f"if ((uintptr_t){block} % {ALIGNMENT}u != 0u) {{")
+    body.line("    return 2;")
+    body.line("}")
 
 
 def bind_arguments(body: Body) -> None:

@@ -20,7 +20,7 @@ from npu_passes.emit.c.buffers import memory_of
 from npu_passes.emit.c.expr import Expr
 from npu_passes.emit.c.memory import qualified
 from npu_passes.emit.c.names import Scope, comment
-from npu_passes.emit.c.program import LOCAL_NAMES, Function, Program
+from npu_passes.emit.c.program import Function, Program
 from npu_passes.emit.c.statements import print_block
 from npu_passes.emit.c.types import memref_of, shape_text
 from npu_passes.emit.c.unit import Unit
@@ -33,7 +33,7 @@ WHAT = "npu.what"
 
 def body_of(program: Program, function: Function, unit: Unit) -> Body:
     """The empty body of a function."""
-    scope = Scope(program.scope, LOCAL_NAMES)
+    scope = Scope(program.scope, program.local_names)
     return Body(program, function, unit, scope, carried.analyze(function.op.body))
 
 
@@ -42,6 +42,8 @@ def layer_function(program: Program, function: Function, unit: Unit) -> str:
     body = body_of(program, function, unit)
     parameters = [parameter(body, argument) for argument in function.op.body.block.args]
     parameters += ["unsigned char *bytes"] * function.needs_arena
+    parameters += ["unsigned char *off_chip"] * function.needs_dram
+    parameters += ["npu_dma *dma"] * function.needs_dma
     parameters += ["const unsigned char *parameters"] * function.needs_weights
     for argument in function.op.body.block.args:
         if not argument.uses:
@@ -101,6 +103,8 @@ def place_text(value: SSAValue) -> str:
     match memory.kind:
         case "arena":
             return f"arena bytes {memory.begin} to {memory.end - 1}"
+        case "dram":
+            return f"off-chip bytes {memory.begin} to {memory.end - 1}"
         case "weights":
             assert isinstance(memory.root.owner, memref.GetGlobalOp)
             return f"weights {comment(memory.root.owner.name_.string_value())}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from npu_passes.emit.c.entry import signature
 from npu_passes.emit.c.names import comment
+from npu_passes.emit.c.off_chip import RUNTIME
 from npu_passes.emit.c.program import ALIGNMENT, Argument, Program
 from npu_passes.emit.c.types import as_memref, shape_text, span_of
 from npu_passes.emit.c.unit import Unit
@@ -21,11 +22,22 @@ ARENA_TEXT = f"""\
  */
 """
 
+OFF_CHIP_TEXT = f"""\
+/*
+ * The arena is memory on the chip: ARENA_BYTES bytes, aligned to {ALIGNMENT}. `dram` is memory off
+ * the chip: DRAM_BYTES bytes, aligned to {ALIGNMENT}; it may be NULL if that is 0. What they hold
+ * means nothing before a run, and a run overwrites it.
+ *
+ * Inputs, outputs and weights are off the chip, too, wherever the caller has them, apart from each
+ * other. Only `dma` moves data between chip and memory, see npu_dma.h.
+ */
+"""
+
 RETURN_TEXT = f"""\
 /*
- * Returns 0 when the outputs are computed, 1 if a pointer is NULL, 2 if the arena is not
+ * Returns 0 when the outputs are computed, 1 if a pointer is NULL, 2 if BLOCKS not
  * aligned to {ALIGNMENT} bytes. Nothing is allocated and nothing is kept between runs: runs with
- * different arenas can go on at the same time.
+ * DIFFERENT can go on at the same time.
  */
 """
 
@@ -43,14 +55,35 @@ def header(program: Program) -> str:
     prototype = signature(program, unit)
     parts = [f"#ifndef {program.macros.guard}\n#define {program.macros.guard}\n\n"]
     parts += [f"#include <{name}>\n" for name in sorted(unit.headers)]
-    parts += ["\n"] if unit.headers else []
-    parts += [ARENA_TEXT.replace("ARENA_BYTES", program.macros.arena_bytes)]
-    parts += [f"#define {program.macros.arena_bytes} {program.arena_bytes}\n\n"]
+    parts += [f'#include "{RUNTIME}"\n'] * program.uses_dma
+    parts += ["\n"] if unit.headers or program.uses_dma else []
+    parts += memory_text(program)
     parts += [argument_text(argument) for argument in program.arguments]
     parts += weights_text(program)
-    parts += ['#ifdef __cplusplus\nextern "C" {\n#endif\n\n', RETURN_TEXT]
+    parts += ['#ifdef __cplusplus\nextern "C" {\n#endif\n\n']
+    parts += [return_text(program)]
     parts += [f"{prototype};\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif\n"]
     return "".join(parts)
+
+
+def memory_text(program: Program) -> Iterator[str]:
+    """What the blocks of memory are for, and their sizes."""
+    macros = program.macros
+    text = OFF_CHIP_TEXT if program.uses_dma else ARENA_TEXT
+    text = text.replace("ARENA_BYTES", macros.arena_bytes)
+    yield text.replace("DRAM_BYTES", macros.dram_bytes)
+    yield f"#define {macros.arena_bytes} {program.arena_bytes}\n"
+    if program.uses_dma:
+        yield f"#define {macros.dram_bytes} {program.dram_bytes}\n"
+    yield "\n"
+
+
+def return_text(program: Program) -> str:
+    """What the public function returns, and when it may be called."""
+    blocks, different = "the arena is", "different arenas"
+    if program.uses_dma:
+        blocks, different = "a block is", "blocks and engines of their own"
+    return RETURN_TEXT.replace("BLOCKS", blocks).replace("DIFFERENT", different)
 
 
 def argument_text(argument: Argument) -> str:

@@ -13,7 +13,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from npu_dialect import sram
+from npu_dialect import dram, sram
 from npu_passes.emit.c.body import Body, Pointer
 from npu_passes.emit.c.buffers import alloc_offset, memory_of, root_of
 from npu_passes.emit.c.expr import Expr, Linear, Rank, combined, scaled, sum_expr
@@ -105,15 +105,16 @@ def qualified(body: Body, buffer: SSAValue) -> str:
     return f"{const}{pointee(body, buffer)}"
 
 
-def print_alloc(body: Body, op: sram.AllocOp | memref.AllocOp) -> None:
-    """A pointer into the arena."""
+def print_alloc(body: Body, op: sram.AllocOp | memref.AllocOp | dram.AllocOp) -> None:
+    """A pointer into the arena, or into the block off the chip."""
     buffer, kind = op.results[0], memref_of(op.results[0])
     name, offset = body.name_for(buffer, "buffer"), alloc_offset(op)
     place = memory_of(buffer)
     ctype = qualified(body, buffer)
     inner = "const void" if ctype.startswith("const") else "void"
-    address = f"bytes + {offset}" if offset else "bytes"
-    note = f"{shape_text(kind)}, arena bytes {place.begin} to {place.end - 1}"
+    block, where = ("off_chip", "off-chip") if place.kind == "dram" else ("bytes", "arena")
+    address = f"{block} + {offset}" if offset else block
+    note = f"{shape_text(kind)}, {where} bytes {place.begin} to {place.end - 1}"
     body.line(f"/* {note} */")
     body.line(f"{ctype} *const {name} = ({ctype} *)({inner} *)({address});")
     body.pointers[buffer] = Pointer(name, kind.get_offset() or 0)

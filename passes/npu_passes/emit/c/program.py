@@ -5,23 +5,26 @@ Program.of(module, prefix, weights)   ->   frozen tables that the printing phase
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect import sram
-from npu_passes.emit.c.arena import arena_size
+from npu_dialect import dram, sram
+from npu_passes.emit.c import off_chip
+from npu_passes.emit.c.arena import arena_size, dram_size
 from npu_passes.emit.c.buffers import argument_attributes, argument_offset
 from npu_passes.emit.c.calls import CallGraph
 from npu_passes.emit.c.names import RESERVED, Scope, identifier, is_identifier
 from npu_passes.emit.c.operators import LIBRARY_FUNCTIONS
-from npu_passes.emit.c.types import CType, as_memref, bytes_of, element_type, index_type
+from npu_passes.emit.c.types import CType, as_memref, bytes_of, index_type, largest_index
 from npu_passes.emit.c.unit import HELPER_NAMES
+from npu_passes.memory.runs import Runs
 
 LOCAL_NAMES = ("arena", "weights", "bytes", "parameters")
 """Names of the C interface and of the pointers that every function may have."""
@@ -74,6 +77,8 @@ class Function:
     """Indices of the arguments that are the only way to what they point to."""
     needs_arena: bool
     needs_weights: bool
+    needs_dram: bool
+    needs_dma: bool
     calls: tuple[CallOp, ...]
     """Where it is called."""
 
@@ -84,6 +89,7 @@ class Macros:
 
     guard: str
     arena_bytes: str
+    dram_bytes: str
     weights_bytes: str
     on_layer: str
     section: str
@@ -91,12 +97,12 @@ class Macros:
     @staticmethod
     def of(prefix: str) -> Macros:
         """Macros that begin with the prefix in capitals."""
-        words = ("H", "ARENA_BYTES", "WEIGHTS_BYTES", "ON_LAYER", "WEIGHTS_SECTION")
+        words = ("H", "ARENA_BYTES", "DRAM_BYTES", "WEIGHTS_BYTES", "ON_LAYER", "WEIGHTS_SECTION")
         return Macros(*(f"{prefix.upper()}_{word}" for word in words))
 
     @property
     def all(self) -> tuple[str, ...]:
-        """All of them."""
+        """All of them but the one that only a program with transfers has."""
         return (self.guard, self.arena_bytes, self.weights_bytes, self.on_layer, self.section)
 
 
@@ -110,6 +116,11 @@ class Program:
     index: CType
     scope: Scope
     arena_bytes: int
+    dram_bytes: int
+    shapes: dict[Runs, str]
+    """What transfers move, and the names of these tables."""
+    uses_dma: bool
+    """Whether there are transfers, or arguments off the chip."""
     arguments: tuple[Argument, ...]
     weights: dict[str, Weights]
     """By symbol, those that are used, in the order of the IR."""
@@ -126,8 +137,10 @@ class Program:
         prefix = chosen_prefix(public, prefix)
         macros = Macros.of(prefix)
         fixed = {f"{prefix}_run", "NPU_RESTRICT", *macros.all, *HELPER_NAMES, *LIBRARY_FUNCTIONS}
-        scope = Scope(taken=RESERVED | fixed)
         graph = CallGraph.of(module, public)
+        if uses_dma := off_chip.uses_engine(public, graph):
+            fixed |= {macros.dram_bytes, *off_chip.reserved_names(prefix)}
+        scope = Scope(taken=RESERVED | fixed)
         return Program(
             prefix,
             macros,
@@ -135,10 +148,18 @@ class Program:
             index_type(largest_index(module)),
             scope,
             arena_size(public, graph.order),
-            arguments_of(public, prefix, scope),
+            dram_size(public, graph.order),
+            off_chip.shapes_of(graph, prefix, scope),
+            uses_dma,
+            arguments_of(public, prefix, scope, local_names(uses_dma)),
             weights_of(module, graph, prefix, where, scope),
             functions_of(graph, prefix, where, scope),
         )
+
+    @property
+    def local_names(self) -> tuple[str, ...]:
+        """Names that every function may have."""
+        return local_names(self.uses_dma)
 
     @property
     def public(self) -> Function:
@@ -161,6 +182,11 @@ class Program:
     def function(self, call: CallOp) -> Function:
         """The callee."""
         return self.functions[call.callee.string_value()]
+
+
+def local_names(uses_dma: bool) -> tuple[str, ...]:
+    """Names of the C interface and of the pointers that every function may have."""
+    return (*LOCAL_NAMES, *off_chip.LOCAL_NAMES) if uses_dma else LOCAL_NAMES
 
 
 def public_function(module: ModuleOp) -> FuncOp:
@@ -191,33 +217,11 @@ def chosen_prefix(public: FuncOp, prefix: str | None) -> str:
     return prefix
 
 
-def largest_index(module: ModuleOp) -> int:
-    """The largest number that index arithmetic meets: elements of a buffer, or a constant."""
-    largest = 0
-    for op in module.walk():
-        if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, IndexType):
-            value = op.value
-            largest = max(largest, abs(value.value.data) if isinstance(value, IntegerAttr) else 0)
-        for value in op.results:
-            largest = max(largest, elements(value))
-        for region in op.regions:
-            for block in region.blocks:
-                largest = max((largest, *(elements(argument) for argument in block.args)))
-    return largest
-
-
-def elements(value: SSAValue) -> int:
-    """Elements of a buffer up to its last one; zero for other values."""
-    kind = as_memref(value.type)
-    if kind is None:
-        return 0
-    ctype = element_type(kind.element_type)
-    return bytes_of(kind) // (ctype.bytes if ctype else 1)
-
-
-def arguments_of(public: FuncOp, prefix: str, scope: Scope) -> tuple[Argument, ...]:
+def arguments_of(
+    public: FuncOp, prefix: str, scope: Scope, taken: Sequence[str]
+) -> tuple[Argument, ...]:
     """The arguments, each with a parameter name and a macro name of its own."""
-    names = Scope(scope, LOCAL_NAMES)
+    names = Scope(scope, taken)
     macros = Scope()
     found: list[Argument] = []
     for value in public.body.block.args:
@@ -233,8 +237,8 @@ def arguments_of(public: FuncOp, prefix: str, scope: Scope) -> tuple[Argument, .
                 text or wanted,
                 macro,
                 argument_offset(value),
-                sram.INPUT in attributes,
-                sram.OUTPUT in attributes,
+                bool(attributes.keys() & {sram.INPUT, dram.INPUT}),
+                bool(attributes.keys() & {sram.OUTPUT, dram.OUTPUT}),
             )
         )
         scope.taken |= {f"{macro}_OFFSET", f"{macro}_ELEMENTS"}
@@ -281,6 +285,8 @@ def functions_of(graph: CallGraph, prefix: str, where: Where, scope: Scope) -> d
             graph.restricted(op),
             effects.arena,
             effects.weights and where == "bin",
+            effects.dram,
+            effects.dma,
             graph.sites[op],
         )
     return found

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from npu_dialect import sram
+from npu_dialect import dma, dram, sram
 from npu_dialect.npu.layer import LAYER_NAME
-from npu_passes.emit.c import memory
+from npu_passes.emit.c import memory, transfers
 from npu_passes.emit.c.body import Body, writes_memory
 from npu_passes.emit.c.check import VIEWS
 from npu_passes.emit.c.expr import Expr, Rank
@@ -170,7 +170,9 @@ def print_call(body: Body, op: CallOp) -> None:
         for value in op.arguments
     ]
     body.flush()
-    arguments += ["bytes"] * callee.needs_arena + ["parameters"] * callee.needs_weights
+    arguments += ["bytes"] * callee.needs_arena
+    arguments += ["off_chip"] * callee.needs_dram + ["dma"] * callee.needs_dma
+    arguments += ["parameters"] * callee.needs_weights
     body.line(f"{callee.name}({', '.join(arguments)});")
     if layer := layer_name(op):
         macro = body.program.macros.on_layer
@@ -196,8 +198,13 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     memref.CopyOp: memory.print_copy,
     memref.AllocOp: memory.print_alloc,
     sram.AllocOp: memory.print_alloc,
+    dram.AllocOp: memory.print_alloc,
     memref.AllocaOp: memory.print_alloca,
     memref.GetGlobalOp: memory.print_global,
+    dma.StartOp: transfers.print_start,
+    dma.WaitOp: transfers.print_wait,
+    dma.ReadsOp: transfers.print_access,
+    dma.WritesOp: transfers.print_access,
     scf.ForOp: print_for,
     scf.IfOp: print_if,
     CallOp: print_call,

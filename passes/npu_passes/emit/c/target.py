@@ -17,6 +17,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
+from npu_passes.emit.c import off_chip
 from npu_passes.emit.c import weights as weight_text
 from npu_passes.emit.c.check import check
 from npu_passes.emit.c.dead_code import without_dead_code
@@ -66,6 +67,8 @@ class CFiles:
     header: str
     weights: bytes | None
     """The weights file; None if the weights stand in the C file."""
+    runtime: str | None
+    """The header `npu_dma.h`, which `PREFIX.h` includes; None if the program has no transfers."""
     arena_bytes: int
     prefix: str
     """What the names begin with."""
@@ -85,6 +88,7 @@ def emit(module: ModuleOp, prefix: str | None = None, weights: Literal["c", "bin
         source(program),
         header(program),
         weight_text.blob(program) if weights == "bin" else None,
+        off_chip.runtime() if program.uses_dma else None,
         program.arena_bytes,
         program.prefix,
     )
@@ -115,12 +119,13 @@ def source(program: Program) -> str:
         for weights in program.weights.values()
         if weights.macro is not None
     ]
+    parts += off_chip.tables(program.shapes)
     return "".join((*parts, *arrays, text))
 
 
 @dataclass(frozen=True)
 class CTarget(Target):
-    """`-t c`: one self-contained C file, the header's text at its top."""
+    """`-t c`: one self-contained C file, the text of its headers at its top."""
 
     name = "c"
 
@@ -134,4 +139,7 @@ class CTarget(Target):
         files = emit(module, self.prefix or None, self.weights)
         include = f'#include "{files.prefix}.h"\n'
         before, _, after = files.source.partition(include)
-        output.write(f"{before}{files.header}{after}")
+        header = files.header
+        if files.runtime is not None:
+            header = header.replace(f'#include "{off_chip.RUNTIME}"\n', files.runtime)
+        output.write(f"{before}{header}{after}")

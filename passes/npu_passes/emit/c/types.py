@@ -14,15 +14,22 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IndexType,
+    IntegerAttr,
     IntegerType,
     MemRefType,
+    ModuleOp,
     Signedness,
 )
 from xdsl.ir import Attribute, SSAValue
+
+from npu_dialect.dma import StartOp
+from npu_dialect.npu.maps import storage_elements
+from npu_passes.memory.runs import Runs, runs_of
 
 INDEX_LIMIT = 2**30
 """Buffers with fewer elements than this are indexed with `int`: half of its range is left for
@@ -77,6 +84,30 @@ def index_type(elements: int) -> CType:
     if elements < INDEX_LIMIT:
         return CType("int", 4, "<i4")
     return CType("ptrdiff_t", 8, "<i8", "stddef.h")
+
+
+def largest_index(module: ModuleOp) -> int:
+    """The largest number that index arithmetic meets: elements of a buffer, or a constant."""
+    largest = 0
+    for op in module.walk():
+        if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, IndexType):
+            value = op.value
+            largest = max(largest, abs(value.value.data) if isinstance(value, IntegerAttr) else 0)
+        for value in op.results:
+            largest = max(largest, elements(value))
+        for region in op.regions:
+            for block in region.blocks:
+                largest = max((largest, *(elements(argument) for argument in block.args)))
+    return largest
+
+
+def elements(value: SSAValue) -> int:
+    """Elements of a buffer up to its last one; zero for other values."""
+    kind = as_memref(value.type)
+    if kind is None:
+        return 0
+    ctype = element_type(kind.element_type)
+    return bytes_of(kind) // (ctype.bytes if ctype else 1)
 
 
 def is_value(attribute: Attribute) -> bool:
@@ -139,6 +170,12 @@ def bytes_of(kind: MemRefType) -> int:
     return 0 if ctype is None else ((kind.get_offset() or 0) + span_of(kind)) * ctype.bytes
 
 
+def storage_of(kind: MemRefType) -> int:
+    """Bytes of memory that a buffer takes: also what its layout leaves free at the end."""
+    ctype = element_type(kind.element_type)
+    return (storage_elements(kind) or 0) * (ctype.bytes if ctype else 0)
+
+
 def shape_text(kind: MemRefType) -> str:
     """`1x6x14x14 float`, for comments."""
     ctype = element_type(kind.element_type)
@@ -165,3 +202,9 @@ def integer_literal(value: int, ctype: CType) -> str:
     if value == -(2 ** (8 * ctype.bytes - 1)) and ctype.bytes >= 4:
         return f"({integer_literal(value + 1, ctype)} - 1)"
     return str(value) if abs(value) < 2**31 or ctype.name == "ptrdiff_t" else f"INT64_C({value})"
+
+
+def transfer_runs(op: StartOp) -> Runs:
+    """What a transfer moves, between buffers without `memref_problem`."""
+    ctype = element_type(memref_of(op.source).element_type)
+    return runs_of(op, ctype.bytes if ctype else 1)

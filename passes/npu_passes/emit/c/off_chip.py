@@ -1,0 +1,82 @@
+"""What a program with memory off the chip has beside others: an engine, names, and tables of what
+moves.
+
+The engine is `npu_dma.h` in `runtime/`: its text goes beside the C file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.func import FuncOp
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
+
+from npu_dialect import dma
+from npu_dialect.npu.attributes import DramSpace
+from npu_passes.emit.c.calls import CallGraph
+from npu_passes.emit.c.names import Scope
+from npu_passes.emit.c.types import transfer_runs
+from npu_passes.memory.runs import Runs
+
+RUNTIME = "npu_dma.h"
+"""Name of the header."""
+
+LOCAL_NAMES = ("dram", "dma", "off_chip")
+"""Parameters and pointers that every function may have."""
+
+
+def runtime() -> str:
+    """The text of the header."""
+    return (files("npu_passes.emit.c") / "runtime" / RUNTIME).read_text(encoding="utf-8")
+
+
+def reserved_names(prefix: str) -> frozenset[str]:
+    """Names that the header takes.
+
+    Raises: PassFailedException, if the prefix gives a header of the same name.
+    """
+    if f"{prefix}.h".lower() == RUNTIME:
+        raise PassFailedException(f"c: prefix {prefix!r} is taken by {RUNTIME}, expected another")
+    return frozenset(re.findall(r"\bnpu_dma\w*", runtime(), re.IGNORECASE))
+
+
+def uses_engine(public: FuncOp, graph: CallGraph) -> bool:
+    """Whether a program has transfers, or arguments or buffers off the chip."""
+    effects = graph.effects[public]
+    return (
+        effects.dma
+        or effects.dram
+        or any(
+            isa(kind, MemRefType) and isinstance(kind.memory_space, DramSpace)
+            for kind in public.function_type.inputs
+        )
+    )
+
+
+def shapes_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[Runs, str]:
+    """What the transfers of a program move, and a name for each table."""
+    shapes: dict[Runs, str] = {}
+    for function in graph.order:
+        for op in function.walk():
+            if isinstance(op, dma.StartOp) and (runs := transfer_runs(op)) not in shapes:
+                counts = "x".join(str(axis.count) for axis in runs.axes)
+                what = f"{counts}_runs" if counts else "run"
+                shapes[runs] = scope.fresh(f"{prefix}_{what}_of_{runs.bytes}")
+    return shapes
+
+
+def tables(shapes: dict[Runs, str]) -> Iterator[str]:
+    """The definitions of the tables, if there are any."""
+    if shapes:
+        yield "/* What transfers move: bytes of a run; along each axis the number of steps, and\n"
+        yield " * the bytes of a step in the target and in the source. */\n"
+    for runs, name in shapes.items():
+        axes = [f"{{{axis.count}, {axis.target}, {axis.source}}}" for axis in runs.axes]
+        steps = ", ".join(axes or ["{0, 0, 0}"])
+        yield f"static const npu_dma_shape {name} = {{{runs.bytes}, {len(axes)}, {{{steps}}}}};\n"
+    if shapes:
+        yield "\n"

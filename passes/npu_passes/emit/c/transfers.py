@@ -1,0 +1,50 @@
+"""Transfers as calls of the DMA engine.
+
+    %t = dma.start %rows to %tile channel 1 : ...      const npu_dma_token t = npu_dma_start(
+    dma.wait %t                                            dma, 1, NPU_DMA_READ, tile, rows,
+                                                           &net_3_runs_of_64);
+                                                       npu_dma_wait(dma, t);
+
+What moves stands in a table of the file; where it goes, and from where, are two pointers.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from npu_dialect import dma
+from npu_dialect.npu.attributes import DramSpace
+from npu_passes.emit.c.body import Body
+from npu_passes.emit.c.expr import Expr
+from npu_passes.emit.c.types import memref_of, transfer_runs
+
+
+def print_start(body: Body, op: dma.StartOp) -> None:
+    """Start a transfer; its token is a constant, unless nobody waits for it."""
+    body.flush()
+    kind = "READ"
+    if op.weights is not None:
+        kind = "WEIGHTS"
+    elif isinstance(memref_of(op.target).memory_space, DramSpace):
+        kind = "WRITE"
+    sides = f"{body.pointers[op.target].text}, {body.pointers[op.source].text}"
+    shape = body.program.shapes[transfer_runs(op)]
+    call = f"npu_dma_start(dma, {op.channel.value.data}, NPU_DMA_{kind}, {sides}, &{shape});"
+    if not op.token.uses:
+        body.line(f"(void){call}")
+        return
+    name = body.name_for(op.token, "transfer")
+    body.values[op.token] = Expr(name)
+    body.line(f"const npu_dma_token {name} = {call}")
+
+
+def print_wait(body: Body, op: dma.WaitOp) -> None:
+    """Wait for a transfer."""
+    body.flush()
+    body.line(f"npu_dma_wait(dma, {body.use(op.token).text});")
+
+
+def print_access(body: Body, op: Operation) -> None:
+    """Count a pass over a map."""
+    way = "reads" if isinstance(op, dma.ReadsOp) else "writes"
+    body.line(f"npu_dma_{way}(dma);")
