@@ -42,6 +42,9 @@ ARITHMETIC: Mapping[type[Operation], Callable[[int, int], int]] = {
 }
 """Index arithmetic that may stand between a loop's variable and a bound or condition."""
 
+WORD = 2**64
+"""What an index counts up to, where it is compared as unsigned."""
+
 COMPARISONS: Mapping[int, Callable[[int, int], bool]] = {
     0: lambda a, b: a == b,
     1: lambda a, b: a != b,
@@ -49,8 +52,12 @@ COMPARISONS: Mapping[int, Callable[[int, int], bool]] = {
     3: lambda a, b: a <= b,
     4: lambda a, b: a > b,
     5: lambda a, b: a >= b,
+    6: lambda a, b: a % WORD < b % WORD,
+    7: lambda a, b: a % WORD <= b % WORD,
+    8: lambda a, b: a % WORD > b % WORD,
+    9: lambda a, b: a % WORD >= b % WORD,
 }
-"""Signed predicates of `arith.cmpi`."""
+"""Predicates of `arith.cmpi`: signed ones, then unsigned ones."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect
 from xdsl.utils.hints import isa
 
 from npu_dialect.sram import INPUT, OUTPUT
+from npu_passes.memory.consumed import consumed
 from npu_passes.memory.offsets.problem import Overlay
 from npu_passes.memory.on_chip import (
     alignment_of,
@@ -67,7 +68,8 @@ class Lifetimes:
     """The on-chip buffers of one function, in the order of the text, and the op at each point.
 
     `overlays` are pairs that live together, but whose memory may overlap at a distance: a buffer
-    that is filled slice by slice leaves what no slice has reached yet to others.
+    that is filled slice by slice leaves what no slice has reached yet to others, and one that dies
+    row by row makes room for rows.
     """
 
     function: Operation
@@ -86,6 +88,7 @@ def analyze(function: Operation, space: Attribute) -> Lifetimes:
     numbering = Numbering(function, ops)
     buffers: list[OnChipBuffer] = []
     fillings: list[Filling] = []
+    every: list[tuple[SSAValue, ...]] = []
     for value in on_chip_values(function, space):
         op = value.owner if isinstance(value, OpResult) else function
         assert isinstance(op, Operation)
@@ -103,25 +106,44 @@ def analyze(function: Operation, space: Attribute) -> Lifetimes:
             )
         )
         fillings.append(numbering.filling(value))
-    return Lifetimes(function, tuple(buffers), ops, tuple(overlays(buffers, fillings)))
+        every.append(aliases)
+    pairs = [
+        *overlays(buffers, fillings),
+        *consumed(ops, every, [buffer.size for buffer in buffers]),
+    ]
+    return Lifetimes(function, tuple(buffers), ops, tuple(pairs))
 
 
-Filling: TypeAlias = Sequence[tuple[int, int]]
-"""How a buffer is filled: program points, in order, and the end in bytes of what is in use then."""
+Filling: TypeAlias = Sequence[tuple[int, int, int]]
+"""How a buffer is filled: program points, in order, and the slice in bytes that is in use then."""
 
 
 def overlays(buffers: Sequence[OnChipBuffer], fillings: Sequence[Filling]) -> Iterator[Overlay]:
-    """Pairs of a buffer that is filled in steps and one that is dead before it is full."""
-    for below, filling in enumerate(fillings):
-        if all(end >= buffers[below].size for _, end in filling):
+    """Pairs of a buffer that is filled in slices and one that is dead before it is full.
+
+    The other one may lie behind what is in use by then, or in front of it.
+    """
+    for index, filling in enumerate(fillings):
+        size = buffers[index].size
+        if all(end - start >= size for _, start, end in filling):
             continue
-        for above, other in enumerate(buffers):
-            if other.last < buffers[below].first or other.first > buffers[below].last:
+        for number, other in enumerate(buffers):
+            if other.last < buffers[index].first or other.first > buffers[index].last:
                 continue
-            ends = [end for point, end in filling if point <= other.last]
-            distance = max(ends, default=0)
-            if above != below and 0 < distance < buffers[below].size:
-                yield Overlay(below, above, distance)
+            start, end = in_use(size, filling, other.last)
+            if number == index or start == end:
+                continue
+            if end < size:
+                yield Overlay(index, number, end)
+            if start > 0:
+                yield Overlay(number, index, other.size - start)
+
+
+def in_use(size: int, filling: Filling, point: int) -> tuple[int, int]:
+    """From where to where a buffer of `size` bytes is in use at a program point."""
+    slices = [(start, end) for at, start, end in filling if at <= point] if filling else [(0, size)]
+    starts, ends = [start for start, _ in slices], [end for _, end in slices]
+    return min(starts, default=0), max(ends, default=0)
 
 
 class Numbering:
@@ -170,24 +192,24 @@ class Numbering:
         home = value.owner if isinstance(value.owner, Block) else value.owner.parent
         if self.branches or home is None or isinstance(value, BlockArgument):
             return ()
-        steps: list[tuple[int, int]] = []
+        steps: list[tuple[int, int, int]] = []
         size = size_of(home.parent_op() or self.function, value.type)
         for use in value.uses:
-            view, end = use.operation, None
+            view, span = use.operation, None
             if isinstance(view, memref.SubviewOp) and view.parent is home:
-                end = slice_end(view)
-            if end is None or not isinstance(view, memref.SubviewOp):
+                span = slice_of(view)
+            if span is None or not isinstance(view, memref.SubviewOp):
                 lifted = home.find_ancestor_op_in_block(use.operation)
-                steps.append((0 if lifted is None else self.start[lifted], size))
+                steps.append((0 if lifted is None else self.start[lifted], 0, size))
                 continue
             users = [home.find_ancestor_op_in_block(each.operation) for each in view.result.uses]
             points = [0 if user is None else self.start[user] for user in users]
-            steps.append((min(points, default=self.start[view]), end))
+            steps.append((min(points, default=self.start[view]), *span))
         return sorted(steps)
 
 
-def slice_end(view: memref.SubviewOp) -> int | None:
-    """End in bytes of a view's elements in its buffer; None if it is not known.
+def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:
+    """Start and end in bytes of a view's elements in its buffer; None if they are not known.
 
     A slice along one axis of a buffer in patches ends with its last patch.
     """
@@ -209,7 +231,8 @@ def slice_end(view: memref.SubviewOp) -> int | None:
     element = kind.get_element_type()
     if not isinstance(element, AnyFloat | IntegerType):
         return None
-    return (offset + last + 1) * -(-element.bitwidth // 8)
+    size = -(-element.bitwidth // 8)
+    return offset * size, (offset + last + 1) * size
 
 
 def all_aliases(value: SSAValue) -> tuple[SSAValue, ...]:

@@ -22,7 +22,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, map_type
 from npu_dialect.npu.rows import RUNS
 from npu_dialect.sram import AllocOp
-from npu_passes.memory.lifetimes import Lifetimes, Numbering, analyze
+from npu_passes.memory.lifetimes import Filling, Lifetimes, Numbering, analyze, in_use
 from npu_passes.memory.offsets.problem import Buffer
 from npu_passes.memory.on_chip import in_space
 from npu_passes.memory.spilling.problem import SpillProblem, Step, TileNeed
@@ -43,6 +43,11 @@ class Reading:
     lifetimes: Lifetimes
     problem: SpillProblem
 
+    @property
+    def function(self) -> Operation:
+        """The function."""
+        return self.lifetimes.function
+
     def alloc(self, index: int) -> AllocOp:
         """The allocation of a buffer that can leave the chip."""
         op = self.lifetimes.buffers[index].value.owner
@@ -52,14 +57,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads one function: `needs` says what an op's tile buffers take."""
+    """Reads one function; `roots` has the buffers that can leave, and their views."""
 
     lifetimes: Lifetimes
-    needs: Needs
     roots: Mapping[SSAValue, int]
 
     @staticmethod
-    def of(function: Operation, needs: Needs) -> Reader:
+    def of(function: Operation) -> Reader:
         """The reader of a function.
 
         Raises: PassFailedException, as the analysis of lifetimes does.
@@ -71,9 +75,9 @@ class Reader:
             if is_movable(buffer.value)
             for value in (buffer.value, *views_of(buffer.value))
         }
-        return Reader(lifetimes, needs, roots)
+        return Reader(lifetimes, roots)
 
-    def read(self, alignment: int, *, spills: bool = True) -> Reading:
+    def read(self, needs: Needs, alignment: int, *, spills: bool = True) -> Reading:
         """The problem; without `spills` it is that in which no map leaves, which is quick to say.
 
         `alignment` is what the machine asks of every buffer, in bytes.
@@ -94,50 +98,51 @@ class Reader:
             traffic(buffer.value) if index in movable else None
             for index, buffer in enumerate(self.lifetimes.buffers)
         )
-        steps = tuple(self.steps(self.roots if spills else {}))
+        steps = tuple(self.steps(needs, self.roots if spills else {}))
         problem = SpillProblem(buffers, costs, steps, self.lifetimes.overlays, alignment)
         return Reading(self.lifetimes, problem)
 
-    def steps(self, roots: Mapping[SSAValue, int]) -> Iterator[Step]:
+    def steps(self, needs: Needs, roots: Mapping[SSAValue, int]) -> Iterator[Step]:
         """The ops at which a buffer begins to live, and those that may need tile buffers."""
         lifetimes = self.lifetimes
         numbering = Numbering(lifetimes.function, lifetimes.ops)
         fillings = [numbering.filling(each.value) for each in lifetimes.buffers]
         starts = {buffer.first for buffer in lifetimes.buffers}
         for point, op in enumerate(lifetimes.ops):
-            needs = tuple(self.tile_needs(op, roots)) if is_moved(op) else ()
-            if point in starts or needs:
+            tiles = tuple(tile_needs(op, needs, roots)) if is_moved(op) else ()
+            if point in starts or tiles:
                 live = tuple(
-                    (index, in_use(buffer.size, fillings[index], point))
+                    (index, bytes_in_use(buffer.size, fillings[index], point))
                     for index, buffer in enumerate(lifetimes.buffers)
                     if buffer.first <= point <= buffer.last
                 )
-                yield Step(point, live, needs)
+                yield Step(point, live, tiles)
 
-    def tile_needs(self, op: Operation, roots: Mapping[SSAValue, int]) -> Iterator[TileNeed]:
-        """What an op needs, by which of its maps are off chip: of those with a root."""
-        off_chip = frozenset(value for value in op.operands if in_space(value, DramSpace()))
-        own: dict[int, list[SSAValue]] = {}
-        for value in op.operands:
-            if (index := roots.get(value)) is not None:
-                own.setdefault(index, []).append(value)
 
-        def size(maps: Sequence[int]) -> int:
-            spilled = off_chip.union(*(own[index] for index in maps))
-            return self.needs(op, spilled) if spilled else 0
+def tile_needs(op: Operation, needs: Needs, roots: Mapping[SSAValue, int]) -> Iterator[TileNeed]:
+    """What an op needs, by which of its maps are off chip: of those with a root."""
+    off_chip = frozenset(value for value in op.operands if in_space(value, DramSpace()))
+    own: dict[int, list[SSAValue]] = {}
+    for value in op.operands:
+        if (index := roots.get(value)) is not None:
+            own.setdefault(index, []).append(value)
 
-        if len(own) <= SUBSETS_OF:
-            maps = tuple(own)
-            subsets = (
-                [each for bit, each in enumerate(maps) if mask >> bit & 1]
-                for mask in range(1 << len(maps))
-            )
-            yield TileNeed(maps, tuple(size(subset) for subset in subsets))
-            return
-        base = size(())
-        yield TileNeed((), (base,))
-        for index in own:
-            yield TileNeed((index,), (0, size((index,)) - base))
+    def size(maps: Sequence[int]) -> int:
+        spilled = off_chip.union(*(own[index] for index in maps))
+        return needs(op, spilled) if spilled else 0
+
+    if len(own) <= SUBSETS_OF:
+        maps = tuple(own)
+        subsets = (
+            [each for bit, each in enumerate(maps) if mask >> bit & 1]
+            for mask in range(1 << len(maps))
+        )
+        yield TileNeed(maps, tuple(size(subset) for subset in subsets))
+        return
+    base = size(())
+    yield TileNeed((), (base,))
+    for index in own:
+        yield TileNeed((index,), (0, size((index,)) - base))
 
 
 def is_moved(op: Operation) -> bool:
@@ -145,9 +150,10 @@ def is_moved(op: Operation) -> bool:
     return isinstance(op, memref.CopyOp) or (isinstance(op, LayerOp) and op.destination is not None)
 
 
-def in_use(size: int, filling: Sequence[tuple[int, int]], point: int) -> int:
+def bytes_in_use(size: int, filling: Filling, point: int) -> int:
     """Bytes of a buffer that are in use at a program point."""
-    return max((end for at, end in filling if at <= point), default=0) if filling else size
+    start, end = in_use(size, filling, point)
+    return end - start
 
 
 def is_movable(value: SSAValue) -> bool:
