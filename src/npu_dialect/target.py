@@ -52,8 +52,8 @@ LEAST = {
 """The numbers of a machine, and the smallest value that each may have."""
 
 WORKING_MEMORY = ("none", "stride-1-map")
-"""What a layer needs on chip beside its maps and weights. `none`: nothing. `stride-1-map`: a layer
-with a stride computes its stride-1 output map first, and then drops what the stride skips."""
+"""What a layer needs on chip beside its maps and weights. `none`: nothing. `stride-1-map`: a
+convolution with a stride computes its stride-1 output map first, then drops what it skips."""
 
 MOST = 2**63 - 1
 """The largest number that `#npu.target` can hold, as its numbers are i64."""

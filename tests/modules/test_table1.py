@@ -12,9 +12,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
 
 from networks.zoo import build
-from npu_dialect.npu.structure import PEAK, PEAK_BOUND
+from npu_dialect.npu.structure import PASSES, PEAK, PEAK_BOUND
 from npu_dialect.target import TARGET, Machine, TargetAttr
 from npu_passes.modules.module_reader import modules_of, name_of
+from npu_passes.modules.traffic import total
 from npu_tools.compile import main
 from npu_tools.driver import available_passes, context, paused_collector
 from npu_tools.frontends import load
@@ -153,9 +154,36 @@ def test_a_policy_for_each_branch(detected: ModuleOp) -> None:
     assert traffic["reduction_a"].feature_map_writes == 1
     assert traffic["inception_b1"].feature_map_read_bytes == 150 * KB
     assert traffic["inception_b1"].feature_map_reads == 1
-    total = list(rows(report.rows()))[-1]
-    assert total[4] == "300"
-    assert total[-2:] == ("1", "1")
+    last = list(rows(report.rows()))[-1]
+    assert last[4] == "300"
+    assert last[-2:] == ("1", "1")
+
+
+def test_reduction_a_in_two_passes(detected: ModuleOp) -> None:
+    """Inside the paper's own model of working memory: nothing leaves the chip."""
+    report = planned(detected, "channel-passes=2")
+    assert second(report) == []
+    traffic = total(each.off_chip for each in report.modules)
+    assert (traffic.feature_map_bytes, traffic.feature_map_reads, traffic.feature_map_writes) == (
+        0,
+        0,
+        0,
+    )
+    assert report.peak_bytes == 838.5 * KB
+    peaks = {each.name: each.peak_bytes / KB for each in report.modules}
+    assert peaks["reduction_a"] == 838.5
+    one = planned(detected, "channel-passes=1")
+    assert list(rows(one.rows())) == TABLE
+
+
+def test_which_layers_run_in_passes(detected: ModuleOp) -> None:
+    module = detected.clone()
+    model = "working-memory=stride-1-map"
+    module.attributes[TARGET] = TargetAttr.of(Machine.load("exynos-npu"))
+    run(module, f"npu-reorder-branches{{{model}}},npu-plan-modules{{{model} channel-passes=3}}")
+    split = [op for op in module.walk() if PASSES in op.attributes]
+    assert [name_of(op) for op in split] == ["reduction_a/branch3x3"]
+    assert number_of(split[0], PASSES) == 2
 
 
 def test_without_working_memory_all_modules_stay_on_chip(detected: ModuleOp) -> None:
@@ -191,7 +219,7 @@ def test_names_and_order_of_branches(detected: ModuleOp) -> None:
     report = planned(detected, "policy=auto")
     order = {each.name: [branch["part"] for branch in each.branches] for each in report.modules}
     assert order["inception_a3"] == [3, 2, 1, 0]
-    assert order["reduction_a"] == [0, 2, 1]
+    assert order["reduction_a"] == [0, 1, 2]
     for each in report.modules:
         needs = [branch["required"] for branch in each.branches]
         assert needs == sorted(needs, reverse=True)

@@ -31,15 +31,15 @@ func.func @hungriest_first(%x: tensor<1x8x7x7xi8>, %w0: tensor<4x8x1x1xi8>, %w1:
   func.return %y : tensor<1x16x7x7xi8>
 }
 
-// The same need: the order stays, whatever the parts are. With stride-1 maps a pool of stride 2 needs its map at stride 1.
+// The same need: the order stays, whatever the parts are. Pools need no stride-1 maps.
 // CHECK-LABEL: func.func @ties
 // CHECK: npu.branch part 1 required 0 {
 // CHECK: npu.branch part 2 required 0 {
 // CHECK: npu.branch part 0 required 0 {
 // STRIDE-LABEL: func.func @ties
-// STRIDE: npu.branch part 0 required 512 {
 // STRIDE: npu.branch part 1 required 0 {
 // STRIDE: npu.branch part 2 required 0 {
+// STRIDE: npu.branch part 0 required 0 {
 func.func @ties(%x: tensor<1x8x8x8xi8>) -> tensor<1x24x4x4xi8> {
   %y = npu.module concat axis 1 of %x : tensor<1x8x8x8xi8> -> tensor<1x24x4x4xi8> {
     npu.branch part 1 {
@@ -56,6 +56,28 @@ func.func @ties(%x: tensor<1x8x8x8xi8>) -> tensor<1x24x4x4xi8> {
     }
   }
   func.return %y : tensor<1x24x4x4xi8>
+}
+
+// With stride-1 maps a convolution of stride 2 needs its map at stride 1, 4 channels of 64 bytes; beside it 4 kernels (32).
+// Part 1 has 8 kernels of 25 weights.
+// CHECK-LABEL: func.func @strides
+// CHECK: npu.branch part 1 required 200 {
+// CHECK: npu.branch part 0 required 32 {
+// STRIDE-LABEL: func.func @strides
+// STRIDE: npu.branch part 0 required 288 {
+// STRIDE: npu.branch part 1 required 200 {
+func.func @strides(%x: tensor<1x8x8x8xi8>, %w0: tensor<4x8x1x1xi8>, %w1: tensor<8x1x5x5xi8>) -> tensor<1x12x4x4xi8> {
+  %y = npu.module concat axis 1 of %x : tensor<1x8x8x8xi8> -> tensor<1x12x4x4xi8> {
+    npu.branch part 0 {
+      %a = npu.conv2d %x, %w0 strides [2, 2] pads [0, 0, 0, 0] : (tensor<1x8x8x8xi8>, tensor<4x8x1x1xi8>) -> tensor<1x4x4x4xi8>
+      npu.yield %a : tensor<1x4x4x4xi8>
+    }
+    npu.branch part 1 {
+      %a = npu.conv2d %x, %w1 strides [1, 1] pads [0, 0, 0, 0] groups 8 : (tensor<1x8x8x8xi8>, tensor<8x1x5x5xi8>) -> tensor<1x8x4x4xi8>
+      npu.yield %a : tensor<1x8x4x4xi8>
+    }
+  }
+  func.return %y : tensor<1x12x4x4xi8>
 }
 
 // The branches of a nested module too; the map it starts from is held by the branch around it (512 bytes).

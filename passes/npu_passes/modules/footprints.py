@@ -7,7 +7,7 @@ The paper's words, and what they are here:
 | size_IFM.Full, size_OFM.Full | `MapBytes.full`: a whole map, in patches |
 | size_IFM.Partial | `MapBytes.fetched`: a chunk of channels of a map that comes from off chip |
 | size_OFM.Partial | `MapBytes.written`: the channels of a map that leaves the chip |
-| size_WM.Partial | `Storage.working_bytes`: what a layer with a stride computes and then drops |
+| size_WM.Partial | `Storage.working_bytes`: what a strided convolution computes and then drops |
 | size_W.Partial | `Storage.weight_bytes`: the kernels that are on chip at one time |
 
 The paper prints no formulas for them. These are the ones under which its Table 1 comes out in

@@ -25,13 +25,22 @@ class FeatureMap:
 
 
 @dataclass(frozen=True)
+class Pass:
+    """Bytes of working memory and weights of a layer that computes a part of its OFM's channels."""
+
+    working: int
+    weights: int
+
+
+@dataclass(frozen=True)
 class Layer:
     """A layer: the maps that it reads, the one that it writes, and its partial memories.
 
     `parameters` counts its weights without bias. `inside` is the map between a convolution and the
     pool that is fused into it: it never exists, but layer by layer it is written and read.
     `moves` is false for a layer that only arranges maps: a concatenation. An `elementwise` one may
-    be computed in the place of a map that it reads, if that dies there.
+    be computed in the place of a map that it reads, if that dies there. `split` says what it needs
+    if it runs in 2, 3, ... passes over its output channels; nothing if it is not to be split.
     """
 
     name: str
@@ -43,6 +52,11 @@ class Layer:
     inside: int = 0
     moves: bool = True
     elementwise: bool = False
+    split: tuple[Pass, ...] = ()
+
+    def passes(self) -> Iterator[tuple[int, Pass]]:
+        """Numbers of passes that the layer may run in, ascending, with what one of them needs."""
+        return enumerate((Pass(self.working, self.weights), *self.split), 1)
 
 
 @dataclass(frozen=True)

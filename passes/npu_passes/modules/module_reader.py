@@ -19,20 +19,24 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LAYER_NAME, LayerOp
-from npu_dialect.npu.layers import ConcatOp, Conv2dOp, PoolOp, ReshapeOp
+from npu_dialect.npu.layers import ConcatOp, Conv2dOp, ReshapeOp
 from npu_dialect.npu.maps import ELEMENT, map_type, shape_of
 from npu_dialect.npu.shapes import Axis
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp, is_constant
 from npu_dialect.target import Machine, machine_of
 from npu_passes.modules.footprints import Storage
-from npu_passes.modules.module_data import Branch, FeatureMap, Layer, Module
+from npu_passes.modules.module_data import Branch, FeatureMap, Layer, Module, Pass
 
 
 @dataclass
 class ModuleReader:
-    """Reads modules of one program; it gives each map of the program one key."""
+    """Reads modules of one program; it gives each map of the program one key.
+
+    `passes`: into how many parts of its output channels a layer with working memory may be split.
+    """
 
     storage: Storage
+    passes: int = 1
     maps: dict[SSAValue, FeatureMap] = field(default_factory=dict[SSAValue, FeatureMap])
 
     def frugal(self) -> ModuleReader:
@@ -74,21 +78,43 @@ class ModuleReader:
     def layer(self, op: LayerOp) -> Layer:
         """A layer with its partial memories."""
         kernels = [value for value in op.parameter_inputs if len(shape_of(value)) > 1]
+        whole = self.part(op, 1)
+        split = tuple(self.part(op, count) for count in range(2, self.passes + 1))
         return Layer(
             name_of(op),
             tuple(self.map(value) for value in op.maps if not is_constant(value)),
             self.map(op.output),
-            working=self.working_bytes(op),
-            weights=sum(
-                self.storage.weight_bytes(
-                    shape_of(value)[0], prod(shape_of(value)[1:]) * element_bytes(op, value)
-                )
-                for value in kernels
-            ),
+            working=whole.working,
+            weights=whole.weights,
             parameters=sum(prod(shape_of(value)) * element_bytes(op, value) for value in kernels),
             inside=self.inside_bytes(op),
             moves=not isinstance(op, ConcatOp),
             elementwise=op.ELEMENTWISE,
+            split=split if whole.working else (),
+        )
+
+    def part(self, op: LayerOp, passes: int) -> Pass:
+        """What a layer needs that runs in so many passes over its output channels.
+
+        WM.Partial: a convolution with a stride, or with a fused pool that has one, needs some.
+        """
+        axes, strides = windows_of(op)
+        batch, channels = (*op.output_type.get_shape(), 1)[:2]
+        shape = (
+            batch,
+            -(-channels // passes),
+            *(replace(axis, stride=1).outputs for axis in axes),
+        )
+        kernels = [value for value in op.parameter_inputs if len(shape_of(value)) > 1]
+        weights = (
+            self.storage.weight_bytes(
+                -(-shape_of(value)[0] // passes),
+                prod(shape_of(value)[1:]) * element_bytes(op, value),
+            )
+            for value in kernels
+        )
+        return Pass(
+            self.storage.working_bytes(shape, strides, element_bytes(op, op.output)), sum(weights)
         )
 
     def map(self, value: SSAValue) -> FeatureMap:
@@ -101,15 +127,6 @@ class ModuleReader:
             self.maps[value] = FeatureMap(len(self.maps), size)
         return self.maps[value]
 
-    def working_bytes(self, op: LayerOp) -> int:
-        """WM.Partial: a layer with a stride, or with a fused pool that has one, needs some."""
-        axes, strides = windows_of(op)
-        shape = (
-            *op.output_type.get_shape()[:2],
-            *(replace(axis, stride=1).outputs for axis in axes),
-        )
-        return self.storage.working_bytes(shape, strides, element_bytes(op, op.output))
-
     def inside_bytes(self, op: LayerOp) -> int:
         """Bytes of the map between a convolution and the pool that is fused into it."""
         if not isinstance(op, Conv2dOp) or op.pool is None:
@@ -118,10 +135,10 @@ class ModuleReader:
 
 
 def windows_of(op: LayerOp) -> tuple[tuple[Axis, ...], tuple[int, ...]]:
-    """The first sliding windows of a layer, and the strides of all that it has."""
-    if isinstance(op, PoolOp):
-        axes = op.window().axes(*shape_of(op.input)[2:])
-        return axes, tuple(axis.stride for axis in axes)
+    """The sliding windows of a convolution, and the strides of all that it has, or its fused pool.
+
+    A pool alone has none: the patches that multipliers compute at stride 1 are a convolution's.
+    """
     if isinstance(op, Conv2dOp):
         pool = () if op.pool is None else int_values(op.pool.strides)
         axes = op.axes()

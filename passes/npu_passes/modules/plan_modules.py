@@ -24,6 +24,11 @@ then, `misfit=leave` leaves the module without a plan and says why in `npu.not_p
 `granularity=branch` is better than the paper: in a module of policy I, a branch that needs it has
 policy II alone, `attributes {npu.policy = "II"}`; only its part of the MOFM leaves the chip.
 
+`channel-passes=N` too: where a machine has working memory (`working-memory=stride-1-map`), a layer
+that needs some, and does not fit with all of its output channels, runs in as few passes over them
+as fit, up to N: `npu.passes = 2`. What is computed does not change, nor what is moved: a layer that
+fetches its IFM from off chip is not split. `required` of a branch is that of Algorithm 3, unsplit.
+
 `policies.py` and `choose_policy.py` decide, `regions.py` finds the offsets; both know no IR.
 """
 
@@ -36,11 +41,13 @@ from typing import Literal
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.npu.structure import (
     AVAILABLE,
     FORWARD,
     NOT_PLANNED,
+    PASSES,
     REQUIRED,
     BranchedModuleOp,
     BranchOp,
@@ -73,9 +80,14 @@ class PlanModulesPass(ModulePass):
     working_memory: WorkingMemory = "machine"
     granularity: Literal["module", "branch"] = "module"
     misfit: Literal["reject", "leave"] = "reject"
+    channel_passes: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan, then write the plan into the IR."""
+        if self.channel_passes < 1:
+            raise PassFailedException(
+                f"{self.name}: expected at least 1 of channel-passes, got {self.channel_passes}"
+            )
         plan = analyze(op, self)
         for planned in plan.planned:
             annotate(planned.op, planned.module, planned.plan, planned.regions, frozenset())
@@ -110,7 +122,7 @@ def analyze(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
     if not (found := modules_of(program)):
         return ProgramPlan()
     machine = needed_machine(program, options.name)
-    reader = ModuleReader(storage_of(machine, options.working_memory))
+    reader = ModuleReader(storage_of(machine, options.working_memory), options.channel_passes)
     ops: list[BranchedModuleOp] = []
     steps: list[Step] = []
     left: list[tuple[BranchedModuleOp, str]] = []
@@ -160,7 +172,7 @@ def clear(op: BranchedModuleOp) -> None:
             each.policy = each.mifm = each.mifm_offset = each.mofm = each.mofm_offset = None
         if isinstance(each, BranchOp):
             each.occupied = None
-        for key in (POLICY, NOT_PLANNED, REQUIRED, AVAILABLE, FORWARD):
+        for key in (POLICY, NOT_PLANNED, REQUIRED, AVAILABLE, FORWARD, PASSES):
             each.attributes.pop(key, None)
 
 
@@ -202,6 +214,9 @@ def annotate_steps(
             step_op.attributes[REQUIRED] = IntegerAttr(made.required, i64)
             step_op.attributes[AVAILABLE] = IntegerAttr(made.available, i64)
             step_op.attributes[FORWARD] = IntegerAttr.from_bool(made.forward)
+            step_op.attributes.pop(PASSES, None)
+            if made.passes > 1:
+                step_op.attributes[PASSES] = IntegerAttr(made.passes, i64)
         elif isinstance(step_op, BranchedModuleOp) and isinstance(step, Module):
             annotate(step_op, step, made, next(left), on_chip)
 

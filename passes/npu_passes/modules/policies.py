@@ -49,11 +49,12 @@ class Room:
 
 @dataclass(frozen=True)
 class LayerPlan:
-    """size_req, size_avail and fwd of a layer (Algorithm 6)."""
+    """size_req, size_avail and fwd of a layer (Algorithm 6), and its passes over its channels."""
 
     required: int
     available: int
     forward: bool
+    passes: int = 1
 
     @property
     def is_forwarded(self) -> bool:
@@ -124,21 +125,26 @@ class Misfit(Exception):
 def process_layer(layer: Layer, room: Room, live: Iterable[FeatureMap], leaves: bool) -> LayerPlan:
     """Algorithm 6 for one layer; `live` maps are forwarded to it, `leaves` forbids to forward.
 
+    It forwards if it can in some number of passes, and has as few of them as it can.
+
     Raises: Misfit.
     """
-    ifm = 0
+    ifm, arrived = 0, True
     for each in dict.fromkeys(layer.reads):
         if each not in room.on_chip:
+            arrived = arrived and each in live
             ifm += each.size.full if each in live else each.size.fetched
-    fixed = room.held + ifm + layer.working + layer.weights
-    required = fixed + layer.result.size.full
-    if not leaves and required <= room.available:
-        return LayerPlan(required, room.available, True)
-    required = fixed + layer.result.size.written
-    if required > room.available:
-        taken = room.capacity - room.available
-        raise Misfit(layer.name, taken + required, room.capacity)
-    return LayerPlan(required, room.available, False)
+    # A map from off chip would have to be fetched again for every pass.
+    ways = list(layer.passes())[: None if arrived else 1]
+    least = 0
+    for forward in (False,) if leaves else (True, False):
+        result = layer.result.size.full if forward else layer.result.size.written
+        for passes, part in ways:
+            required = room.held + ifm + part.working + part.weights + result
+            if required <= room.available:
+                return LayerPlan(required, room.available, forward, passes)
+            least = required
+    raise Misfit(layer.name, room.capacity - room.available + least, room.capacity)
 
 
 def process_nested(
