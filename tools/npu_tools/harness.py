@@ -4,6 +4,9 @@ The program reads samples from a file (all inputs of one run, one after the othe
 on each, and writes the outputs to another file. With a third file it also writes every layer's OFM,
 taken from the arena by the `ID_ON_LAYER` hook as soon as the layer is done. The arena is filled
 with 0xA5 before each run, so that a plan that reads what nobody wrote shows.
+
+A program with transfers gets memory off the chip, too, and the strict engine of `npu_dma.h`, which
+copies at the wait. It says what one run has moved.
 """
 
 from __future__ import annotations
@@ -14,31 +17,55 @@ import subprocess
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from npu_dialect.interpreters import Counters
 from npu_tools.errors import UserError
 from npu_tools.report import Report
 
 Array = npt.NDArray[np.float32]
 
 FLAGS = ("-std=c99", "-O2")
+RUNTIME = "npu_dma.h"
+
+FENCE = 64
+"""Bytes behind each block of memory that must stay as they are."""
+
+ENGINE = """\
+static unsigned char dram_memory[{upper}_DRAM_BYTES + 16 + {fence}];
+static unsigned char *dram;
+static npu_dma engine;
+
+static int engine_failed(void) {{
+  return npu_dma_mistakes(&engine) != 0 || broken(dram + {upper}_DRAM_BYTES);
+}}
+"""
+
+BEFORE = """\
+    dram = aligned(dram_memory);
+    memset(dram, 0xA5, {upper}_DRAM_BYTES + {fence});
+    npu_dma_init(&engine);"""
+
+COUNTER = """\
+  printf("{0} %llu\\n", (unsigned long long)engine.counters.{0});"""
 
 PROGRAM = """\
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+{strict}
 static void on_layer(int index);
 #define {upper}_ON_LAYER(index, name) on_layer(index)
 #include "{name}.c"
 
 {buffers}
-static unsigned char arena_memory[{arena} + 16];
+static unsigned char arena_memory[{arena} + 16 + {fence}];
 static unsigned char weights_memory[{weights_bytes} + 16];
 static unsigned char *arena;
 static unsigned char *weights;
@@ -61,6 +88,14 @@ static unsigned char *aligned(unsigned char *memory) {{
   return memory + (16 - (unsigned long)memory % 16) % 16;
 }}
 
+static int broken(const unsigned char *fence) {{
+  for (int i = 0; i < {fence}; ++i) {{
+    if (fence[i] != 0xA5) return 1;
+  }}
+  return 0;
+}}
+
+{engine}
 int main(int argc, char **argv) {{
   FILE *in = argc > 2 ? fopen(argv[1], "rb") : 0;
   FILE *out = argc > 2 ? fopen(argv[2], "wb") : 0;
@@ -70,10 +105,13 @@ int main(int argc, char **argv) {{
   if (!in || !out || (argc > 3 && !layers)) return 2;
   if ({weights_bytes} && !load("{name}_weights.bin", weights, {weights_bytes})) return 3;
   for (unsigned long runs = 0; {read}; ++runs) {{
-    memset(arena, 0xA5, {arena});
+    memset(arena, 0xA5, {arena} + {fence});
+{before}
     if ({name}_run({arguments})) return 4;
+    if (broken(arena + {arena}){failed}) return 6;
 {write}
   }}
+{counters}
   if (layers && fclose(layers)) return 5;
   return fclose(out) ? 5 : 0;
 }}
@@ -86,34 +124,48 @@ class Harness:
 
     program: Path
     report: Report
+    transfers: bool = False
+    """Whether the program has transfers, which it counts."""
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs for inputs that have a first axis more than the network's: the samples.
 
         Raises: UserError if the program fails.
         """
-        outputs, _ = self.start(inputs, trace=False)
-        return outputs
+        return self.run_and_count(inputs)[0]
+
+    def run_and_count(self, inputs: Sequence[Array]) -> tuple[list[Array], Counters | None]:
+        """The outputs, and what the transfers of one sample moved; None if there are none.
+
+        Raises: UserError if the program fails.
+        """
+        outputs, _, printed = self.start(inputs, trace=False)
+        return outputs, read_counters(printed) if self.transfers else None
 
     def trace(self, inputs: Sequence[Array]) -> list[Array]:
         """The OFM of each layer, in execution order, for one sample.
 
-        Nothing if the C does not say when a layer is done, as without `npu-outline-layers`.
+        Nothing if the C does not say when a layer is done, as without `npu-outline-layers`, and for
+        a program with transfers: its maps are not on chip as a whole.
 
         Raises: UserError if the program fails.
         """
+        if self.transfers:
+            return []
         return self.start([value[np.newaxis] for value in inputs], trace=True)[1]
 
-    def start(self, inputs: Sequence[Array], *, trace: bool) -> tuple[list[Array], list[Array]]:
-        """Run the program; outputs with the samples as first axis, and the traced layers."""
+    def start(
+        self, inputs: Sequence[Array], *, trace: bool
+    ) -> tuple[list[Array], list[Array], str]:
+        """Run the program: outputs, samples as first axis; the traced layers; what it printed."""
         folder, samples = self.program.parent, inputs[0].shape[0] if inputs else 1
         packed = [value.reshape(samples, -1).astype(np.float32) for value in inputs]
         together = np.concatenate(packed, axis=1) if packed else np.empty(0, np.float32)
         together.tofile(folder / "in.bin")
         command = [str(self.program), "in.bin", "out.bin", *(["layers.bin"] if trace else [])]
-        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise UserError(f"--verify: the C program failed (exit code {done.returncode})")
+            raise UserError(f"--verify: the C program failed ({failure(done.returncode)})")
         shapes = list(self.report.outputs.values())
         values = np.fromfile(folder / "out.bin", np.float32).reshape(samples, -1)
         outputs = [
@@ -121,15 +173,30 @@ class Harness:
             for part, shape in zip(split(values, map(prod, shapes)), shapes, strict=True)
         ]
         if not trace:
-            return outputs, []
+            return outputs, [], done.stdout
         layers = self.report.layers
         values = np.fromfile(folder / "layers.bin", np.float32)[np.newaxis]
         if values.size != sum(prod(layer.shape) for layer in layers):
-            return outputs, []
+            return outputs, [], done.stdout
         parts = split(values, (prod(layer.shape) for layer in layers))
-        return outputs, [
-            part.reshape(layer.shape) for part, layer in zip(parts, layers, strict=True)
-        ]
+        return (
+            outputs,
+            [part.reshape(layer.shape) for part, layer in zip(parts, layers, strict=True)],
+            done.stdout,
+        )
+
+
+def failure(code: int) -> str:
+    """What an exit code of the program means."""
+    if code == 6:
+        return "it wrote behind its memory, or made a mistake with its transfers"
+    return f"exit code {code}"
+
+
+def read_counters(text: str) -> Counters:
+    """The counters that a program printed, a name and a number on each line."""
+    pairs = (line.split() for line in text.splitlines())
+    return Counters(**{name: int(number) for name, number in pairs})
 
 
 def split(values: Array, sizes: Iterable[int]) -> Iterator[Array]:
@@ -159,7 +226,7 @@ def built(name: str, files: Mapping[str, str | bytes], report: Report) -> Genera
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise UserError(f"--verify: {compiler} rejects the C:\n{done.stderr.strip()}")
-        yield Harness(folder / "program", report)
+        yield Harness(folder / "program", report, RUNTIME in files)
 
 
 def program_text(name: str, files: Mapping[str, str | bytes], report: Report) -> str:
@@ -170,10 +237,23 @@ def program_text(name: str, files: Mapping[str, str | bytes], report: Report) ->
     buffers += [f"static float out{i}[{size}];" for i, size in enumerate(outs)]
     arguments = [*(f"in{i}" for i in range(len(ins))), *(f"out{i}" for i in range(len(outs)))]
     blob = files.get(f"{name}_weights.bin")
-    arguments += ["arena"] if blob is None else ["arena", "weights"]
+    names = {"upper": name.upper(), "fence": FENCE}
+    arguments.append("arena")
+    parts = dict.fromkeys(("strict", "engine", "before", "failed", "counters"), "")
+    if RUNTIME in files:
+        arguments += ["dram", "&engine"]
+        parts |= {
+            "strict": "#define NPU_DMA_STRICT",
+            "engine": ENGINE.format(**names),
+            "before": BEFORE.format(**names),
+            "failed": " || engine_failed()",
+            "counters": "\n".join(COUNTER.format(field.name) for field in fields(Counters)),
+        }
+    arguments += [] if blob is None else ["weights"]
     return PROGRAM.format(
+        **names,
+        **parts,
         name=name,
-        upper=name.upper(),
         buffers="\n".join(buffers),
         arena=report.arena_bytes,
         offsets=", ".join(f"{layer.offset or 0}ul" for layer in report.layers),

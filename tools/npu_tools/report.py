@@ -12,6 +12,7 @@ is the line
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
 from math import prod
 from typing import Any, cast
@@ -20,6 +21,7 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from npu_dialect import dram
 from npu_dialect.npu.attributes import FlashSpace, SramSpace
 from npu_dialect.npu.layer import VALUE_NAME, LayerOp
 from npu_dialect.npu.maps import Map, bytes_of, map_type, shape_of
@@ -165,8 +167,8 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
             sram_bytes=machine.sram_bytes if machine else None,
         ),
         planned_as=None if planned_as is None else str(planned_as),
-        inputs=dict(named_arguments(function, INPUT)),
-        outputs=dict(named_arguments(function, OUTPUT)),
+        inputs=dict(named_arguments(function, {INPUT, dram.INPUT})),
+        outputs=dict(named_arguments(function, {OUTPUT, dram.OUTPUT})),
     )
 
 
@@ -234,11 +236,13 @@ def argument_attributes(argument: BlockArgument) -> Mapping[str, Attribute]:
     return function.arg_attrs.data[argument.index].data
 
 
-def named_arguments(function: func.FuncOp, role: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+def named_arguments(
+    function: func.FuncOp, roles: AbstractSet[str]
+) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names and shapes of the inputs, or of the outputs."""
     for argument in function.args:
         attributes = argument_attributes(argument)
-        if role in attributes:
+        if roles & attributes.keys():
             name = getattr(attributes.get("npu.name"), "data", None)
             yield name or argument.name_hint or f"arg{argument.index}", shape_of(argument)
 

@@ -78,7 +78,7 @@ def measure_stack(files: Mapping[str, str | bytes], name: str, target: str) -> S
     if compiler is None:
         return StackUse(None, f"no {toolchain.compiler}")
     with tempfile.TemporaryDirectory(prefix="npu-") as folder:
-        for file in (f"{name}.c", f"{name}.h"):
+        for file in (each for each in files if each.endswith((".c", ".h"))):
             Path(folder, file).write_text(str(files[file]), encoding="utf-8")
         command = [compiler, *toolchain.flags, *FLAGS, f"{name}.c", "-o", f"{name}.o"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ differs is named.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -49,11 +49,15 @@ class OutputErrors:
 
 @dataclass(frozen=True)
 class Verified:
-    """What a comparison found; `first_layer` is the first that differs, if one does."""
+    """What a comparison found; `first_layer` is the first that differs, if one does.
+
+    `counters` is what the transfers of one run moved, if the program has transfers.
+    """
 
     samples: int
     outputs: tuple[OutputErrors, ...]
     first_layer: str | None = None
+    counters: Mapping[str, int] | None = None
 
     @property
     def agrees(self) -> bool:
@@ -76,10 +80,12 @@ class Verified:
 
     def as_dict(self) -> dict[str, Any]:
         """The result in report.json."""
+        counted = {} if self.counters is None else {"counters": dict(self.counters)}
         return {
             "samples": self.samples,
             "tolerance": RELATIVE,
             "outputs": [vars(output) for output in self.outputs],
+            **counted,
         }
 
 
@@ -100,7 +106,8 @@ def compare(harness: Harness, model: ModelProto, samples: Sequence[Array]) -> Ve
     """Compare a built network with its model; each input has the samples as its first axis."""
     report = harness.report
     names, count = list(report.outputs), len(samples[0]) if samples else 1
-    got = harness.run(samples)
+    got, counted = harness.run_and_count(samples)
+    counters = None if counted is None else vars(counted)
     session = session_of(model)
     want = [np.empty_like(value) for value in got]
     for index in range(count):
@@ -110,7 +117,7 @@ def compare(harness: Harness, model: ModelProto, samples: Sequence[Array]) -> Ve
     errors = tuple(
         output_errors(name, one, two) for name, one, two in zip(names, got, want, strict=True)
     )
-    result = Verified(count, errors)
+    result = Verified(count, errors, counters=counters)
     if result.agrees:
         return result
     bad = next(
@@ -121,7 +128,7 @@ def compare(harness: Harness, model: ModelProto, samples: Sequence[Array]) -> Ve
         )
     )
     layer = first_difference(harness, model, [value[bad] for value in samples])
-    return Verified(count, errors, layer)
+    return Verified(count, errors, layer, counters)
 
 
 def output_errors(name: str, got: Array, want: Array) -> OutputErrors:
@@ -158,6 +165,8 @@ def first_difference(harness: Harness, model: ModelProto, inputs: Sequence[Array
     )
     traced = harness.trace(inputs)
     if not traced:
+        if harness.transfers:
+            return "unknown, as maps are not on chip as a whole"
         return "unknown, as the pipeline has no npu-outline-layers"
     for layer, got in zip(layers, traced, strict=True):
         want = values.get(layer.value or "")
