@@ -21,8 +21,9 @@ writers leaves if one of them does not forward it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, NoReturn
 
@@ -40,12 +41,13 @@ from npu_dialect.npu.structure import FORWARD
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import Machine, machine_of
 from npu_passes.lowering.loop_builder import memref_type
+from npu_passes.memory.assign_sram_offsets import name_of
 from npu_passes.memory.offsets.problem import PlanError
 from npu_passes.memory.on_chip import functions, on_chip_values
 from npu_passes.memory.spilling.decide import decide
-from npu_passes.memory.spilling.least_bytes import least_bytes
 from npu_passes.memory.spilling.problem import Misfit
-from npu_passes.memory.spilling.reader import VIEWS, Reader, Reading, uses_of, writes
+from npu_passes.memory.spilling.reader import VIEWS, Needs, Reader, Reading, uses_of, writes
+from npu_passes.memory.spilling.tile_bytes import least_bytes, roomy_bytes
 
 PASS = "npu-spill-maps"
 
@@ -109,18 +111,14 @@ def analyze(
 ) -> Spills:
     """Decide for one function.
 
-    Raises: PassFailedException, at the op, where the memory is too small whatever leaves.
+    Raises: PassFailedException where the memory is too small for some op, whatever leaves.
     """
-
-    def needs(op: Operation, off_chip: AbstractSet[SSAValue]) -> int:
-        return least_bytes(op, off_chip, machine)
-
-    reader = Reader.of(function, needs)
+    reader = Reader.of(function)
     if by == "need" and not maps:
-        reading = reader.read(machine.alignment, spills=False)
+        reading = reader.read(needs_of(roomy_bytes, machine), machine.alignment, spills=False)
         if fits(reading, machine):
             return Spills(function, (), 0, ())
-    reading = reader.read(machine.alignment)
+    reading = reader.read(needs_of(roomy_bytes, machine), machine.alignment)
     movable = sorted(reading.problem.movable)
     forced = {
         index
@@ -128,15 +126,26 @@ def analyze(
         if not set(maps).isdisjoint(values(reading.alloc(index)))
         or (by == "plan" and not is_forwarded(reading.alloc(index)))
     }
-    spilled = choose(reading, machine, forced) if by == "need" else forced
-    if by == "plan" and (worst := reading.problem.worst(forced))[0] > machine.sram_bytes:
-        reject(reading, machine, *worst)
+    least = reader.read(needs_of(least_bytes, machine), machine.alignment)
+    if by == "plan":
+        spilled: AbstractSet[int] = forced
+        if (worst := least.problem.worst(forced))[0] > machine.sram_bytes:
+            reject(least, machine, *worst)
+    else:
+        spilled = choose(reading, least, machine, forced)
     return Spills(
         function,
         tuple(reading.alloc(index) for index in sorted(spilled)),
         reading.problem.cost(spilled),
         tuple(name for index in movable for name in values(reading.alloc(index))),
     )
+
+
+def needs_of(
+    size: Callable[[Operation, AbstractSet[SSAValue], Machine], int], machine: Machine
+) -> Needs:
+    """What ops ask for tile buffers on a machine."""
+    return lambda op, off_chip: size(op, off_chip, machine)
 
 
 def fits(reading: Reading, machine: Machine) -> bool:
@@ -147,18 +156,22 @@ def fits(reading: Reading, machine: Machine) -> bool:
         return False
 
 
-def choose(reading: Reading, machine: Machine, forced: AbstractSet[int]) -> frozenset[int]:
-    """The cheapest maps to spill.
+def choose(
+    roomy: Reading, least: Reading, machine: Machine, forced: AbstractSet[int]
+) -> frozenset[int]:
+    """The cheapest maps to spill; if nothing fits otherwise, with the smallest tiles.
 
-    Raises: PassFailedException if no choice makes the rest fit.
+    Raises: PassFailedException if there are none.
     """
     try:
-        return decide(reading.problem, machine.sram_bytes, forced)
+        with suppress(Misfit):
+            return decide(roomy.problem, machine.sram_bytes, forced)
+        return decide(least.problem, machine.sram_bytes, forced)
     except Misfit as found:
-        reject(reading, machine, found.needed, found.point)
+        reject(least, machine, found.needed, found.point)
     except PlanError as error:
-        function = reading.lifetimes.function
-        function.emit_error(str(error), PassFailedException(f"{PASS}: {error}"))
+        message = f"{PASS}: @{name_of(roomy.function)}: {error}"
+        raise PassFailedException(message) from None
 
 
 def reject(reading: Reading, machine: Machine, needed: int, point: int) -> NoReturn:
@@ -166,10 +179,10 @@ def reject(reading: Reading, machine: Machine, needed: int, point: int) -> NoRet
     op = reading.lifetimes.ops[point]
     layer = op.attributes.get(LAYER_NAME)
     where = f'{op.name} "{layer.data}"' if isinstance(layer, StringAttr) else op.name
-    message = (
-        f"{where} needs {needed} bytes of SRAM at least, {machine.name} has {machine.sram_bytes}"
+    raise PassFailedException(
+        f"{PASS}: @{name_of(reading.function)}: {where} needs {needed} bytes of SRAM at least, "
+        f"{machine.name} has {machine.sram_bytes}"
     )
-    op.emit_error(message, PassFailedException(f"{PASS}: {message}"))
 
 
 def values(alloc: AllocOp) -> Iterator[str]:
