@@ -15,17 +15,25 @@ neighbours as it takes until the run fits; `when=smallest` those layers that mak
 of all as small as it can be; `when=always` every chain as a whole. Each value of each map is
 computed once: a convolution whose pooling windows overlap is taken apart again, as rows of
 its own are the smallest buffer for the overlap.
+
+On a machine with DMA, `when=needed` fuses where fewer bytes of maps cross the border of the chip
+then (`least_traffic.py`): maps count in patches, the input of the network by the rows that are
+needed, parameters of a run as a whole. What does not fit even so stays as it is, for
+`npu-tile-loops`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -36,7 +44,10 @@ from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.rows import RING, RowsOp, RowWindow, row_window
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.target import Machine, machine_of
+from npu_passes.memory.buffer_plan import only_returned
+from npu_passes.modules.footprints import Storage
 from npu_passes.rows.choose import Link, Run, needed, smallest_peak, whole
+from npu_passes.rows.least_traffic import Chain, ChainLayer, ChainMap, least_traffic
 
 
 @dataclass(frozen=True)
@@ -59,16 +70,17 @@ class FuseRowsPass(ModulePass):
                 f"{self.name}: expected the size of the SRAM: run npu-attach-target, "
                 "or set sram-bytes"
             )
-        resident = machine is not None and machine.kernel_group > 0
         for block in blocks_of(op):
             for chain in chains(block):
-                links = [link_of(layer, weights=resident) for layer in chain]
-                runs = self.choose(links, sram or 0)
-                for run in runs:
+                for run in self.choose(chain, machine, sram or 0):
                     wrap(chain[run.first : run.last + 1])
 
-    def choose(self, chain: list[Link], sram: int) -> list[Run]:
+    def choose(self, layers: list[LayerOp], machine: Machine | None, sram: int) -> list[Run]:
         """The runs of a chain that the options ask for."""
+        if machine is not None and machine.dma_channels and self.when == "needed":
+            return least_traffic(chain_of(layers, Storage.of(machine)), sram)
+        resident = machine is not None and machine.kernel_group > 0
+        chain = [link_of(layer, weights=resident) for layer in layers]
         match self.when:
             case "needed":
                 return needed(chain, sram)
@@ -162,6 +174,47 @@ def link_of(op: LayerOp, *, weights: bool) -> Link:
     )
     discard(op, parts)
     return link
+
+
+def chain_of(layers: Sequence[LayerOp], storage: Storage) -> Chain:
+    """The sizes of a chain of layers on a machine where maps can leave the chip."""
+    first, last = layers[0].maps[0], layers[-1].results[0]
+    outside = isinstance(first, BlockArgument) and isinstance(first.owner.parent_op(), FuncOp)
+    maps = [
+        chain_map(first, storage, outside=outside),
+        *(chain_map(layer.results[0], storage, outside=False) for layer in layers[:-1]),
+        chain_map(last, storage, outside=only_returned(last)),
+    ]
+    return Chain(maps, [chain_layer(layer, storage) for layer in layers])
+
+
+def chain_map(value: SSAValue, storage: Storage, *, outside: bool) -> ChainMap:
+    """The sizes of a map."""
+    shape, moved = shape_of(value), bytes_of(map_type(value))
+    full = storage.map_bytes(shape, moved // max(1, prod(shape))).full
+    return ChainMap(full, moved, moved // max(1, shape[2]), outside)
+
+
+def chain_layer(op: LayerOp, storage: Storage) -> ChainLayer:
+    """What a layer keeps beside its maps.
+
+    By itself it has one group of kernels at a time; biases and other vectors are there as a whole.
+    """
+    parts = apart(op)
+    windows = [window_bytes(part) for part in parts]
+    direct = not window(parts[0]).padded
+    discard(op, parts)
+    weights = partial = 0
+    for value in op.parameter_inputs:
+        size, shape = bytes_of(map_type(value)), shape_of(value)
+        weights += size
+        if len(shape) > 1 and shape[0]:
+            size = storage.part(shape[0], max(1, storage.kernel_group)) * (size // shape[0])
+        partial += size
+    dies = op.maps[0].has_one_use() and not isinstance(op.maps[0], BlockArgument)
+    return ChainLayer(
+        windows[0], sum(windows[1:]), weights, partial, direct, op.ELEMENTWISE and dies
+    )
 
 
 def window(layer: LayerOp) -> RowWindow:
