@@ -48,6 +48,11 @@ LEAST = {
     "dma_setup": 0,
     "dma_jump": 0,
     "dma_element": 0,
+    "dma_events": 0,
+    "dma_peripherals": 0,
+    "dma_fifo_bytes": 0,
+    "dma_beat_bytes": 0,
+    "dma_burst": 0,
 }
 """The numbers of a machine, and the smallest value that each may have."""
 
@@ -80,6 +85,10 @@ class Machine:
     A machine with `dma_channels` has memory off the chip that only its DMA engine reaches: learned
     parameters, inputs and outputs lie there. A transfer takes `dma_setup` + `dma_jump` per jump of
     an address + `dma_element` per element (C, p, t of paper 004, section 3), in any unit of time.
+
+    A PL-330 runs programs. It has `dma_events` between its channels and the core, and can serve
+    `dma_peripherals`; all channels together hold at most `dma_fifo_bytes` on their way; a burst has
+    at most `dma_burst` beats of at most `dma_beat_bytes`. All 0: the DMA engine is another one.
     """
 
     name: str
@@ -99,6 +108,11 @@ class Machine:
     dma_setup: int = 0
     dma_jump: int = 0
     dma_element: int = 0
+    dma_events: int = 0
+    dma_peripherals: int = 0
+    dma_fifo_bytes: int = 0
+    dma_beat_bytes: int = 0
+    dma_burst: int = 0
     working_memory: str = "none"
 
     def __post_init__(self) -> None:

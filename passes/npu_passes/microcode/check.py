@@ -16,7 +16,7 @@ rejected too, not passed unchecked.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -39,6 +39,7 @@ from npu_dialect.pl330 import (
     WfeOp,
     WfpOp,
 )
+from npu_dialect.target import machine_of
 from npu_passes.microcode.controller import Controller
 from npu_passes.microcode.flow import MOST_STEPS, Runner, State, TooLong, never_ends
 
@@ -140,30 +141,27 @@ def _below(what: str, value: int, count: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Pl330CheckPass(ModulePass):
-    """Reject microcode that a PL-330 with these numbers cannot run; see `Controller`."""
+    """Reject microcode that a PL-330 with these numbers cannot run; see `Controller`.
+
+    What is not said is the machine's.
+    """
 
     name = "pl330-check"
 
-    channels: int = Controller.channels
-    events: int = Controller.events
-    peripherals: int = Controller.peripherals
-    mfifo_bytes: int = Controller.mfifo_bytes
-    bus_bytes: int = Controller.bus_bytes
-    burst: int = Controller.burst
+    channels: int | None = None
+    events: int | None = None
+    peripherals: int | None = None
+    mfifo_bytes: int | None = None
+    bus_bytes: int | None = None
+    burst: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Check all programs.
 
         Raises: PassFailedException with a line for each violation.
         """
-        controller = Controller(
-            self.channels,
-            self.events,
-            self.peripherals,
-            self.mfifo_bytes,
-            self.bus_bytes,
-            self.burst,
-        )
+        said = {key: value for key, value in vars(self).items() if value is not None}
+        controller = replace(Controller.of(machine_of(op)), **said)
         errors: list[str] = []
         for program in (found for found in op.walk() if isinstance(found, ProgramOp)):
             if program.channel is not None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.target import Machine
+
 PAGE = 4096
 """A burst on AXI must not cross a multiple of so many bytes."""
 
@@ -38,3 +40,17 @@ class Controller:
                     f"pl330-check: expected {name.replace('_', '-')} of at least {least}, "
                     f"got {value}"
                 )
+
+    @staticmethod
+    def of(machine: Machine | None) -> Controller:
+        """The PL-330 of a machine; the usual one if it has none, or there is no machine."""
+        if machine is None or not machine.dma_fifo_bytes:
+            return Controller()
+        return Controller(
+            machine.dma_channels,
+            machine.dma_events,
+            machine.dma_peripherals,
+            machine.dma_fifo_bytes,
+            machine.dma_beat_bytes,
+            machine.dma_burst,
+        )
