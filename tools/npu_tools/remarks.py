@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from npu_dialect import dram
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import LONG_SKIPS, NO_MODULE, NOT_PLANNED, PEAK, PEAK_BOUND
@@ -38,6 +39,7 @@ class Remarks:
 def remarks(module: ModuleOp) -> Iterator[str]:
     """The remarks that stand in a module, in the order of the text."""
     for op in module.walk():
+        yield from spill_remarks(op)
         if isinstance(op, RowsOp):
             names = [layer_name(each) for each in op.body.walk() if isinstance(each, LayerOp)]
             yield f"{', '.join(dict.fromkeys(names))}: run row by row"
@@ -67,6 +69,20 @@ def peak_remark(op: Operation, peak: int) -> str:
     if least == peak:
         return f"{text}, and no order of its layers needs fewer"
     return f"{text}, {least} in the best order of its layers"
+
+
+def spill_remarks(op: Operation) -> Iterator[str]:
+    """Which maps lie off chip, and what that costs their function."""
+    if isinstance(op, dram.AllocOp):
+        yield f"{op.buffer.name_hint or 'a map'}: lies off chip"
+    if isinstance(moved := op.attributes.get(dram.SPILLED), IntegerAttr):
+        yield f"{symbol_of(op)}: {moved.value.data} bytes are moved for maps off chip"
+
+
+def symbol_of(op: Operation) -> str:
+    """The name of a function in the text."""
+    name = op.properties.get("sym_name")
+    return f"@{name.data}" if isinstance(name, StringAttr) else op.name
 
 
 def layer_name(op: Operation) -> str:
