@@ -108,6 +108,7 @@ def memory_map(module: ModuleOp, model: str = "") -> MemoryMap | None:
     problem = Problem(
         tuple(Buffer(b.name, b.size, first=b.first, last=b.last) for b in found.buffers),
         found.overlays,
+        found.floor,
     )
     bound = live_bound(problem)
     written = {root_of(op.output) for op in layers_of(function)}

@@ -255,7 +255,7 @@ def parameter_bytes(module: ModuleOp) -> int:
 def live_bound(found: lifetimes.Lifetimes) -> int:
     """The most bytes that live at one point of the program, what may overlap counted once."""
     buffers = [Buffer(b.name, b.size, first=b.first, last=b.last) for b in found.buffers]
-    return bound_of(Problem(tuple(buffers), found.overlays)).bytes
+    return bound_of(Problem(tuple(buffers), found.overlays, found.floor)).bytes
 
 
 def scratch_bytes(function: func.FuncOp, buffers: Sequence[OnChipBuffer]) -> int:

@@ -148,6 +148,7 @@ def problem_of(lifetimes: Lifetimes, alignment: int) -> Problem:
             for each in lifetimes.buffers
         ),
         lifetimes.overlays,
+        lifetimes.floor,
     )
 
 

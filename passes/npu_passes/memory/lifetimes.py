@@ -69,13 +69,14 @@ class Lifetimes:
 
     `overlays` are pairs that live together, but whose memory may overlap at a distance: a buffer
     that is filled slice by slice leaves what no slice has reached yet to others, and one that dies
-    row by row makes room for rows.
+    row by row makes room for rows. `floor` is the most bytes that are in use at one point.
     """
 
     function: Operation
     buffers: tuple[OnChipBuffer, ...]
     ops: tuple[Operation, ...]
     overlays: tuple[Overlay, ...] = ()
+    floor: int = 0
 
 
 def analyze(function: Operation, space: Attribute) -> Lifetimes:
@@ -107,11 +108,9 @@ def analyze(function: Operation, space: Attribute) -> Lifetimes:
         )
         fillings.append(numbering.filling(value))
         every.append(aliases)
-    pairs = [
-        *overlays(buffers, fillings),
-        *consumed(ops, every, [buffer.size for buffer in buffers]),
-    ]
-    return Lifetimes(function, tuple(buffers), ops, tuple(pairs))
+    rows = tuple(consumed(ops, every, [buffer.size for buffer in buffers]))
+    pairs = (*overlays(buffers, fillings), *rows)
+    return Lifetimes(function, tuple(buffers), ops, pairs, floor(buffers, fillings, rows))
 
 
 Filling: TypeAlias = Sequence[tuple[int, int, int]]
@@ -144,6 +143,21 @@ def in_use(size: int, filling: Filling, point: int) -> tuple[int, int]:
     slices = [(start, end) for at, start, end in filling if at <= point] if filling else [(0, size)]
     starts, ends = [start for start, _ in slices], [end for _, end in slices]
     return min(starts, default=0), max(ends, default=0)
+
+
+def floor(
+    buffers: Sequence[OnChipBuffer], fillings: Sequence[Filling], rows: Sequence[Overlay]
+) -> int:
+    """The most bytes that are in use at one point, of pairs that share rows the larger one only."""
+    most = 0
+    points = {buffer.first for buffer in buffers} | {at for each in fillings for at, _, _ in each}
+    for point in sorted(points):
+        live = [i for i, buffer in enumerate(buffers) if buffer.first <= point <= buffer.last]
+        spans = {i: in_use(buffers[i].size, fillings[i], point) for i in live}
+        used = {i: end - start for i, (start, end) in spans.items()}
+        shared = [min(used.get(each.below, 0), used.get(each.above, 0)) for each in rows]
+        most = max(most, sum(used.values()) - sum(shared))
+    return most
 
 
 class Numbering:

@@ -1,8 +1,9 @@
 """Strategy `greedy`: any graph, alignments, pins and exceptions.
 
 Several greedy plans (orders by size, area, lifetime, pressure, time; first fit and best fit; two
-sides where at most two buffers live at a time), the best of them improved by branch and bound, and
-where that does not come to its end by moving the buffers on top forward in the order. It stops as
+sides where at most two buffers live at a time; a search in the order of time that takes steps
+back), the best of them improved by branch and bound, and where that does not come to its end by
+moving the buffers on top forward in the order. It stops as
 soon as the arena is as small as the live-set bound, which on chains and on most networks one of the
 first plans reaches. All of it is deterministic, and bounded in work.
 """
@@ -23,11 +24,16 @@ from npu_passes.memory.offsets.problem import (
     live_bytes,
     pinned,
 )
+from npu_passes.memory.offsets.timeline import timeline
 from npu_passes.memory.offsets.two_sided import two_sided
 
 FITS: tuple[Fit, ...] = ("first", "best")
 IMPROVE_WORK = 1_500_000
 """Work of the local improvement, in looks at a neighbour: a quarter of a second or so."""
+TIMELINE_WORK = 200_000
+"""Work of each search in the order of time."""
+CEILINGS = 5
+"""Ceilings that are tried in the order of time: the goal first."""
 EXACT_WORK = 300_000
 """Work of the branch and bound: it ends by itself for a dozen buffers."""
 EXACT_BUFFERS = 200
@@ -51,6 +57,9 @@ def solve(problem: Problem, enough: int = 0) -> Solution:
     sides = two_sided(problem) if arena > goal else None
     if sides is not None and bytes_of(problem, sides) < arena:
         best, arena = sides, bytes_of(problem, sides)
+    if arena > goal:
+        best = in_time(problem, pins, best, goal)
+        arena = bytes_of(problem, best)
     proven = arena <= goal
     if not proven and len(problem.buffers) <= EXACT_BUFFERS:
         best, proven = exact(problem, pins, best, arena, goal, EXACT_WORK)
@@ -60,6 +69,21 @@ def solve(problem: Problem, enough: int = 0) -> Solution:
         )
     offsets = tuple(best[index] for index in range(len(problem.buffers)))
     return Solution(offsets, arena_of(problem, offsets))
+
+
+def in_time(problem: Problem, pins: Mapping[int, int], best: Offsets, goal: int) -> Offsets:
+    """Plans in the order of time under ceilings between the goal and the best plan, halved."""
+    low, arena = goal, bytes_of(problem, best)
+    for _ in range(CEILINGS):
+        ceiling = low if low == goal else (low + arena) // 2
+        found = timeline(problem, pins, ceiling, TIMELINE_WORK)
+        if found is None:
+            low = ceiling + 1
+        else:
+            best, arena = found, bytes_of(problem, found)
+        if low >= arena:
+            break
+    return best
 
 
 def best_order(

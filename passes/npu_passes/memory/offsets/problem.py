@@ -11,7 +11,7 @@ buffers that live at the same time do not share a byte, unless an exception allo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 
@@ -82,10 +82,14 @@ class Bound:
 
 @dataclass(frozen=True)
 class Problem:
-    """Buffers and the pairs among them that may overlap."""
+    """Buffers and the pairs among them that may overlap.
+
+    `floor`: bytes that every plan needs, for reasons that buffers as a whole do not show.
+    """
 
     buffers: tuple[Buffer, ...]
     overlays: tuple[Overlay, ...] = ()
+    floor: int = 0
 
     @cached_property
     def distances(self) -> Mapping[tuple[int, int], int]:
@@ -175,7 +179,7 @@ def live_bound(problem: Problem) -> Bound:
         live = problem.live_at(point)
         if (needed := live_bytes(problem, live)) > best.bytes:
             best = Bound(needed, point, live)
-    return best
+    return replace(best, bytes=max(best.bytes, problem.floor))
 
 
 def live_bytes(problem: Problem, live: Sequence[int]) -> int:
