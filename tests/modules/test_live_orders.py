@@ -142,6 +142,10 @@ def plain_peak(work: Work, order: Sequence[int]) -> int:
             and all(last[p] == at for p in pieces)
             for pieces in operands
         )
+        for row in work.rows:
+            made = [i for i, p in enumerate(row) if first[p] <= at]
+            between = row[made[0] : made[-1]] if made else ()
+            live += sum(work.sizes[p] for p in between if first[p] > at)
         peak = max(peak, live + step.extra + (0 if in_place else work.sizes[step.makes]))
     return peak
 
@@ -157,9 +161,10 @@ def test_all_orders(made: Module, outlives: bool) -> None:
     best = best_order(work, group)
     assert best.peak == min(peaks)
     assert plain_peak(work, flat(group, best.orders)) == best.peak
+    apart = replace(work, rows=())
     if len(work.steps) <= 7:
-        assert lowest_peak(work) == min(plain_peak(work, order) for order in all_orders(work))
-    bound = lowest_peak(work)
+        assert lowest_peak(apart) == min(plain_peak(apart, order) for order in all_orders(work))
+    bound = lowest_peak(apart)
     assert bound is not None
     assert bound <= best.peak
 
@@ -216,9 +221,15 @@ def test_leaving_a_branch_can_be_better() -> None:
 
 
 def test_equal_branches_keep_their_order() -> None:
-    even = module([chain(part, 5, 5, key=10 * part + 1) for part in (2, 0, 1)], 15)
+    even = module([chain(part, 5, 5, key=10 * part + 1) for part in (2, 1, 0)], 15)
     live = live_module(even, input_outlives=False)
     assert best_order(live.work, live.group).orders[live.group] == (0, 1, 2)
+
+
+def test_parts_side_by_side_leave_no_gap() -> None:
+    apart = module([chain(part, 5, 5, key=10 * part + 1) for part in (2, 0, 1)], 15)
+    live = live_module(apart, input_outlives=False)
+    assert best_order(live.work, live.group).orders[live.group] == (0, 2, 1)
 
 
 def test_many_branches_keep_their_order_too() -> None:

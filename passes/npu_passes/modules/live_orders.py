@@ -13,7 +13,8 @@ possible peak is that of a path through such sets with the smallest largest cost
 * `best_order`: branch after branch, groups of branches nested (dynamic programming over the sets of
   branches that are done);
 * `lowest_peak`: any order in which every step has what it reads (the sets that are closed under
-  "has to come before"), a bound for the other. The search goes on from the cheapest set first.
+  "has to come before", no row of pieces in one place), a bound for the other. The search goes on
+  from the cheapest set first.
 
 Sets of steps and of pieces are bit masks.
 """
@@ -65,12 +66,14 @@ Orders: TypeAlias = Mapping[Group, tuple[int, ...]]
 class Work:
     """Steps over pieces of so many bytes; `kept` are the pieces that outlive all steps.
 
-    A piece that no step makes is there from the start.
+    A piece that no step makes is there from the start. `rows` are pieces that lie side by side, as
+    the parts of a concatenation: memory between two of them is of no use before it is filled.
     """
 
     sizes: tuple[int, ...]
     steps: tuple[Step, ...]
     kept: int = 0
+    rows: tuple[tuple[int, ...], ...] = ()
 
     @cached_property
     def makers(self) -> tuple[int, ...]:
@@ -104,19 +107,26 @@ class Work:
             size
             for piece, size in enumerate(self.sizes)
             if self.makers[piece] & ~done == 0 and not self.dies(piece, done)
-        )
+        ) + sum(self.gaps(row, done) for row in self.rows)
+
+    def gaps(self, row: Sequence[int], done: int) -> int:
+        """Bytes between pieces of a row that are there, of those that are still to be made."""
+        made = [place for place, piece in enumerate(row) if not self.makers[piece] & ~done]
+        between = row[made[0] : made[-1]] if made else ()
+        return sum(self.sizes[piece] for piece in between if self.makers[piece] & ~done)
 
     def needed(self, number: int, done: int) -> int:
         """Bytes on chip while a step runs, and some are done before it."""
         step = self.steps[number]
         after = done | 1 << number
+        gaps = sum(self.gaps(row, after) - self.gaps(row, done) for row in self.rows)
         size = self.sizes[step.makes]
         for operand in step.overwrites:
             pieces = [piece for piece in range(len(self.sizes)) if operand >> piece & 1]
             room = sum(self.sizes[piece] for piece in pieces)
             if room >= size and all(self.dies(piece, after) for piece in pieces):
                 size = 0
-        return self.live(done) + size + step.extra
+        return self.live(done) + size + gaps + step.extra
 
 
 @dataclass(frozen=True)

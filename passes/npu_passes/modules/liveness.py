@@ -8,7 +8,8 @@
 What counts is exact, and less than the planner of paper 001 counts:
 
 * the MIFM dies with its last reader, unless something behind the module reads it;
-* the MOFM of a concatenation fills slice by slice, and a branch that is the MIFM costs nothing; if
+* the MOFM of a concatenation fills slice by slice, and lies in one piece from the first slice that
+  is filled to the last one; a branch that is the MIFM costs nothing; if
   the MIFM, or a part, is there more than once, each further one is a copy;
 * a sum is a layer that is computed in the place of a map that dies there, as any element-wise one;
 * beside its maps a layer has its working memory and the weights of the kernels that run.
@@ -37,7 +38,8 @@ def live_module(module: Module, *, input_outlives: bool) -> LiveModule:
     builder.places[module.input] = source
     group = builder.module(module)
     kept = builder.places[module.result] | (source if input_outlives else 0)
-    return LiveModule(Work(tuple(builder.sizes), tuple(builder.steps), kept), group)
+    rows = (builder.row(module),) if module.merge == "concat" else ()
+    return LiveModule(Work(tuple(builder.sizes), tuple(builder.steps), kept, rows), group)
 
 
 @dataclass
@@ -95,6 +97,17 @@ class Builder:
             whole |= place
         self.places[module.result] = whole
         return tuple(copies)
+
+    def row(self, module: Module) -> tuple[int, ...]:
+        """The pieces of a concatenation as they lie beside each other, each once."""
+        found: list[int] = []
+        for branch in module.parts():
+            last = branch.steps[-1] if branch.steps else None
+            if isinstance(last, Module) and last.merge == "concat":
+                found += self.row(last)
+            else:
+                found.append(self.places[branch.result].bit_length() - 1)
+        return tuple(dict.fromkeys(found))
 
     def add(self, module: Module, parts: tuple[Branch, ...]) -> tuple[int, ...]:
         """Sums of two, one behind the other."""

@@ -119,7 +119,7 @@ def analyze_liveness(op: BranchedModuleOp, reader: ModuleReader) -> LiveOrder:
     live = live_module(reader.module(op), input_outlives=is_read_behind(op))
     best = best_order(live.work, live.group)
     orders = tuple(ordered(op, live.group, best.orders))
-    return LiveOrder(orders, best.peak, lowest_peak(live.work))
+    return LiveOrder(orders, best.peak, lowest_peak(replace(live.work, rows=())))
 
 
 def ordered(op: BranchedModuleOp, group: Group, orders: Orders) -> Iterator[Order]:
