@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu.attributes import PoolAttr, int_array, int_values
@@ -18,16 +19,21 @@ from npu_dialect.npu.layers import (
     BatchNormOp,
     BinaryOp,
     Conv2dOp,
+    DequantizeOp,
     ElementwiseOp,
     FullyConnectedOp,
     GlobalPoolOp,
     LrnOp,
     PoolOp,
+    QuantizedAvgPool2dOp,
+    QuantizeOp,
+    RequantizeOp,
     SoftmaxOp,
     TransposeOp,
 )
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.shapes import Axis
+from npu_passes.tiling.channel_scales import has_channel_scales, take_channels
 from npu_passes.tiling.regions import Along, Loop, Pads, Space, can_cut
 
 IMAGES, GROUPS, OUT, IN, ROWS, COLUMNS = "images", "groups", "out", "in", "rows", "columns"
@@ -45,13 +51,15 @@ def space_of(op: LayerOp) -> Space:
             return pool_space(op)
         case ElementwiseOp() | BinaryOp() | BatchNormOp():
             return grid_space(op, whole=())
+        case QuantizeOp() | DequantizeOp() | RequantizeOp():
+            return grid_space(op, whole=())
         case SoftmaxOp():
             return grid_space(op, whole=(op.axis.value.data,))
         case LrnOp():
             return grid_space(op, whole=(1,))
         case TransposeOp():
             return transpose_space(op)
-        case GlobalPoolOp():
+        case GlobalPoolOp() | QuantizedAvgPool2dOp():  # (or the window that is all is another one)
             return grid_space(op, whole=(2, 3))
         case _:
             return Space((), tuple(whole(value) for value in op.operands))
@@ -77,8 +85,9 @@ def grid_space(op: LayerOp, whole: Sequence[int]) -> Space:
     """
     shape = shape_of(op.output)
     names = loop_names(len(shape))
+    apart = has_channel_scales(op)
     loops = tuple(
-        Loop(name, extent)
+        Loop(name, extent, apart=apart and axis == 1)
         for axis, (name, extent) in enumerate(zip(names, shape, strict=True))
         if axis not in whole
     )
@@ -104,10 +113,18 @@ def transpose_space(op: TransposeOp) -> Space:
     return Space(loops, (source, output))
 
 
-def window_loop(name: str, windows: tuple[Axis, ...]) -> tuple[Loop, Along]:
-    """The loop over the outputs of sliding windows, and the axis that they slide over."""
-    extent, outputs = windows[0].size, windows[-1].outputs
-    if can_cut(windows):
+def window_loop(
+    name: str, windows: tuple[Axis, ...], *, counts_pads: bool = False
+) -> tuple[Loop, Along]:
+    """The loop over the outputs of sliding windows, and the axis that they slide over.
+
+    A tile's pads stand for all that its windows lack of the map. An average that counts explicit
+    pads must not have more of them, as a partial window of ceil mode would.
+    """
+    extent, last = windows[0].size, windows[-1]
+    outputs = last.outputs
+    partial = last.start(outputs - 1) + last.reach > last.size + last.after
+    if can_cut(windows) and not (counts_pads and partial):
         return Loop(name, outputs), Along(extent, name, windows)
     return Loop(name, outputs, fixed=True), Along(extent)
 
@@ -115,9 +132,10 @@ def window_loop(name: str, windows: tuple[Axis, ...]) -> tuple[Loop, Along]:
 def pool_space(op: PoolOp) -> Space:
     """Images, channels, and windows over rows and columns."""
     images, channels, height, width = shape_of(op.input)
-    rows, columns = op.window().axes(height, width)
-    over_rows, in_rows = window_loop(ROWS, (rows,))
-    over_columns, in_columns = window_loop(COLUMNS, (columns,))
+    window = op.window()
+    rows, columns = window.axes(height, width)
+    over_rows, in_rows = window_loop(ROWS, (rows,), counts_pads=window.includes_pad)
+    over_columns, in_columns = window_loop(COLUMNS, (columns,), counts_pads=window.includes_pad)
     maps = (Along(images, IMAGES), Along(channels, OUT))
     output = (*maps, Along(rows.outputs, ROWS), Along(columns.outputs, COLUMNS))
     loops = (Loop(IMAGES, images), Loop(OUT, channels), over_rows, over_columns)
@@ -136,14 +154,15 @@ def conv_windows(op: Conv2dOp) -> tuple[tuple[Axis, ...], tuple[Axis, ...]]:
 def conv_space(op: Conv2dOp) -> Space:
     """Images, groups, output and input channels of a group, and windows over rows and columns.
 
-    Sums behind a pooling window cannot be left unfinished, so all input channels are in a tile.
+    A tile of several groups has to have all of their channels.
     """
     images, channels = shape_of(op.input)[:2]
     filters, depth, *kernel = shape_of(op.weight)
     groups = op.group_count
     rows, columns = conv_windows(op)
-    over_rows, in_rows = window_loop(ROWS, rows)
-    over_columns, in_columns = window_loop(COLUMNS, columns)
+    counts_pads = op.pool is not None and op.pool.includes_pad
+    over_rows, in_rows = window_loop(ROWS, rows, counts_pads=counts_pads)
+    over_columns, in_columns = window_loop(COLUMNS, columns, counts_pads=counts_pads)
     outputs = Along(filters, OUT, outer=GROUPS, pitch=filters // groups)
     source = (
         Along(images, IMAGES),
@@ -159,13 +178,14 @@ def conv_space(op: Conv2dOp) -> Space:
         Along(rows[-1].outputs, ROWS),
         Along(columns[-1].outputs, COLUMNS),
     )
+    at_once, apart = sums_at_once(op), has_channel_scales(op)
     loops = (
         Loop(IMAGES, images),
-        Loop(GROUPS, groups),
+        Loop(GROUPS, groups, apart=apart),
         over_rows,
         over_columns,
-        Loop(IN, depth, sums=True, fixed=op.pool is not None),
-        Loop(OUT, filters // groups),
+        Loop(IN, depth, sums=True, fixed=at_once),
+        Loop(OUT, filters // groups, apart=apart),
     )
     return Space(loops, (source, weight, *bias, output))
 
@@ -178,8 +198,20 @@ def dense_space(op: FullyConnectedOp) -> Space:
     weight = (Along(features, OUT), Along(depth, IN))
     bias = () if op.bias is None else ((Along(features, OUT),),)
     output = (Along(images, IMAGES), Along(features, OUT))
-    loops = (Loop(IMAGES, images), Loop(IN, depth, sums=True), Loop(OUT, features))
+    loops = (
+        Loop(IMAGES, images),
+        Loop(IN, depth, sums=True, fixed=sums_at_once(op)),
+        Loop(OUT, features, apart=has_channel_scales(op)),
+    )
     return Space(loops, (source, weight, *bias, output))
+
+
+def sums_at_once(op: Conv2dOp | FullyConnectedOp) -> bool:
+    """Whether sums cannot be left unfinished in the destination: it holds maxima or quantised ones.
+
+    All input channels are in a tile then.
+    """
+    return op.requantize is not None or (isinstance(op, Conv2dOp) and op.pool is not None)
 
 
 @dataclass(frozen=True)
@@ -187,7 +219,7 @@ class TileForm:
     """What differs from tile to tile: the pads of its windows, its groups, its place in the sums.
 
     Pads are those of rows and columns; None where windows are not cut. `opens` and `closes`: it is
-    the first, the last part of the sums.
+    the first, the last part of the sums. `channel` is the first of the destination's channels.
     """
 
     rows: Pads | None
@@ -195,42 +227,44 @@ class TileForm:
     groups: int
     opens: bool
     closes: bool
+    channel: int
 
 
 def tile_layer(op: LayerOp, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> LayerOp:
-    """The layer on a tile: its pads, its groups, and the sums that it starts from."""
+    """The layer on a tile: its pads, its groups, its scales, and the sums that it starts from."""
     match op:
         case Conv2dOp():
-            return tile_conv(op, form, inputs, out)
+            new = tile_conv(op, form, inputs, out)
         case FullyConnectedOp():
-            new = FullyConnectedOp(
-                inputs[0],
-                inputs[1],
-                inputs[2] if op.bias is not None and form.opens else None,
-                out,
-                activation=op.activation if form.closes else None,
-                accumulate=op.accumulate is not None or not form.opens,
-            )
-            new.attributes.update(op.attributes)
-            return new
+            new = started(op, form, inputs, out)
+            if not form.closes:
+                new.activation = None
         case PoolOp():
             new = op.rebuilt(inputs, out)
             new.pads = int_array(new_pads(int_values(op.pads), form, 0))
-            return new
         case _:
-            return op.rebuilt(inputs, out)
+            new = op.rebuilt(inputs, out)
+    take_channels(new, form.channel)
+    return new
+
+
+LinearT = TypeVar("LinearT", Conv2dOp, FullyConnectedOp)
+
+
+def started(op: LinearT, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> LinearT:
+    """The layer with its bias on the first part of the sums, without it on later ones."""
+    if form.opens:
+        return op.rebuilt(inputs, out)
+    new = type(op)(inputs[0], inputs[1], None, out, accumulate=True)
+    kept = ("operandSegmentSizes", "accumulate")
+    new.properties.update({k: v for k, v in op.properties.items() if k not in kept})
+    new.attributes.update(op.attributes)
+    return new
 
 
 def tile_conv(op: Conv2dOp, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> Conv2dOp:
     """A convolution on a tile."""
-    new = op.rebuilt(inputs, out)
-    if not form.opens:
-        new = Conv2dOp(inputs[0], inputs[1], None, out)
-        new.properties.update(
-            {k: v for k, v in op.properties.items() if k != "operandSegmentSizes"}
-        )
-        new.attributes.update(op.attributes)
-        new.accumulate = UnitAttr()
+    new = started(op, form, inputs, out)
     if not form.closes:
         new.activation = None
     new.groups = IntegerAttr(form.groups, i64)

@@ -28,13 +28,15 @@ class Loop:
     """One loop over tiles: its name, its extent in elements, whether it adds up.
 
     The sums of a loop that adds up are finished behind its last piece. A `fixed` loop has one
-    piece.
+    piece. The pieces of a loop `apart` differ in more than their place (each has numbers of its
+    own in the op), so no two of them are one loop.
     """
 
     name: str
     extent: int
     sums: bool = False
     fixed: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def needed(window: Axis, first: int, count: int) -> tuple[int, int, tuple[int, i
     start = window.start(first)
     end = window.start(first + count - 1) + window.reach
     low, high = max(0, start), min(window.size, end)
-    return low, high - low, (low - start, min(end - high, window.after))
+    return low, high - low, (low - start, end - high)
 
 
 def can_cut(windows: Sequence[Axis]) -> bool:
@@ -213,7 +215,8 @@ class Cut:
         """What makes two pieces of a loop differ, but for their place."""
         spans = [axis.span({name: piece}) for axis in self.space.windowed(name)]
         parts = [(span.size, span.pads) for span in spans]
-        return piece.count, piece.opens, piece.closes, *parts
+        place = piece.first if self.space.loop(name).apart else 0
+        return place, piece.count, piece.opens, piece.closes, *parts
 
     def indexing(self, operand: int) -> set[str]:
         """The loops that change an operand's tile."""

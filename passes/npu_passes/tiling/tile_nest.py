@@ -10,7 +10,7 @@ unfinished.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import (
     DictionaryAttr,
@@ -32,7 +32,7 @@ from npu_dialect.sram import AllocOp
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
 from npu_passes.tiling.layer_spaces import COLUMNS, GROUPS, IN, ROWS, TileForm, tile_layer
 from npu_passes.tiling.regions import Along, Pads, Piece, Segment
-from npu_passes.tiling.staging import Staging, is_weight
+from npu_passes.tiling.staging import Buffer, Staging, is_weight
 
 DOUBLE_BUFFER = "npu.double_buffer"
 """Unit attribute of a loop whose transfers are to overlap with computing."""
@@ -61,7 +61,7 @@ Tile = Mapping[str, Place]
 
 @dataclass(frozen=True)
 class Nest:
-    """Builds the nest of one op in front of it; `buffers` are the tile buffers by operand."""
+    """Builds the nest of one op in front of it; `buffers` are the tile buffers, by operand."""
 
     b: LoopBuilder
     op: Operation
@@ -79,7 +79,8 @@ class Nest:
         """The accesses, what stays on chip, then the loops; the first layer op that is built."""
         cut = self.staging.cut
         if self.counted:
-            announce(self.b, self.op, [self.op.operands[index] for index in self.buffers])
+            staged = [i for buffer in self.staging.buffers for i in buffer.operands]
+            announce(self.b, self.op, [self.op.operands[index] for index in staged])
         for buffer in self.staging.buffers:
             if buffer.whole:
                 index = buffer.operands[0]
@@ -116,9 +117,16 @@ class Nest:
             self.store(tile)
 
     def one_segment(self, tile: Tile, level: int, segment: Segment) -> None:
-        """A loop over the pieces of a segment."""
+        """A loop over the pieces of a segment.
+
+        Buffers of which the innermost loop has two halves are its own: elsewhere, one is enough.
+        """
         name = self.staging.cut.order[level]
         innermost = level == len(self.staging.cut.order) - 1
+        inner = self
+        if innermost:
+            own = self.allocate({**tile, name: Place(segment)})
+            inner = replace(self, buffers={**self.buffers, **own})
 
         def one(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
             if not isinstance(index, int) and innermost and self.staging.double_buffer:
@@ -126,10 +134,22 @@ class Nest:
                 loop = index.owner.parent_op()
                 assert loop is not None
                 loop.attributes[DOUBLE_BUFFER] = UnitAttr()
-            self.inside({**tile, name: Place(segment, index)}, level)
+            inner.inside({**tile, name: Place(segment, index)}, level)
             return ()
 
         self.b.loop(0, segment.runs, one, hint=name)
+
+    def allocate(self, tile: Tile) -> dict[int, SSAValue]:
+        """The buffers that have two halves, as large as a tile in one segment needs them."""
+        found: dict[int, SSAValue] = {}
+        pieces = {name: place.piece for name, place in tile.items()}
+        for buffer in self.staging.buffers:
+            if buffer.copies > 1:
+                axes = self.staging.cut.space.operands[buffer.operands[0]]
+                shape = [axis.span(pieces).size for axis in axes]
+                made = allocate(self.b, self.op, buffer, shape)
+                found.update((index, made) for index in buffer.operands)
+        return found
 
     def moving(self, level: int) -> Iterator[int]:
         """The operands whose tiles change at a level, one for each buffer and the destination."""
@@ -185,9 +205,9 @@ class Nest:
 
     def operand(self, tile: Tile, index: int) -> SSAValue:
         """What the layer on a tile takes: a tile buffer, or a part of a buffer on chip."""
-        if index not in self.buffers:
+        buffer = next((b for b in self.staging.buffers if index in b.operands), None)
+        if buffer is None:
             return self.part(tile, index, self.op.operands[index])
-        buffer = next(b for b in self.staging.buffers if index in b.operands)
         if buffer.whole:
             return self.part(tile, index, self.buffers[index])
         pieces = {name: place.piece for name, place in tile.items()}
@@ -221,7 +241,9 @@ class Nest:
         opens, closes = True, True
         if IN in pieces:
             opens, closes = pieces[IN].opens, pieces[IN].closes
-        return TileForm(pads(ROWS), pads(COLUMNS), groups, opens, closes)
+        channels = self.staging.cut.space.operands[self.last][1:2]
+        channel = next((axis.span(pieces).low for axis in channels), 0)
+        return TileForm(pads(ROWS), pads(COLUMNS), groups, opens, closes, channel)
 
 
 def build_nest(op: Operation, staging: Staging, channels: int, *, counted: bool = True) -> None:
@@ -232,13 +254,19 @@ def build_nest(op: Operation, staging: Staging, channels: int, *, counted: bool 
     b = LoopBuilder(op)
     buffers: dict[int, SSAValue] = {}
     for buffer in staging.buffers:
-        value = op.operands[buffer.operands[0]]
-        kind = MemRefType(memref_type(value).element_type, buffer.shape, memory_space=SramSpace())
-        tile = b.insert(AllocOp(kind), f"{value.name_hint or 'map'}_tile").buffer
-        buffers.update((index, tile) for index in buffer.operands)
+        if buffer.copies == 1:
+            made = allocate(b, op, buffer, buffer.shape)
+            buffers.update((index, made) for index in buffer.operands)
     first = Nest(b, op, staging, buffers, channels, counted).build()
     if first is not None:
         first.attributes[TILE] = described(staging)
+
+
+def allocate(b: LoopBuilder, op: Operation, buffer: Buffer, shape: Sequence[int]) -> SSAValue:
+    """Allocate a tile buffer on chip."""
+    value = op.operands[buffer.operands[0]]
+    kind = MemRefType(memref_type(value).element_type, shape, memory_space=SramSpace())
+    return b.insert(AllocOp(kind), f"{value.name_hint or 'map'}_tile").buffer
 
 
 def described(staging: Staging) -> DictionaryAttr:

@@ -1,0 +1,46 @@
+"""Scales of quantised layers that belong to a channel each: a tile of channels takes its own.
+
+Level of IR: quantised layers, `npu.dequantize` and the like. Scales are numbers in the op, not
+operands, so tiles of different channels are different ops.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DenseArrayBase, Float32Type
+from xdsl.utils.hints import isa
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import DequantizeOp, RequantizeOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import RequantizeAttr
+
+SCALES = "scales"
+
+
+def has_channel_scales(op: LayerOp) -> bool:
+    """Whether an op has one scale for each of several channels."""
+    requantize = op.properties.get("requantize")
+    if isinstance(requantize, RequantizeAttr):
+        return len(requantize.scales) > 1
+    scales = op.properties.get(SCALES)
+    return (
+        isinstance(op, DequantizeOp | RequantizeOp)
+        and isa(scales, DenseArrayBase[Float32Type])
+        and len(scales) > 1
+    )
+
+
+def take_channels(op: LayerOp, first: int) -> None:
+    """Keep the scales of the channels that the op computes, of which the first is `first`."""
+    if not has_channel_scales(op):
+        return
+    channels = shape_of(op.output)[1]
+    requantize = op.properties.get("requantize")
+    if isinstance(requantize, RequantizeAttr):
+        some = requantize.scales.get_values()[first : first + channels]
+        op.properties["requantize"] = RequantizeAttr.of(
+            some, requantize.offset, requantize.mode.data
+        )
+    elif isa(scales := op.properties.get(SCALES), DenseArrayBase[Float32Type]):
+        some = scales.get_values()[first : first + channels]
+        op.properties[SCALES] = DenseArrayBase.from_list(scales.elt_type, some)
