@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from npu_passes.memory.offsets.problem import Buffer, Overlay
 from npu_passes.memory.spilling.decide import decide
-from npu_passes.memory.spilling.problem import Misfit, SpillProblem, Step, TileNeed
+from npu_passes.memory.spilling.problem import Misfit, Shared, SpillProblem, Step, TileNeed
 
 
 @st.composite
@@ -161,3 +161,16 @@ def test_no_solver_is_loaded_where_everything_fits() -> None:
         "assert not [name for name in sys.modules if name.partition('.')[0] == 'scipy']\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_buffers_that_share_rows_count_once() -> None:
+    """Unless one of them leaves: then the other one has its bytes for itself."""
+    buffers = (Buffer("x", 60, 1, 0, 1), Buffer("y", 50, 1, 1, 2), Buffer("z", 40, 1, 1, 1))
+    live = ((0, 60), (1, 50), (2, 40))
+    steps = (Step(1, live, (), (Shared(0, 1, 50),)), Step(2, ((1, 50),)))
+    overlays = (Overlay(1, 0, 0, exact=True),)
+    problem = SpillProblem(buffers, (10, 11, 12), steps, overlays)
+    assert decide(problem, 100) == frozenset()
+    assert decide(problem, 99) == {0}
+    assert decide(problem, 70) == {2}
+    assert decide(problem, 45) == {0, 1}

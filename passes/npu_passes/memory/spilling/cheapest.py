@@ -4,8 +4,10 @@ Variables: x[m] in {0, 1}, whether map m is off chip; for each step and tile nee
 [0, 1] of each subset s of the need's maps. The sum of the shares is 1, and for each map the shares
 of the subsets that hold it sum up to x[m]: then y[s] = 1 for the very subset that is off chip.
 
+Two buffers that share bytes while both are on chip have a z in [0, 1], with z + x[m] <= 1 for each.
+
     minimise   sum cost[m] x[m]
-    subject to sum saved[m] x[m] - sum tiles[s] y[s] >= in use - capacity       at each step
+    subject to sum saved[m] x[m] + sum shared z - sum tiles[s] y[s] >= in use - capacity, each step
 
 Solved by HiGHS through SciPy, to the optimum; it has one thread and no randomness of its own.
 """
@@ -18,7 +20,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from npu_passes.memory.spilling.problem import SpillProblem, Step, TileNeed
+from npu_passes.memory.spilling.problem import Shared, SpillProblem, Step, TileNeed
 
 
 def cheapest(
@@ -51,13 +53,24 @@ class Program:
     upper: list[float] = field(default_factory=list[float])
 
     def add_step(self, step: Step, capacity: int) -> None:
-        """The step fits. Sizes are in parts of the capacity, so that one tolerance suits all."""
+        """The step fits."""
         row = {self.column[index]: size for index, size in step.live if index in self.column}
         for need in step.needs:
             for share, size in zip(self.add_shares(need), need.sizes, strict=True):
                 row[share] = -size
+        for pair in step.shared:
+            row[self.add_pair(pair)] = pair.bytes
         total = sum(size for _, size in step.live)
         self.add_row(row, total - capacity, float("inf"))
+
+    def add_pair(self, pair: Shared) -> int:
+        """A variable that is 1 at most, and 0 if one of two buffers is off chip."""
+        both = len(self.costs)
+        self.costs.append(0)
+        for index in (pair.one, pair.two):
+            if index in self.column:
+                self.add_row({both: -1, self.column[index]: -1}, -1, float("inf"))
+        return both
 
     def add_shares(self, need: TileNeed) -> list[int]:
         """Variables for the subsets of a need's maps, of which one is 1: that which is off chip."""

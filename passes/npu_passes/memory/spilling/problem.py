@@ -53,20 +53,36 @@ class TileNeed:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """Bytes that two buffers may have in common while both are on chip."""
+
+    one: int
+    two: int
+    bytes: int
+
+    def of(self, spilled: AbstractSet[int]) -> int:
+        """Bytes in common with these buffers off chip."""
+        return 0 if self.one in spilled or self.two in spilled else self.bytes
+
+
+@dataclass(frozen=True)
 class Step:
     """One op: what memory holds while it runs, in bytes.
 
     `live` are the buffers that live then, with the bytes of each that are in use: a buffer that is
     filled slice by slice grows. `needs` are the op's tile buffers; each map is in one at most.
+    `shared` are the pairs of buffers of which one dies row by row while the other is written.
     """
 
     point: int
     live: tuple[tuple[int, int], ...]
     needs: tuple[TileNeed, ...] = ()
+    shared: tuple[Shared, ...] = ()
 
     def bytes(self, spilled: AbstractSet[int]) -> int:
         """Bytes that the step needs at least with these buffers off chip."""
-        return self.tiles(spilled) + sum(size for each, size in self.live if each not in spilled)
+        stays = sum(size for each, size in self.live if each not in spilled)
+        return stays + self.tiles(spilled) - sum(pair.of(spilled) for pair in self.shared)
 
     def tiles(self, spilled: AbstractSet[int]) -> int:
         """Bytes of the tile buffers."""
@@ -75,7 +91,8 @@ class Step:
     def least(self, movable: AbstractSet[int]) -> int:
         """Bytes that the step needs at least, whichever of `movable` leave the chip."""
         stays = sum(size for each, size in self.live if each not in movable)
-        return stays + sum(need.least(dict(self.live)) for need in self.needs)
+        tiles = sum(need.least(dict(self.live)) for need in self.needs)
+        return stays + tiles - sum(pair.bytes for pair in self.shared)
 
 
 @dataclass(frozen=True)

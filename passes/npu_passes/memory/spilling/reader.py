@@ -23,9 +23,9 @@ from npu_dialect.npu.maps import bytes_of, map_type
 from npu_dialect.npu.rows import RUNS
 from npu_dialect.sram import AllocOp
 from npu_passes.memory.lifetimes import Filling, Lifetimes, Numbering, analyze, in_use
-from npu_passes.memory.offsets.problem import Buffer
+from npu_passes.memory.offsets.problem import Buffer, Overlay
 from npu_passes.memory.on_chip import in_space
-from npu_passes.memory.spilling.problem import SpillProblem, Step, TileNeed
+from npu_passes.memory.spilling.problem import Shared, SpillProblem, Step, TileNeed
 
 VIEWS = (memref.SubviewOp, memref.ReinterpretCastOp, memref.CastOp)
 """Ops that give another type to a buffer, whose memory space follows that of their source."""
@@ -116,7 +116,16 @@ class Reader:
                     for index, buffer in enumerate(lifetimes.buffers)
                     if buffer.first <= point <= buffer.last
                 )
-                yield Step(point, live, tiles)
+                yield Step(point, live, tiles, tuple(shared(live, lifetimes.overlays)))
+
+
+def shared(live: Sequence[tuple[int, int]], overlays: Sequence[Overlay]) -> Iterator[Shared]:
+    """The pairs of live buffers that may lie on each other row by row."""
+    sizes = dict(live)
+    pairs = {(each.below, each.above): None for each in overlays if each.exact}
+    for one, two in pairs:
+        if one in sizes and two in sizes:
+            yield Shared(one, two, min(sizes[one], sizes[two]))
 
 
 def tile_needs(op: Operation, needs: Needs, roots: Mapping[SSAValue, int]) -> Iterator[TileNeed]:
