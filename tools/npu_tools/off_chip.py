@@ -21,7 +21,7 @@ from xdsl.utils.hints import isa
 from npu_dialect import dma
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.maps import bytes_of
-from npu_dialect.npu.structure import IN_MODULE
+from npu_dialect.npu.structure import MODULE_NAME
 from npu_passes.modules.traffic import Traffic
 from npu_tools.errors import UserError
 
@@ -85,7 +85,7 @@ def off_chip(function: Operation) -> OffChip | None:
     for op, times in counter.times.items():
         moved = traffic_of(op, times)
         whole += moved
-        if isinstance(name := op.attributes.get(IN_MODULE), StringAttr):
+        if isinstance(name := op.attributes.get(MODULE_NAME), StringAttr):
             modules[name.data] = modules.get(name.data, Traffic()) + moved
     return OffChip(whole, modules)
 

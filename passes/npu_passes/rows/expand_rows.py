@@ -44,6 +44,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PoolOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.rows import CONSUMES, RING, RUNS, RowsOp, RowWindow, row_window
+from npu_dialect.npu.structure import provenance
 from npu_dialect.sram import AllocOp
 from npu_passes.lowering.common import for_each
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
@@ -86,15 +87,17 @@ class RowsExpansion:
         b = self.b
         last = len(self.stages) - 1
         if self.off_chip(self.source):
-            b.insert(dma.ReadsOp(self.source))
+            reads = b.insert(dma.ReadsOp(self.source))
+            reads.attributes |= provenance(self.stages[0].layer)
         if self.row is not None:
-            b.insert(dma.WritesOp(self.out))
+            writes = b.insert(dma.WritesOp(self.out))
+            writes.attributes |= provenance(self.stages[-1].layer)
 
         def one_row(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
             target = rows_of(b, self.out, row, 1, "row")
             self.compute(last, row, target if self.row is None else self.row)
             if self.row is not None:
-                move(b, self.row, target, self.spaces.channel(MAPS_OUT))
+                move(b, self.row, target, self.spaces.channel(MAPS_OUT), self.stages[-1].layer)
             return ()
 
         b.loop(0, shape_of(self.out)[2], one_row, hint="r")
@@ -152,7 +155,7 @@ class RowsExpansion:
             return ()
         line = rows_of(self.b, self.source, row, 1, "line")
         if self.off_chip(self.source):
-            move(self.b, line, target, self.spaces.channel(MAPS_IN))
+            move(self.b, line, target, self.spaces.channel(MAPS_IN), self.stages[0].layer)
         else:
             copy(self.b, line, target)
         return ()
@@ -202,17 +205,24 @@ def fetched(
                 continue
             near = MemRefType(kind.element_type, kind.get_shape(), memory_space=spaces.maps)
             buffer = b.insert(AllocOp(near), buffers[value].name_hint).buffer
-            move(b, buffers[value], buffer, spaces.channel(WEIGHTS), weights=True)
+            move(b, buffers[value], buffer, spaces.channel(WEIGHTS), layer, weights=True)
             found[value] = buffer
     return found
 
 
 def move(
-    b: LoopBuilder, source: SSAValue, target: SSAValue, channel: int, *, weights: bool = False
+    b: LoopBuilder,
+    source: SSAValue,
+    target: SSAValue,
+    channel: int,
+    layer: LayerOp,
+    *,
+    weights: bool = False,
 ) -> None:
-    """A transfer, and the wait for it."""
-    token = b.insert(dma.StartOp(source, target, channel, weights=weights), "t").token
-    b.insert(dma.WaitOp(token))
+    """A transfer for a layer, and the wait for it."""
+    start = b.insert(dma.StartOp(source, target, channel, weights=weights), "t")
+    start.attributes |= provenance(layer)
+    b.insert(dma.WaitOp(start.token))
 
 
 def window_of(b: LoopBuilder, layer: LayerOp, rows: RowWindow, space: Attribute) -> SSAValue:

@@ -46,7 +46,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layer import LAYER_NAME, LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
 
 MERGES = ("concat", "add")
@@ -61,10 +61,13 @@ LONG_SKIPS = "npu.long_skips"
 """Attribute of a merge: the places of its operands that come from off-chip memory (array<i64>)."""
 NO_MODULE = "npu.no_module"
 """Attribute of a merge: why it is not the end of a module (a string)."""
-IN_MODULE = "npu.module"
-"""Attribute of a layer, and of its transfers: the module that it was in, the outermost one."""
 MODULE_NAME = "npu.module"
 """Attribute of a layer that comes out of a module: the name of the outermost one around it."""
+PLACE = "npu.place"
+"""Attribute of a layer: size and offset on chip that a module's plan has for the map that it writes
+(array<i64: bytes, bytes>): a MIFM, a MOFM, or a part of a MOFM."""
+NOT_PLACED = "npu.not_placed"
+"""Attribute of a layer with a place: why the map that it writes lies somewhere else (a string)."""
 NOT_PLANNED = "npu.not_planned"
 """Attribute of a module: why it has no plan (a string)."""
 PEAK = "npu.peak"
@@ -77,6 +80,12 @@ REQUIRED = "npu.required"
 """Attribute of a planned layer: bytes that it needs on chip beside MIFMs and occupied MOFM."""
 AVAILABLE = "npu.available"
 """Attribute of a planned layer: bytes that MIFMs and occupied MOFM leave it."""
+
+
+def provenance(op: Operation) -> dict[str, Attribute]:
+    """What a layer says of where it comes from, for ops that work for it: its name and module."""
+    keys = (LAYER_NAME, MODULE_NAME)
+    return {key: op.attributes[key] for key in keys if key in op.attributes}
 
 
 @irdl_op_definition
