@@ -39,12 +39,12 @@ from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.target import Machine, machine_of
-from npu_passes.memory.lifetimes import Lifetimes
 from npu_passes.memory.lifetimes import analyze as lifetimes_of
 from npu_passes.memory.on_chip import functions
+from npu_passes.memory.room import room
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.moves import build_moves
-from npu_passes.tiling.staging import NAME, Staging, choose, off_chip_operands
+from npu_passes.tiling.staging import NAME, Staging, choose, least_bytes, off_chip_operands
 from npu_passes.tiling.tile_nest import build_nest
 from npu_passes.tiling.tile_search import SearchOptions
 
@@ -119,11 +119,13 @@ def analyze(
     lifetimes = lifetimes_of(function, SramSpace())
     points = {op: point for point, op in enumerate(lifetimes.ops)}
     found: list[StagedOp] = []
+    least = {points[op]: least_bytes(op, off_chip_operands(op), machine) for op in ops}
+    free = room(lifetimes, least, machine.sram_bytes, machine.alignment)
     for op in ops:
-        free = machine.sram_bytes - occupied(lifetimes, points[op], machine.alignment)
+        left = free[points[op]]
         moves_only = isinstance(op, ConcatOp | memref.CopyOp)
-        staging = None if moves_only else choose(op, machine, free, options)
-        found.append(StagedOp(op, free, staging))
+        staging = None if moves_only else choose(op, machine, left, options)
+        found.append(StagedOp(op, left, staging))
     return tuple(found)
 
 
@@ -132,16 +134,6 @@ def is_staged(op: Operation) -> bool:
     if isinstance(op, memref.CopyOp):
         return bool(off_chip_operands(op))
     return isinstance(op, LayerOp) and op.destination is not None and bool(off_chip_operands(op))
-
-
-def occupied(lifetimes: Lifetimes, point: int, alignment: int) -> int:
-    """Bytes of the on-chip buffers that live at a point."""
-    total = 0
-    for buffer in lifetimes.buffers:
-        if buffer.first <= point <= buffer.last:
-            step = max(alignment, buffer.alignment)
-            total += -(-buffer.size // step) * step
-    return total
 
 
 def build(staged: StagedOp, machine: Machine) -> None:
