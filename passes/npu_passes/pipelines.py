@@ -63,6 +63,16 @@ PIPELINES = {
         "npu-plan-modules{working-memory=stride-1-map}",
         "plan modules of branches as published, for --plan-as i8 on a neural processor: no C",
     ),
+    "off-chip": Pipeline(
+        "npu-fold-batch-norm,"
+        f"{FUSE},npu-detect-modules,npu-reorder-branches{{order=liveness}},"
+        "npu-plan-modules{misfit=leave},npu-inline-modules,npu-fuse-rows{when=needed},"
+        "npu-bufferize,npu-concat-in-place,npu-spill-maps,npu-tile-loops,npu-double-buffer,"
+        "npu-assign-sram-offsets{strategy=greedy},npu-assign-dram-offsets,"
+        "npu-outline-layers,npu-lower-to-loops",
+        "for a machine with DMA: maps stay on chip, those of layers that are too large as rows; "
+        "what cannot stay is moved in tiles",
+    ),
     "naive": Pipeline(
         road("", "none"),
         "layer by layer, every map in a place of its own",
@@ -73,7 +83,10 @@ PIPELINES = {
 DEFAULT = "default"
 """The pipeline that npu-compile runs unless told otherwise."""
 
+OFF_CHIP = "off-chip"
+"""What `default` means for a machine with memory that only its DMA engine reaches."""
+
 
 def pipeline_for(pipeline: str, machine: Machine) -> str:
     """The name or text of the passes to run for a machine."""
-    return pipeline
+    return OFF_CHIP if pipeline == DEFAULT and machine.dma_channels else pipeline
