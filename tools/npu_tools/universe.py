@@ -32,6 +32,7 @@ PASSES = {
     "npu-fuse-rows": "npu_passes.rows.fuse_rows:FuseRowsPass",
     "npu-fuse-tails": "npu_passes.rows.fuse_tails:FuseTailsPass",
     "npu-inline-modules": "npu_passes.modules.inline_modules:InlineModulesPass",
+    "npu-lower-dma-to-pl330": "npu_passes.lowering.lower_dma_to_pl330:LowerDmaToPl330Pass",
     "npu-lower-to-loops": "npu_passes.lowering.lower_to_loops:LowerToLoopsPass",
     "npu-outline-layers": "npu_passes.lowering.outline_layers:OutlineLayersPass",
     "npu-place-weights": "npu_passes.memory.place_weights:PlaceWeightsPass",

@@ -1,0 +1,78 @@
+"""A run of bytes as bursts: as wide as the addresses allow, with exact heads and tails.
+
+    132 bytes from and to multiples of 8      ->  1 burst of 16 beats of 8 bytes, 1 of 1 beat of 4
+    132 bytes from and to 8 n + 4             ->  1 of 1 x 4, 1 of 16 x 8
+    132 bytes from 8 n, to 8 n + 4            ->  3 of 11 x 4: no beat of 8 suits both ends
+
+Plain data. Nothing outside of the run is read or written. A burst that is not aligned to its own
+size may cross a multiple of 4096 bytes where the addresses are known only when the program runs;
+the controller splits it then (so we remember Arm's manual, DDI 0424).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import gcd
+
+
+@dataclass(frozen=True)
+class Place:
+    """What is known of an address: it is `residue` modulo `modulus`, a power of 2."""
+
+    modulus: int = 1
+    residue: int = 0
+
+    def steps(self, strides: Iterable[int]) -> Place:
+        """What is known of all addresses that are some strides away."""
+        modulus = gcd(self.modulus, *strides)
+        return Place(modulus, self.residue % modulus)
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """`count` bursts of `beats` beats of `beat` bytes."""
+
+    beat: int
+    beats: int
+    count: int = 1
+
+
+def bursts_of(
+    size: int, source: Place, target: Place, bus_bytes: int, longest: int
+) -> tuple[Bursts, ...]:
+    """The bursts of a run, in order: as few as possible, then of as few beats as possible."""
+    widest = gcd(source.modulus, target.modulus, 1 << bus_bytes.bit_length() - 1)
+    while (source.residue - target.residue) % widest:
+        widest //= 2
+    choices = [
+        _with_beat(size, source.residue, 1 << power, longest)
+        for power in reversed(range(widest.bit_length()))
+    ]
+    return min(choices, key=_cost)
+
+
+def _cost(bursts: tuple[Bursts, ...]) -> tuple[int, int, int]:
+    count = sum(each.count for each in bursts)
+    return count, sum(each.count * each.beats for each in bursts), len(bursts)
+
+
+def _with_beat(size: int, residue: int, beat: int, longest: int) -> tuple[Bursts, ...]:
+    """The bursts if what is between head and tail is moved in beats of `beat` bytes."""
+    head = min(size, -residue % beat)
+    beats, tail = divmod(size - head, beat)
+    middle: list[Bursts] = []
+    count = -(-beats // longest)
+    if count and beats % count == 0:
+        middle = [Bursts(beat, beats // count, count)]
+    elif count:
+        middle = [Bursts(beat, longest, count - 1), Bursts(beat, beats - longest * (count - 1))]
+    return (*_pieces(residue, head, longest), *middle, *_pieces(0, tail, longest))
+
+
+def _pieces(residue: int, size: int, longest: int) -> tuple[Bursts, ...]:
+    """Bursts for less than a beat, of whatever beats its ends are aligned to."""
+    if not size:
+        return ()
+    beat = gcd(residue, size) & -gcd(residue, size)
+    return _with_beat(size, 0, beat, longest)
