@@ -41,8 +41,8 @@ class NaiveStop:
 
 
 def on_tensors(module: ModuleOp) -> bool:
-    """Whether all layers work on tensors, and none row by row."""
-    return not any(
-        isinstance(op, RowsOp) or (isinstance(op, LayerOp) and op.destination is not None)
-        for op in module.walk()
+    """Whether there are layers, all work on tensors, and none row by row."""
+    layers = [op for op in module.walk() if isinstance(op, LayerOp | RowsOp)]
+    return bool(layers) and not any(
+        isinstance(op, RowsOp) or op.destination is not None for op in layers
     )

@@ -52,7 +52,7 @@ def build_moves(op: Operation, machine: Machine, free: int) -> None:
         elif any(ends):
             weights = is_weight(op, source)
             channel = WEIGHTS if weights else FIRST_MAP if ends[0] else OUTPUT
-            transfer(b, source, target, channel % machine.dma_channels, weights=weights)
+            transfer(b, op, source, target, channel % machine.dma_channels, weights=weights)
         else:
             b.insert(memref.CopyOp(source, target))
 

@@ -28,6 +28,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.rows import RUNS
+from npu_dialect.npu.structure import provenance
 from npu_dialect.sram import AllocOp
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
 from npu_passes.tiling.layer_spaces import COLUMNS, GROUPS, IN, ROWS, TileForm, tile_layer
@@ -174,13 +175,13 @@ class Nest:
         """Take the tile of the destination off the chip."""
         target = self.part(tile, self.last, self.op.operands[self.last])
         source = corner(self.b, self.buffers[self.last], shape_of(target))
-        transfer(self.b, source, target, OUTPUT % self.channels)
+        transfer(self.b, self.op, source, target, OUTPUT % self.channels)
 
     def move(self, source: SSAValue, target: SSAValue, index: int) -> None:
         """A transfer onto the chip."""
         weights = is_weight(self.op, self.op.operands[index])
         channel = WEIGHTS if weights else FIRST_MAP if index == 0 else OTHER_MAPS
-        transfer(self.b, source, target, channel % self.channels, weights=weights)
+        transfer(self.b, self.op, source, target, channel % self.channels, weights=weights)
 
     def part(self, tile: Tile, index: int, buffer: SSAValue) -> SSAValue:
         """The part of an operand's buffer that a tile needs."""
@@ -291,16 +292,23 @@ def announce(b: LoopBuilder, op: Operation, staged: Sequence[SSAValue]) -> None:
     *inputs, out = op.operands
     for value in dict.fromkeys(inputs):
         if value in staged and not is_weight(op, value):
-            b.insert(ReadsOp(value))
+            b.insert(ReadsOp(value)).attributes |= provenance(op)
     if out in staged:
-        b.insert(WritesOp(out))
+        b.insert(WritesOp(out)).attributes |= provenance(op)
 
 
 def transfer(
-    b: LoopBuilder, source: SSAValue, target: SSAValue, channel: int, *, weights: bool = False
+    b: LoopBuilder,
+    op: Operation,
+    source: SSAValue,
+    target: SSAValue,
+    channel: int,
+    *,
+    weights: bool = False,
 ) -> None:
-    """Start a transfer and wait for it."""
+    """Start a transfer for an op and wait for it."""
     started = b.insert(StartOp(source, target, channel, weights=weights))
+    started.attributes |= provenance(op)
     b.insert(WaitOp(started.token))
 
 
