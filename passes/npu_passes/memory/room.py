@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from npu_passes.memory.lifetimes import Filling, Lifetimes, Numbering, in_use
 from npu_passes.memory.offsets.greedy import solve
 from npu_passes.memory.offsets.problem import Buffer, Problem, align
+from npu_passes.memory.spilling.problem import lent
 
 
 def room(
@@ -53,12 +54,19 @@ def gaps_of_plan(
         )
         for each in lifetimes.buffers
     ]
-    tiles = [Buffer("tiles", need, alignment, at, at) for at, need in least.items() if need]
-    plan = solve(Problem((*buffers, *tiles), lifetimes.overlays), capacity)
-    if plan.arena > capacity:
-        return dict.fromkeys(least, 0)
     numbering = Numbering(lifetimes.function, lifetimes.ops)
     fillings = [numbering.filling(each.value) for each in lifetimes.buffers]
+    overlays = list(lifetimes.overlays)
+    for point, need in least.items():
+        for index, each in enumerate(lifetimes.buffers):
+            if need and each.first <= point <= each.last:
+                start, end = in_use(each.size, fillings[index], point)
+                if start < end:
+                    overlays += lent(index, each.size, start, end, len(buffers), need)
+        buffers.append(Buffer("tiles", need, alignment, point, point))
+    plan = solve(Problem(tuple(buffers), tuple(overlays)), capacity)
+    if plan.arena > capacity:
+        return dict.fromkeys(least, 0)
     return {
         point: largest_gap(lifetimes, plan.offsets, fillings, point, capacity, alignment)
         for point in least

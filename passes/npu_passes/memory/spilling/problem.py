@@ -10,7 +10,7 @@ stay, and the op's tile buffers for what it has off chip.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -71,13 +71,15 @@ class Step:
 
     `live` are the buffers that live then, with the bytes of each that are in use: a buffer that is
     filled slice by slice grows. `needs` are the op's tile buffers; each map is in one at most.
-    `shared` are the pairs of buffers of which one dies row by row while the other is written.
+    `shared` are the pairs of buffers of which one dies row by row while the other is written;
+    `partly` says where in a buffer the bytes in use are, if they are not all: (buffer, start, end).
     """
 
     point: int
     live: tuple[tuple[int, int], ...]
     needs: tuple[TileNeed, ...] = ()
     shared: tuple[Shared, ...] = ()
+    partly: tuple[tuple[int, int, int], ...] = ()
 
     def bytes(self, spilled: AbstractSet[int]) -> int:
         """Bytes that the step needs at least with these buffers off chip."""
@@ -130,19 +132,36 @@ class SpillProblem:
         """
         kept = [index for index in range(len(self.buffers)) if index not in spilled]
         place = {index: position for position, index in enumerate(kept)}
-        tiles = [
-            Buffer(f"tiles of {step.point}", size, self.alignment, step.point, step.point)
-            for step in self.steps
-            if (size := step.tiles(spilled))
-        ]
-        overlays = tuple(
+        overlays = [
             replace(each, below=place[each.below], above=place[each.above])
             for each in self.overlays
             if each.below in place and each.above in place
-        )
-        buffers = tuple(self.buffers[index] for index in kept)
-        return solve(Problem((*buffers, *tiles), overlays), enough).arena
+        ]
+        buffers = [self.buffers[index] for index in kept]
+        for step in self.steps:
+            if size := step.tiles(spilled):
+                for index, start, end in step.partly:
+                    if index in place:
+                        span = (place[index], self.buffers[index].size, start, end)
+                        overlays += lent(*span, len(buffers), size)
+                tiles = f"tiles of {step.point}"
+                buffers.append(Buffer(tiles, size, self.alignment, step.point, step.point))
+        return solve(Problem(tuple(buffers), tuple(overlays)), enough).arena
 
     def fits(self, spilled: AbstractSet[int], capacity: int) -> bool:
         """Whether what stays on chip has a plan in so many bytes."""
         return self.worst(spilled)[0] <= capacity and self.arena(spilled, capacity) <= capacity
+
+
+def lent(
+    buffer: int, size: int, start: int, end: int, tiles: int, tile_bytes: int
+) -> Iterator[Overlay]:
+    """The ways in which tile buffers may lie where a buffer is not in use yet.
+
+    Of the buffer's `size` bytes, those from `start` to `end` are in use; `buffer` and `tiles` are
+    positions.
+    """
+    if end < size:
+        yield Overlay(buffer, tiles, end)
+    if start > 0:
+        yield Overlay(tiles, buffer, tile_bytes - start)

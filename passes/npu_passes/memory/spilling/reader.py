@@ -22,7 +22,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, map_type
 from npu_dialect.npu.rows import RUNS
 from npu_dialect.sram import AllocOp
-from npu_passes.memory.lifetimes import Filling, Lifetimes, Numbering, analyze, in_use
+from npu_passes.memory.lifetimes import Lifetimes, Numbering, analyze, in_use
 from npu_passes.memory.offsets.problem import Buffer, Overlay
 from npu_passes.memory.on_chip import in_space
 from npu_passes.memory.spilling.problem import Shared, SpillProblem, Step, TileNeed
@@ -111,12 +111,19 @@ class Reader:
         for point, op in enumerate(lifetimes.ops):
             tiles = tuple(tile_needs(op, needs, roots)) if is_moved(op) else ()
             if point in starts or tiles:
-                live = tuple(
-                    (index, bytes_in_use(buffer.size, fillings[index], point))
+                spans = {
+                    index: in_use(buffer.size, fillings[index], point)
                     for index, buffer in enumerate(lifetimes.buffers)
                     if buffer.first <= point <= buffer.last
+                }
+                live = tuple((index, end - start) for index, (start, end) in spans.items())
+                partly = tuple(
+                    (index, *spans[index])
+                    for index, size in live
+                    if 0 < size < lifetimes.buffers[index].size
                 )
-                yield Step(point, live, tiles, tuple(shared(live, lifetimes.overlays)))
+                rows = tuple(shared(live, lifetimes.overlays))
+                yield Step(point, live, tiles, rows, partly)
 
 
 def shared(live: Sequence[tuple[int, int]], overlays: Sequence[Overlay]) -> Iterator[Shared]:
@@ -157,12 +164,6 @@ def tile_needs(op: Operation, needs: Needs, roots: Mapping[SSAValue, int]) -> It
 def is_moved(op: Operation) -> bool:
     """Whether an op works on tiles where its operands are off chip."""
     return isinstance(op, memref.CopyOp) or (isinstance(op, LayerOp) and op.destination is not None)
-
-
-def bytes_in_use(size: int, filling: Filling, point: int) -> int:
-    """Bytes of a buffer that are in use at a program point."""
-    start, end = in_use(size, filling, point)
-    return end - start
 
 
 def is_movable(value: SSAValue) -> bool:
