@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, NoReturn
 
@@ -126,13 +125,12 @@ def analyze(
         if not set(maps).isdisjoint(values(reading.alloc(index)))
         or (by == "plan" and not is_forwarded(reading.alloc(index)))
     }
-    least = reader.read(needs_of(least_bytes, machine), machine.alignment)
-    if by == "plan":
-        spilled: AbstractSet[int] = forced
-        if (worst := least.problem.worst(forced))[0] > machine.sram_bytes:
-            reject(least, machine, *worst)
-    else:
-        spilled = choose(reading, least, machine, forced)
+    spilled: AbstractSet[int] | None = forced
+    if by == "need":
+        spilled = choose(reading, machine, forced)
+    if spilled is None or (by == "plan" and reading.problem.worst(forced)[0] > machine.sram_bytes):
+        least = reader.read(needs_of(least_bytes, machine), machine.alignment)
+        spilled = checked(least, machine, forced, by)
     return Spills(
         function,
         tuple(reading.alloc(index) for index in sorted(spilled)),
@@ -156,22 +154,36 @@ def fits(reading: Reading, machine: Machine) -> bool:
         return False
 
 
-def choose(
-    roomy: Reading, least: Reading, machine: Machine, forced: AbstractSet[int]
-) -> frozenset[int]:
-    """The cheapest maps to spill; if nothing fits otherwise, with the smallest tiles.
+def choose(reading: Reading, machine: Machine, forced: AbstractSet[int]) -> frozenset[int] | None:
+    """The cheapest maps to spill; None if nothing fits.
 
-    Raises: PassFailedException if there are none.
+    Raises: PassFailedException for pins that cannot be.
     """
     try:
-        with suppress(Misfit):
-            return decide(roomy.problem, machine.sram_bytes, forced)
-        return decide(least.problem, machine.sram_bytes, forced)
-    except Misfit as found:
-        reject(least, machine, found.needed, found.point)
+        return decide(reading.problem, machine.sram_bytes, forced)
+    except Misfit:
+        return None
     except PlanError as error:
-        message = f"{PASS}: @{name_of(roomy.function)}: {error}"
+        message = f"{PASS}: @{name_of(reading.function)}: {error}"
         raise PassFailedException(message) from None
+
+
+def checked(
+    least: Reading, machine: Machine, forced: AbstractSet[int], by: Literal["need", "plan"]
+) -> AbstractSet[int]:
+    """The maps to spill where there is room for the smallest tiles only.
+
+    Raises: PassFailedException if there is not.
+    """
+    if by == "need":
+        try:
+            return decide(least.problem, machine.sram_bytes, forced)
+        except Misfit as found:
+            reject(least, machine, found.needed, found.point)
+    needed, point = least.problem.worst(forced)
+    if needed > machine.sram_bytes:
+        reject(least, machine, needed, point)
+    return forced
 
 
 def reject(reading: Reading, machine: Machine, needed: int, point: int) -> NoReturn:
