@@ -104,3 +104,53 @@ func.func @carried(%x: memref<4xf32>, %y: memref<4xf32>, %b: i1) {
   %t = arith.select %b, %s, %y : memref<4xf32>
   func.return
 }
+
+// -----
+// CHECK: memref.load in @direct: only transfers reach #npu.dram; run npu-tile-loops before
+// CHECK-NEXT: dram.alloc in @direct: it has no offset; run npu-assign-dram-offsets before
+// CHECK-NEXT: dma.start in @direct: it moves no elements
+func.func @direct(%x: memref<4xf32, #npu.dram>, %none: memref<0xf32, #npu.dram>, %here: memref<0xf32, #npu.sram>) {
+  %c = arith.constant 0 : index
+  %v = memref.load %x[%c] : memref<4xf32, #npu.dram>
+  %a = dram.alloc : memref<4xf32, #npu.dram>
+  %t = dma.start %none to %here channel 0 : memref<0xf32, #npu.dram> to memref<0xf32, #npu.sram>
+  dma.wait %t
+  func.return
+}
+
+// -----
+// CHECK: dma.start in @axes: it moves runs along 7 axes, expected at most 6
+func.func @axes(%x: memref<2x2x2x2x2x2x2xf32, strided<[128, 64, 32, 16, 8, 4, 2]>, #npu.dram>, %y: memref<2x2x2x2x2x2x2xf32, strided<[384, 160, 66, 27, 11, 4, 1]>, #npu.sram>) {
+  %t = dma.start %x to %y channel 0 : memref<2x2x2x2x2x2x2xf32, strided<[128, 64, 32, 16, 8, 4, 2]>, #npu.dram> to memref<2x2x2x2x2x2x2xf32, strided<[384, 160, 66, 27, 11, 4, 1]>, #npu.sram>
+  dma.wait %t
+  func.return
+}
+
+// -----
+// CHECK: scf.for in @carried: it hands a transfer on; expected a dma.wait where its dma.start is visible
+func.func @carried(%x: memref<4xf32, #npu.dram>, %y: memref<4xf32, #npu.sram>, %n: index) {
+  %t = dma.start %x to %y channel 0 : memref<4xf32, #npu.dram> to memref<4xf32, #npu.sram>
+  %r = scf.for %i = %n to %n step %n iter_args(%s = %t) -> (!dma.token) {
+    scf.yield %s : !dma.token
+  }
+  dma.wait %r
+  func.return
+}
+
+// -----
+// CHECK: c: @unplanned has buffers off the chip but no `dram.bytes`; run npu-assign-dram-offsets before
+func.func @unplanned(%x: memref<4xf32, #npu.sram>) {
+  %a = dram.alloc at 0 : memref<4xf32, #npu.dram>
+  %t = dma.start %x to %a channel 0 : memref<4xf32, #npu.sram> to memref<4xf32, #npu.dram>
+  dma.wait %t
+  func.return
+}
+
+// -----
+// CHECK: dram.alloc in @outside: bytes 16 to 32 do not lie in off-chip memory of 24
+func.func @outside(%x: memref<4xf32, #npu.sram>) attributes {dram.bytes = 24 : i64} {
+  %a = dram.alloc at 16 : memref<4xf32, #npu.dram>
+  %t = dma.start %x to %a channel 0 : memref<4xf32, #npu.sram> to memref<4xf32, #npu.dram>
+  dma.wait %t
+  func.return
+}

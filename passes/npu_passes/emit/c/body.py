@@ -27,6 +27,9 @@ from npu_passes.emit.c.unit import Unit
 WRITERS = (memref.StoreOp, memref.CopyOp, CallOp, *dma.DMA.operations)
 """Ops that write memory, or what others see of it: transfers, and their counters."""
 
+WIDTH = 100
+"""Columns of a line."""
+
 LONGEST_INLINE = 72
 """Characters of an expression that may become part of a larger one."""
 

@@ -43,7 +43,8 @@ def constness(program: Program, argument: Argument) -> str:
     """`const ` for memory of the caller that the function does not write through this pointer."""
     if argument.offset is not None:
         return "" if argument.is_output else "const "
-    return "" if argument.value in program.public.written else "const "
+    written = argument.is_output or argument.value in program.public.written
+    return "" if written else "const "
 
 
 def public_function(program: Program, unit: Unit) -> str:

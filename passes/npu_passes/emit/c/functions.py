@@ -15,7 +15,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from npu_dialect.npu.layer import LAYER_NAME
 from npu_passes.emit.c import carried
-from npu_passes.emit.c.body import Body, Pointer
+from npu_passes.emit.c.body import WIDTH, Body, Pointer
 from npu_passes.emit.c.buffers import memory_of
 from npu_passes.emit.c.expr import Expr
 from npu_passes.emit.c.memory import qualified
@@ -25,8 +25,6 @@ from npu_passes.emit.c.statements import print_block
 from npu_passes.emit.c.types import memref_of, shape_text
 from npu_passes.emit.c.unit import Unit
 
-WIDTH = 100
-"""Columns of a line."""
 WHAT = "npu.what"
 """Attribute of a layer's function: the op and its clauses as text."""
 

@@ -1,9 +1,12 @@
 """Transfers as calls of the DMA engine.
 
-    %t = dma.start %rows to %tile channel 1 : ...      const npu_dma_token t = npu_dma_start(
-    dma.wait %t                                            dma, 1, NPU_DMA_READ, tile, rows,
-                                                           &net_3_runs_of_64);
-                                                       npu_dma_wait(dma, t);
+    %t = dma.start %rows to %tile channel 1 : ...
+    dma.wait %t
+
+becomes
+
+    const npu_dma_token t = npu_dma_start(dma, 1, NPU_DMA_READ, tile, rows, &net_3_runs_of_64);
+    npu_dma_wait(dma, t);
 
 What moves stands in a table of the file; where it goes, and from where, are two pointers.
 """
@@ -14,7 +17,7 @@ from xdsl.ir import Operation
 
 from npu_dialect import dma
 from npu_dialect.npu.attributes import DramSpace
-from npu_passes.emit.c.body import Body
+from npu_passes.emit.c.body import WIDTH, Body
 from npu_passes.emit.c.expr import Expr
 from npu_passes.emit.c.types import memref_of, transfer_runs
 
@@ -35,7 +38,12 @@ def print_start(body: Body, op: dma.StartOp) -> None:
         return
     name = body.name_for(op.token, "transfer")
     body.values[op.token] = Expr(name)
-    body.line(f"const npu_dma_token {name} = {call}")
+    line = f"const npu_dma_token {name} = {call}"
+    if 4 * body.depth + len(line) <= WIDTH:
+        body.line(line)
+        return
+    body.line(f"const npu_dma_token {name} =")
+    body.line(f"    {call}")
 
 
 def print_wait(body: Body, op: dma.WaitOp) -> None:
