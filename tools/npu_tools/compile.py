@@ -80,7 +80,7 @@ def argument_parser() -> argparse.ArgumentParser:
     add(
         "--overlap", metavar="HOW", help="line-buffer|recompute|none: where pooling windows overlap"
     )
-    add("--strategy", metavar="HOW", help="greedy|ping-pong|none: how to find offsets")
+    add("--strategy", metavar="HOW", help="greedy|modules|ping-pong|none: how to find offsets")
     add("--json", action="store_true", help="print report.json and nothing else")
     add(
         "--weights",

@@ -18,7 +18,14 @@ from xdsl.ir import Operation, SSAValue
 from npu_dialect import dram
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
 from npu_dialect.npu.rows import RowsOp
-from npu_dialect.npu.structure import LONG_SKIPS, NO_MODULE, NOT_PLANNED, PEAK, PEAK_BOUND
+from npu_dialect.npu.structure import (
+    LONG_SKIPS,
+    NO_MODULE,
+    NOT_PLACED,
+    NOT_PLANNED,
+    PEAK,
+    PEAK_BOUND,
+)
 
 
 @dataclass
@@ -47,6 +54,8 @@ def remarks(module: ModuleOp) -> Iterator[str]:
             yield f"{layer_name(op)}: no module: {reason.data}"
         if isinstance(reason := op.attributes.get(NOT_PLANNED), StringAttr):
             yield f"{layer_name(op)}: not planned: {reason.data}"
+        if isinstance(reason := op.attributes.get(NOT_PLACED), StringAttr):
+            yield f"{layer_name(op)}: not at the place of its module's plan: {reason.data}"
         if isinstance(peak := op.attributes.get(PEAK), IntegerAttr):
             yield peak_remark(op, peak.value.data)
         if isinstance(places := op.attributes.get(LONG_SKIPS), DenseArrayBase):

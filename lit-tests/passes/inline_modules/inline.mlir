@@ -7,7 +7,7 @@
 // CHECK-NEXT: %c = npu.clamp %a low 0.0 high 2.0 {npu.module = "c1"}
 // CHECK-NEXT: %b = npu.clamp %a low 0.0 high 1.0 {npu.module = "c1"}
 // CHECK-NEXT: %n = npu.add %b, %c {npu.layer = "sum", npu.module = "c1"} :
-// CHECK-NEXT: %y = npu.concat %x, %n axis 1 {npu.layer = "c1/concat", npu.module = "c1"} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x8xf32>
+// CHECK-NEXT: %y = npu.concat %x, %n axis 1 {npu.layer = "c1/concat", npu.module = "c1", npu.place = array<i64: 32, 16>} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x8xf32>
 // CHECK-NEXT: npu.relu %y :
 func.func @nested(%x: tensor<1x4xf32>) -> tensor<1x8xf32> {
   %y = npu.module concat axis 1 of %x policy I mifm 16 at 0 mofm 32 at 16 {npu.peak = 48 : i64, npu.peak_bound = 48 : i64, npu.layer = "c1", npu.merge = "c1/concat"} : tensor<1x4xf32> -> tensor<1x8xf32> {

@@ -42,6 +42,7 @@ from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.sram import ARENA, OFFSET, AllocOp
 from npu_dialect.target import Machine, machine_of
 from npu_passes.memory.lifetimes import Lifetimes, analyze
+from npu_passes.memory.module_places import with_module_places
 from npu_passes.memory.offsets import STRATEGIES
 from npu_passes.memory.offsets.problem import (
     Buffer,
@@ -61,9 +62,11 @@ LARGEST_ARENA = 2**63 - 1
 class AssignSramOffsetsPass(ModulePass):
     """Lay out the on-chip buffers of each function. Functions without any stay as they are.
 
-    `strategy`: `greedy` (any graph), `ping-pong` (paper 002, section 3.2; chains only), or `none`
-    (no memory is shared). `alignment`: bytes that every buffer is aligned to at least, beside what
-    its elements, its allocation and the machine ask for. `space`: the on-chip space, as text.
+    `strategy`: `greedy` (any graph), `modules` (paper 001: MIFM and MOFM at the places of their
+    plan, see `module_places.py`, all else as `greedy`), `ping-pong` (paper 002, section 3.2; chains
+    only), or `none` (no memory is shared). `alignment`: bytes that every buffer is aligned to at
+    least, beside what its elements, its allocation and the machine ask for. `space`: the on-chip
+    space, as text.
 
     Offsets that are there already are kept. With an `npu.target`, a plan that does not fit is an
     error.
@@ -71,7 +74,7 @@ class AssignSramOffsetsPass(ModulePass):
 
     name = "npu-assign-sram-offsets"
 
-    strategy: Literal["greedy", "ping-pong", "none"] = "greedy"
+    strategy: Literal["greedy", "modules", "ping-pong", "none"] = "greedy"
     alignment: int = 1
     space: str = "#npu.sram"
 
@@ -90,6 +93,9 @@ class AssignSramOffsetsPass(ModulePass):
             reject_calls(function, owners)
             lifetimes = analyze(function, space)
             problem = problem_of(lifetimes, alignment)
+            if self.strategy == "modules":
+                capacity = machine.sram_bytes if machine else LARGEST_ARENA
+                problem = with_module_places(lifetimes, problem, capacity)
             plans.append((lifetimes, solve(self.strategy, lifetimes, problem, machine)))
         for lifetimes, solution in plans:
             write(lifetimes, solution)

@@ -41,6 +41,7 @@ from npu_dialect.npu.structure import (
     MERGE_NAME,
     MODULE_NAME,
     NO_MODULE,
+    PLACE,
     BranchedModuleOp,
     BranchOp,
     branch_of,
@@ -117,7 +118,7 @@ class Wrapping:
             start, kind, Region(Block(branches)), merge.results[0].type, axis=axis
         )
         op.attributes |= merge.attributes
-        op.attributes.pop(MODULE_NAME, None)
+        unmark(op)
         if (name := self.names.get(number)) is not None:
             if (own := merge.attributes.get(LAYER_NAME)) is not None:
                 op.attributes[MERGE_NAME] = own
@@ -131,7 +132,7 @@ class Wrapping:
         layers = [op for number in branch.chain if (op := self.ops[number]) is not None]
         for layer in layers:
             layer.detach()
-            layer.attributes.pop(MODULE_NAME, None)  # from an earlier npu-inline-modules
+            unmark(layer)
         return branch_of(layers, merge.operands[branch.part], branch.part)
 
     def first(self, branch: Branch, merge: int) -> tuple[int, int]:
@@ -140,6 +141,12 @@ class Wrapping:
             return merge, branch.part
         module = self.found.modules.get(branch.chain[0])
         return branch.chain[0] if module is None else min(module.members), branch.part
+
+
+def unmark(op: Operation) -> None:
+    """Remove what an earlier `npu-inline-modules` has written about the module of a layer."""
+    for key in (MODULE_NAME, PLACE):
+        op.attributes.pop(key, None)
 
 
 @dataclass(frozen=True)

@@ -10,30 +10,34 @@ becomes
 
 The inverse of `npu-detect-modules`, for passes that know layers only. The decision: the layers stay
 in the order of execution that the branches had, so that a reordering outlives its module. What is
-planned for a single layer (`npu.forward`) stays on the layer; what is planned for the module is
-gone with it. Each layer says in `npu.module` which module it comes from: the name of the outermost
-one around it, or `module3` for the fourth one of the program if that has none.
+planned for a single layer (`npu.forward`) stays on the layer. Of what is planned for the module,
+its places stay: the layers that write the MIFM, the MOFM or a part of it say where these are to
+lie, `npu.place = array<i64: BYTES, OFFSET>`, for `npu-assign-sram-offsets{strategy=modules}`. Each
+layer says in `npu.module` which module it comes from: the name of the outermost one around it, or
+`module3` for the fourth one of the program if that has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.npu.layer import LAYER_NAME, LayerOp
 from npu_dialect.npu.layers import AddOp, ConcatOp
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.structure import (
     MERGE_NAME,
     MODULE_NAME,
     NOT_PLANNED,
     PEAK,
     PEAK_BOUND,
+    PLACE,
     BranchedModuleOp,
     YieldOp,
 )
@@ -64,9 +68,36 @@ def merge_layers(module: BranchedModuleOp, parts: Sequence[SSAValue]) -> list[La
     return sums
 
 
+def region_of(size: IntegerAttr | None, offset: IntegerAttr | None) -> DenseArrayBase | None:
+    """Size and offset as one attribute, if both are known."""
+    if size is None or offset is None:
+        return None
+    return DenseArrayBase.from_list(i64, [size.value.data, offset.value.data])
+
+
+def regions_of(module: BranchedModuleOp) -> Iterator[tuple[SSAValue, DenseArrayBase]]:
+    """The places of the MIFM, and of the parts if they are concatenated channels of one image."""
+    if (mifm := region_of(module.mifm, module.mifm_offset)) is not None:
+        yield module.input, mifm
+    shape = shape_of(module.result)
+    if module.axis is None or module.axis.value.data != 1 or shape[0] != 1:
+        return
+    if module.mofm is None or module.mofm_offset is None:
+        return
+    start = module.mofm_offset.value.data
+    for part in module.parts:
+        size = module.mofm.value.data * shape_of(part)[1] // shape[1]
+        if part != module.input:
+            yield part, DenseArrayBase.from_list(i64, [size, start])
+        start += size
+
+
 def inline(module: BranchedModuleOp) -> None:
     """Put the layers of a module, and its merge, in its place; modules in it stay modules."""
     parts, layers = module.parts, layers_of(module)
+    for value, region in regions_of(module):
+        if isinstance(value.owner, LayerOp):
+            value.owner.attributes.setdefault(PLACE, region)
     for layer in layers:
         layer.detach()
     Rewriter.insert_op(layers, InsertPoint.before(module))
@@ -75,6 +106,8 @@ def inline(module: BranchedModuleOp) -> None:
     merges[-1].attributes |= kept
     if (name := merges[-1].attributes.pop(MERGE_NAME, None)) is not None:
         merges[-1].attributes[LAYER_NAME] = name
+    if (region := region_of(module.mofm, module.mofm_offset)) is not None:
+        merges[-1].attributes[PLACE] = region
     if (around := module.attributes.get(MODULE_NAME)) is not None:
         for merge in merges:
             merge.attributes[MODULE_NAME] = around
