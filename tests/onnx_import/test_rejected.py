@@ -41,7 +41,7 @@ def test_versions() -> None:
         (TensorProto.FLOAT16, "float16"),
         (TensorProto.DOUBLE, "float64"),
         (TensorProto.STRING, "string"),
-        (TensorProto.INT8, "int8"),
+        (TensorProto.INT16, "int16"),
         (TensorProto.BFLOAT16, "bfloat16"),
     ],
 )

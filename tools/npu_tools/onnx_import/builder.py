@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,23 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType, f32
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    IntegerType,
+    Signedness,
+    TensorType,
+    f32,
+    i8,
+    i32,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npu_dialect.npu import ReshapeOp
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.names import UniqueNames
 from npu_tools.onnx_import.node import Node
@@ -47,7 +58,20 @@ class Unknown:
     """The value of a node that could not be imported."""
 
 
-Value: TypeAlias = SSAValue | Constant | Padded | Unknown
+class Lazy(abc.ABC):
+    """A float32 map that is computed when somebody asks for it."""
+
+    @property
+    @abc.abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the map."""
+
+    @abc.abstractmethod
+    def as_float(self, graph: Builder) -> SSAValue:
+        """The map; the layers are built here."""
+
+
+Value: TypeAlias = SSAValue | Constant | Padded | Lazy | Unknown
 
 
 class Builder:
@@ -111,9 +135,16 @@ class Builder:
             )
         if isinstance(value, Constant):
             return self.materialise(value)
+        if isinstance(value, Lazy):
+            return value.as_float(self)
         if not isinstance(value, SSAValue):
             raise NodeError(f"input '{name}' is not known")
         return value
+
+    def element_of(self, name: str) -> Attribute | None:
+        """The element type of a feature map; None for a value that is none."""
+        value = self.values.get(name)
+        return map_type(value).get_element_type() if isinstance(value, SSAValue) else None
 
     def padded(self, node: Node, index: int) -> Padded:
         """A feature map with the zeros around it, if any, kept apart."""
@@ -126,15 +157,20 @@ class Builder:
 
     # -- what is built -------------------------------------------------------------------------
 
-    def emit(self, build: Callable[[Attribute], LayerOp]) -> SSAValue:
+    def emit(
+        self, build: Callable[[Attribute], LayerOp], element: Attribute | None = None
+    ) -> SSAValue:
         """Add the layer that `build` makes from a result type; its shape rule gives the type.
+
+        Its elements are those of its first input, unless `element` says otherwise.
 
         Raises: NodeError for a result of absurd size; VerifyException from the shape rule.
         """
         layer = build(TensorType(f32, []))
         shape = layer.infer_shape()
         check_size(shape)
-        result = Rewriter.replace_value_with_new_type(layer.results[0], TensorType(f32, shape))
+        element = element or map_type(layer.inputs[0]).get_element_type()
+        result = Rewriter.replace_value_with_new_type(layer.results[0], TensorType(element, shape))
         return self._added(layer, result)
 
     def reshape(self, source: SSAValue, shape: Sequence[int]) -> SSAValue:
@@ -144,7 +180,7 @@ class Builder:
         if prod(shape) != prod(shape_of(source)) or min(shape, default=1) < 1:
             raise NodeError(f"shape {list(shape_of(source))} cannot become {list(shape)}")
         check_size(shape)
-        layer = ReshapeOp(source, TensorType(f32, shape))
+        layer = ReshapeOp(source, TensorType(map_type(source).get_element_type(), shape))
         return self._added(layer, layer.results[0])
 
     def _added(self, layer: LayerOp, result: SSAValue) -> SSAValue:
@@ -157,11 +193,17 @@ class Builder:
         return self.materialise(Constant(hint, array))
 
     def materialise(self, constant: Constant) -> SSAValue:
-        """The `arith.constant` of a constant; the same constant gives the same value."""
+        """The `arith.constant` of a constant of float32; the same one gives the same value."""
+        float_array(constant)
+        return self.integers(constant)
+
+    def integers(self, constant: Constant) -> SSAValue:
+        """The `arith.constant` of a constant, which may be one of 8-bit or 32-bit integers."""
         if constant not in self._materialised:
-            array = float_array(constant)
-            kind = TensorType(f32, array.shape)
-            data = BytesAttr(np.ascontiguousarray(array, "<f4").tobytes())
+            array = constant.array
+            kind = TensorType(CONSTANTS[array.dtype.str[1:]], array.shape)
+            little = array.dtype.newbyteorder("<")
+            data = BytesAttr(np.ascontiguousarray(array, little).tobytes())
             op = ConstantOp(DenseIntOrFPElementsAttr(kind, data), kind)
             op.result.name_hint = self.names.hint(constant.name, "weight")
             self.block.add_op(op)
@@ -175,6 +217,21 @@ class Builder:
         old.detach()
         old.erase()
         return new
+
+
+CONSTANTS: Mapping[str, Float32Type | IntegerType] = {
+    "f4": f32,
+    "i1": i8,
+    "u1": IntegerType(8, Signedness.UNSIGNED),
+    "i4": i32,
+}
+"""Element types of constants in the IR, by numpy's name for them."""
+
+
+def element_name(element: Attribute) -> str:
+    """ONNX's name of an element type: `float32`, `int8`, ..."""
+    names = (str(np.dtype(name)) for name, kind in CONSTANTS.items() if kind == element)
+    return next(names, str(element))
 
 
 def float_array(constant: Constant) -> Array:

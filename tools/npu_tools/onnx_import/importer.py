@@ -6,6 +6,7 @@ imported do not stop the walk: all of them are reported together.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 
@@ -17,19 +18,22 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
-from npu_dialect.npu.maps import shape_of
-from npu_tools.onnx_import.builder import Builder, Constant, Unknown, Value
+from npu_dialect.npu.maps import map_type, shape_of
+from npu_tools.onnx_import.builder import Builder, Constant, Lazy, Unknown, Value, element_name
 from npu_tools.onnx_import.errors import ModelError, NodeError, first_line
 from npu_tools.onnx_import.folding import SIZES, constant_value, fold
 from npu_tools.onnx_import.inferred import check_inferred_shapes
-from npu_tools.onnx_import.load import default_opset, model_inputs
+from npu_tools.onnx_import.load import PORTS, default_opset, model_inputs
 from npu_tools.onnx_import.names import UniqueNames, identifier
 from npu_tools.onnx_import.node import Node
-from npu_tools.onnx_import.rules import RULES
+from npu_tools.onnx_import.rules import FOREIGN, RULES
+from npu_tools.onnx_import.rules.qlinear import QLINEAR
+from npu_tools.onnx_import.rules.quantized import MOVING, ON_INTEGERS, ON_SCALED
 from npu_tools.onnx_import.tensors import decode, type_name
 
 PORT_NAME = "npu.name"
 """Argument and result attribute: the name that the model gives to an input or output."""
+LOGGER = logging.getLogger("npu-dialect")
 UNSUPPORTED = "the operator is not supported"
 LARGEST_FOLDED_TOTAL = 2**30
 """Most bytes of all tensors together that the importer computes itself."""
@@ -113,11 +117,14 @@ class Importer:
 
     def values_of(self, node: Node) -> list[Value]:
         """The values of a node's outputs; those that are not given are unknown."""
+        foreign = FOREIGN.get(node.proto.domain, {}).get(node.op_type)
         known = node.op_type in RULES or node.op_type in SIZES or node.op_type == "Constant"
-        if not node.is_standard or not known:
+        if foreign is None and not (node.is_standard and known):
             raise NodeError(UNSUPPORTED)
         if any(self.is_unknown(name) for name in node.inputs):
             return []
+        if foreign is not None:
+            return [foreign(node, self.builder)]
         self.check_schema(node)
         if node.op_type == "Constant":
             return [constant_value(node)]
@@ -127,7 +134,38 @@ class Importer:
             return self.folded(node, constants)
         if node.op_type not in RULES:
             raise NodeError("the operator is supported between constants only")
-        return [RULES[node.op_type](node, self.builder)]
+        return [self.computed(node)]
+
+    def computed(self, node: Node) -> Value:
+        """The value of a node with a rule: on integers where they are and that can be."""
+        rule = RULES[node.op_type]
+        if node.op_type in ON_SCALED:
+            return rule(node, self.builder)
+        if any(isinstance(self.builder.values.get(name), Lazy) for name in node.inputs):
+            on_integers = ON_INTEGERS.get(node.op_type)
+            value = None if on_integers is None else on_integers(node, self.builder)
+            if value is not None:
+                return value
+            LOGGER.warning(
+                "node '%s' (%s) of a quantised network is computed in float32",
+                node.label,
+                node.op_type,
+            )
+        elif node.op_type not in (*MOVING, *QLINEAR):
+            self.reject_integers(node)
+        return rule(node, self.builder)
+
+    def reject_integers(self, node: Node) -> None:
+        """Check that no operand is a map of integers.
+
+        Raises: NodeError.
+        """
+        for name in node.inputs:
+            element = self.builder.element_of(name)
+            if element is not None and element != f32:
+                raise NodeError(
+                    f"input '{name}' holds {element_name(element)} elements; expected float32"
+                )
 
     def is_unknown(self, name: str) -> bool:
         """Whether a value is that of a node that could not be imported."""
@@ -154,17 +192,34 @@ class Importer:
     def result(self, output: ValueInfoProto) -> SSAValue:
         """The value of an output of the graph, checked against the type that the model declares."""
         declared = output.type.tensor_type
-        if declared.elem_type not in (TensorProto.UNDEFINED, TensorProto.FLOAT):
+        if declared.elem_type not in (TensorProto.UNDEFINED, *PORTS):
             raise ModelError(
                 f"output '{output.name}' holds {type_name(declared.elem_type)} elements; "
-                "expected float32"
+                "expected float32, int8, uint8 or int32"
             )
-        try:
-            value = self.builder.as_map(self.builder.values[output.name], output.name)
-        except NodeError as error:
-            raise ModelError(f"output '{output.name}': {error}") from error
+        value = self.output_map(output.name)
+        element = map_type(value).get_element_type()
+        if declared.elem_type and PORTS[declared.elem_type] != element:
+            raise ModelError(
+                f"output '{output.name}' is declared with {type_name(declared.elem_type)} "
+                f"elements; its node gives {element_name(element)}"
+            )
         if declared.HasField("shape"):
             check_declared_shape(output, shape_of(value))
+        return value
+
+    def output_map(self, name: str) -> SSAValue:
+        """The map of an output of the graph; what is pending is computed here."""
+        self.builder.emitted.clear()
+        try:
+            value = self.builder.as_map(self.builder.values[name], name)
+        except (NodeError, VerifyException) as error:
+            raise ModelError(f"output '{name}': {first_line(error)}") from error
+        for layer in self.builder.emitted:
+            layer.attributes.setdefault(LAYER_NAME, StringAttr(name))
+            layer.results[0].name_hint = self.names.hint(name, "value")
+            if layer.results[0] is value:
+                layer.attributes[VALUE_NAME] = StringAttr(name)
         return value
 
 
@@ -193,7 +248,8 @@ def reads(graph: GraphProto) -> Counter[str]:
 
 def port_type(value: ValueInfoProto) -> TensorType[Attribute]:
     """The type of an input."""
-    return TensorType(f32, [dim.dim_value for dim in value.type.tensor_type.shape.dim])
+    kind = value.type.tensor_type
+    return TensorType(PORTS[kind.elem_type], [dim.dim_value for dim in kind.shape.dim])
 
 
 def port_names(values: Sequence[ValueInfoProto]) -> ArrayAttr[DictionaryAttr]:
@@ -209,5 +265,6 @@ def listing(problems: Sequence[str]) -> str:
         lines = "".join(f"\n  {problem}" for problem in problems)
         text = f"{len(problems)} nodes cannot be imported:{lines}"
     if any(problem.endswith(UNSUPPORTED) for problem in problems):
-        text += f"\nsupported: {', '.join(sorted(RULES))}; more between constants"
+        foreign = (name for rules in FOREIGN.values() for name in rules)
+        text += f"\nsupported: {', '.join(sorted((*RULES, *foreign)))}; more between constants"
     return text

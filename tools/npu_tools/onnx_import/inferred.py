@@ -11,12 +11,13 @@ from math import prod
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 from onnx.shape_inference import infer_shapes
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu.maps import shape_of
-from npu_tools.onnx_import.builder import Constant, Value
+from npu_dialect.npu.maps import map_type, shape_of
+from npu_tools.onnx_import.builder import Constant, Lazy, Value
 from npu_tools.onnx_import.errors import ModelError, first_line
-from npu_tools.onnx_import.load import default_opset
+from npu_tools.onnx_import.load import PORTS, default_opset
 
 MOST_SHAPE_ELEMENTS = 1024
 """Constants above this size are no shapes or axes: inference does without their data."""
@@ -52,7 +53,15 @@ def known_shape(value: Value | None) -> tuple[int, ...] | None:
     """The shape that the importer gave to a value."""
     if isinstance(value, SSAValue):
         return shape_of(value)
+    if isinstance(value, Lazy):
+        return value.shape
     return value.array.shape if isinstance(value, Constant) else None
+
+
+def element_number(value: Value | None) -> int:
+    """ONNX's number of the element type of a value."""
+    element = map_type(value).get_element_type() if isinstance(value, SSAValue) else f32
+    return next((number for number, kind in PORTS.items() if kind == element), TensorProto.FLOAT)
 
 
 def skeleton(model: ModelProto, values: Mapping[str, Value]) -> ModelProto:
@@ -73,7 +82,8 @@ def skeleton(model: ModelProto, values: Mapping[str, Value]) -> ModelProto:
         if (tensor := constant_tensor(node)) is not None and is_large(tensor):
             graph.input.append(stand_in(node.output[0], tensor.data_type, tensor.dims))
         elif is_inferred_wrong(node) and (shape := known_shape(values.get(node.output[0]))):
-            graph.input.append(stand_in(node.output[0], TensorProto.FLOAT, shape))
+            element = element_number(values.get(node.output[0]))
+            graph.input.append(stand_in(node.output[0], element, shape))
         else:
             graph.node.append(node)
     opset = helper.make_opsetid("", default_opset(model))
@@ -95,10 +105,12 @@ def constant_tensor(node: NodeProto) -> TensorProto | None:
 def is_inferred_wrong(node: NodeProto) -> bool:
     """Whether ONNX's inference is not to be trusted with a node.
 
-    With ceil_mode it counts windows that start behind the map, which neither the specification, its
-    reference implementation nor onnxruntime do.
+    It knows no operators of other domains, and with ceil_mode it counts windows that start behind
+    the map, which neither the specification, its reference implementation nor onnxruntime do.
     """
-    return any(attribute.name == "ceil_mode" and attribute.i for attribute in node.attribute)
+    return node.domain != "" or any(
+        attribute.name == "ceil_mode" and attribute.i for attribute in node.attribute
+    )
 
 
 def stand_in(name: str, element: int, shape: Sequence[int]) -> ValueInfoProto:

@@ -11,7 +11,10 @@ from math import prod
 from pathlib import Path
 
 from onnx import IR_VERSION, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs
+from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.ir import Attribute
 
+from npu_dialect.npu.quantization import ui8
 from npu_tools.onnx_import.errors import ModelError
 from npu_tools.onnx_import.external import ExternalData
 from npu_tools.onnx_import.graph import (
@@ -25,6 +28,16 @@ from npu_tools.onnx_import.tensors import LARGEST_MAP, MOST_AXES, type_name
 
 OLDEST_OPSET = 7
 """Before opset 7 Add and Gemm broadcast by attribute, and BatchNormalization had a test mode."""
+DOMAINS = frozenset(("com.microsoft",))
+"""Domains beside ONNX's own whose operators are imported."""
+INPUTS: Mapping[int, Attribute] = {
+    TensorProto.FLOAT: f32,
+    TensorProto.INT8: i8,
+    TensorProto.UINT8: ui8,
+}
+"""Element types of inputs of a model."""
+PORTS: Mapping[int, Attribute] = {**INPUTS, TensorProto.INT32: i32}
+"""Element types of outputs of a model."""
 OLDEST_IR = 3
 """The first IR version that names its opset."""
 
@@ -89,12 +102,15 @@ def check_versions(model: ModelProto) -> None:
 def name_domains(model: ModelProto) -> None:
     """Call the standard domain "" wherever it is called by its other name.
 
-    The imports of other domains are not needed: their operators are not supported.
+    Of other domains only those are kept that have operators that are supported.
     """
     opset = default_opset(model)
     if not model.functions:
+        kept = {entry.domain: entry.version for entry in model.opset_import}
         del model.opset_import[:]
         model.opset_import.add(domain="", version=opset)
+        for domain in DOMAINS & kept.keys():
+            model.opset_import.add(domain=domain, version=kept[domain])
     for node in model.graph.node:
         if node.domain == "ai.onnx":
             node.domain = ""
@@ -148,16 +164,16 @@ def pin_dims(model: ModelProto, input_dims: Mapping[str, int]) -> None:
 
 
 def check_tensor_type(value: ValueInfoProto) -> None:
-    """Check that an input is a float32 tensor of known rank."""
+    """Check that an input is a tensor of float32 or quantised elements, of known rank."""
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
         raise ModelError(
             f"input '{value.name}' is a {kind or 'value without a type'}; expected a float32 tensor"
         )
-    if value.type.tensor_type.elem_type != TensorProto.FLOAT:
+    if value.type.tensor_type.elem_type not in INPUTS:
         raise ModelError(
             f"input '{value.name}' holds {type_name(value.type.tensor_type.elem_type)} elements; "
-            "expected float32"
+            "expected float32, int8 or uint8"
         )
     if not value.type.tensor_type.HasField("shape"):
         raise ModelError(f"input '{value.name}' has no shape; expected one of known rank")

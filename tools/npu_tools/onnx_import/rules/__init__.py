@@ -1,4 +1,4 @@
-"""Operator -> rule.
+"""Operator -> rule. `RULES` are those of ONNX, `FOREIGN` those of another domain.
 
 A rule gives the value of a node's first output, or raises NodeError or VerifyException.
 """
@@ -30,8 +30,9 @@ from npu_tools.onnx_import.rules.pool import (
     max_pool,
     reduce_mean,
 )
+from npu_tools.onnx_import.rules.qlinear import MICROSOFT, QLINEAR
+from npu_tools.onnx_import.rules.quantized import cast, dequantize_linear, quantize_linear
 from npu_tools.onnx_import.rules.shape import (
-    cast,
     concat,
     dropout,
     flatten,
@@ -55,6 +56,7 @@ RULES: Mapping[str, Rule] = {
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
+    "DequantizeLinear": dequantize_linear,
     "Div": div,
     "Dropout": dropout,
     "Flatten": flatten,
@@ -67,6 +69,7 @@ RULES: Mapping[str, Rule] = {
     "MaxPool": max_pool,
     "Mul": mul,
     "Pad": pad,
+    "QuantizeLinear": quantize_linear,
     "ReduceMean": reduce_mean,
     "Relu": relu,
     "Reshape": reshape,
@@ -78,5 +81,9 @@ RULES: Mapping[str, Rule] = {
     "Sum": sum_,
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
+    **QLINEAR,
 }
 """The operators that become layers, or vanish."""
+
+FOREIGN: Mapping[str, Mapping[str, Rule]] = {"com.microsoft": MICROSOFT}
+"""The operators of other domains."""

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from xdsl.ir import Attribute, SSAValue
+
 from npu_dialect.npu import Conv2dOp
-from npu_tools.onnx_import.builder import Builder, Constant, Value
+from npu_dialect.npu.layer import LayerOp
+from npu_tools.onnx_import.builder import Builder, Constant, Padded, Value
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node
-from npu_tools.onnx_import.rules.window import as_rows, from_rows, spatial_rank, window
+from npu_tools.onnx_import.rules.window import Window, as_rows, from_rows, spatial_rank, window
+from npu_tools.onnx_import.tensors import Array
 
 
 def conv(node: Node, graph: Builder) -> Value:
     """Conv over one or two spatial axes with constant weights [O, C / groups, ...]."""
-    padded = graph.padded(node, 0)
-    rank = spatial_rank(padded.source)
     weight, bias = graph.constant(node, 1), graph.optional(node, 2)
-    shape = weight.array.shape
-    if len(shape) != rank + 2:
-        raise NodeError(f"a weight of shape {list(shape)}; expected {rank + 2} dimensions")
-    kernel = node.ints("kernel_shape")
-    if kernel is not None and kernel != list(shape[2:]):
-        raise NodeError(f"kernel_shape {kernel}, but a weight of shape {list(shape)}")
-    found = window(node, padded, shape[2:])
-    if rank == 1:
-        weight = Constant(weight.name, weight.array.reshape(*shape[:2], 1, shape[2]))
-    image = as_rows(graph, padded.source)
-    weights = graph.materialise(weight)
-    biases = None if bias is None else graph.materialise(bias)
-    groups = node.int("group", 1)
-    result = graph.emit(
-        lambda out: Conv2dOp(
+
+    def build(image: SSAValue, taps: Array, found: Window) -> Callable[[Attribute], LayerOp]:
+        as_it_is = taps.shape == weight.array.shape
+        weights = graph.materialise(weight if as_it_is else Constant(weight.name, taps))
+        biases = None if bias is None else graph.materialise(bias)
+        return lambda out: Conv2dOp(
             image,
             weights,
             biases,
@@ -36,7 +31,33 @@ def conv(node: Node, graph: Builder) -> Value:
             strides=found.strides,
             pads=found.pads,
             dilations=found.dilations,
-            groups=groups,
+            groups=node.int("group", 1),
         )
-    )
-    return from_rows(graph, result, rank)
+
+    return convolution(node, graph, graph.padded(node, 0), weight.array, build)
+
+
+def convolution(
+    node: Node,
+    graph: Builder,
+    padded: Padded,
+    weight: Array,
+    build: Callable[[SSAValue, Array, Window], Callable[[Attribute], LayerOp]],
+    element: Attribute | None = None,
+) -> SSAValue:
+    """A convolution over one or two spatial axes.
+
+    `build` gets the map [N, C, H, W], the weight [O, C / groups, KH, KW] and the window, and gives
+    what makes the layer from its result type; `element` are the elements of the result.
+    """
+    rank = spatial_rank(padded.source)
+    shape = weight.shape
+    if len(shape) != rank + 2:
+        raise NodeError(f"a weight of shape {list(shape)}; expected {rank + 2} dimensions")
+    kernel = node.ints("kernel_shape")
+    if kernel is not None and kernel != list(shape[2:]):
+        raise NodeError(f"kernel_shape {kernel}, but a weight of shape {list(shape)}")
+    found = window(node, padded, shape[2:])
+    image = as_rows(graph, padded.source)
+    taps = weight.reshape(*shape[:2], 1, shape[2]) if rank == 1 else weight
+    return from_rows(graph, graph.emit(build(image, taps, found), element), rank)

@@ -37,15 +37,19 @@ def relu(node: Node, graph: Builder) -> Value:
 def clip(node: Node, graph: Builder) -> Value:
     """Clip with constant bounds: attributes before opset 11, operands since."""
     source = graph.map(node, 0)
-    if node.opset < 11:
-        low, high = node.float("min", -INFINITY), node.float("max", INFINITY)
-    else:
-        low, high = bound(node, graph, 1, -INFINITY), bound(node, graph, 2, INFINITY)
+    low, high = clip_bounds(node, graph)
     if (low, high) == (-INFINITY, INFINITY):
         return source
     if (low, high) == (0.0, INFINITY):
         return graph.emit(lambda out: ReluOp(source, out))
     return graph.emit(lambda out: ClampOp(source, low, high, out))
+
+
+def clip_bounds(node: Node, graph: Builder) -> tuple[float, float]:
+    """The bounds of Clip; infinite ones where there are none."""
+    if node.opset < 11:
+        return node.float("min", -INFINITY), node.float("max", INFINITY)
+    return bound(node, graph, 1, -INFINITY), bound(node, graph, 2, INFINITY)
 
 
 def bound(node: Node, graph: Builder, index: int, default: float) -> float:

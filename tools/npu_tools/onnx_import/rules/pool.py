@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import (
@@ -33,7 +35,14 @@ def max_pool(node: Node, graph: Builder) -> Value:
 def average_pool(node: Node, graph: Builder) -> Value:
     """AveragePool; zeros in front of it count as elements, so its own pads must be counted too."""
     padded = graph.padded(node, 0)
-    rank = spatial_rank(padded.source)
+    pool = average_window(node, padded)
+    image = as_rows(graph, padded.source)
+    result = graph.emit(lambda out: AvgPool2dOp(image, pool, out))
+    return from_rows(graph, result, spatial_rank(padded.source))
+
+
+def average_window(node: Node, padded: Padded) -> PoolAttr:
+    """The window of AveragePool over a map with zeros around it."""
     counts_pad = bool(node.int("count_include_pad", 0))
     pool = pool_attribute(node, padded, "avg", counts_pad=counts_pad or bool(padded.label))
     total = sum((*padded.before, *padded.after))
@@ -42,9 +51,7 @@ def average_pool(node: Node, graph: Builder) -> Value:
             f"pads that do not count behind those of Pad '{padded.label}', which do; "
             "expected count_include_pad"
         )
-    image = as_rows(graph, padded.source)
-    result = graph.emit(lambda out: AvgPool2dOp(image, pool, out))
-    return from_rows(graph, result, rank)
+    return pool
 
 
 def pool_pads(pool: PoolAttr) -> tuple[int, ...]:
@@ -92,16 +99,23 @@ def global_average(graph: Builder, source: SSAValue) -> SSAValue:
 def reduce_mean(node: Node, graph: Builder) -> Value:
     """ReduceMean over all spatial axes."""
     source = graph.map(node, 0)
-    rank = len(shape_of(source))
-    axes = graph.ints(node, "axes", 1)
+    if not mean_over_map(node, graph, shape_of(source)):
+        return source
+    mean = global_average(graph, source)
+    return mean if node.int("keepdims", 1) else graph.reshape(mean, shape_of(source)[:2])
+
+
+def mean_over_map(node: Node, graph: Builder, shape: Sequence[int]) -> bool:
+    """Whether ReduceMean does something; if so, it is over all spatial axes.
+
+    Raises: NodeError for other axes.
+    """
+    rank, axes = len(shape), graph.ints(node, "axes", 1)
     if not axes:
         if node.int("noop_with_empty_axes", 0):
-            return source
+            return False
         axes = list(range(rank))
     axes = sorted({axis + rank if axis < 0 else axis for axis in axes})
     if axes != list(range(2, rank)):
-        raise NodeError(
-            f"a mean over the axes {axes} of {list(shape_of(source))}; expected all spatial axes"
-        )
-    mean = global_average(graph, source)
-    return mean if node.int("keepdims", 1) else graph.reshape(mean, shape_of(source)[:2])
+        raise NodeError(f"a mean over the axes {axes} of {list(shape)}; expected all spatial axes")
+    return True
