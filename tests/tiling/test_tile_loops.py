@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import Builtin, FunctionType, MemRefType, ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from lowering.layers_text import (
@@ -31,14 +29,13 @@ from npu_dialect.interpreters.dma import Counters
 from npu_dialect.npu import NPU
 from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.sram import SRAM, AllocOp
+from npu_dialect.sram import SRAM
 from npu_dialect.target import TARGET, Machine, TargetAttr
 from npu_passes.memory.lifetimes import analyze as lifetimes_of
 from npu_passes.memory.on_chip import size_of
 from npu_passes.tiling.double_buffer import DoubleBufferPass
 from npu_passes.tiling.staging import least_bytes, off_chip_operands
 from npu_passes.tiling.tile_loops import TileLoopsPass, analyze
-from npu_passes.tiling.tile_nest import TILE
 
 LAYERS = st.one_of(convolutions(), convolutions(), pools(), dense_layers(), simple_layers())
 MACHINE = Machine("m", 1 << 20, 0, dma_channels=4)

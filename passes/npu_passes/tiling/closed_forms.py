@@ -169,9 +169,9 @@ def traffic_arrays(
 def footprint_arrays(layer: ConvShape, axes: Axes, order: str, stationary: Stationary) -> Ints:
     """Bytes on chip of every candidate: two buffers an operand, or one for the stationary operand.
 
-    Operands that are held take none. Stationary is what the innermost loop of more than one step does not change: it is loaded
-    between two sweeps of that loop, and that load does not overlap with computing. A layer that is
-    one step needs one buffer each.
+    Operands that are held take none. Stationary is what the innermost loop of more than one step
+    does not change: it is loaded between two sweeps of that loop, and that load does not overlap
+    with computing. A layer that is one step needs one buffer each.
     """
     widths = layer.element_bytes
     ins, outs = axes.channels_in, axes.channels_out
