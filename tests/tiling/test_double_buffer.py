@@ -18,7 +18,8 @@ from npu_dialect.interpreters import run_function
 from npu_dialect.npu import NPU
 from npu_dialect.sram import ARENA, SRAM
 from npu_passes.memory.assign_sram_offsets import AssignSramOffsetsPass
-from npu_passes.tiling.double_buffer import DONE, REFUSED, WANTED, DoubleBufferPass
+from npu_passes.tiling.double_buffer import DONE, REFUSED, DoubleBufferPass
+from npu_passes.tiling.tile_nest import DOUBLE_BUFFER
 from tiling.loops_of_tiles import CASES, Case
 
 PLAIN = Case("relu", 0, 1, 4, 2, 3, 2, True, True, False, False)
@@ -69,7 +70,7 @@ def test_what_asks_is_done_or_says_why(case: Case) -> None:
     context, module = parsed(case.text())
     DoubleBufferPass().apply(context, module)
     found = attributes(module)
-    assert WANTED not in found
+    assert DOUBLE_BUFFER not in found
     carried = [value for op in module.walk() if isinstance(op, scf.ForOp) for value in op.iter_args]
     assert not any(isinstance(value.type, TokenType) for value in carried)
     if case.outer and case.kind in ("relu", "place") and case.rounds > 3:

@@ -46,9 +46,8 @@ from npu_dialect.sram import AllocOp
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
 from npu_passes.tiling.accesses import is_view
 from npu_passes.tiling.overlap import NotPossible, Schedule, analyze
+from npu_passes.tiling.tile_nest import DOUBLE_BUFFER, TILE
 
-WANTED = "npu.double_buffer"
-"""Attribute of a loop whose transfers should overlap its computing."""
 DONE = "npu.double_buffered"
 """Attribute of a loop whose transfers overlap its computing."""
 REFUSED = "npu.not_double_buffered"
@@ -67,7 +66,7 @@ class DoubleBufferPass(ModulePass):
             give_own_buffers(loop)
         while loops := wanted(op):
             loop = loops[0]
-            del loop.attributes[WANTED]
+            del loop.attributes[DOUBLE_BUFFER]
             try:
                 schedule = analyze(loop)
             except NotPossible as why:
@@ -78,7 +77,9 @@ class DoubleBufferPass(ModulePass):
 
 def wanted(module: ModuleOp) -> list[scf.ForOp]:
     """The loops to take apart, outer ones before those inside."""
-    return [op for op in module.walk() if isinstance(op, scf.ForOp) and WANTED in op.attributes]
+    return [
+        op for op in module.walk() if isinstance(op, scf.ForOp) and DOUBLE_BUFFER in op.attributes
+    ]
 
 
 def give_own_buffers(loop: scf.ForOp) -> None:
@@ -236,7 +237,11 @@ def uses(op: Operation, value: SSAValue) -> bool:
 
 
 def follow(old: Operation, new: Operation, rounds: int, times: int) -> None:
-    """Adapt a copy: names, the type of a view of a half, how often a layer runs."""
+    """Adapt a copy: names, the type of a view of a half, how often a layer runs.
+
+    How a layer was tiled is said by its first copy only.
+    """
+    old.attributes.pop(TILE, None)
     for before, after in zip(old.results, new.results, strict=True):
         after.name_hint = before.name_hint
     if isinstance(old, memref.SubviewOp) and isinstance(new, memref.SubviewOp):
