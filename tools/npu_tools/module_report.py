@@ -31,8 +31,8 @@ from npu_dialect.npu.structure import (
 from npu_dialect.target import Machine, machine_of
 from npu_passes.graph.plan_as import PLANNED_AS
 from npu_passes.modules.footprints import Storage
-from npu_passes.modules.module_data import FeatureMap, Module, Policy
 from npu_passes.modules.inline_modules import module_name
+from npu_passes.modules.module_data import FeatureMap, Module, Policy
 from npu_passes.modules.module_reader import (
     ModuleReader,
     layers_outside,

@@ -89,6 +89,7 @@ class AssignSramOffsetsPass(ModulePass):
             name_of(each) for each in functions(op) if each in planned or ARENA in each.attributes
         }
         plans: list[tuple[Lifetimes, Solution]] = []
+        strategy = "greedy" if self.strategy == "modules" else self.strategy
         for function in planned:
             reject_calls(function, owners)
             lifetimes = analyze(function, space)
@@ -96,7 +97,7 @@ class AssignSramOffsetsPass(ModulePass):
             if self.strategy == "modules":
                 capacity = machine.sram_bytes if machine else LARGEST_ARENA
                 problem = with_module_places(lifetimes, problem, capacity)
-            plans.append((lifetimes, solve(self.strategy, lifetimes, problem, machine)))
+            plans.append((lifetimes, solve(strategy, lifetimes, problem, machine)))
         for lifetimes, solution in plans:
             write(lifetimes, solution)
 

@@ -9,11 +9,6 @@ from npu_passes.memory.offsets import greedy, none, ping_pong
 from npu_passes.memory.offsets.problem import Problem, Solution
 
 STRATEGIES: Mapping[str, Callable[[Problem], Solution]] = MappingProxyType(
-    {
-        "greedy": greedy.solve,
-        "modules": greedy.solve,  # around the places of `modules.grant`, which are pins
-        "ping-pong": ping_pong.solve,
-        "none": none.solve,
-    }
+    {"greedy": greedy.solve, "ping-pong": ping_pong.solve, "none": none.solve}
 )
 """The strategies by name. Each raises PlanError where it has no plan."""
