@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
@@ -26,6 +27,7 @@ from lowering.layers_text import (
 from npu_dialect.dma import DMA
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.dma import Counters
+from npu_dialect.interpreters.signature import Port, Signature
 from npu_dialect.npu import NPU
 from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
@@ -154,6 +156,97 @@ def test_tiles_mean_the_same(
         minimize="bytes" if minimize == "bytes" else "cost", double_buffer=double
     )
     check(layer, off_chip, machine, options)
+
+
+def text(signature: str, body: str) -> str:
+    return f"func.func @f({signature}) {{\n  {body}\n  func.return\n}}\n"
+
+
+QUANTISED = (
+    text(
+        "%x: memref<1x3x6x6xi8>, %w: memref<5x3x3x3xi8>, %b: memref<5xi32>, %y: memref<1x5x6x6xi8>",
+        "npu.conv2d ins(%x, %w, %b : memref<1x3x6x6xi8>, memref<5x3x3x3xi8>, memref<5xi32>) "
+        "outs(%y : memref<1x5x6x6xi8>) strides [1, 1] pads [1, 1, 1, 1] zero_points [3, 1] then "
+        "requantize scales [0.01, 0.02, 0.03, 0.04, 0.05] zero_point -3 mode float",
+    ),
+    text(
+        "%x: memref<1x12xi8>, %w: memref<4x12xi8>, %y: memref<1x4xi32>",
+        "npu.fully_connected ins(%x, %w : memref<1x12xi8>, memref<4x12xi8>) "
+        "outs(%y : memref<1x4xi32>) zero_points [3, 1]",
+    ),
+    text(
+        "%x: memref<1x3x4x4xi32>, %y: memref<1x3x4x4xi8>",
+        "npu.requantize ins(%x : memref<1x3x4x4xi32>) outs(%y : memref<1x3x4x4xi8>) "
+        "scales [0.5, 0.25, 2.0] zero_points [0, -3] mode float",
+    ),
+    text(
+        "%x: memref<2x3x4x4xi8>, %y: memref<2x3x2x2xi8>",
+        "npu.quantized_avg_pool2d ins(%x : memref<2x3x4x4xi8>) outs(%y : memref<2x3x2x2xi8>) "
+        "kernel [2, 2] strides [2, 2] scales [0.1, 0.2] zero_points [3, 0] mode float",
+    ),
+)
+"""One scale a channel; sums in parts; element types of different widths."""
+
+
+@pytest.mark.parametrize("layer", QUANTISED)
+def test_quantised_layers_in_their_smallest_tiles(layer: str) -> None:
+    _, module = parsed(layer)
+    function = function_of(module)
+    types = [arg.type for arg in function.args]
+    place(module, [True] * len(types), MACHINE)
+    op = layer_of(module)
+    machine = replace(MACHINE, sram_bytes=least_bytes(op, off_chip_operands(op), MACHINE))
+    place(module, [True] * len(types), machine)
+    random = np.random.default_rng(5)
+    inputs = [random.integers(-9, 9, value.shape).astype(value.dtype) for value in ports(module)]
+    before = run_function(module.clone(), None, inputs)[-1]
+    context, _ = parsed(layer)
+    (staged,) = analyze(function, machine, TileLoopsPass().options)
+    TileLoopsPass().apply(context, module)
+    module.verify()
+    counters = Counters()
+    after = run_function(module.clone(), None, inputs, counters=counters)[-1]
+    np.testing.assert_array_equal(after, before)
+    assert staged.staging is not None
+    assert moved(counters) == (staged.staging.bytes, staged.staging.transfers)
+
+
+def ports(module: ModuleOp) -> list[Port]:
+    return list(Signature.of(function_of(module)).inputs)
+
+
+def test_what_lives_on_chip_leaves_less() -> None:
+    """A map that lives across the layer, and its own map on chip, are not free."""
+    layer = text(
+        "%x: memref<1x4x4x4xf32, #npu.dram>, %z: memref<100xf32, #npu.sram> {sram.input, "
+        "sram.output}, %y: memref<1x4x4x4xf32, #npu.sram> {sram.output}",
+        "npu.relu ins(%x : memref<1x4x4x4xf32, #npu.dram>) outs(%y : memref<1x4x4x4xf32, "
+        "#npu.sram>)",
+    )
+    _, module = parsed(layer)
+    machine = replace(MACHINE, sram_bytes=1000)
+    (staged,) = analyze(function_of(module), machine, TileLoopsPass().options)
+    assert staged.free == 1000 - 400 - 256
+
+
+def test_copies_and_in_place_layers() -> None:
+    """What passes through one buffer: from and to memory off the chip."""
+    layer = text(
+        "%x: memref<50xf32, #npu.dram>, %y: memref<50xf32, #npu.dram>",
+        "npu.relu ins(%x : memref<50xf32, #npu.dram>) outs(%x : memref<50xf32, #npu.dram>)\n"
+        '  "memref.copy"(%x, %y) : (memref<50xf32, #npu.dram>, memref<50xf32, #npu.dram>) -> ()',
+    )
+    context, module = parsed(layer)
+    place(module, [True, True], replace(MACHINE, sram_bytes=64))
+    data = np.arange(-25, 25, dtype=np.float32)
+    TileLoopsPass().apply(context, module)
+    DoubleBufferPass().apply(context, module)
+    module.verify()
+    counters = Counters()
+    out = run_function(module.clone(), None, [data, data], counters=counters)[-1]
+    np.testing.assert_array_equal(out, np.maximum(data, 0))
+    assert moved(counters)[0] == 4 * 50 * 4
+    assert (counters.feature_map_reads, counters.feature_map_writes) == (2, 2)
 
 
 LAYERS_OF_FLOWNET = (
