@@ -12,10 +12,19 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    UnrealizedConversionCastOp,
+)
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.hints import isa
 
 from npu_dialect.interpreters.values import bits_of, dense_array, scalar_of, wrapped
 
@@ -215,6 +224,17 @@ def fused_multiply_add(_: Operation, kind: Attribute) -> Meaning:
     return compute
 
 
+def reinterpretation(_: Operation, kind: Attribute) -> Meaning:
+    """The same bits, read as signed or as unsigned."""
+    unsigned = isa(kind, IntegerType) and kind.signedness.data == Signedness.UNSIGNED
+    mask = (1 << bits_of(kind)) - 1
+
+    def convert(value: int) -> Any:
+        return value & mask if unsigned else wrapped(kind, value)
+
+    return convert
+
+
 SPECIAL: dict[type[Operation], Callable[[Operation, Attribute], Meaning]] = {
     arith.ConstantOp: constant,
     arith.CmpiOp: integer_comparison,
@@ -229,8 +249,9 @@ SPECIAL: dict[type[Operation], Callable[[Operation, Attribute], Meaning]] = {
     arith.ExtUIOp: unsigned_conversion,
     arith.TruncIOp: conversion,
     math.FmaOp: fused_multiply_add,
+    UnrealizedConversionCastOp: reinterpretation,
 }
-"""Ops whose function depends on their attributes or types."""
+"""Ops whose function depends on their attributes or types; bytes of maps are reinterpreted."""
 
 
 def run_scalar(

@@ -12,18 +12,22 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     ModuleOp,
     SymbolRefAttr,
     TensorType,
     UnitAttr,
+    UnrealizedConversionCastOp,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
 
 from npu_dialect import dma, dram, sram
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LAYER_NAME
+from npu_dialect.pl330 import ProgramOp
 from npu_passes.emit.c.operators import OPERATORS
 from npu_passes.emit.c.types import (
     as_memref,
@@ -103,6 +107,8 @@ def problems_at_top(op: Operation) -> Iterator[str]:
                 yield f"{what}: it can be written; expected `constant` and a value"
             if problem := type_problem(op.type):
                 yield f"{what}: {problem}"
+        case ProgramOp():
+            pass  # the target pl330-c prints it
         case _:
             yield f"{op.name}: expected only func.func and memref.global in the module"
 
@@ -206,6 +212,8 @@ def problem_of_kind(op: Operation) -> str | None:
                 return f"it copies {source} to {target}, expected equal shapes"
             if source.element_type != target.element_type:
                 return f"it copies {source} to {target}, expected equal elements"
+        case UnrealizedConversionCastOp() if not same_bits(op):
+            return "expected one i8 that becomes a ui8, or the reverse"
         case CallOp() if callee_of(op) is None:
             return f"expected a function of this module, got @{op.callee.string_value()}"
         case _:
@@ -222,6 +230,14 @@ def problem_of_reinterpret(op: memref.ReinterpretCastOp) -> str | None:
     if tuple(op.static_strides.get_values()) != strides_of(memref_of(op.result)):
         return f"its strides are not those of its type {op.result.type}"
     return None
+
+
+def same_bits(op: UnrealizedConversionCastOp) -> bool:
+    """Whether a cast only reads a byte as signed or as unsigned."""
+    kinds = [value.type for value in (*op.inputs, *op.outputs)]
+    return len(kinds) == 2 and all(
+        isa(kind, IntegerType) and kind.width.data == 8 for kind in kinds
+    )
 
 
 def callee_of(op: CallOp) -> FuncOp | None:

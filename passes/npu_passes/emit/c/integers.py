@@ -212,3 +212,8 @@ def truncate(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
 def index_cast(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
     """Between an index and an integer."""
     return cast(unit.ctype(op.results[0].type).name, operands[0])
+
+
+def reinterpret(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
+    """The same bits, read as signed or as unsigned."""
+    return cast(unit.ctype(op.results[0].type).name, operands[0])

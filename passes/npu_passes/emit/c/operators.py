@@ -6,7 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    UnrealizedConversionCastOp,
+)
 from xdsl.ir import Operation
 
 from npu_passes.emit.c import floats, integers
@@ -102,6 +107,7 @@ OPERATORS: dict[type[Operation], Build] = {
     arith.ExtUIOp: integers.extend,
     arith.TruncIOp: integers.truncate,
     arith.IndexCastOp: integers.index_cast,
+    UnrealizedConversionCastOp: integers.reinterpret,
     arith.AddfOp: floats.infix("+", Rank.ADD),
     arith.SubfOp: floats.infix("-", Rank.ADD),
     arith.MulfOp: floats.infix("*", Rank.MULTIPLY),

@@ -68,11 +68,17 @@ INTEGERS = {
 }
 
 
+UNSIGNED_BYTE = CType("uint8_t", 1, "|u1", "stdint.h")
+"""Elements of uint8 maps: they are loaded, stored and cast to int8_t, never computed with."""
+
+
 def element_type(attribute: Attribute) -> CType | None:
     """The C type of a number that can lie in memory; None if there is none."""
     match attribute:
         case IntegerType() if attribute.signedness.data == Signedness.SIGNLESS:
             return INTEGERS.get(attribute.width.data)
+        case IntegerType() if attribute == IntegerType(8, Signedness.UNSIGNED):
+            return UNSIGNED_BYTE
         case Float32Type() | Float64Type():
             return FLOATS[attribute]
         case _:
@@ -130,7 +136,9 @@ def memref_of(value: SSAValue) -> MemRefType:
 def memref_problem(kind: MemRefType) -> str | None:
     """Why a buffer of this type cannot be addressed in C; None if it can."""
     if element_type(kind.element_type) is None:
-        return f"its elements are {kind.element_type}, expected f32, f64 or i1, i8, i16, i32, i64"
+        return (
+            f"its elements are {kind.element_type}, expected f32, f64 or i1, i8, ui8, i16, i32, i64"
+        )
     if not kind.has_static_shape():
         return "its shape is dynamic, expected a static one"
     strides = kind.get_strides()
