@@ -1,6 +1,7 @@
 """--verify of programs with transfers: they run with a strict engine, and are counted."""
 
 import shutil
+from dataclasses import fields, replace
 
 import pytest
 from onnx import TensorProto, helper
@@ -12,6 +13,7 @@ from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.lowering.outline_layers import OutlineLayersPass
 from npu_passes.memory.assign_dram_offsets import AssignDramOffsetsPass
 from npu_passes.memory.assign_sram_offsets import AssignSramOffsetsPass
+from npu_passes.modules.traffic import Traffic
 from npu_tools.driver import Compiled, context, emit
 from npu_tools.errors import UserError
 from npu_tools.report import Report, analyze
@@ -77,6 +79,19 @@ def test_counters_come_back() -> None:
     assert result.agrees
     assert result.counters == vars(COUNTS)
     assert result.as_dict()["counters"]["transfers"] == 4
+
+
+@pytest.mark.parametrize("key", [field.name for field in fields(Traffic)])
+def test_a_run_that_moves_something_else_than_reported_is_found(key: str) -> None:
+    made = compiled(BODY.replace("WAIT", "dma.wait %in"))
+    counted = vars(COUNTS)[key]
+    traffic = replace(made.report.off_chip, **{key: counted + 4})
+    wrong = replace(made, report=replace(made.report, off_chip=traffic))
+    result = verify(wrong, None, 0)
+    assert not result.agrees
+    expected = f"{key}: the run has counted {counted}, report.json says {counted + 4}"
+    assert result.complaint == f"--verify: {expected}; nothing was written"
+    assert len(result.lines) == 2  # the error of y, and that it is small enough
 
 
 def test_the_interpreter_counts_the_same() -> None:

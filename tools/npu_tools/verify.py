@@ -6,12 +6,15 @@ decides (at most 1e-5); and the largest distance in units in the last place (ULP
 between), which is large where values nearly cancel to zero. Where an output differs, the network
 runs again on the first sample that shows it, layer by layer on both sides, and the first layer that
 differs is named.
+
+A program with transfers also has to move what the report says (`off_chip`): the report counts in
+the IR, the program at run time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -51,28 +54,39 @@ class OutputErrors:
 class Verified:
     """What a comparison found; `first_layer` is the first that differs, if one does.
 
-    `counters` is what the transfers of one run moved, if the program has transfers.
+    `counters` is what the transfers of one run moved, if the program has transfers; `miscount` is
+    where that is not what the report says.
     """
 
     samples: int
     outputs: tuple[OutputErrors, ...]
     first_layer: str | None = None
     counters: Mapping[str, int] | None = None
+    miscount: str | None = None
 
     @property
-    def agrees(self) -> bool:
+    def close(self) -> bool:
         """Whether all outputs are within the tolerance."""
         return all(output.relative <= RELATIVE for output in self.outputs)
 
     @property
+    def agrees(self) -> bool:
+        """Whether all outputs are within the tolerance, and what was moved is as reported."""
+        return self.close and self.miscount is None
+
+    @property
     def lines(self) -> list[str]:
-        """The errors for a person, and the verdict if it is good."""
+        """The errors for a person, and the verdicts that are good."""
         good = [f"verify: agrees with onnxruntime (samples: {self.samples})"]
-        return [*map(str, self.outputs), *(good if self.agrees else [])]
+        counted = self.counters is not None and self.miscount is None
+        same = ["verify: moved over the border of the chip what the report says"]
+        return [*map(str, self.outputs), *good * self.close, *same * counted]
 
     @property
     def complaint(self) -> str:
         """The verdict if it is bad."""
+        if self.close:
+            return f"--verify: {self.miscount}; nothing was written"
         return (
             f"--verify: differs from onnxruntime by more than {RELATIVE:.0e} relative; "
             f"the first layer that differs is {self.first_layer}; nothing was written"
@@ -108,6 +122,7 @@ def compare(harness: Harness, model: ModelProto, samples: Sequence[Array]) -> Ve
     names, count = list(report.outputs), len(samples[0]) if samples else 1
     got, counted = harness.run_and_count(samples)
     counters = None if counted is None else vars(counted)
+    miscount = None if counters is None else first_miscount(counters, report)
     session = session_of(model)
     want = [np.empty_like(value) for value in got]
     for index in range(count):
@@ -117,8 +132,8 @@ def compare(harness: Harness, model: ModelProto, samples: Sequence[Array]) -> Ve
     errors = tuple(
         output_errors(name, one, two) for name, one, two in zip(names, got, want, strict=True)
     )
-    result = Verified(count, errors, counters=counters)
-    if result.agrees:
+    result = Verified(count, errors, counters=counters, miscount=miscount)
+    if result.close:
         return result
     bad = next(
         index
@@ -128,7 +143,15 @@ def compare(harness: Harness, model: ModelProto, samples: Sequence[Array]) -> Ve
         )
     )
     layer = first_difference(harness, model, [value[bad] for value in samples])
-    return Verified(count, errors, layer, counters)
+    return replace(result, first_layer=layer)
+
+
+def first_miscount(counters: Mapping[str, int], report: Report) -> str | None:
+    """Where what a run has moved differs from the report, if it does."""
+    for key, expected in vars(report.off_chip).items():
+        if counters[key] != expected:
+            return f"{key}: the run has counted {counters[key]}, report.json says {expected}"
+    return None
 
 
 def output_errors(name: str, got: Array, want: Array) -> OutputErrors:
