@@ -1,11 +1,12 @@
 """Memory off the chip that the program reads and writes: buffers that a DMA engine reaches.
 
-    func.func @f(%x: memref<1x3x8x8xf32, #npu.dram> {dram.input, dram.offset = 0 : i64}, ...)
+    func.func @f(%x: memref<1x3x8x8xf32, #npu.dram> {dram.input}, ...)
         attributes {dram.bytes = 4096 : i64} {
       %y = dram.alloc at 768 : memref<1x8x8x8xf32, #npu.dram>
 
-Like `sram`, for the other memory: the caller hands over one block of `dram.bytes` bytes. Learned
-parameters in `#npu.dram` are `memref.global`s and no part of that block.
+Like `sram`, for the other memory: the caller hands over one block of `dram.bytes` bytes. Inputs and
+outputs are no part of it, they stay where the caller has them; nor are learned parameters in
+`#npu.dram`, which are `memref.global`s.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ from xdsl.utils.exceptions import VerifyException
 
 BYTES = "dram.bytes"
 """Function attribute: bytes of off-chip memory for maps."""
-OFFSET = "dram.offset"
-"""Attribute of a function argument: its byte offset in that memory."""
 INPUT = "dram.input"
 """Argument attribute: the caller puts data here before the call."""
 OUTPUT = "dram.output"
