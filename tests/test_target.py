@@ -93,6 +93,8 @@ def test_defaults(tmp_path: Path) -> None:
         (GOOD.replace("8192", "-1"), "expected flash_bytes to be an integer of at least 0, got -1"),
         (GOOD + "registers = -1", "expected registers to be an integer of at least 0, got -1"),
         (GOOD + "alignment = 6", "expected alignment to be a power of two, got 6"),
+        (GOOD + "mac_arrays = 4", "missing key 'row_multiple': the alignment of maps on chip"),
+        (GOOD + "mac_arrays = 4\nrow_multiple = 4", "missing key 'column_multiple': the alignment"),
         (GOOD + "alignment = false", "expected alignment to be an integer of at least 1"),
         (GOOD + "alignment = []", "expected alignment to be an integer of at least 1"),
         (GOOD.replace('"mine"', "3"), "expected name to be a string, got 3"),

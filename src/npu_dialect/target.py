@@ -134,10 +134,18 @@ class Machine:
     def load(name_or_path: str) -> Machine:
         """A machine that ships with the package, or one from a user's `.toml` file.
 
+        A file with `mac_arrays` has to say how maps are aligned: it is a neural processor.
+
         Raises: MachineError, with the names that exist, or with the key that is wrong.
         """
         table = dict(_read(name_or_path))
         table.pop(TOOLCHAIN, None)
+        for key in ("row_multiple", "column_multiple"):
+            if "mac_arrays" in table and key not in table:
+                raise MachineError(
+                    f"{name_or_path}: missing key {key!r}: the alignment of maps on chip, which "
+                    "a machine with mac_arrays has to say (1 for none)"
+                )
         return Machine.from_table(table, name_or_path)
 
     @staticmethod

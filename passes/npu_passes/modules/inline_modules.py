@@ -82,7 +82,7 @@ def regions_of(module: BranchedModuleOp) -> Iterator[tuple[SSAValue, DenseArrayB
     shape = shape_of(module.result)
     if module.axis is None or module.axis.value.data != 1 or shape[0] != 1:
         return
-    if module.mofm is None or module.mofm_offset is None:
+    if module.mofm is None or module.mofm_offset is None or shape[1] < 1:
         return
     start = module.mofm_offset.value.data
     for part in module.parts:
