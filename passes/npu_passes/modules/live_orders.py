@@ -38,13 +38,14 @@ class Step:
     """A step: the pieces that it reads, the one that it makes, and the other bytes that it needs.
 
     `overwrites` are operands, each a set of pieces: if all of one die at the step, the result takes
-    their place.
+    their place, and `extra_in_place` is what else is needed (None: the same).
     """
 
     reads: int
     makes: int
     extra: int = 0
     overwrites: tuple[int, ...] = ()
+    extra_in_place: int | None = None
 
 
 @dataclass(frozen=True)
@@ -120,13 +121,14 @@ class Work:
         step = self.steps[number]
         after = done | 1 << number
         gaps = sum(self.gaps(row, after) - self.gaps(row, done) for row in self.rows)
-        size = self.sizes[step.makes]
+        size, extra = self.sizes[step.makes], step.extra
         for operand in step.overwrites:
             pieces = [piece for piece in range(len(self.sizes)) if operand >> piece & 1]
             room = sum(self.sizes[piece] for piece in pieces)
-            if room >= size and all(self.dies(piece, after) for piece in pieces):
+            if room >= self.sizes[step.makes] and all(self.dies(piece, after) for piece in pieces):
                 size = 0
-        return self.live(done) + size + gaps + step.extra
+                extra = step.extra if step.extra_in_place is None else step.extra_in_place
+        return self.live(done) + size + gaps + extra
 
 
 @dataclass(frozen=True)

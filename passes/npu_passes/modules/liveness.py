@@ -31,9 +31,12 @@ class LiveModule:
     group: Group
 
 
-def live_module(module: Module, *, input_outlives: bool) -> LiveModule:
-    """The steps of a module; `input_outlives`: whether something behind it reads its MIFM."""
-    builder = Builder()
+def live_module(module: Module, *, input_outlives: bool, tails: bool = False) -> LiveModule:
+    """The steps of a module; `input_outlives`: whether something behind it reads its MIFM.
+
+    `tails`: whether `npu-fuse-tails` will run.
+    """
+    builder = Builder(module if tails else None)
     source = builder.piece(module.input.size.full)
     builder.places[module.input] = source
     group = builder.module(module)
@@ -44,8 +47,12 @@ def live_module(module: Module, *, input_outlives: bool) -> LiveModule:
 
 @dataclass
 class Builder:
-    """Steps under construction; `places` are the pieces of each map, as a set."""
+    """Steps under construction; `places` are the pieces of each map, as a set.
 
+    `outer` is the module whose tails run row by row, if they do.
+    """
+
+    outer: Module | None = None
     sizes: list[int] = field(default_factory=list[int])
     steps: list[Step] = field(default_factory=list[Step])
     places: dict[FeatureMap, int] = field(default_factory=dict[FeatureMap, int])
@@ -56,19 +63,70 @@ class Builder:
         return 1 << (len(self.sizes) - 1)
 
     def step(
-        self, reads: int, size: int, extra: int = 0, overwrites: tuple[int, ...] = ()
+        self,
+        reads: int,
+        size: int,
+        extra: int = 0,
+        overwrites: tuple[int, ...] = (),
+        extra_in_place: int | None = None,
     ) -> tuple[int, int]:
         """A new step: its number, and the piece that it makes."""
         made = self.piece(size)
-        self.steps.append(Step(reads, made.bit_length() - 1, extra, overwrites))
+        self.steps.append(Step(reads, made.bit_length() - 1, extra, overwrites, extra_in_place))
         return len(self.steps) - 1, made
 
     def module(self, module: Module) -> Group:
         """The steps of a module, branches in execution order, then the merge."""
-        branches = tuple(tuple(map(self.item, branch.steps)) for branch in module.branches)
+        branches = tuple(self.branch(module, branch) for branch in module.branches)
         parts = module.parts()
         tail = self.add(module, parts) if module.merge == "add" else self.concat(module, parts)
         return Group(branches, tail)
+
+    def branch(self, module: Module, branch: Branch) -> tuple[int | Group, ...]:
+        """The steps of a branch: one for an average pool and its 1x1 convolution, if they fuse."""
+        found: list[int | Group] = []
+        steps = list(branch.steps)
+        while steps:
+            step = steps.pop(0)
+            last = steps[0] if steps else None
+            if self.outer is not None and isinstance(step, Layer) and isinstance(last, Layer):
+                gain = step.result.size.full > last.parameters
+                if step.tail == "average" and last.tail == "pointwise" and gain:
+                    steps.pop(0)
+                    rows = step.rows + last.rows + last.parameters
+                    found.append(self.tail(module, branch, step, last, rows, rows))
+                    continue
+            if isinstance(step, Layer) and self.takes_place(module, branch, step):
+                rows = step.rows + step.parameters
+                found.append(
+                    self.tail(module, branch, step, step, step.working + step.weights, rows)
+                )
+            else:
+                found.append(self.item(step))
+        return tuple(found)
+
+    def takes_place(self, module: Module, branch: Branch, step: Layer) -> bool:
+        """Whether a layer may be computed in the place of the MIFM, row by row."""
+        return (
+            module is self.outer
+            and module.merge == "concat"
+            and branch.steps[-1] is step
+            and branch.part in (0, len(module.branches) - 1)
+            and step.tail == "pointwise"
+            and step.parameters < step.result.size.full
+        )
+
+    def tail(
+        self, module: Module, branch: Branch, first: Layer, last: Layer, extra: int, rows: int
+    ) -> int:
+        """A step that may take the place of the MIFM that it reads."""
+        (source,) = first.reads
+        place = self.places[source]
+        takes = source == module.input and self.takes_place(module, branch, last)
+        number, self.places[last.result] = self.step(
+            place, last.result.size.full, extra, (place,) if takes else (), rows
+        )
+        return number
 
     def item(self, step: Layer | Module) -> int | Group:
         """A step of a branch."""

@@ -41,6 +41,7 @@ class Layer:
     `moves` is false for a layer that only arranges maps: a concatenation. An `elementwise` one may
     be computed in the place of a map that it reads, if that dies there. `split` says what it needs
     if it runs in 2, 3, ... passes over its output channels; nothing if it is not to be split.
+    `tail` says what `npu-fuse-tails` makes of it, `rows` the bytes of its IFM that one row needs.
     """
 
     name: str
@@ -53,6 +54,8 @@ class Layer:
     moves: bool = True
     elementwise: bool = False
     split: tuple[Pass, ...] = ()
+    tail: Literal["average", "pointwise"] | None = None
+    rows: int = 0
 
     def passes(self) -> Iterator[tuple[int, Pass]]:
         """Numbers of passes that the layer may run in, ascending, with what one of them needs."""

@@ -21,11 +21,13 @@ from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LAYER_NAME, LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp, ReshapeOp
 from npu_dialect.npu.maps import ELEMENT, map_type, shape_of
+from npu_dialect.npu.rows import row_window
 from npu_dialect.npu.shapes import Axis
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp, is_constant
 from npu_dialect.target import Machine, machine_of
 from npu_passes.modules.footprints import Storage
 from npu_passes.modules.module_data import Branch, FeatureMap, Layer, Module, Pass
+from npu_passes.rows.tails import tail_of
 
 
 @dataclass
@@ -91,6 +93,8 @@ class ModuleReader:
             moves=not isinstance(op, ConcatOp),
             elementwise=op.ELEMENTWISE,
             split=split if whole.working else (),
+            tail=tail_of(op),
+            rows=rows_bytes(op) if tail_of(op) else 0,
         )
 
     def part(self, op: LayerOp, passes: int) -> Pass:
@@ -132,6 +136,13 @@ class ModuleReader:
         if not isinstance(op, Conv2dOp) or op.pool is None:
             return 0
         return self.storage.map_bytes(op.conv_shape(), element_bytes(op, op.output)).full
+
+
+def rows_bytes(op: LayerOp) -> int:
+    """Bytes of the rows of its IFM that a layer with row windows needs at once."""
+    window, (batch, channels, _, width) = row_window(op), shape_of(op.maps[0])
+    assert window is not None
+    return batch * channels * window.reach * width * element_bytes(op, op.maps[0])
 
 
 def windows_of(op: LayerOp) -> tuple[tuple[Axis, ...], tuple[int, ...]]:

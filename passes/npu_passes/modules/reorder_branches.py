@@ -51,6 +51,8 @@ class ReorderBranchesPass(ModulePass):
 
     working_memory: WorkingMemory = "machine"
     order: Literal["paper", "liveness"] = "paper"
+    tails: bool = False
+    """`liveness`: whether `npu-fuse-tails` will run."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Reorder the modules of a program that has any."""
@@ -64,7 +66,7 @@ class ReorderBranchesPass(ModulePass):
                 rewrite(order)
             note_peak(module, None)
             if self.order == "liveness":
-                found = analyze_liveness(module, reader)
+                found = analyze_liveness(module, reader, tails=self.tails)
                 for order in found.orders:
                     rewrite(order)
                 note_peak(module, found)
@@ -114,9 +116,11 @@ class LiveOrder:
     bound: int | None
 
 
-def analyze_liveness(op: BranchedModuleOp, reader: ModuleReader) -> LiveOrder:
+def analyze_liveness(
+    op: BranchedModuleOp, reader: ModuleReader, *, tails: bool = False
+) -> LiveOrder:
     """The best order of the branches of a module and of those in it; ties keep theirs."""
-    live = live_module(reader.module(op), input_outlives=is_read_behind(op))
+    live = live_module(reader.module(op), input_outlives=is_read_behind(op), tails=tails)
     best = best_order(live.work, live.group)
     orders = tuple(ordered(op, live.group, best.orders))
     return LiveOrder(orders, best.peak, lowest_peak(replace(live.work, rows=())))

@@ -26,10 +26,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import AvgPool2dOp, ConcatOp, Conv2dOp
-from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.rows import CONSUMES, RowsOp, row_window
+from npu_dialect.npu.layers import ConcatOp
+from npu_dialect.npu.maps import bytes_of, map_type, shape_of
+from npu_dialect.npu.rows import CONSUMES, RowsOp
+from npu_dialect.target import machine_of
 from npu_passes.rows.fuse_rows import blocks_of, wrap
+from npu_passes.rows.tails import tail_of
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,40 @@ class FuseTailsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
+        machine = machine_of(op)
+        fetched = machine is not None and machine.dma_channels > 0
         for block in blocks_of(op):
             for run in pooled_pairs(block):
-                wrap(run)
+                if not fetched or parameters(run) < size_of(run[0].output):
+                    wrap(run)
             for reader in last_readers(block):
+                if fetched and parameters(layers_of(reader)) >= size_of(reader.results[0]):
+                    continue
                 if isinstance(reader, LayerOp):
                     source = reader.maps[0]
                     wrap([reader])
                     reader = next(use.operation for use in source.uses if is_rows(use.operation))
                 reader.attributes[CONSUMES] = UnitAttr()
+
+
+def layers_of(op: Operation) -> list[LayerOp]:
+    """A layer, or the layers of `npu.rows`."""
+    return [each for each in op.walk() if isinstance(each, LayerOp)]
+
+
+def parameters(run: list[LayerOp]) -> int:
+    """Bytes of the parameters of some layers."""
+    return sum(size_of(value) for layer in run for value in layer.parameter_inputs)
+
+
+def size_of(value: SSAValue) -> int:
+    """Bytes of a map or a parameter."""
+    return bytes_of(map_type(value))
+
+
+def is_pointwise(op: Operation) -> bool:
+    """Whether an op is a 1x1 convolution that can be a tail."""
+    return isinstance(op, LayerOp) and tail_of(op) == "pointwise"
 
 
 def is_rows(op: Operation) -> bool:
@@ -60,25 +87,13 @@ def pooled_pairs(block: Block) -> list[list[LayerOp]]:
     """Each average pool that can run row by row, with the 1x1 convolution that alone reads it."""
     found: list[list[LayerOp]] = []
     for op in block.ops:
-        if not isinstance(op, AvgPool2dOp) or op.destination is not None:
+        if not isinstance(op, LayerOp) or tail_of(op) != "average":
             continue
         users = [use.operation for use in op.output.uses]
-        if len(users) == 1 and is_pointwise(users[0]) and row_window(op) is not None:
+        if len(users) == 1 and is_pointwise(users[0]):
             assert isinstance(users[0], LayerOp)
             found.append([op, users[0]])
     return found
-
-
-def is_pointwise(op: Operation) -> bool:
-    """Whether an op is a 1x1 convolution on tensors that keeps height and width, no pool in it."""
-    return (
-        isinstance(op, Conv2dOp)
-        and op.destination is None
-        and op.pool is None
-        and row_window(op) is not None
-        and shape_of(op.weight)[2:] == (1, 1)
-        and shape_of(op.maps[0])[2:] == shape_of(op.output)[2:]
-    )
 
 
 def last_readers(block: Block) -> list[Operation]:

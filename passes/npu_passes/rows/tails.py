@@ -1,0 +1,26 @@
+"""Layers that `npu-fuse-tails` runs row by row: which they are (on tensors, changes nothing)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.rows import row_window
+
+
+def tail_of(op: LayerOp) -> Literal["average", "pointwise"] | None:
+    """An average pool or a 1x1 convolution that keeps rows and columns; None for other layers.
+
+    Both are on tensors and can run row by row; a convolution has no pool in it.
+    """
+    if op.destination is not None or len(op.maps) != 1 or row_window(op) is None:
+        return None
+    if shape_of(op.maps[0])[2:] != shape_of(op.output)[2:]:
+        return None
+    if isinstance(op, AvgPool2dOp):
+        return "average"
+    if isinstance(op, Conv2dOp) and op.pool is None and shape_of(op.weight)[2:] == (1, 1):
+        return "pointwise"
+    return None
