@@ -38,7 +38,7 @@ func.func @two_passes(%x: tensor<1x8x8x8xi8>, %w: tensor<8x8x1x1xi8>) -> tensor<
 // CHECK-NOT: npu.passes
 // ONE-LABEL: func.func @not_from_off_chip
 // NONE-LABEL: func.func @not_from_off_chip
-builtin.module attributes {npu.target = #npu.target<"small", {sram_bytes = 650 : i64, flash_bytes = 0 : i64, kernel_group = 4 : i64, weight_buffers = 1 : i64}>} {
+builtin.module attributes {npu.target = #npu.target<"small", {sram_bytes = 650 : i64, flash_bytes = 0 : i64, kernel_group = 4 : i64, weight_buffers = 1 : i64, ifm_chunks = 4 : i64}>} {
 func.func @not_from_off_chip(%x: tensor<1x8x8x8xi8>, %w: tensor<8x8x1x1xi8>) -> tensor<1x16x4x4xi8> {
   %y = npu.module concat axis 1 of %x : tensor<1x8x8x8xi8> -> tensor<1x16x4x4xi8> {
     npu.branch part 0 {
