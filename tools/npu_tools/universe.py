@@ -34,6 +34,7 @@ PASSES = {
     "npu-inline-modules": "npu_passes.modules.inline_modules:InlineModulesPass",
     "npu-lower-dma-to-pl330": "npu_passes.lowering.lower_dma_to_pl330:LowerDmaToPl330Pass",
     "npu-lower-to-loops": "npu_passes.lowering.lower_to_loops:LowerToLoopsPass",
+    "npu-move-maps": "npu_passes.memory.move_maps:MoveMapsPass",
     "npu-outline-layers": "npu_passes.lowering.outline_layers:OutlineLayersPass",
     "npu-place-weights": "npu_passes.memory.place_weights:PlaceWeightsPass",
     "npu-plan-as": "npu_passes.graph.plan_as:PlanAsPass",
@@ -47,6 +48,7 @@ PASSES = {
 TARGETS = {
     "c": "npu_passes.emit.c.target:CTarget",
     "pl330-asm": "npu_passes.emit.pl330.target:Pl330AsmTarget",
+    "pl330-c": "npu_passes.emit.pl330.tables:Pl330CTarget",
     "pl330-hex": "npu_passes.emit.pl330.target:Pl330HexTarget",
 }
 

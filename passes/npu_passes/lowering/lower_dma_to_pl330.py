@@ -68,7 +68,7 @@ from npu_dialect.pl330.ccr import BEATS, BURST
 from npu_dialect.target import Machine, machine_of
 from npu_passes.lowering.loop_builder import memref_type
 from npu_passes.memory.runs import Runs, runs_of
-from npu_passes.microcode.bursts import Place
+from npu_passes.microcode.bursts import Place, bursts_of
 from npu_passes.microcode.controller import Controller
 from npu_passes.microcode.transfer_code import Add, Ccr, Code, Copy, Loop, NoCode, transfer_code
 from npu_passes.symbols import GlobalNames, identifier
@@ -144,8 +144,12 @@ def analyze(op: StartOp, machine: Machine) -> Transfer:
     channel, most = op.channel.value.data, min(machine.dma_channels, machine.dma_events)
     if channel >= most:
         fail(op, f"expected a channel below {most}, got {channel}")
-    places = [place_of(value, element.size, machine) for value in (op.source, op.target)]
-    return Transfer(runs_of(op, element.size), places[0], places[1], channel)
+    runs = runs_of(op, element.size)
+    source = place_of(op.source, element.size, machine).steps(axis.source for axis in runs.axes)
+    target = place_of(op.target, element.size, machine).steps(axis.target for axis in runs.axes)
+    bursts = bursts_of(runs.bytes, source, target, widest_beat(machine), longest_burst(machine))
+    widest = max(each.beat for each in bursts)  # more does not matter, so programs are shared
+    return Transfer(runs, source.steps((widest,)), target.steps((widest,)), channel)
 
 
 def fail(op: StartOp, message: str) -> NoReturn:
@@ -179,6 +183,11 @@ def place_of(value: SSAValue, element: int, machine: Machine) -> Place:
 def widest_beat(machine: Machine) -> int:
     """Bytes of the widest beat: a power of 2."""
     return min(1 << machine.dma_beat_bytes.bit_length() - 1, BEATS[-1])
+
+
+def longest_burst(machine: Machine) -> int:
+    """Beats of the longest burst."""
+    return min(machine.dma_burst, BURST, max(1, machine.dma_fifo_bytes // widest_beat(machine)))
 
 
 def view_offset(op: memref.SubviewOp) -> Linear:
@@ -224,7 +233,7 @@ def program(op: StartOp, transfer: Transfer, machine: Machine, names: GlobalName
             transfer.source,
             transfer.target,
             widest_beat(machine),
-            min(machine.dma_burst, BURST, max(1, machine.dma_fifo_bytes // widest_beat(machine))),
+            longest_burst(machine),
         )
     except NoCode:
         axes = len(transfer.runs.axes)

@@ -44,6 +44,16 @@ typedef uint32_t npu_dma_token;
 
 typedef struct npu_dma npu_dma;
 
+/* What went over the border of the chip. */
+typedef struct {
+    uint64_t weight_bytes;
+    uint64_t feature_map_read_bytes;
+    uint64_t feature_map_write_bytes;
+    uint64_t feature_map_reads;
+    uint64_t feature_map_writes;
+    uint64_t transfers;
+} npu_dma_counters;
+
 #ifdef NPU_DMA_EXTERNAL
 
 #ifdef __cplusplus
@@ -70,16 +80,6 @@ void npu_dma_writes(npu_dma *dma);
 #ifndef NPU_DMA_RUNNING
 #define NPU_DMA_RUNNING 32
 #endif
-
-/* What went over the border of the chip. */
-typedef struct {
-    uint64_t weight_bytes;
-    uint64_t feature_map_read_bytes;
-    uint64_t feature_map_write_bytes;
-    uint64_t feature_map_reads;
-    uint64_t feature_map_writes;
-    uint64_t transfers;
-} npu_dma_counters;
 
 /* A transfer that runs; its token is 0 once it is done. */
 typedef struct {

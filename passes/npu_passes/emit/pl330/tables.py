@@ -1,0 +1,128 @@
+"""The target `pl330-c`: microcode as C arrays, and the table by which `npu_pl330.c` finds it.
+
+    /* read_1x4x8x16: 32 runs of 64 bytes, channel 1 */
+    static const unsigned char net_read_1x4x8x16[42] = {
+        0xbc, 0x00, 0x00, 0x00, 0x00, 0x00, ...
+    };
+    const npu_pl330_program net_programs[1] = {
+        {{64, 2, {{4, 512, 262144}, {8, 64, 256}}}, 1, 8, 0, 8, 0, 42, net_read_1x4x8x16},
+    };
+
+A program without a transfer, somebody else's, is an array that a linker sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.target import Target
+
+from npu_dialect.dma import StartOp
+from npu_dialect.pl330 import ProgramOp
+from npu_dialect.target import machine_of
+from npu_passes.emit.pl330.assemble import code_of, programs_of
+from npu_passes.lowering.lower_dma_to_pl330 import PROGRAM, Transfer, analyze
+from npu_passes.symbols import identifier
+
+COLUMNS = 12
+"""Bytes in a line of an array."""
+
+
+@dataclass(frozen=True)
+class Pl330CTarget(Target):
+    """`-t pl330-c`: all programs as arrays, and the table of the transfers that they do."""
+
+    name = "pl330-c"
+
+    prefix: str = ""
+    """What all names begin with; default: the name of the public function."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """See `Target`."""
+        output.write(tables(module, self.prefix or public_name(module)))
+
+
+def public_name(module: ModuleOp) -> str:
+    """The name of the first public function, else `npu`."""
+    for op in module.ops:
+        if isinstance(op, FuncOp) and (
+            op.sym_visibility is None or op.sym_visibility.data != "private"
+        ):
+            return identifier(op.sym_name.data)
+    return "npu"
+
+
+def tables(module: ModuleOp, prefix: str) -> str:
+    """The C file.
+
+    Raises: PassFailedException for code that cannot be assembled, or a program that is not there.
+    """
+    programs = {op.sym_name.data: op for op in programs_of(module)}
+    transfers = transfers_of(module, programs)
+    used = set(transfers.values())
+    names = unique_names(programs, prefix)
+    parts = ["/* Microcode of the PL-330: printed by npu-dialect, do not edit. */\n"]
+    parts += ['#include "npu_pl330.h"\n\n']
+    for name, program in programs.items():
+        parts += array(program, names[name], static=name in used)
+    rows = [row(each, name, programs[name], names) for each, name in transfers.items()]
+    if rows:
+        head = f"{prefix}_programs[{len(rows)}]"
+        parts += [f"extern const npu_pl330_program {head};\n"]  # C++: visible to a linker
+        parts += [f"const npu_pl330_program {head} = {{\n", *rows, "};\n"]
+        parts += [f"extern const size_t {prefix}_program_count;\n"]
+        parts += [f"const size_t {prefix}_program_count = {len(rows)};\n"]
+    return "".join(parts)
+
+
+def transfers_of(module: ModuleOp, programs: dict[str, ProgramOp]) -> dict[Transfer, str]:
+    """What the transfers of a module are, and the names of their programs."""
+    found: dict[Transfer, str] = {}
+    machine = machine_of(module)
+    for op in (each for each in module.walk() if isinstance(each, StartOp)):
+        reference = op.attributes.get(PROGRAM)
+        if not isinstance(reference, SymbolRefAttr):
+            continue
+        name = reference.string_value()
+        if name not in programs or machine is None:
+            message = f"expected a pl330.program @{name} and a machine beside its transfer"
+            op.emit_error(message, PassFailedException(f"pl330-c: {message}"))
+        found.setdefault(analyze(op, machine), name)
+    return found
+
+
+def unique_names(programs: dict[str, ProgramOp], prefix: str) -> dict[str, str]:
+    """A C identifier for each program."""
+    names: dict[str, str] = {}
+    for name in programs:
+        wish = f"{prefix}_{identifier(name)}"
+        count = sum(each == wish for each in names.values())
+        names[name] = wish if not count else f"{wish}_{len(names)}"
+    return names
+
+
+def array(program: ProgramOp, name: str, *, static: bool) -> Iterator[str]:
+    """The bytes of a program."""
+    code = code_of(program)
+    head = f"const unsigned char {name}[{len(code)}]"
+    yield "" if static else f"extern {head};\n"
+    yield f"{'static ' if static else ''}{head} = {{\n"
+    for first in range(0, len(code), COLUMNS):
+        yield f"    {' '.join(f'0x{byte:02x},' for byte in code[first : first + COLUMNS])}\n"
+    yield "};\n\n"
+
+
+def row(transfer: Transfer, name: str, program: ProgramOp, names: dict[str, str]) -> str:
+    """The entry of a transfer: see `npu_pl330_program`."""
+    runs, target, source = transfer.runs, transfer.target, transfer.source
+    axes = [f"{{{axis.count}, {axis.target}, {axis.source}}}" for axis in runs.axes]
+    shape = f"{{{runs.bytes}, {len(axes)}, {{{', '.join(axes or ['{0, 0, 0}'])}}}}}"
+    places = (target.modulus, target.residue, source.modulus, source.residue)
+    numbers = ", ".join(map(str, (transfer.channel, *places, len(code_of(program)))))
+    return f"    {{{shape}, {numbers}, {names[name]}}},\n"
