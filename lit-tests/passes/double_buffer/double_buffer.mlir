@@ -107,3 +107,32 @@ func.func @sums(%y : memref<3x4x8xf32, #npu.dram>) {
   } {npu.double_buffer}
   func.return
 }
+
+// -----
+
+// Two loops share a buffer, and neither wants what the other leaves in it: each gets halves of its own.
+// CHECK-LABEL: func.func @siblings
+// CHECK-NOT: memref<1x4x8xf32, #npu.sram>
+// CHECK: %a = sram.alloc : memref<2x4x8xf32, #npu.sram>
+// CHECK: npu.double_buffered
+// CHECK: %a_{{.*}} = sram.alloc : memref<2x4x8xf32, #npu.sram>
+// CHECK: npu.double_buffered
+func.func @siblings(%y : memref<3x4x8xf32, #npu.dram>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = sram.alloc : memref<1x4x8xf32, #npu.sram>
+  scf.for %i = %c0 to %c3 step %c1 {
+    %part = memref.subview %y[%i, 0, 0] [1, 4, 8] [1, 1, 1] : memref<3x4x8xf32, #npu.dram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    %t = dma.start %part to %a channel 1 : memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram> to memref<1x4x8xf32, #npu.sram>
+    dma.wait %t
+    "test.op"(%a) : (memref<1x4x8xf32, #npu.sram>) -> ()
+  } {npu.double_buffer}
+  scf.for %i = %c0 to %c3 step %c1 {
+    %part = memref.subview %y[%i, 0, 0] [1, 4, 8] [1, 1, 1] : memref<3x4x8xf32, #npu.dram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    %t = dma.start %part to %a channel 1 : memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram> to memref<1x4x8xf32, #npu.sram>
+    dma.wait %t
+    "test.op"(%a) : (memref<1x4x8xf32, #npu.sram>) -> ()
+  } {npu.double_buffer}
+  func.return
+}

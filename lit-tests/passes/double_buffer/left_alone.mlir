@@ -311,6 +311,30 @@ func.func @shared_map(%y : memref<3x4x8xf32, #npu.dram>) {
 
 // -----
 
+// Which map is it? It may be the one that is loaded.
+// CHECK-LABEL: func.func @unknown
+// CHECK-NOT: npu.double_buffer}
+// CHECK: {npu.not_double_buffered = "nobody knows which map one of its ops uses"}
+func.func @unknown(%y : memref<3x4x8xf32, #npu.dram>, %z : memref<3x4x8xf32, #npu.dram>, %p : i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = sram.alloc : memref<1x4x8xf32, #npu.sram>
+  %m = arith.select %p, %y, %z : memref<3x4x8xf32, #npu.dram>
+  scf.for %i = %c0 to %c3 step %c1 {
+    %part = memref.subview %y[%i, 0, 0] [1, 4, 8] [1, 1, 1] : memref<3x4x8xf32, #npu.dram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    %t = dma.start %part to %a channel 1 : memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram> to memref<1x4x8xf32, #npu.sram>
+    dma.wait %t
+    npu.relu ins(%a : memref<1x4x8xf32, #npu.sram>) outs(%a : memref<1x4x8xf32, #npu.sram>)
+    %out = memref.subview %m[0, 0, 0] [1, 4, 8] [1, 1, 1] : memref<3x4x8xf32, #npu.dram> to memref<1x4x8xf32, strided<[32, 8, 1]>, #npu.dram>
+    %s = dma.start %a to %out channel 3 : memref<1x4x8xf32, #npu.sram> to memref<1x4x8xf32, strided<[32, 8, 1]>, #npu.dram>
+    dma.wait %s
+  } {npu.double_buffer}
+  func.return
+}
+
+// -----
+
 // Only loops that ask for it.
 // CHECK-LABEL: func.func @not_asked
 // CHECK-NOT: double_buffered

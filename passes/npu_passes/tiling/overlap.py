@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.traits import is_side_effect_free
+from xdsl.traits import IsolatedFromAbove, MemoryAllocEffect, is_side_effect_free
 from xdsl.utils.hints import isa
 
 from npu_dialect.dma import StartOp, WaitOp
@@ -222,6 +222,8 @@ def check_dram(
     """
     early, late = ([each.start for each in group] for group in (loads, stores))
     off_chip = [each for op in loop.body.block.ops for each in accesses(op) if in_dram(each.value)]
+    if any(each.writes for each in off_chip) and not all(is_known(each.root) for each in off_chip):
+        raise NotPossible("nobody knows which map one of its ops uses")
     for access in off_chip:
         for start in early:
             if access.writes and access.key == key_of(start.source):
@@ -234,6 +236,15 @@ def check_dram(
                 access.op.channel != start.channel
             ):
                 raise NotPossible("something else uses the map that it stores")
+
+
+def is_known(root: SSAValue) -> bool:
+    """Whether a buffer is no part of another one: an argument, an allocation or a global."""
+    if isinstance(root, OpResult):
+        allocates = root.op.has_trait(MemoryAllocEffect, value_if_unregistered=False)
+        return allocates or isinstance(root.op, memref.GetGlobalOp)
+    parent = root.owner.parent_op() if isinstance(root.owner, Block) else None
+    return parent is not None and parent.has_trait(IsolatedFromAbove, value_if_unregistered=False)
 
 
 def clear_of(loop: scf.ForOp, access: Access, load: StartOp, trips: tuple[int, int]) -> bool:
