@@ -36,7 +36,8 @@ from npu_dialect.target import TARGET, Machine, TargetAttr
 from npu_passes.memory.lifetimes import analyze as lifetimes_of
 from npu_passes.memory.on_chip import size_of
 from npu_passes.tiling.double_buffer import DoubleBufferPass
-from npu_passes.tiling.staging import least_bytes, off_chip_operands
+from npu_passes.tiling.stage import off_chip_operands
+from npu_passes.tiling.staging import least_bytes
 from npu_passes.tiling.tile_loops import TileLoopsPass, analyze
 
 LAYERS = st.one_of(convolutions(), convolutions(), pools(), dense_layers(), simple_layers())

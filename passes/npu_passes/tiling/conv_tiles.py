@@ -80,13 +80,18 @@ def searched(
     free: int,
     machine: Machine,
     options: TileOptions,
+    *,
+    whole_bias: bool,
 ) -> Choice | None:
     """What the search finds best for one group of one image, or None if nothing fits.
 
-    With double buffers first, then with single ones.
+    With double buffers first, then with single ones. The bias is on chip as a whole, or in tiles.
     """
-    shape = conv_shape(op, off_chip)
-    room = free - bias_bytes(op, off_chip, machine)
+    bias = op.bias if op.bias in off_chip else None
+    shape = conv_shape(op, off_chip, bias_moves=bias is not None and not whole_bias)
+    room = free - gaps(op, machine)
+    if bias is not None and whole_bias:
+        room -= shape_of(bias)[0] * element_bytes(op, memref_type(bias))
     if shape is None or room < 1:
         return None
     wanted = replace(options.search, split_inputs=not space.loop(IN).fixed)
@@ -118,18 +123,19 @@ def choice_of(op: Linear, space: Space, found: Tiling) -> Choice:
     return Choice(sizes, [names[letter] for letter in found.order])
 
 
-def bias_bytes(op: Linear, off_chip: AbstractSet[SSAValue], machine: Machine) -> int:
-    """Bytes of a bias that is brought on chip, and of the gaps between up to eight buffers."""
-    gaps = 8 * max(0, machine.alignment - element_bytes(op, memref_type(op.output)))
-    if op.bias is None or op.bias not in off_chip:
-        return gaps
-    return gaps + shape_of(op.bias)[0] * element_bytes(op, memref_type(op.bias))
+def gaps(op: Linear, machine: Machine) -> int:
+    """Bytes between up to eight buffers that the machine aligns better than elements need."""
+    return 8 * max(0, machine.alignment - element_bytes(op, memref_type(op.output)))
 
 
-def conv_shape(op: Linear, off_chip: AbstractSet[SSAValue]) -> ConvShape | None:
+def conv_shape(
+    op: Linear, off_chip: AbstractSet[SSAValue], *, bias_moves: bool
+) -> ConvShape | None:
     """One group of one image as numbers; None for windows that the search does not know."""
     operands = {"input": op.input, "weight": op.weight, "output": op.output}
     held = {name for name, value in operands.items() if value not in off_chip}
+    if not bias_moves:
+        held.add("bias")
     widths = (element_bytes(op, memref_type(value)) for value in operands.values())
     source, weight, output = widths
     elements = ElementBytes(source, weight, weight, output)
@@ -143,7 +149,7 @@ def conv_shape(op: Linear, off_chip: AbstractSet[SSAValue]) -> ConvShape | None:
             rows, columns = WindowAxis(shape_of(op.input)[0]), WindowAxis(1)
     except TilingError:
         return None
-    return ConvShape(name, rows, columns, depth, kernels, elements, frozenset({"bias", *held}))
+    return ConvShape(name, rows, columns, depth, kernels, elements, frozenset(held))
 
 
 def window_axis(windows: Sequence[Axis]) -> WindowAxis:

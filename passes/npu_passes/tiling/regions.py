@@ -211,6 +211,15 @@ class Cut:
                 found.append(Segment(piece, 1))
         return found
 
+    def repeats(self, name: str) -> bool:
+        """Whether a loop has a segment of several pieces."""
+        loop, steps = self.space.loop(name), self.steps([name])
+        if any(self.space.windowed(name)):
+            return any(segment.runs > 1 for segment in self.segments(name))
+        if loop.apart:
+            return False
+        return steps > 3 if loop.sums else loop.extent // self.size(name) > 1
+
     def needs(self, name: str, piece: Piece) -> tuple[object, ...]:
         """What makes two pieces of a loop differ, but for their place."""
         spans = [axis.span({name: piece}) for axis in self.space.windowed(name)]
@@ -229,14 +238,20 @@ class Cut:
 
     def shape(self, operand: int) -> tuple[int, ...]:
         """The shape of the largest tile of an operand."""
-        return tuple(max(self.axis_sizes(axis)) for axis in self.space.operands[operand])
+        return self.largest(self.space.operands[operand])
+
+    def largest(self, axes: Sequence[Along]) -> tuple[int, ...]:
+        """The shape of the largest tile of what follows the loops like this."""
+        return tuple(max(self.axis_sizes(axis)) for axis in axes)
 
     def axis_sizes(self, axis: Along) -> list[int]:
-        """What is needed along one axis, for each piece of its loop (of the first outer one)."""
+        """What is needed along one axis: for each piece of its loop, or at most."""
         if not axis.loop:
             return [axis.extent]
-        tile = {axis.outer: self.pieces(axis.outer)[0]} if axis.outer else {}
-        return [axis.span({**tile, axis.loop: piece}).size for piece in self.pieces(axis.loop)]
+        if not axis.windows:
+            outer = self.size(axis.outer) if axis.outer else 1
+            return [(outer - 1) * axis.pitch + self.size(axis.loop)]
+        return [axis.span({axis.loop: piece}).size for piece in self.pieces(axis.loop)]
 
     def steps(self, names: Sequence[str]) -> int:
         """Tiles along some loops."""
@@ -262,3 +277,13 @@ class Cut:
         return Moves(
             written.transfers // passes * (passes - 1), written.elements // passes * (passes - 1)
         )
+
+
+def even_sizes(extent: int) -> Iterator[int]:
+    """The smallest size for each number of tiles, large ones first."""
+    last = 0
+    for count in range(1, extent + 1):
+        size = -(-extent // count)
+        if size != last:
+            yield size
+        last = size

@@ -15,33 +15,37 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import (
     DictionaryAttr,
     IntegerAttr,
-    MemRefType,
     StringAttr,
     UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from npu_dialect.dma import ReadsOp, StartOp, WaitOp, WritesOp
-from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.rows import RUNS
-from npu_dialect.npu.structure import provenance
-from npu_dialect.sram import AllocOp
-from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.lowering.loop_builder import Index, LoopBuilder
 from npu_passes.tiling.layer_spaces import COLUMNS, GROUPS, IN, ROWS, TileForm, tile_layer
+from npu_passes.tiling.pool_apart import pool_of, sums_axes, sums_of
 from npu_passes.tiling.regions import Along, Pads, Piece, Segment
-from npu_passes.tiling.staging import Buffer, Staging, is_weight
+from npu_passes.tiling.stage import Staging, is_weight
+from npu_passes.tiling.tile_moves import (
+    FIRST_MAP,
+    OTHER_MAPS,
+    OUTPUT,
+    WEIGHTS,
+    allocate,
+    announce,
+    corner,
+    transfer,
+    view,
+)
 
 DOUBLE_BUFFER = "npu.double_buffer"
 """Unit attribute of a loop whose transfers are to overlap with computing."""
 TILE = "npu.tile"
 """Attribute of the first op of a staged layer: sizes, order of loops, predicted traffic, memory."""
-
-WEIGHTS, FIRST_MAP, OTHER_MAPS, OUTPUT = range(4)
-"""Channels of transfers, modulo those that the machine has; sums that are read back are maps."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ class Nest:
     op: Operation
     staging: Staging
     buffers: Mapping[int, SSAValue]
+    sums: SSAValue | None
     channels: int
     counted: bool
 
@@ -220,15 +225,33 @@ class Nest:
         if not isinstance(self.op, LayerOp):
             return
         *inputs, out = (self.operand(tile, index) for index in range(self.last + 1))
-        new = tile_layer(self.op, self.form(tile), inputs, out)
-        runs = 1
+        for new in self.layers(tile, inputs, out):
+            if self.staging.cut.order:
+                new.attributes[RUNS] = IntegerAttr(self.runs(tile), i64)
+            self.b.insert(new)
+
+    def runs(self, tile: Tile) -> int:
+        """How often the layer on this tile runs in one inference."""
+        old = self.op.attributes.get(RUNS)
+        runs = old.value.data if isinstance(old, IntegerAttr) else 1
         for place in tile.values():
             runs *= place.segment.runs
-        if self.staging.cut.order:
-            old = self.op.attributes.get(RUNS)
-            runs *= old.value.data if isinstance(old, IntegerAttr) else 1
-            new.attributes[RUNS] = IntegerAttr(runs, i64)
-        self.b.insert(new)
+        return runs
+
+    def layers(self, tile: Tile, inputs: Sequence[SSAValue], out: SSAValue) -> Iterator[LayerOp]:
+        """The layer on one tile, or its sums and, once they are complete, its pool."""
+        assert isinstance(self.op, LayerOp)
+        form = self.form(tile)
+        if self.sums is None:
+            yield tile_layer(self.op, form, inputs, out)
+            return
+        assert isinstance(self.op, Conv2dOp)
+        pieces = {name: place.piece for name, place in tile.items()}
+        axes = sums_axes(self.op, self.staging.cut.space)
+        sums = corner(self.b, self.sums, [axis.span(pieces).size for axis in axes])
+        yield sums_of(self.op, form, inputs, sums)
+        if form.closes:
+            yield pool_of(self.op, form, sums, out)
 
     def form(self, tile: Tile) -> TileForm:
         """What differs from tile to tile."""
@@ -258,16 +281,13 @@ def build_nest(op: Operation, staging: Staging, channels: int, *, counted: bool 
         if buffer.copies == 1:
             made = allocate(b, op, buffer, buffer.shape)
             buffers.update((index, made) for index in buffer.operands)
-    first = Nest(b, op, staging, buffers, channels, counted).build()
+    sums = None
+    if staging.sums is not None:
+        sums = allocate(b, op, staging.sums, staging.sums.shape)
+        sums.name_hint = "sums"
+    first = Nest(b, op, staging, buffers, sums, channels, counted).build()
     if first is not None:
         first.attributes[TILE] = described(staging)
-
-
-def allocate(b: LoopBuilder, op: Operation, buffer: Buffer, shape: Sequence[int]) -> SSAValue:
-    """Allocate a tile buffer on chip."""
-    value = op.operands[buffer.operands[0]]
-    kind = MemRefType(memref_type(value).element_type, shape, memory_space=SramSpace())
-    return b.insert(AllocOp(kind), f"{value.name_hint or 'map'}_tile").buffer
 
 
 def described(staging: Staging) -> DictionaryAttr:
@@ -285,40 +305,3 @@ def described(staging: Staging) -> DictionaryAttr:
             **{key: IntegerAttr(number, i64) for key, number in numbers.items()},
         }
     )
-
-
-def announce(b: LoopBuilder, op: Operation, staged: Sequence[SSAValue]) -> None:
-    """One access for each map off chip that an op reads or writes."""
-    *inputs, out = op.operands
-    for value in dict.fromkeys(inputs):
-        if value in staged and not is_weight(op, value):
-            b.insert(ReadsOp(value)).attributes |= provenance(op)
-    if out in staged:
-        b.insert(WritesOp(out)).attributes |= provenance(op)
-
-
-def transfer(
-    b: LoopBuilder,
-    op: Operation,
-    source: SSAValue,
-    target: SSAValue,
-    channel: int,
-    *,
-    weights: bool = False,
-) -> None:
-    """Start a transfer for an op and wait for it."""
-    started = b.insert(StartOp(source, target, channel, weights=weights))
-    started.attributes |= provenance(op)
-    b.insert(WaitOp(started.token))
-
-
-def view(b: LoopBuilder, buffer: SSAValue, at: Sequence[Index], sizes: Sequence[int]) -> SSAValue:
-    """A part of a buffer, or the buffer if it is all of it."""
-    if tuple(sizes) == shape_of(buffer):
-        return buffer
-    return b.window(buffer, at, sizes, range(len(sizes)), "part")
-
-
-def corner(b: LoopBuilder, buffer: SSAValue, sizes: Sequence[int]) -> SSAValue:
-    """The part of a tile buffer that a tile takes: smaller tiles lie at its beginning."""
-    return view(b, buffer, [0] * len(sizes), sizes)

@@ -1,0 +1,91 @@
+"""A convolution and the pooling window behind it, taken apart where both at once do not fit.
+
+Level of IR: staging of one `npu.conv2d` with a pooling window. Such a layer needs all input
+channels of a tile at once, because its destination holds pooled values and no sums. Taken apart,
+the sums of a tile have a buffer on chip: they are added up a few input channels at a time, and
+pooled once they are complete.
+
+    for out, rows, columns:
+      for in:
+        npu.conv2d ins(%x_tile, %w_tile) outs(%sums) accumulate
+      npu.max_pool2d ins(%sums) outs(%y_tile)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp, MaxPool2dOp
+from npu_passes.tiling.layer_spaces import (
+    COLUMNS,
+    GROUPS,
+    IN,
+    OUT,
+    ROWS,
+    TileForm,
+    conv_space,
+    conv_windows,
+    new_pads,
+    tile_layer,
+    with_pads,
+)
+from npu_passes.tiling.regions import Along, Cut, Space, even_sizes
+
+
+def apart_space(op: Conv2dOp) -> Space:
+    """The loops of a convolution whose sums have a buffer: input channels innermost."""
+    space = conv_space(op)
+    loops = [loop for loop in space.loops if loop.name != IN]
+    inner = replace(space.loop(IN), fixed=op.requantize is not None)
+    return Space((*loops, inner), space.operands)
+
+
+def sums_axes(op: Conv2dOp, space: Space) -> tuple[Along, ...]:
+    """How the buffer of the sums follows the loops: as what the pooling window slides over."""
+    images, channels, *_ = space.operands[-1]
+    spatial = [
+        Along(windows[0].outputs)
+        if space.loop(name).fixed
+        else Along(windows[0].outputs, name, windows[1:])
+        for name, windows in zip((ROWS, COLUMNS), conv_windows(op), strict=True)
+    ]
+    return images, channels, *spatial
+
+
+def candidates(space: Space) -> Iterator[Cut]:
+    """Tiles to choose from: all sizes of output channels, some along the other loops."""
+    sizes: list[list[int]] = []
+    for loop in space.loops:
+        even = list(even_sizes(loop.extent))
+        some = even if loop.name == OUT else dict.fromkeys([*even[::4], 1])
+        sizes.append([loop.extent] if loop.fixed else list(some))
+    names = [loop.name for loop in space.loops]
+    for each in product(*sizes):
+        tile = dict(zip(names, each, strict=True))
+        channels_whole = all(tile[name] == space.loop(name).extent for name in (IN, OUT))
+        if tile[GROUPS] == 1 or channels_whole:
+            yield Cut.of(space, tile)
+
+
+def pool_of(op: Conv2dOp, form: TileForm, sums: SSAValue, out: SSAValue) -> LayerOp:
+    """The pooling layer that a tile's sums go through."""
+    assert op.pool is not None
+    window = with_pads(op.pool, new_pads(int_values(op.pool.pads), form, 1))
+    new = MaxPool2dOp(sums, window, out) if window.is_max else AvgPool2dOp(sums, window, out)
+    new.attributes.update(op.attributes)
+    return new
+
+
+def sums_of(op: Conv2dOp, form: TileForm, inputs: Sequence[SSAValue], sums: SSAValue) -> LayerOp:
+    """The convolution of a tile into the buffer of its sums."""
+    new = tile_layer(op, form, inputs, sums)
+    assert isinstance(new, Conv2dOp)
+    new.pool = None
+    new.overlap = None
+    return new

@@ -1,0 +1,205 @@
+"""What there is to stage of a layer: its loops, its operands off the chip, their buffers, the cost.
+
+Plain data about one op; nothing is changed and nothing decided. `staging.py` chooses among the
+tiles, `tile_nest.py` builds the nest; both use the same spans, so that what was counted is what
+moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.dialects import memref
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from npu_dialect.npu.attributes import DramSpace
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu.maps import shape_of
+from npu_passes.lowering.loop_builder import memref_type
+from npu_passes.memory.on_chip import element_bytes, in_space
+from npu_passes.tiling.layer_spaces import loop_names, space_of
+from npu_passes.tiling.pool_apart import apart_space, sums_axes
+from npu_passes.tiling.regions import Along, Cut, Loop, Moves, Space
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A tile buffer: the operands (by index) that share it, its shape, bytes and copies.
+
+    A `whole` buffer holds all of its operand, loaded once.
+    """
+
+    operands: tuple[int, ...]
+    shape: tuple[int, ...]
+    bytes: int
+    copies: int
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Staging:
+    """The choice for one layer, and what it costs.
+
+    `transfers` and `bytes` are those of one run of the layer; `footprint` is what all copies of the
+    buffers take on chip. With `double_buffer`, the innermost loop overlaps moving with computing.
+    """
+
+    cut: Cut
+    buffers: tuple[Buffer, ...]
+    double_buffer: bool
+    transfers: int
+    bytes: int
+    sums: Buffer | None = None
+    """Where sums are before they are pooled, if that is a step of its own (`pool_apart.py`)."""
+
+    @property
+    def footprint(self) -> int:
+        """Bytes on chip."""
+        sums = 0 if self.sums is None else self.sums.bytes
+        return sums + sum(buffer.bytes * buffer.copies for buffer in self.buffers)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A layer, its loops, and which of its operands are off chip (by index, without repetition).
+
+    `sums` says how a buffer of sums follows the loops, if there is one.
+    """
+
+    op: Operation
+    space: Space
+    staged: tuple[tuple[int, ...], ...]
+    whole: frozenset[int]
+    alignment: int
+    sums: tuple[Along, ...] = ()
+
+    def buffer(self, cut: Cut, operands: tuple[int, ...], *, double: bool) -> Buffer:
+        """The buffer of one operand under a choice of tiles."""
+        value, first = self.op.operands[operands[0]], operands[0]
+        is_whole = first in self.whole
+        shape = shape_of(value) if is_whole else cut.shape(first)
+        changes = bool(cut.order) and cut.order[-1] in cut.indexing(first)
+        copies = 2 if double and changes and not is_whole else 1
+        return Buffer(operands, shape, self.bytes(shape, value), copies, is_whole)
+
+    def bytes(self, shape: Sequence[int], value: SSAValue) -> int:
+        """Bytes of a buffer with the elements of a value."""
+        size = prod(shape) * element_bytes(self.op, memref_type(value))
+        return -(-size // self.alignment) * self.alignment
+
+    def sums_buffer(self, cut: Cut) -> Buffer | None:
+        """The buffer of the sums, if there is one."""
+        if not self.sums:
+            return None
+        last = len(self.op.operands) - 1
+        shape = cut.largest(self.sums)
+        return Buffer((last,), shape, self.bytes(shape, self.op.operands[last]), 1, whole=False)
+
+    def staging(self, cut: Cut, *, double: bool) -> Staging:
+        """The choice in full; `double` asks for two halves where that helps."""
+        double = double and self.overlaps(cut)
+        buffers = tuple(self.buffer(cut, operands, double=double) for operands in self.staged)
+        moves = [(index, moved) for group in self.staged for index, moved in self.moves(cut, group)]
+        return Staging(
+            cut,
+            buffers,
+            double,
+            sum(moved.transfers for _, moved in moves),
+            sum(
+                moved.elements * element_bytes(self.op, memref_type(self.op.operands[index]))
+                for index, moved in moves
+            ),
+            self.sums_buffer(cut),
+        )
+
+    def overlaps(self, cut: Cut) -> bool:
+        """Whether the innermost loop is one, and something is moved in it."""
+        if not cut.order or not cut.repeats(cut.order[-1]):
+            return False
+        return any(
+            cut.order[-1] in cut.indexing(operands[0])
+            for operands in self.staged
+            if operands[0] not in self.whole
+        )
+
+    def moves(self, cut: Cut, operands: tuple[int, ...]) -> Iterator[tuple[int, Moves]]:
+        """What moves through one buffer: an input is loaded, the destination stored."""
+        last = len(self.space.operands) - 1
+        first = operands[0]
+        if first in self.whole:
+            yield first, Moves(1, prod(shape_of(self.op.operands[first])))
+            return
+        if first != last:
+            yield first, cut.loads(first)
+        if operands[-1] == last:
+            yield last, cut.loads(last)
+            yield last, reread(self.op, cut)
+
+
+def reread(op: Operation, cut: Cut) -> Moves:
+    """What is read of the destination: sums that are unfinished, or that were begun before."""
+    if isinstance(op, Conv2dOp | FullyConnectedOp) and op.accumulate is not None:
+        return cut.loads(len(cut.space.operands) - 1)
+    return cut.rereads()
+
+
+def off_chip_operands(op: Operation) -> set[SSAValue]:
+    """The operands that lie in `#npu.dram`."""
+    return {value for value in op.operands if in_space(value, DramSpace())}
+
+
+def is_weight(op: Operation, value: SSAValue) -> bool:
+    """Whether an operand is learned: a parameter of the layer, or a constant of the module."""
+    if isinstance(op, LayerOp) and value in op.parameter_inputs:
+        return True
+    while isinstance(value, OpResult) and isinstance(
+        value.op, memref.SubviewOp | memref.ReinterpretCastOp | memref.CastOp
+    ):
+        value = value.op.operands[0]
+    return isinstance(value, OpResult) and isinstance(value.op, memref.GetGlobalOp)
+
+
+def stage_of(op: Operation, off_chip: AbstractSet[SSAValue], alignment: int) -> Stage:
+    """What there is to stage. Operands that are the same value, used in the same way, share.
+
+    A copy takes its tiles in and out through one buffer.
+    """
+    space = space_of(op) if isinstance(op, LayerOp) else copy_space(op)
+    found: dict[tuple[SSAValue, tuple[Along, ...]], tuple[int, ...]] = {}
+    for index, (value, axes) in enumerate(zip(op.operands, space.operands, strict=True)):
+        if value in off_chip:
+            found[value, axes] = (*found.get((value, axes), ()), index)
+    if isinstance(op, memref.CopyOp):
+        return Stage(op, space, ((0, 1),), frozenset(), alignment)
+    parameters = op.parameter_inputs if isinstance(op, LayerOp) else ()
+    whole = frozenset(
+        index
+        for index, value in enumerate(op.operands)
+        if value in parameters and len(shape_of(value)) == 1
+    )
+    return Stage(op, space, tuple(found.values()), whole, alignment)
+
+
+def copy_space(op: Operation) -> Space:
+    """The loops of an op that copies one map to another of the same shape."""
+    shape = shape_of(op.operands[0])
+    names = loop_names(len(shape))
+    axes = tuple(Along(extent, name) for name, extent in zip(names, shape, strict=True))
+    loops = tuple(Loop(name, extent) for name, extent in zip(names, shape, strict=True))
+    return Space(loops, (axes, axes))
+
+
+def stages_of(op: Operation, off_chip: AbstractSet[SSAValue], alignment: int) -> Iterator[Stage]:
+    """The ways to stage an op, best first: a bias as a whole, or in tiles; a pool taken apart."""
+    first = stage_of(op, off_chip, alignment)
+    yield first
+    last = replace(first, whole=frozenset())
+    if first.whole:
+        yield last
+    if isinstance(op, Conv2dOp) and op.pool is not None:
+        space = apart_space(op)
+        yield replace(last, space=space, sums=sums_axes(op, space))
