@@ -1,0 +1,103 @@
+"""Published networks on a neural processor with DMA: what they compute, and what they move.
+
+The emitted C runs with the strict engine of `npu_dma.h`. Its results are the recorded ones or those
+of onnxruntime, and its counters those of report.json.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from networks.light import light_file, ramp, recorded_output, seeded
+from networks.machines import SRAM_BYTES, TARGET, machine_file
+from networks.zoo import build
+from npu_tools.check import relative_error
+from npu_tools.driver import Compiled, Job, compile_model
+from npu_tools.harness import built
+from npu_tools.verify import feeds_of, random_samples, session_of
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
+
+Array = NDArray[np.float32]
+
+TOLERANCE = 1e-4
+"""Relative to the largest magnitude: sums of thousands of products, in another order."""
+
+SLOW_LIGHT = ("bvlc_alexnet", "inception_v2", "resnet50", "vgg19", "zfnet512")
+LIGHT = (
+    "densenet121",
+    "inception_v1",
+    "shufflenet",
+    "squeezenet",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_LIGHT),
+)
+SLOW = ("flownet_s", "inception_v3", "mobilenet_v2", "resnet18", "resnet50", "squeezenet1_1")
+OURS = ("inception_small", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW))
+
+
+def moved_as_reported(found: Compiled, image: Array) -> Array:
+    """The only output of a network for an image, after its counters have been compared."""
+    with built(found.name, found.files, found.report) as harness:
+        (got,), counters = harness.run_and_count([image[np.newaxis]])
+    assert counters is not None
+    expected = asdict(found.report.off_chip)
+    assert {key: vars(counters)[key] for key in expected} == expected
+    assert counters.feature_map_reads > 0
+    assert counters.feature_map_read_bytes >= image.nbytes
+    assert counters.feature_map_write_bytes >= got.nbytes
+    return got[0]
+
+
+def agrees_with_onnxruntime(found: Compiled, image: Array) -> None:
+    got = moved_as_reported(found, image)
+    feeds = feeds_of(found.report, [image])
+    (want,) = session_of(found.reference).run(list(found.report.outputs), feeds)
+    assert np.std(want) > 0.05 * np.abs(want).max()  # else agreeing means little
+    assert relative_error(got, want) <= TOLERANCE
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_light_models_give_what_is_recorded(name: str) -> None:
+    found = compile_model(Job(light_file(name), TARGET, weights="bin"))
+    (shape,) = found.report.inputs.values()
+    got = moved_as_reported(found, ramp(*shape))
+    assert found.report.arena_bytes <= SRAM_BYTES
+    assert relative_error(got, recorded_output(name)) <= TOLERANCE
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "squeezenet",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("densenet121", "inception_v1", "shufflenet", *SLOW_LIGHT)
+        ),
+    ],
+)
+def test_light_models_with_seeded_weights(name: str, tmp_path: Path) -> None:
+    """Equal weights hide most mistakes; and numbers so large that LRN does something."""
+    model = tmp_path / f"{name}.onnx"
+    model.write_bytes(seeded(name).SerializeToString())
+    found = compile_model(Job(model, TARGET, weights="bin"))
+    (shape,) = found.report.inputs.values()
+    image = np.random.default_rng(1).standard_normal(shape, np.float32) * np.float32(64)
+    agrees_with_onnxruntime(found, image)
+
+
+@pytest.mark.parametrize("times", [1, 4])
+@pytest.mark.parametrize("name", OURS)
+def test_networks_agree_with_onnxruntime(name: str, times: int, tmp_path: Path) -> None:
+    """With 1024 KB, and with four times as much: what 1024 KB are for elements of one byte."""
+    model = tmp_path / f"{name}.onnx"
+    model.write_bytes(build(name).SerializeToString())
+    target = machine_file(tmp_path, times * SRAM_BYTES)
+    found = compile_model(Job(model, target, weights="bin"))
+    assert found.report.arena_bytes <= times * SRAM_BYTES
+    agrees_with_onnxruntime(found, random_samples(found.report, 0)[0][0])

@@ -1,0 +1,137 @@
+"""Plans for Inception-V3 on the neural processor: the figures in int8, and the same in float32."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.ir import Attribute, Operation
+
+from networks.machines import KB, SRAM_BYTES, machine_file
+from networks.zoo import build
+from npu_dialect import dram, sram
+from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_tools.compile import main
+from npu_tools.driver import Job, job_passes, paused_collector, run_passes, through_offsets
+from npu_tools.frontends import load
+from npu_tools.report import Report
+from npu_tools.stops import Measurements
+
+IMAGE_AND_SCORES = 3 * 299 * 299 + 1000
+"""Elements that have to cross the border of the chip, beside the weights."""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("networks") / "inception_v3.onnx"
+    path.write_bytes(build("inception_v3", bias=False).SerializeToString())
+    return path
+
+
+def report_of(model: Path, folder: Path, sram_bytes: int) -> dict[str, Any]:
+    """report.json of npu-compile for int8, with the pipeline that it takes by itself."""
+    target = machine_file(folder, sram_bytes)
+    assert main([str(model), "--target", target, "--plan-as", "i8", "-o", str(folder / "out")]) == 0
+    return json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))
+
+
+def maps_moved(traffic: dict[str, int]) -> int:
+    return traffic["feature_map_read_bytes"] + traffic["feature_map_write_bytes"]
+
+
+@pytest.mark.parametrize("sram_bytes", [SRAM_BYTES, 819 * KB])
+def test_only_image_and_scores_and_weights_cross_the_border(
+    model: Path, tmp_path: Path, sram_bytes: int
+) -> None:
+    report = report_of(model, tmp_path, sram_bytes)
+    moved, naive = report["off_chip"], report["naive"]
+    assert report["arena_bytes"] <= sram_bytes
+    assert len(report["modules"]) == 11
+    for module in report["modules"]:
+        counts = {key: count for key, count in module["off_chip"].items() if "weight" not in key}
+        assert counts == dict.fromkeys(counts, 0), module["name"]
+    weights = moved["weight_bytes"]
+    assert weights == report["weights_bytes"]  # each once
+    assert round(weights / KB, 1) == 23241.3
+    assert maps_moved(moved) == IMAGE_AND_SCORES <= 265 * KB
+    assert (moved["feature_map_reads"], moved["feature_map_writes"]) == (1, 1)
+    assert (weights + maps_moved(moved)) / (naive["weight_bytes"] + maps_moved(naive)) <= 0.406
+
+
+class Plan(NamedTuple):
+    """Layers on buffers at their offsets, and what is measured there."""
+
+    module: ModuleOp
+    report: Report
+    width: int
+    """Bytes of an element."""
+
+    def places(self) -> list[tuple[str, int]]:
+        """What lies where: shape and strides of each buffer, its offset in elements."""
+        allocs = [op for op in self.module.walk() if isinstance(op, sram.AllocOp | dram.AllocOp)]
+        return [(self.kind(op.results[0].type), self.offset(op)) for op in allocs]
+
+    def kind(self, kind: Attribute) -> str:
+        """A type without the element's."""
+        return re.sub(r"\b(.*x)?(f32|i8)\b", r"\1element", str(kind), count=1)
+
+    def offset(self, op: sram.AllocOp | dram.AllocOp) -> int:
+        """In elements."""
+        assert op.offset is not None
+        elements, rest = divmod(op.offset.value.data, self.width)
+        assert rest == 0
+        return elements
+
+    def steps(self) -> list[tuple[str, ...]]:
+        """All transfers, layers, loops, and what stands between, in the order of the program."""
+        return [self.step(op) for op in self.module.walk()]
+
+    def step(self, op: Operation) -> tuple[str, ...]:
+        """Name, types, the layer that it belongs to, the value of an index."""
+        kinds = [self.kind(value.type) for value in (*op.operands, *op.results)]
+        layer = str(op.attributes.get("npu.layer"))
+        index = op.name == "arith.constant" and isinstance(op.results[0].type, IndexType)
+        return (op.name, layer, str(op.properties["value"]) if index else "", *kinds)
+
+    def traffic(self) -> dict[str, dict[str, int]]:
+        """What each module and the whole network move: elements, and accesses."""
+        parts = {**self.report.module_traffic, "": self.report.off_chip}
+        return {name: self.in_elements(asdict(moved)) for name, moved in parts.items()}
+
+    def in_elements(self, counts: dict[str, int]) -> dict[str, int]:
+        """Bytes as elements."""
+        scale = {key: self.width if key.endswith("_bytes") else 1 for key in counts}
+        assert not any(count % scale[key] for key, count in counts.items())
+        return {key: count // scale[key] for key, count in counts.items()}
+
+
+def planned(model: Path, target: str, element: str | None) -> Plan:
+    """The plan for a machine, in an element type, or in the model's own."""
+    machine = Machine.load(target)
+    passes = through_offsets(job_passes(Job(model, target, plan_as=element), machine))
+    measurements = Measurements(model.name)
+    with paused_collector():
+        _, module = load(model, {})
+        module.attributes[TARGET] = TargetAttr.of(machine)
+        run_passes(module, passes, (measurements,))
+    assert measurements.report is not None
+    return Plan(module, measurements.report, 1 if element == "i8" else 4)
+
+
+def test_int8_in_1024_and_float32_in_4096_kilobytes_have_the_same_plan(
+    model: Path, tmp_path: Path
+) -> None:
+    small = planned(model, machine_file(tmp_path, SRAM_BYTES), "i8")
+    large = planned(model, machine_file(tmp_path, 4 * SRAM_BYTES), None)
+    assert large.report.arena_bytes == 4 * small.report.arena_bytes
+    assert large.traffic() == small.traffic()
+    layers = [(each.name, each.op, each.shape, each.tile) for each in small.report.layers]
+    assert layers == [(each.name, each.op, each.shape, each.tile) for each in large.report.layers]
+    assert len(layers) > 100
+    assert large.places() == small.places()
+    assert large.steps() == small.steps()
