@@ -40,6 +40,7 @@ bench: venv ## measure code, memory and instructions on the emulated machines, a
 	@.venv/bin/python bench/mcu.py
 	@.venv/bin/python bench/scale.py
 	@.venv/bin/python bench/tiling.py
+	@.venv/bin/python bench/microcode.py
 
 venv: ## .venv with everything that the tests need
 	@sh scripts/venv.sh $(TEST_ENVIRONMENT)

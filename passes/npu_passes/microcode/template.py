@@ -7,7 +7,8 @@
     sev; end
 
 Two loops around each other, everything outside of them unrolled; addresses move by a loop of
-additions. Bursts are ours, heads and tails as well: the paper leaves them open.
+additions. Bursts are ours, heads and tails as well: the paper leaves them open. So is the barrier,
+without which `pl330-check` takes no program.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from npu_passes.microcode.transfer_code import ROUNDS, jump, size_of
 MOV = 6
 COPY = 2
 LOOP = 4
-END = 3
-"""DMASEV and DMAEND."""
+END = 4
+"""DMAWMB, DMASEV and DMAEND."""
 
 
 def template_bytes(runs: Runs, bursts: tuple[Bursts, ...]) -> int:
     """Bytes of the paper's program for a transfer in these bursts."""
     *outer, rows = runs.axes or (RunAxis(1, runs.bytes, runs.bytes),)
     alike = len(bursts) == 1
-    row = sum((0 if alike else MOV) + COPY + LOOP * (each.count > 1) for each in bursts)
+    row = sum((0 if alike else MOV) + COPY + loops(each.count) for each in bursts)
     channel = row
     if rows.count > 1:
         left = (rows.source - runs.bytes, rows.target - runs.bytes)
@@ -43,6 +44,11 @@ def template_bytes(runs: Runs, bursts: tuple[Bursts, ...]) -> int:
         )
         between, inner = between + times * sum(map(moved, left)), axis
     return 2 * MOV + MOV * alike + copies * channel + between + END
+
+
+def loops(count: int) -> int:
+    """Bytes of the loops around something that is done so often."""
+    return LOOP * (count > 1) + LOOP * (count > ROUNDS)
 
 
 def moved(amount: int) -> int:
