@@ -167,9 +167,13 @@ def place_of_weights(job: Job, report: Report) -> Literal["c", "bin"]:
 
 
 def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str, str | bytes]:
-    """The files of the C program: `name.c`, `name.h`, and `name_weights.bin` if asked for."""
+    """The files of the C program: `name.c`, `name.h`, and `name_weights.bin` if asked for.
+
+    With transfers, their engine, too.
+    """
     from npu_passes.emit.c import emit as emit_c
     from npu_passes.emit.c.off_chip import RUNTIME
+    from npu_passes.emit.pl330.tables import engine_files
 
     made = emit_c(module, name, weights)
     files: dict[str, str | bytes] = {f"{name}.c": made.source, f"{name}.h": made.header}
@@ -177,7 +181,7 @@ def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str,
         files[RUNTIME] = made.runtime
     if made.weights is not None:
         files[f"{name}_weights.bin"] = made.weights
-    return files
+    return files | engine_files(module, name)
 
 
 def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:

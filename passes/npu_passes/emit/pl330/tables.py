@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import IO
 
 from xdsl.context import Context
@@ -30,6 +31,8 @@ from npu_passes.emit.pl330.assemble import code_of, programs_of
 from npu_passes.lowering.lower_dma_to_pl330 import PROGRAM, Transfer, analyze
 from npu_passes.symbols import identifier
 
+RUNTIME = ("npu_pl330.h", "npu_pl330.c")
+"""The engine."""
 COLUMNS = 12
 """Bytes in a line of an array."""
 
@@ -46,6 +49,20 @@ class Pl330CTarget(Target):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """See `Target`."""
         output.write(tables(module, self.prefix or public_name(module)))
+
+
+def engine_files(module: ModuleOp, prefix: str) -> dict[str, str]:
+    """The files that a program with microcode has beside it: the table, and who runs it.
+
+    None for a module without programs.
+
+    Raises: PassFailedException, as `tables`.
+    """
+    if not programs_of(module):
+        return {}
+    runtime = files("npu_passes.emit.c") / "runtime"
+    found = {name: (runtime / name).read_text(encoding="utf-8") for name in RUNTIME}
+    return {f"{prefix}_pl330.c": tables(module, prefix), **found}
 
 
 def public_name(module: ModuleOp) -> str:
