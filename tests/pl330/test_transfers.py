@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import Builtin, IntegerAttr, ModuleOp, i64
@@ -87,6 +89,39 @@ def test_moves_what_numpy_moves(transfer: Transfer) -> None:
     channel.run(patched(program, *transfer.firsts(ddr, ocm)))
     np.testing.assert_array_equal(np.frombuffer(channel.target.data, before.dtype), after.ravel())
     assert channel.events == [transfer.channel]
+
+
+BATCH = st.lists(transfers(most=1 << 14), min_size=8, max_size=8)
+
+
+@settings(max_examples=8, deadline=None, phases=[Phase.generate])
+@given(batch=BATCH)
+def test_eight_at_a_time(
+    zynq: Zynq, tmp_path_factory: pytest.TempPathFactory, batch: list[Transfer]
+) -> None:
+    """Random transfers on an emulated controller, one a channel: the destinations, their guards
+    and the sources."""
+    memory: dict[int, bytes] = {}
+    expected: list[tuple[int, bytes]] = []
+    programs: list[tuple[int, bytes]] = []
+    guard = bytes(range(GUARD))
+    for channel, transfer in enumerate(batch):
+        made = replace(transfer, channel=channel)
+        source, before, after = made.arrays(channel)
+        places = DDR + 0x10000 * channel, OCM + 0x8000 * channel + GUARD
+        programs.append((channel, patched(program_of(made), *made.firsts(*places))))
+        ends = made.addresses(*places)
+        memory |= {
+            ends[0]: source.tobytes(),
+            ends[1] - GUARD: guard + before.tobytes() + guard,
+        }
+        expected.append((ends[1] - GUARD, guard + after.tobytes() + guard))
+        expected.append((ends[0], source.tobytes()))
+    ranges = [(address, len(data)) for address, data in expected]
+    done = zynq.run(programs, memory, ranges, tmp_path_factory.mktemp("batch"), 0xFF)
+    assert done.clean
+    assert done.interrupts == 0xFF
+    assert done.ranges == tuple(data for _, data in expected)
 
 
 @pytest.mark.parametrize(

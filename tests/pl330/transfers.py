@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 KINDS = {"i8": np.uint8, "i16": np.uint16, "f32": np.uint32, "f64": np.uint64}
-MOST = 1 << 22
+MOST = 1 << 21
 """Bytes of an array."""
 
 
