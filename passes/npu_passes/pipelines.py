@@ -86,7 +86,12 @@ DEFAULT = "default"
 OFF_CHIP = "off-chip"
 """What `default` means for a machine with memory that only its DMA engine reaches."""
 
+MICROCODE = "npu-lower-dma-to-pl330,pl330-check"
+"""What follows where the DMA engine is a PL-330."""
+
 
 def pipeline_for(pipeline: str, machine: Machine) -> str:
     """The name or text of the passes to run for a machine."""
-    return OFF_CHIP if pipeline == DEFAULT and machine.dma_channels else pipeline
+    if pipeline != DEFAULT or not machine.dma_channels:
+        return pipeline
+    return f"{OFF_CHIP},{MICROCODE}" if machine.dma_fifo_bytes else OFF_CHIP
