@@ -15,6 +15,7 @@ An analysis: nothing is changed. `choose` decides for one layer of which some op
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from typing import NoReturn
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
@@ -69,10 +70,15 @@ def choose(
         need = least_bytes(op, off_chip, machine)
         what = f"its smallest tile needs {need} bytes on chip"
     if found is None:
-        name = op.layer_name if isinstance(op, LayerOp) else None
-        message = f"{NAME}: {name or op.name}: {what}, there are {max(0, free)} left"
-        op.emit_error(message, PassFailedException(message))
+        reject(op, what, free)
     return found
+
+
+def reject(op: Operation, what: str, free: int) -> NoReturn:
+    """Reject a layer that does not fit."""
+    name = op.layer_name if isinstance(op, LayerOp) else None
+    message = f"{NAME}: {name or op.name}: {what}, there are {max(0, free)} left"
+    op.emit_error(message, PassFailedException(message))
 
 
 def chosen(
@@ -97,9 +103,13 @@ def chosen(
         )
         if choice is not None:
             cut = Cut.of(stage.space, choice.sizes, choice.order)
-            found.insert(0, best_fit(stage, cut, free, double=options.double_buffer))
-            if not isinstance(op, Conv2dOp) or op.group_count == 1:
-                return found[0]
+            best = best_fit(stage, cut, free, double=options.double_buffer)
+            if best is None and options.search.model == "paper":
+                need = stage.staging(cut, double=False).footprint
+                reject(op, f"the tile of the paper's model needs {need} bytes with its halo", free)
+            if best is not None and not (isinstance(op, Conv2dOp) and op.group_count > 1):
+                return best
+            found.insert(0, best)
     return min(
         (each for each in found if each is not None),
         key=lambda s: (s.bytes, s.transfers),
