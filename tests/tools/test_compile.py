@@ -9,12 +9,15 @@ import sys
 from pathlib import Path
 from typing import get_args, get_type_hints
 
+import numpy as np
 import pytest
+from onnx import helper
 
 from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
 from npu_passes.memory.assign_sram_offsets import AssignSramOffsetsPass
 from npu_tools import compile, driver, opt
 from npu_tools.stack import CallGraph
+from tools.conftest import SaveModel, Weights, model_of
 
 KEYS = {"model", "target", "arena_bytes", "weights_bytes", "scratch_bytes", "layers", "off_chip"}
 LAYER_KEYS = {"name", "op", "macs", "input_bytes", "output_bytes", "weight_bytes", "offset", "tile"}
@@ -150,6 +153,20 @@ def test_plan_as(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report["planned_as"] == "i8"
     assert report["arena_bytes"] == report["memory"]["arena_elements"] == 91
     assert "as if all tensors were i8" in capsys.readouterr().out
+
+
+def test_plan_as_folds_first(save: SaveModel) -> None:
+    """A batch normalisation goes into the weights, whose values planning drops."""
+    weights: Weights = {"w": np.ones((4, 2, 3, 3), np.float32)}
+    weights |= {name: np.ones(4, np.float32) for name in ("scale", "shift", "mean", "variance")}
+    nodes = [
+        helper.make_node("Conv", ["input", "w"], ["c"], "conv"),
+        helper.make_node("BatchNormalization", ["c", *list(weights)[1:]], ["y"], "norm"),
+    ]
+    model = save(model_of(nodes, weights, (1, 2, 8, 8), "y"))
+    report = driver.compile_model(driver.Job(model, "fe310", plan_as="i8")).report
+    assert [(layer.op, layer.weight_bytes) for layer in report.layers] == [("npu.conv2d", 72 + 4)]
+    assert report.planned_as == "i8"
 
 
 def test_dump_ir_can_be_read_back(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,6 @@
 """The whole road from a model's file to C, in one process and without touching the disk.
 
-    import -> npu.target (-> npu-plan-as) -> the passes of the pipeline -> C
+    import -> npu.target -> the passes of the pipeline (among them npu-plan-as) -> C
 
 While the passes run, observers look at the module after each of them: the verifier, the IR dump,
 the measurement at the buffers stop, and on request a check that the meaning stays what it was.
@@ -35,6 +35,7 @@ from npu_tools.stops import IrDump, Measurements, Observer
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+FOLD = "npu-fold-batch-norm"
 FUSE = "npu-fuse-conv-relu-pool"
 BUFFERIZE = "npu-bufferize"
 PLACE_WEIGHTS = "npu-place-weights"
@@ -203,14 +204,19 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
     if job.weights_in_sram is not None:
         place = index_of(specs, BUFFERIZE) + 1
         specs.insert(place, ArgSpec(PLACE_WEIGHTS, {"bytes": (job.weights_in_sram,)}))
-    first = () if job.plan_as is None else (build_pass(PlanAsPass, plan_spec(job.plan_as)),)
-    passes = (*first, *(build_pass(available[spec.name](), spec) for spec in specs))
+    if job.plan_as is not None:
+        specs = planned_as(specs, job.plan_as)
+    passes = tuple(build_pass(available[spec.name](), spec) for spec in specs)
     return through_offsets(passes) if job.plan_as else passes
 
 
-def plan_spec(element: str) -> ArgSpec:
-    """`npu-plan-as{type=...}`."""
-    return ArgSpec(PlanAsPass.name, {"type": (element,)})
+def planned_as(specs: Sequence[ArgSpec], element: str) -> list[ArgSpec]:
+    """A pipeline with `npu-plan-as{type=...}` in it.
+
+    It comes first, but for folding, which needs the values that it drops.
+    """
+    place = 1 if specs and specs[0].name == FOLD else 0
+    return [*specs[:place], ArgSpec(PlanAsPass.name, {"type": (element,)}), *specs[place:]]
 
 
 def index_of(specs: Sequence[ArgSpec], name: str) -> int:
@@ -271,7 +277,7 @@ def baseline_bytes(module: ModuleOp, job: Job) -> dict[str, int | None]:
     for key, pipeline in (("naive_bytes", "naive"), ("fused_bytes", "fused")):
         specs = list(pass_specs(available, PIPELINES[pipeline].text))
         if job.plan_as:
-            specs.insert(0, plan_spec(job.plan_as))
+            specs = planned_as(specs, job.plan_as)
         passes = through_offsets([build_pass(available[spec.name](), spec) for spec in specs])
         clone = module.clone()
         clone.attributes.pop(TARGET, None)
