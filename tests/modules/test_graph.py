@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -151,6 +152,26 @@ def test_u_net(depth: int, modules: list[int], skips: dict[int, tuple[int, ...]]
     assert found.long_skips == skips
     reason = "{} comes over a long skip-connection"
     assert found.remarks == {merge: Remark(reason, U_NET[merge].inputs[0]) for merge in skips}
+
+
+@pytest.mark.parametrize(
+    ("operands", "first"),
+    [((1, 5, 6), 1), ((5, 6, 1), 0), ((1, 5, 6, 1), 1), ((5, 1, 6), None), ((1, 5), None)],
+)
+def test_branches_beside_a_long_skip(operands: tuple[int, ...], first: int | None) -> None:
+    """Those of a concatenation are a module if they are in a row; those of a sum are none."""
+    nodes = layers((), (0,), (1,), (2,), (3,), (4,), (4,), operands)
+    joined = [replace(node, joins=True) for node in nodes]
+    assert list(detect(nodes, 2).modules) == []
+    found = detect(joined, 2)
+    skips = tuple(place for place, value in enumerate(operands) if value == 1)
+    assert found.long_skips == {7: skips}
+    assert found.remarks == {7: Remark("{} comes over a long skip-connection", 1)}
+    if first is None:
+        assert not found.modules
+    else:
+        assert (found.modules[7].first, found.modules[7].start) == (first, 4)
+        assert [branch.chain for branch in found.modules[7].branches] == [(5,), (6,)]
 
 
 def test_a_long_skip_in_a_branch() -> None:

@@ -19,24 +19,29 @@ layer last; their layers move to where the merge was.
 
 A merge of several maps that is left alone says why in `npu.no_module = "..."`; and in
 `npu.long_skips = array<i64: 1>` which of its operands are long skip-connections, whose maps come
-from off-chip memory. Functions of several blocks and layers in destination style stay as they are.
+from off-chip memory. The other operands of a concatenation, if they are in a row, may make a module
+that is concatenated with them (`npu.in_part`). Functions of several blocks and layers in
+destination style stay as they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, TensorType, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.npu.layers import ConcatOp
+from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.structure import (
+    IN_PART,
     LONG_SKIPS,
     MERGE_NAME,
     MODULE_NAME,
@@ -100,10 +105,15 @@ class Wrapping:
         op.attributes.pop(NO_MODULE, None)
         op.attributes.pop(LONG_SKIPS, None)
         if (remark := self.found.remarks.get(number)) is not None:
-            reason = remark.named(lambda node: self.names.get(node) or self.network.name(node))
+            reason = remark.named(self.name)
             op.attributes[NO_MODULE] = StringAttr(reason)
         if (places := self.found.long_skips.get(number)) is not None:
             op.attributes[LONG_SKIPS] = DenseArrayBase.from_list(i64, places)
+
+    def name(self, node: int) -> str:
+        """What to call a layer, or the module that it is the merge of as a whole."""
+        module = None if node in self.found.long_skips else self.names.get(node)
+        return module or self.network.name(node)
 
     def wrap(self, number: int, module: Module) -> None:
         """Replace a merge by the module that ends with it."""
@@ -112,28 +122,35 @@ class Wrapping:
         kind = merge_of(merge)
         assert kind is not None
         axis = merge.axis.value.data if isinstance(merge, ConcatOp) else None
+        parts = tuple(merge.operands[module.first : module.first + len(module.branches)])
         ordered = sorted(module.branches, key=lambda branch: self.first(branch, number))
-        branches = [self.branch(branch, merge) for branch in ordered]
-        op = BranchedModuleOp(
-            start, kind, Region(Block(branches)), merge.results[0].type, axis=axis
-        )
-        op.attributes |= merge.attributes
-        unmark(op)
+        branches = [self.branch(branch, parts[branch.part]) for branch in ordered]
+        result = merge.results[0].type
+        if isinstance(merge, ConcatOp):
+            result = concatenated(parts, merge.axis.value.data)
+        op = BranchedModuleOp(start, kind, Region(Block(branches)), result, axis=axis)
+        Rewriter.insert_op(op, InsertPoint.before(merge))
+        if not (whole := len(parts) == len(merge.operands)):
+            op.attributes[IN_PART] = UnitAttr()
+        else:
+            op.attributes |= merge.attributes
+            unmark(op)
         if (name := self.names.get(number)) is not None:
-            if (own := merge.attributes.get(LAYER_NAME)) is not None:
+            own = merge.attributes.get(LAYER_NAME)
+            if whole and own is not None:
                 op.attributes[MERGE_NAME] = own
             op.attributes[LAYER_NAME] = StringAttr(name)
-        Rewriter.insert_op(op, InsertPoint.before(merge))
-        Rewriter.replace_op(merge, [], [op.result])
-        self.ops[number], self.values[number] = op, op.result
+        made = op if whole else rest_of(merge, op, module.first, len(parts))
+        Rewriter.replace_op(merge, [] if whole else [made], [made.results[0]])
+        self.ops[number], self.values[number] = made, made.results[0]
 
-    def branch(self, branch: Branch, merge: Operation) -> BranchOp:
+    def branch(self, branch: Branch, result: SSAValue) -> BranchOp:
         """Move the layers of a branch into it."""
         layers = [op for number in branch.chain if (op := self.ops[number]) is not None]
         for layer in layers:
             layer.detach()
             unmark(layer)
-        return branch_of(layers, merge.operands[branch.part], branch.part)
+        return branch_of(layers, result, branch.part)
 
     def first(self, branch: Branch, merge: int) -> tuple[int, int]:
         """The place of a branch among others: where its first layer is, then its part."""
@@ -141,6 +158,26 @@ class Wrapping:
             return merge, branch.part
         module = self.found.modules.get(branch.chain[0])
         return branch.chain[0] if module is None else min(module.members), branch.part
+
+
+def concatenated(parts: Sequence[SSAValue], axis: int) -> TensorType[Attribute]:
+    """The type of a concatenation."""
+    shape = list(shape_of(parts[0]))
+    shape[axis] = sum(shape_of(part)[axis] for part in parts)
+    return TensorType(map_type(parts[0]).get_element_type(), shape)
+
+
+def rest_of(merge: Operation, module: BranchedModuleOp, first: int, count: int) -> ConcatOp:
+    """A concatenation of long skip-connections and a module, which is there for some operands."""
+    assert isinstance(merge, ConcatOp)
+    operands = [*merge.operands[:first], module.result, *merge.operands[first + count :]]
+    made = ConcatOp(operands, merge.axis.value.data, merge.results[0].type)
+    made.attributes |= merge.attributes
+    places = merge.attributes[LONG_SKIPS]
+    assert isinstance(places, DenseArrayBase)
+    moved = [int(at) - (count - 1 if int(at) > first else 0) for at in places.get_values()]
+    made.attributes[LONG_SKIPS] = DenseArrayBase.from_list(i64, moved)
+    return made
 
 
 def unmark(op: Operation) -> None:

@@ -8,7 +8,9 @@ a concatenation or a sum of several maps:
      └──> 2 ──> 3 ─────^
 
 1.  An edge into a merge is a long skip-connection if another way from its source to the merge is
-    more than `max_depth` layers long. It is cut: its map comes from off-chip memory.
+    more than `max_depth` layers long. It is cut: its map comes from off-chip memory. Of a
+    concatenation the other operands may still be a module, if there are several in a row; they are
+    concatenated first. A sum has two operands.
 2.  SearchStartLayer: the start of a merge is the nearest value that every way to one of its
     operands passes, their nearest common dominator.
 3.  A merge and its start make a module if every branch is a chain of layers and smaller modules,
@@ -37,14 +39,15 @@ class Node:
     """A layer with the value that it computes; or a value from outside, if it has no `inputs`.
 
     `inputs` are the numbers of the feature maps that it reads, in operand order, repeated where an
-    operand is. `merge`: whether a module may end with it. `escapes`: whether something reads its
-    value that is no node, as a return does.
+    operand is. `merge`: whether a module may end with it; `joins`: whether some of its operands may
+    be merged first. `escapes`: whether something reads its value that is no node, as a return does.
     """
 
     inputs: tuple[int, ...] = ()
     weight: int = 1
     merge: bool = False
     escapes: bool = False
+    joins: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,8 @@ class Module:
     """A merge and what leads to it from the value `start`.
 
     `branches` are in the order of the operands; `members` are all nodes of the branches and of the
-    modules in them; `length` is that of the longest branch.
+    modules in them; `length` is that of the longest branch. The branches lead to the operands from
+    `first` on: all of them, or those between long skip-connections.
     """
 
     merge: int
@@ -72,6 +76,7 @@ class Module:
     branches: tuple[Branch, ...]
     members: frozenset[int]
     length: int
+    first: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,8 +104,9 @@ class NoModuleError(Exception):
 class Modules:
     """The modules of a network, inner ones first, and the merges that are left alone.
 
-    `remarks`: why, by the number of the merge. `long_skips`: the places of the operands that come
-    from off-chip memory, by the number of the node that reads them.
+    `remarks`: why, by the number of the merge, or why a module has not all of its operands.
+    `long_skips`: the places of the operands that come from off-chip memory, by the number of the
+    node that reads them.
     """
 
     modules: dict[int, Module]
@@ -122,6 +128,8 @@ def detect(nodes: Sequence[Node], max_depth: int) -> Modules:
             continue
         try:
             modules[number] = search.module(number, modules)
+            if number in search.cut:
+                remarks[number] = search.long_skip(number).remark
         except NoModuleError as reason:
             remarks[number] = reason.remark
     return Modules(modules, remarks, search.cut)
@@ -161,7 +169,7 @@ class Search:
 
         Raises: NoModuleError, with what is in the way.
         """
-        operands = self.operands(merge)
+        first, operands = self.operands(merge)
         start = self.tree.nearest_common(operands)
         if start == OUTSIDE:
             raise NoModuleError("its operands have no common start")
@@ -179,19 +187,28 @@ class Search:
         if not members:
             raise NoModuleError("its branches have no layers")
         self.expect_closed(merge, members)
-        return Module(merge, start, tuple(branches), frozenset(members), max(lengths))
+        return Module(merge, start, tuple(branches), frozenset(members), max(lengths), first)
 
-    def operands(self, merge: int) -> tuple[int, ...]:
-        """The operands of a merge.
+    def operands(self, merge: int) -> tuple[int, tuple[int, ...]]:
+        """The operands of a merge that branches may lead to, and the place of the first one.
 
-        Raises: NoModuleError if it is none, or if one of them comes from off-chip memory.
+        Raises: NoModuleError if there are none, or a long skip-connection is between them.
         """
-        if not self.nodes[merge].merge:
+        node = self.nodes[merge]
+        if not node.merge:
             raise NoModuleError("it is neither a concatenation nor a sum of maps of one shape")
-        if skips := self.cut.get(merge):
-            source = self.nodes[merge].inputs[skips[0]]
-            raise NoModuleError("{} comes over a long skip-connection", source)
-        return self.nodes[merge].inputs
+        skips = self.cut.get(merge, ())
+        near = [place for place in range(len(node.inputs)) if place not in skips]
+        if not skips:
+            return 0, node.inputs
+        if not node.joins or len(near) < 2 or near[-1] - near[0] >= len(near):
+            raise self.long_skip(merge)
+        return near[0], node.inputs[near[0] : near[-1] + 1]
+
+    def long_skip(self, merge: int) -> NoModuleError:
+        """What is to be said of a merge with a long skip-connection."""
+        source = self.nodes[merge].inputs[self.cut[merge][0]]
+        return NoModuleError("{} comes over a long skip-connection", source)
 
     def chain(self, start: int, operand: int, known: dict[int, Module]) -> tuple[int, ...]:
         """The layers and modules that lead from the start of a module to an operand of its merge.

@@ -32,6 +32,8 @@ from npu_dialect.npu.layer import LAYER_NAME, LayerOp
 from npu_dialect.npu.layers import AddOp, ConcatOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.structure import (
+    IN_PART,
+    LONG_SKIPS,
     MERGE_NAME,
     MODULE_NAME,
     NOT_PLANNED,
@@ -43,7 +45,7 @@ from npu_dialect.npu.structure import (
 )
 from npu_passes.modules.module_reader import modules_of
 
-PLANNED = (NOT_PLANNED, PEAK, PEAK_BOUND)
+PLANNED = (IN_PART, NOT_PLANNED, PEAK, PEAK_BOUND)
 """Attributes of a module that mean nothing on its merge."""
 
 
@@ -92,6 +94,29 @@ def regions_of(module: BranchedModuleOp) -> Iterator[tuple[SSAValue, DenseArrayB
         start += size
 
 
+def joined_by(module: BranchedModuleOp) -> tuple[ConcatOp, int] | None:
+    """The concatenation with long skip-connections that a module is a part of, and its place."""
+    if IN_PART not in module.attributes or module.axis is None or not module.result.has_one_use():
+        return None
+    (use,) = module.result.uses
+    outer = use.operation
+    if not isinstance(outer, ConcatOp) or LONG_SKIPS not in outer.attributes:
+        return None
+    return (outer, use.index) if outer.axis.value == module.axis.value else None
+
+
+def join(outer: ConcatOp, at: int, parts: Sequence[SSAValue]) -> None:
+    """Put the parts of a module into the concatenation that it is a part of."""
+    operands = [*outer.operands[:at], *parts, *outer.operands[at + 1 :]]
+    made = ConcatOp(operands, outer.axis.value.data, outer.results[0].type)
+    made.attributes |= outer.attributes
+    places = outer.attributes[LONG_SKIPS]
+    if isinstance(places, DenseArrayBase):
+        moved = [int(each) + (len(parts) - 1) * (int(each) > at) for each in places.get_values()]
+        made.attributes[LONG_SKIPS] = DenseArrayBase.from_list(i64, moved)
+    Rewriter.replace_op(outer, [made], [made.output])
+
+
 def inline(module: BranchedModuleOp) -> None:
     """Put the layers of a module, and its merge, in its place; modules in it stay modules."""
     parts, layers = module.parts, layers_of(module)
@@ -101,6 +126,10 @@ def inline(module: BranchedModuleOp) -> None:
     for layer in layers:
         layer.detach()
     Rewriter.insert_op(layers, InsertPoint.before(module))
+    if (joined := joined_by(module)) is not None:
+        join(*joined, parts)
+        Rewriter.erase_op(module)
+        return
     merges = merge_layers(module, parts)
     kept = {key: value for key, value in module.attributes.items() if key not in PLANNED}
     merges[-1].attributes |= kept

@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from npu_dialect.npu.layer import LAYER_NAME, LayerOp
 from npu_dialect.npu.layers import AddOp, ConcatOp, ReshapeOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.structure import BranchedModuleOp, is_constant
+from npu_dialect.npu.structure import IN_PART, BranchedModuleOp, is_constant
 from npu_passes.modules.graph import Node
 
 
@@ -85,6 +85,7 @@ def node_of(value: SSAValue, op: Operation | None, inputs: tuple[int, ...]) -> N
         inputs=inputs,
         weight=0 if op is None else weight_of(op),
         merge=op is not None and merge_of(op) is not None,
+        joins=isinstance(op, ConcatOp),
         escapes=any(not is_read_as_map(value, use.operation) for use in value.uses),
     )
 
@@ -104,7 +105,8 @@ def merge_of(op: Operation) -> str | None:
 def weight_of(op: Operation) -> int:
     """How many layers an op counts as."""
     if isinstance(op, BranchedModuleOp):
-        return 1 + max(sum(map(weight_of, branch.body.block.ops)) for branch in op.branches)
+        merge = 0 if IN_PART in op.attributes else 1  # else the merge of its merge counts
+        return merge + max(sum(map(weight_of, branch.body.block.ops)) for branch in op.branches)
     if isinstance(op, LayerOp):
         in_place = op.ELEMENTWISE and len(maps_of(op) or ()) < 2
         return 0 if in_place or isinstance(op, ReshapeOp) else 1
