@@ -1,4 +1,4 @@
-// RUN: npu-opt %s --pass-pipeline='npu-tile-loops{model=paper stationary=double-buffered minimize=cost}' --verify-diagnostics | filecheck %s
+// RUN: npu-opt %s --pass-pipeline='npu-tile-loops{model=paper loop-order=paper divisors-only=true stationary=double-buffered minimize=cost}' --verify-diagnostics | filecheck %s
 
 // The model as printed does not store the halo.
 
