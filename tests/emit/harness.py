@@ -34,6 +34,7 @@ CTYPES = {
     "float32": "float",
     "float64": "double",
     "int8": "int8_t",
+    "uint8": "uint8_t",
     "int16": "int16_t",
     "int32": "int32_t",
     "int64": "int64_t",

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa
 
 from npu_dialect import dram, sram
 from npu_dialect.interpreters import run_function
+from npu_dialect.interpreters.values import dtype_of
+from npu_dialect.npu.maps import Map
 from npu_tools.errors import UserError
 
 Array = npt.NDArray[np.float32]
@@ -89,14 +93,30 @@ def entry_function(module: ModuleOp) -> func.FuncOp:
 
 
 def random_inputs(module: ModuleOp, seed: int) -> list[Array]:
-    """Seeded standard normal values for each input of the module's function."""
+    """Seeded standard normal values for each input of the module's function.
+
+    Inputs of integers get all integers of their type.
+    """
     function, generator = entry_function(module), np.random.default_rng(seed)
     roles = function.arg_attrs.data if function.arg_attrs else ()
     marks = {sram.OUTPUT, dram.OUTPUT}
     outputs = {index for index, role in enumerate(roles) if role.data.keys() & marks}
-    shapes = [
-        kind.get_shape()
+    kinds = [
+        kind
         for index, kind in enumerate(function.function_type.inputs)
-        if isinstance(kind, TensorType | MemRefType) and index not in outputs
+        if isa(kind, Map) and index not in outputs
     ]
-    return [generator.standard_normal(shape, dtype=np.float32) for shape in shapes]
+    return [
+        random_array(generator, kind.get_shape(), dtype_of(kind.get_element_type()))
+        for kind in kinds
+    ]
+
+
+def random_array(
+    generator: np.random.Generator, shape: Sequence[int], dtype: np.dtype[Any]
+) -> npt.NDArray[Any]:
+    """Standard normal float32 values, or all integers of a type."""
+    if dtype.kind == "f":
+        return generator.standard_normal(shape, dtype=np.float32)
+    limits = np.iinfo(dtype)
+    return generator.integers(limits.min, limits.max + 1, shape).astype(dtype)

@@ -10,7 +10,7 @@ func.func @tensor(%x : tensor<4xf32>) -> tensor<4xf32> {
 
 // CHECK-LABEL: npu-lower-to-loops: expected f32 elements, got memref<4xi8>
 func.func @integers(%x : memref<4xi8>) {
-  npu.relu ins(%x : memref<4xi8>) outs(%x : memref<4xi8>)
+  npu.add ins(%x, %x : memref<4xi8>, memref<4xi8>) outs(%x : memref<4xi8>)
   func.return
 }
 

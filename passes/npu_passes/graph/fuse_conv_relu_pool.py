@@ -24,13 +24,24 @@ section 7, future work) option `overlap` chooses what to do where windows share 
 
 An activation behind a max pool moves before it: both are monotone, and no window lies on padding
 only, so they commute. Activations in a row are one clamp. A global pool is one window over the
-whole map. A fully connected layer takes the activations behind it. Nothing is fused across a value
-with a second use, behind an average, or behind a second pool.
+whole map. A fully connected layer takes the activations behind it. Integer sums take the
+requantisation behind them too, so that their i32 map never exists:
+
+    %s = npu.conv2d %x, %w, %b ... zero_points [3, 0] : (...) -> tensor<1x6x28x28xi32>
+    %q = npu.requantize %s scales [0.01] zero_points [0, -128] mode float : ... -> tensor<...xi8>
+becomes
+    %q = npu.conv2d %x, %w, %b ... zero_points [3, 0]
+        then requantize scales [0.01] zero_point -128 mode float : (...) -> tensor<1x6x28x28xi8>
+
+It is monotone like the others: it moves before a maximum, and a ReLU moves behind it (where it is a
+clamp at the zero point), so that the op always requantises, activates, pools. Nothing is fused
+across a value with a second use, behind an average, or behind a second pool.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal, TypeAlias
 
 from xdsl.context import Context
@@ -45,7 +56,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
-from npu_dialect.npu.attributes import ActivationAttr, PoolAttr
+from npu_dialect.npu.attributes import ActivationAttr, PoolAttr, float_values, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     ClampOp,
@@ -55,8 +66,10 @@ from npu_dialect.npu.layers import (
     GlobalMaxPool2dOp,
     PoolOp,
     ReluOp,
+    RequantizeOp,
 )
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import RequantizeAttr
 from npu_passes.graph.names import take_value_name
 
 Overlap: TypeAlias = Literal["line-buffer", "recompute", "none"]
@@ -70,7 +83,7 @@ CLAUSE: dict[Overlap, str] = {"line-buffer": "accumulate", "recompute": "recompu
 class Fusion:
     """A convolution or fully connected layer, and the layers behind it that it can take in.
 
-    `activation`, `pool` and `overlap` are the clauses of the fused op.
+    `activation`, `pool`, `overlap` and `requantize` are the clauses of the fused op.
     """
 
     head: Conv2dOp | FullyConnectedOp
@@ -78,6 +91,7 @@ class Fusion:
     activation: ActivationAttr | None
     pool: PoolAttr | None
     overlap: str | None
+    requantize: RequantizeAttr | None = None
 
     @property
     def last(self) -> LayerOp:
@@ -90,7 +104,30 @@ class Fusion:
             return self.with_activation(layer, activation)
         if (pool := window_of(layer)) is not None:
             return self.with_pool(layer, pool, policy)
+        if isinstance(layer, RequantizeOp):
+            return self.with_requantize(layer)
         return None
+
+    def with_requantize(self, layer: RequantizeOp) -> Fusion | None:
+        """Take in the one requantisation of integer sums, before activation and pool."""
+        before, after = int_values(layer.zero_points)
+        if self.head.zero_points is None or self.requantize is not None:
+            return None
+        if layer.divisor is not None or before != 0:
+            return None
+        activation = self.activation
+        if activation is not None:
+            bounds = {0.0: float(after), inf: inf, -inf: -inf}
+            if not set(activation.bounds) <= bounds.keys():
+                return None
+            activation = ActivationAttr.clamp(*(bounds[bound] for bound in activation.bounds))
+        requantize = RequantizeAttr.of(float_values(layer.scales), after, layer.mode.data)
+        return replace(
+            self,
+            absorbed=(*self.absorbed, layer),
+            activation=activation,
+            requantize=requantize,
+        )
 
     def with_activation(self, layer: LayerOp, activation: ActivationAttr) -> Fusion | None:
         """Take in an activation: before the pool if there is one, which only a maximum allows."""
@@ -104,6 +141,8 @@ class Fusion:
         """Take in a pooling window, the first one behind a convolution."""
         if self.pool is not None or not isinstance(self.head, Conv2dOp):
             return None
+        if self.head.zero_points is not None and not pool.is_max:
+            return None
         clause = CLAUSE.get(policy) if pool.overlaps else None
         if pool.overlaps and clause is None:
             return None
@@ -113,7 +152,8 @@ class Fusion:
 def analyze(head: Conv2dOp | FullyConnectedOp, policy: Overlap) -> Fusion:
     """The longest fusion that starts at a layer; nothing is absorbed if nothing can be."""
     pool, overlap = (head.pool, head.overlap) if isinstance(head, Conv2dOp) else (None, None)
-    fusion = Fusion(head, (), head.activation, pool, overlap.data if overlap else None)
+    clause = overlap.data if overlap else None
+    fusion = Fusion(head, (), head.activation, pool, clause, head.requantize)
     if head.destination is not None:
         return fusion
     while (layer := only_user(fusion.last.output)) is not None:
@@ -159,6 +199,7 @@ def fused_layer(fusion: Fusion) -> LayerOp:
     """The one op that computes what the layers of a fusion compute in a row."""
     layer = fusion.head.rebuilt(fusion.head.inputs, fusion.last.output_type)
     layer.activation = fusion.activation
+    layer.requantize = fusion.requantize
     if isinstance(layer, Conv2dOp):
         layer.pool = fusion.pool
         layer.overlap = None if fusion.overlap is None else StringAttr(fusion.overlap)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
+import numpy as np
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import ActivationAttr
@@ -58,10 +60,12 @@ def activate(b: LoopBuilder, value: SSAValue, activation: ActivationAttr | None)
         return value
     low, high = activation.bounds
     hint = value.name_hint
+    if value.type == i32:
+        low, high = np.ceil(low), np.floor(high)
     if low != -inf:
-        value = b.at_least(value, b.real(low), hint)
+        value = b.at_least(value, b.number(low, value.type), hint)
     if high != inf:
-        value = b.at_most(value, b.real(high), hint)
+        value = b.at_most(value, b.number(high, value.type), hint)
     return value
 
 

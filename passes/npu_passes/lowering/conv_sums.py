@@ -12,6 +12,7 @@ from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
 from npu_passes.lowering.common import tap_range, window_start
 from npu_passes.lowering.conv_plan import Block, ConvPlan
+from npu_passes.lowering.epilogue import Operands
 from npu_passes.lowering.loop_builder import Index, LoopBuilder
 
 
@@ -31,6 +32,7 @@ class ConvSums:
     b: LoopBuilder
     op: Conv2dOp
     plan: ConvPlan
+    operands: Operands
 
     def block(
         self, place: Place, starts: Sequence[SSAValue], row: Index, column: Index, block: Block
@@ -80,11 +82,11 @@ class ConvSums:
         def one_tap(
             ky: Index, kx: Index, loaded: dict[tuple[int, int], SSAValue], sums: list[SSAValue]
         ) -> None:
-            weights = [b.load(tap, (ky, kx), "w") for tap in taps]
+            weights = [self.operands.weight(b.load(tap, (ky, kx), "w")) for tap in taps]
             row, column = b.mul(ky, plan.rows.dilation), b.mul(kx, plan.columns.dilation)
             order = product(weights, row_taps, column_taps)
             for position, (weight, y, x) in enumerate(order):
-                value = load_once(b, patch, (b.add(row, y), b.add(column, x)), loaded)
+                value = self.load_once(patch, (b.add(row, y), b.add(column, x)), loaded)
                 sums[position] = b.mac(sums[position], value, weight)
 
         def one_row(
@@ -126,7 +128,8 @@ class ConvSums:
                 b.add(x, b.mul(kx, plan.columns.dilation)),
             )
             weight = b.load(self.op.weight, (b.add(place.filter, filter), i, ky, kx))
-            return [b.mac(sums[0], b.load(self.op.input, at), weight)]
+            value = self.operands.input(b.load(self.op.input, at))
+            return [b.mac(sums[0], value, self.operands.weight(weight))]
 
         def one_row(i: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return b.loop(*columns, lambda kx, s: one_tap(i, ky, kx, s), sums, hint="kx")
@@ -137,17 +140,16 @@ class ConvSums:
         depth = shape_of(self.op.weight)[1]
         return b.loop(0, depth, one_channel, [bias], hint="ic", carry="acc")[0]
 
-
-def load_once(
-    b: LoopBuilder,
-    buffer: SSAValue,
-    at: tuple[Index, Index],
-    loaded: dict[tuple[int, int], SSAValue],
-) -> SSAValue:
-    """Load an element of a patch, or take the value of an earlier load of the same element."""
-    y, x = at
-    if not isinstance(y, int) or not isinstance(x, int):
-        return b.load(buffer, at, "x")
-    if (y, x) not in loaded:
-        loaded[y, x] = b.load(buffer, at, "x")
-    return loaded[y, x]
+    def load_once(
+        self,
+        buffer: SSAValue,
+        at: tuple[Index, Index],
+        loaded: dict[tuple[int, int], SSAValue],
+    ) -> SSAValue:
+        """Load an element of a patch, or take an earlier load of the same element."""
+        y, x = at
+        if not isinstance(y, int) or not isinstance(x, int):
+            return self.operands.input(self.b.load(buffer, at, "x"))
+        if (y, x) not in loaded:
+            loaded[y, x] = self.operands.input(self.b.load(buffer, at, "x"))
+        return loaded[y, x]

@@ -12,10 +12,12 @@ from typing import TypeAlias, TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math, memref, scf
+from xdsl.dialects.arith import IntegerOverflowAttr, IntegerOverflowFlag
 from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     StridedLayoutAttr,
     f32,
@@ -23,11 +25,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
+from xdsl.utils.hints import isa
 
 from npu_dialect.npu.maps import map_type
 
 Index: TypeAlias = int | SSAValue
 """An index that may be known."""
+
+NSW = IntegerOverflowAttr((IntegerOverflowFlag.NSW,))
+"""For results that are known to fit."""
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -46,7 +52,7 @@ class LoopBuilder:
         self.block = block
         self.last_constant = before.prev_op
         self.builder = Builder(InsertPoint.before(before))
-        self.constants: dict[int | tuple[float, bool], SSAValue] = {}
+        self.constants: dict[int | tuple[float, bool] | tuple[int, Attribute], SSAValue] = {}
 
     # -- constants and arithmetic --------------------------------------------------------------
 
@@ -82,6 +88,20 @@ class LoopBuilder:
         if key not in self.constants:
             self.constants[key] = self.hoist(arith.ConstantOp(FloatAttr(number, f32)), "cst")
         return self.constants[key]
+
+    def integer(self, number: int, kind: IntegerType = i32) -> SSAValue:
+        """An integer constant."""
+        key = (number, kind)
+        if key not in self.constants:
+            self.constants[key] = self.hoist(arith.ConstantOp(IntegerAttr(number, kind)), "k")
+        return self.constants[key]
+
+    def number(self, number: float, kind: Attribute) -> SSAValue:
+        """A constant, or the limit of an integer type where it is infinite."""
+        if not isa(kind, IntegerType):
+            return self.real(number)
+        half = 1 << (kind.width.data - 1)
+        return self.integer(int(min(max(number, -half), half - 1)), kind)
 
     def add(self, lhs: Index, rhs: Index, hint: str | None = None) -> Index:
         """lhs + rhs."""
@@ -165,22 +185,28 @@ class LoopBuilder:
         return self.insert(arith.DivfOp(lhs, rhs), hint).result
 
     def mac(self, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """Total + lhs * rhs."""
+        """Total + lhs * rhs, of floats or of i32 that are bytes or differences of bytes."""
+        if total.type == i32:
+            product = self.insert(arith.MuliOp(lhs, rhs, overflow=NSW)).result
+            return self.insert(arith.AddiOp(total, product), "acc").result
         return self.addf(total, self.mulf(lhs, rhs), "acc")
 
     def maxf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
-        """The greater one; rhs if they do not compare."""
+        """The greater one, of floats or i32; rhs if they do not compare."""
+        if lhs.type == i32:
+            above = self.insert(arith.CmpiOp(lhs, rhs, "sgt")).result
+            return self.insert(arith.SelectOp(above, lhs, rhs), hint).result
         greater = self.insert(arith.CmpfOp(lhs, rhs, "ogt")).result
         return self.insert(arith.SelectOp(greater, lhs, rhs), hint).result
 
     def at_least(self, value: SSAValue, bound: SSAValue, hint: str | None = None) -> SSAValue:
         """Bound where value is below it, else value, NaN included."""
-        below = self.insert(arith.CmpfOp(value, bound, "olt")).result
+        below = self.insert(compared(value, bound, "olt", "slt")).result
         return self.insert(arith.SelectOp(below, bound, value), hint).result
 
     def at_most(self, value: SSAValue, bound: SSAValue, hint: str | None = None) -> SSAValue:
         """Bound where value is above it, else value, NaN included."""
-        above = self.insert(arith.CmpfOp(value, bound, "ogt")).result
+        above = self.insert(compared(value, bound, "ogt", "sgt")).result
         return self.insert(arith.SelectOp(above, bound, value), hint).result
 
     def exp(self, value: SSAValue) -> SSAValue:
@@ -299,6 +325,15 @@ class LoopBuilder:
         results = body()
         self.insert(scf.YieldOp(*results))
         self.builder.insertion_point = outside
+
+
+def compared(
+    lhs: SSAValue, rhs: SSAValue, floats: str, integers: str
+) -> arith.CmpiOp | arith.CmpfOp:
+    """A comparison of floats or integers, by the predicate of either."""
+    if isa(lhs.type, IntegerType):
+        return arith.CmpiOp(lhs, rhs, integers)
+    return arith.CmpfOp(lhs, rhs, floats)
 
 
 def memref_type(buffer: SSAValue) -> MemRefType[Attribute]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import inf
 
 from xdsl.ir import SSAValue
 
@@ -27,6 +26,8 @@ from npu_passes.lowering.common import (
 )
 from npu_passes.lowering.conv_plan import Block, ConvPlan, PoolMode, plan
 from npu_passes.lowering.conv_sums import ConvSums, Place
+from npu_passes.lowering.epilogue import Epilogue, Operands
+from npu_passes.lowering.integers import load, store
 from npu_passes.lowering.loop_builder import Index, LoopBuilder
 
 
@@ -65,6 +66,7 @@ class ConvLowering:
     out: SSAValue
     plan: ConvPlan
     sums: ConvSums
+    epilogue: Epilogue
 
     def build(self) -> None:
         """Loops over images and groups, then over filters and the grid of outputs."""
@@ -148,7 +150,7 @@ class ConvLowering:
         """First values of the sums of a block's filters."""
         b, bias, filters = self.b, self.op.bias, self.plan.block.filters
         if bias is None:
-            return [b.real(0.0)] * filters
+            return [self.epilogue.zero()] * filters
         return [b.load(bias, [b.add(place.filter, f)], "bias") for f in range(filters)]
 
     def starts(
@@ -202,9 +204,9 @@ class ConvLowering:
 
     def put(self, place: Place, filter: int, row: Index, column: Index, value: SSAValue) -> None:
         """Store one output."""
-        value = activate(self.b, value, self.op.activation)
-        at = (place.image, self.b.add(place.filter, filter), row, column)
-        self.b.store(value, self.out, at)
+        channel = self.b.add(place.filter, filter)
+        value = self.epilogue(value, channel)
+        store(self.b, value, self.out, (place.image, channel, row, column))
 
     def each_output(self, place: Place, body: Callable[[int, Index, Index], None]) -> None:
         """Visit the pooled outputs of the filters of a block."""
@@ -225,10 +227,10 @@ class ConvLowering:
     def clear(self, place: Place) -> None:
         """Start every pooled output of a block: nothing is the smallest maximum, or no sum."""
         b = self.b
-        start = b.real(-inf if self.pool.is_max else 0.0)
+        start = self.epilogue.lowest_stored() if self.pool.is_max else b.real(0.0)
 
         def body(filter: int, py: Index, px: Index) -> None:
-            b.store(start, self.out, (place.image, b.add(place.filter, filter), py, px))
+            store(b, start, self.out, (place.image, b.add(place.filter, filter), py, px))
 
         self.each_output(place, body)
 
@@ -248,13 +250,15 @@ class ConvLowering:
     ) -> None:
         """Fold one convolution value into every pooled output whose window holds it."""
         b = self.b
-        value = activate(b, value, self.op.activation)
+        channel = b.add(place.filter, filter)
+        value = self.epilogue(value, channel)
         rows, columns = self.pool_axes
 
         def fold(py: Index, px: Index) -> tuple[()]:
-            at = (place.image, b.add(place.filter, filter), py, px)
-            old = b.load(self.out, at)
-            b.store(b.maxf(value, old) if self.pool.is_max else b.addf(old, value), self.out, at)
+            at = (place.image, channel, py, px)
+            old = load(b, self.out, at)
+            new = b.maxf(value, old) if self.pool.is_max else b.addf(old, value)
+            store(b, new, self.out, at)
             return ()
 
         def one_row(py: Index) -> tuple[()]:
@@ -344,7 +348,7 @@ class ConvLowering:
     ) -> SSAValue:
         """Loops over a pooling window that carry the best value, or the sum, so far."""
         b = self.b
-        start = b.real(-inf if self.pool.is_max else 0.0)
+        start = self.epilogue.lowest() if self.pool.is_max else b.real(0.0)
 
         def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return b.loop(*columns, lambda wx, s: body(wy, wx, s), best, hint="wx")
@@ -354,7 +358,8 @@ class ConvLowering:
     def folded(self, best: SSAValue, value: SSAValue) -> SSAValue:
         """The best value (or the sum) with one more convolution value.
 
-        A maximum commutes with the activation, which is monotone: it is applied once, at the end.
+        A maximum commutes with activation and requantisation, which are monotone: they come once,
+        at the end.
         """
         if self.pool.is_max:
             return self.b.maxf(value, best, "best")
@@ -363,7 +368,7 @@ class ConvLowering:
     def finished(self, best: SSAValue, row: Index, column: Index) -> SSAValue:
         """The pooled value of a window that has been run over."""
         if self.pool.is_max:
-            return activate(self.b, best, self.op.activation)
+            return best
         return self.b.divf(best, self.window_count(row, column))
 
     def pooled(self, values: Sequence[SSAValue]) -> SSAValue:
@@ -375,7 +380,7 @@ class ConvLowering:
         for value in values[1:]:
             best = b.maxf(value, best, "best") if self.pool.is_max else b.addf(best, value, "total")
         if self.pool.is_max:
-            return activate(b, best, self.op.activation)
+            return best
         return b.divf(best, b.real(float(len(values))))
 
     def window_count(self, row: Index, column: Index) -> SSAValue:
@@ -394,11 +399,14 @@ class ConvLowering:
         self, place: Place, filter: int, row: Index, column: Index, value: SSAValue
     ) -> None:
         """Store one pooled output."""
-        at = (place.image, self.b.add(place.filter, filter), row, column)
-        self.b.store(value, self.out, at)
+        channel = self.b.add(place.filter, filter)
+        if self.pool.is_max:
+            value = self.epilogue(value, channel)
+        store(self.b, value, self.out, (place.image, channel, row, column))
 
 
 def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> None:
     """Build the loops of a convolution."""
     plan = plan_conv(op, options)
-    ConvLowering(b, op, out, plan, ConvSums(b, op, plan)).build()
+    sums = ConvSums(b, op, plan, Operands(b, op))
+    ConvLowering(b, op, out, plan, sums, Epilogue(b, op, out)).build()

@@ -8,8 +8,10 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu import FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
-from npu_passes.lowering.common import LoopOptions, activate
+from npu_passes.lowering.common import LoopOptions
 from npu_passes.lowering.conv_plan import divisor
+from npu_passes.lowering.epilogue import Epilogue, Operands
+from npu_passes.lowering.integers import store
 from npu_passes.lowering.loop_builder import Index, LoopBuilder
 
 STRAIGHT = 16
@@ -23,12 +25,13 @@ def lower_fully_connected(
     images, depth = shape_of(op.input)
     features = shape_of(op.weight)[0]
     block = divisor(features, max(1, min(4, options.registers // 8)))
+    operands, epilogue = Operands(b, op), Epilogue(b, op, out)
     width = max(1, min(STRAIGHT // block, options.unroll // block, depth))
 
     def start(n: Index, o: Index) -> SSAValue:
         if op.accumulate is not None:
             return b.load(out, (n, o), "sum")
-        return b.real(0.0) if op.bias is None else b.load(op.bias, (o,), "bias")
+        return epilogue.zero() if op.bias is None else b.load(op.bias, (o,), "bias")
 
     def chunk(n: Index, o: Index, i: Index, size: int, sums: Sequence[SSAValue]) -> list[SSAValue]:
         patch = b.window(op.input, (n, i), (1, size), (1,), "x")
@@ -37,9 +40,9 @@ def lower_fully_connected(
         ]
         current = list(sums)
         for k in range(size):
-            value = b.load(patch, (k,), "v")
+            value = operands.input(b.load(patch, (k,), "v"))
             for f, row in enumerate(rows):
-                current[f] = b.mac(current[f], value, b.load(row, (k,), "w"))
+                current[f] = b.mac(current[f], value, operands.weight(b.load(row, (k,), "w")))
         return current
 
     def outputs(n: Index, o: Index, _: Sequence[SSAValue]) -> tuple[()]:
@@ -51,7 +54,8 @@ def lower_fully_connected(
         if even < depth:
             sums = chunk(n, o, even, depth - even, sums)
         for f, value in enumerate(sums):
-            b.store(activate(b, value, op.activation), out, (n, b.add(o, f)))
+            channel = b.add(o, f)
+            store(b, epilogue(value, channel), out, (n, channel))
         return ()
 
     def image(n: Index, _: Sequence[SSAValue]) -> tuple[()]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu.attributes import PoolAttr
@@ -21,6 +22,7 @@ from npu_passes.lowering.common import (
     window_start,
 )
 from npu_passes.lowering.conv_plan import interior
+from npu_passes.lowering.integers import element_of, load, store
 from npu_passes.lowering.loop_builder import Index, LoopBuilder
 
 
@@ -78,12 +80,12 @@ class PoolLowering:
             for ky in range(rows.kernel)
             for kx in range(columns.kernel)
         ]
-        best = b.load(patch, taps[0], "x")
+        best = load(b, patch, taps[0], "x")
         for tap in taps[1:]:
-            best = self.fold(best, b.load(patch, tap, "x"))
+            best = self.fold(best, load(b, patch, tap, "x"))
         if not self.pool.is_max:
             best = b.divf(best, b.real(float(count)))
-        b.store(best, self.out, (*channel, y, x))
+        store(b, best, self.out, (*channel, y, x))
 
     def point(
         self, channel: tuple[Index, ...], rows: Axis, columns: Axis, y: Index, x: Index
@@ -99,12 +101,14 @@ class PoolLowering:
                 b.add(iy, b.mul(ky, rows.dilation)),
                 b.add(ix, b.mul(kx, columns.dilation)),
             )
-            return [self.fold(best[0], b.load(self.input, at))]
+            return [self.fold(best[0], load(b, self.input, at))]
 
         def row(ky: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return b.loop(*column_taps, lambda kx, s: tap(ky, kx, s), best, hint="kx")
 
-        start = b.real(-inf if self.pool.is_max else 0.0)
+        integers = element_of(self.input) != f32
+        kind = i32 if integers else f32
+        start = b.number(-inf if self.pool.is_max else 0.0, kind)
         best = b.loop(*row_taps, row, [start], hint="ky", carry="best")[0]
         if not self.pool.is_max:
             if self.pool.includes_pad:
@@ -112,7 +116,7 @@ class PoolLowering:
             else:
                 counts = b.sub(row_taps[1], row_taps[0]), b.sub(column_taps[1], column_taps[0])
             best = b.divf(best, b.to_real(b.mul(*counts)))
-        b.store(best, self.out, (*channel, y, x))
+        store(b, best, self.out, (*channel, y, x))
 
 
 def lower_pool(b: LoopBuilder, op: PoolOp, out: SSAValue, options: LoopOptions) -> None:

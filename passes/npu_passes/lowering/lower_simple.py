@@ -21,7 +21,9 @@ from npu_dialect.npu import (
 from npu_dialect.npu.attributes import ActivationAttr, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import QUANTISED
 from npu_passes.lowering.common import LoopOptions, activate, for_each, vectors
+from npu_passes.lowering.integers import bounds_of, element_of, held, load, store
 from npu_passes.lowering.loop_builder import Index, LoopBuilder
 
 
@@ -43,23 +45,32 @@ def elementwise(
             extents = shape_of(value)
             own = at[len(at) - len(extents) :]
             values.append(
-                b.load(value, [0 if n == 1 else i for i, n in zip(own, extents, strict=True)])
+                load(b, value, [0 if n == 1 else i for i, n in zip(own, extents, strict=True)])
             )
-        b.store(body(values), out, at)
+        store(b, body(values), out, at)
 
     for_each(b, shape, one)
 
 
 def lower_relu(b: LoopBuilder, op: ReluOp, out: SSAValue, _: LoopOptions) -> None:
     """Build the loops of max(x, 0)."""
-    relu = ActivationAttr.relu()
-    elementwise(b, [op.input], out, lambda values: activate(b, values[0], relu))
+    activation(b, op.input, out, ActivationAttr.relu())
 
 
 def lower_clamp(b: LoopBuilder, op: ClampOp, out: SSAValue, _: LoopOptions) -> None:
     """Build the loops of min(max(x, low), high)."""
-    clamp = op.as_activation()
-    elementwise(b, [op.input], out, lambda values: activate(b, values[0], clamp))
+    activation(b, op.input, out, op.as_activation())
+
+
+def activation(b: LoopBuilder, source: SSAValue, out: SSAValue, what: ActivationAttr) -> None:
+    """Build the loops of an activation; bytes are held in the range of their type."""
+    low, high = bounds_of(element_of(out), what)
+
+    def body(values: Sequence[SSAValue]) -> SSAValue:
+        is_byte = element_of(out) in QUANTISED
+        return held(b, values[0], low, high) if is_byte else activate(b, values[0], what)
+
+    elementwise(b, [source], out, body)
 
 
 def lower_add(b: LoopBuilder, op: AddOp, out: SSAValue, _: LoopOptions) -> None:

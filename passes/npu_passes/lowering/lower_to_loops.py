@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Float32Type, MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, f32, i8, i32
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
@@ -35,24 +35,37 @@ from npu_dialect.npu import (
     ClampOp,
     ConcatOp,
     Conv2dOp,
+    DequantizeOp,
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
     LrnOp,
     MaxPool2dOp,
     MulOp,
+    QuantizedAddOp,
+    QuantizedAvgPool2dOp,
+    QuantizeOp,
     ReluOp,
+    RequantizeOp,
     SoftmaxOp,
     TransposeOp,
 )
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.maps import map_type
+from npu_dialect.npu.maps import Map, map_type
+from npu_dialect.npu.quantization import ui8
 from npu_dialect.target import machine_of
 from npu_passes.lowering.common import LoopOptions
 from npu_passes.lowering.loop_builder import LoopBuilder
 from npu_passes.lowering.lower_conv import lower_conv2d
 from npu_passes.lowering.lower_dense import lower_fully_connected
 from npu_passes.lowering.lower_pool import lower_global_pool, lower_pool
+from npu_passes.lowering.lower_quantized import (
+    lower_dequantize,
+    lower_quantize,
+    lower_quantized_add,
+    lower_quantized_avg_pool,
+    lower_requantize,
+)
 from npu_passes.lowering.lower_simple import (
     is_empty,
     lower_add,
@@ -76,16 +89,28 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     ClampOp: lower_clamp,
     ConcatOp: lower_concat,
     Conv2dOp: lower_conv2d,
+    DequantizeOp: lower_dequantize,
     FullyConnectedOp: lower_fully_connected,
     GlobalAvgPool2dOp: lower_global_pool,
     GlobalMaxPool2dOp: lower_global_pool,
     LrnOp: lower_lrn,
     MaxPool2dOp: lower_pool,
     MulOp: lower_mul,
+    QuantizeOp: lower_quantize,
+    QuantizedAddOp: lower_quantized_add,
+    QuantizedAvgPool2dOp: lower_quantized_avg_pool,
     ReluOp: lower_relu,
+    RequantizeOp: lower_requantize,
     SoftmaxOp: lower_softmax,
     TransposeOp: lower_transpose,
 }
+
+QUANTIZED = (DequantizeOp, QuantizeOp, QuantizedAddOp, QuantizedAvgPool2dOp, RequantizeOp)
+"""Layers whose verifier says which elements they have."""
+MOVING = (ClampOp, ConcatOp, GlobalMaxPool2dOp, MaxPool2dOp, ReluOp, TransposeOp)
+"""Layers that move elements or pick some, whatever these are."""
+INTEGERS = (i8, ui8, i32)
+"""Integers that layers can have."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +163,7 @@ def reject(layer: LayerOp) -> None:
         )
     for operand in layer.operands:
         kind = map_type(operand)
-        if not isinstance(kind.get_element_type(), Float32Type):
+        if not (kind.get_element_type() == f32 or has_integers(layer, kind)):
             layer.emit_error(
                 "is not float32",
                 PassFailedException(f"{name}: expected f32 elements, got {kind}"),
@@ -149,6 +174,14 @@ def reject(layer: LayerOp) -> None:
                 PassFailedException(f"{name}: expected a strided layout, got {kind}"),
             )
     reject_overlaps(layer, name)
+
+
+def has_integers(layer: LayerOp, kind: Map) -> bool:
+    """Whether a layer works on integers, such as those of a type."""
+    quantized = isinstance(layer, QUANTIZED) or (
+        isinstance(layer, Conv2dOp | FullyConnectedOp) and layer.zero_points is not None
+    )
+    return quantized or (isinstance(layer, MOVING) and kind.get_element_type() in INTEGERS)
 
 
 def lower_layer(layer: LayerOp, options: LoopOptions) -> None:

@@ -104,7 +104,8 @@ def clamp(array: Array, low: float, high: float) -> Array:
     """min(max(x, low), high); bounds beyond the range of integers do nothing."""
     if array.dtype.kind != "f":
         limits = np.iinfo(array.dtype)
-        low, high = np.ceil(max(low, limits.min)), np.floor(min(high, limits.max))
+        low = min(max(np.ceil(low), limits.min), limits.max)
+        high = max(min(np.floor(high), limits.max), low)
     kind = array.dtype.type
     return np.minimum(np.maximum(array, kind(low)), kind(high))
 

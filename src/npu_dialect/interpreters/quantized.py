@@ -22,7 +22,12 @@ from npu_dialect.npu.layers.quantized import (
     RequantizeOp,
 )
 from npu_dialect.npu.maps import map_type
-from npu_dialect.npu.quantization import Multiplier, RequantizeAttr, limits_of
+from npu_dialect.npu.quantization import (
+    Multiplier,
+    RequantizeAttr,
+    add_multipliers,
+    limits_of,
+)
 from npu_dialect.npu.shapes import Axis
 
 f32 = np.float32
@@ -133,13 +138,6 @@ def quantized_add(op: QuantizedAddOp, inputs: Sequence[Array]) -> Array:
             exact = (a.astype(np.int64) - za) * ma + (b.astype(np.int64) - zb) * mb
             made = saturated(shifted(exact, np.array(shift, np.int64)), z, limits)
     return made.astype(output_dtype(op))
-
-
-def add_multipliers(lhs: float, rhs: float, result: float) -> tuple[int, int, int]:
-    """The ratios of an addition as integers of one shift."""
-    shift = Multiplier.of(max(lhs, rhs) / result).shift
-    ma, mb = (round(min(scale / result, 2.0**29) * 2.0**shift) for scale in (lhs, rhs))
-    return ma, mb, shift
 
 
 def fma(a: Any, b: Any, c: Any) -> Any:

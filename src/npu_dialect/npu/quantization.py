@@ -75,6 +75,13 @@ class Multiplier:
         return (product + (1 << (self.shift - 1)) - 1 + odd) >> self.shift
 
 
+def add_multipliers(lhs: float, rhs: float, result: float) -> tuple[int, int, int]:
+    """The ratios of an addition as integers of one shift."""
+    shift = Multiplier.of(max(lhs, rhs) / result).shift
+    ma, mb = (round(min(scale / result, 2.0**29) * 2.0**shift) for scale in (lhs, rhs))
+    return ma, mb, shift
+
+
 @irdl_attr_definition
 class RequantizeAttr(ParametrizedAttribute):
     """What a layer does to its i32 sums before it stores them: `requantize scales [...] ...`.

@@ -34,7 +34,9 @@ def conv(node: Node, graph: Builder) -> Value:
             groups=node.int("group", 1),
         )
 
-    return convolution(node, graph, graph.padded(node, 0), weight.array, build)
+    padded = graph.padded(node, 0)
+    result = convolution(node, graph, padded, weight.array, build)
+    return from_rows(graph, result, spatial_rank(padded.source))
 
 
 def convolution(
@@ -45,7 +47,7 @@ def convolution(
     build: Callable[[SSAValue, Array, Window], Callable[[Attribute], LayerOp]],
     element: Attribute | None = None,
 ) -> SSAValue:
-    """A convolution over one or two spatial axes.
+    """A convolution over one or two spatial axes; the result [N, C, H, W] has one row for one axis.
 
     `build` gets the map [N, C, H, W], the weight [O, C / groups, KH, KW] and the window, and gives
     what makes the layer from its result type; `element` are the elements of the result.
@@ -60,4 +62,4 @@ def convolution(
     found = window(node, padded, shape[2:])
     image = as_rows(graph, padded.source)
     taps = weight.reshape(*shape[:2], 1, shape[2]) if rank == 1 else weight
-    return from_rows(graph, graph.emit(build(image, taps, found), element), rank)
+    return graph.emit(build(image, taps, found), element)

@@ -118,8 +118,8 @@ def qlinear_conv(node: Node, graph: Builder) -> Value:
     source, weight = map_operand(node, graph, 0), weight_operand(node, graph, 3, 0)
     params = params_of(node, graph, 6, 7)
     bias = int32_bias(node, graph, 8, weight.array.shape[0])
-    sums = convolution_sums(node, graph, unpadded(source.value), source, weight, bias)
-    return Scaled(sums, products_scale(source, weight)).quantize(graph, params)
+    sums, shape = convolution_sums(node, graph, unpadded(source.value), source, weight, bias)
+    return Scaled(sums, products_scale(source, weight), view=shape).quantize(graph, params)
 
 
 def qlinear_matmul(node: Node, graph: Builder) -> Value:
@@ -150,7 +150,8 @@ def conv_integer(node: Node, graph: Builder) -> Value:
     """ConvInteger: the sums."""
     source = integer_source(node, graph)
     weight = integer_weight(node, graph, 1, 3, 0, ONE)
-    return convolution_sums(node, graph, unpadded(source.value), source, weight, None)
+    sums, shape = convolution_sums(node, graph, unpadded(source.value), source, weight, None)
+    return graph.reshape(sums, shape)
 
 
 def matmul_integer(node: Node, graph: Builder) -> Value:

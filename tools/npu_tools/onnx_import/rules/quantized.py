@@ -160,8 +160,8 @@ def conv(node: Node, graph: Builder) -> Value | None:
     weight = weight_of(constant, 0)
     scales = products_scale(source, weight)
     bias = bias_of(graph.optional(node, 2), scales, weight.array.shape[0])
-    sums = convolution_sums(node, graph, unpadded(source.value), source, weight, bias)
-    return Scaled(sums, scales)
+    sums, shape = convolution_sums(node, graph, unpadded(source.value), source, weight, bias)
+    return Scaled(sums, scales, view=shape)
 
 
 def operands(node: Node, graph: Builder) -> tuple[Scaled, QuantizedConstant] | None:

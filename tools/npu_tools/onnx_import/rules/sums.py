@@ -22,7 +22,7 @@ from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node
 from npu_tools.onnx_import.quantized import ELEMENTS, QuantizedConstant, Scaled
 from npu_tools.onnx_import.rules.conv import convolution
-from npu_tools.onnx_import.rules.window import Window
+from npu_tools.onnx_import.rules.window import Window, spatial_rank
 from npu_tools.onnx_import.tensors import Array
 
 
@@ -99,8 +99,11 @@ def convolution_sums(
     source: Scaled,
     weight: Weight,
     bias: Constant | None,
-) -> SSAValue:
-    """A convolution of integers; `padded` is the integers of `source` with what is around them."""
+) -> tuple[SSAValue, tuple[int, ...]]:
+    """A convolution of integers as [N, C, H, W], and the shape that it stands for.
+
+    `padded` is the integers of `source` with what is around them.
+    """
 
     def build(image: SSAValue, taps: Array, found: Window) -> Callable[[Attribute], LayerOp]:
         weights = graph.integers(Constant(weight.name, taps))
@@ -117,7 +120,9 @@ def convolution_sums(
             zero_points=(source.zero_point, weight.zero_point),
         )
 
-    return convolution(node, graph, padded, weight.array, build, i32)
+    sums = convolution(node, graph, padded, weight.array, build, i32)
+    shape = shape_of(sums)
+    return sums, shape if spatial_rank(padded.source) == 2 else (*shape[:2], shape[3])
 
 
 def unpadded(source: SSAValue) -> Padded:

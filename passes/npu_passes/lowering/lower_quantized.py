@@ -1,0 +1,289 @@
+"""Layers that quantise, change scales, add and average quantised maps: to loops.
+
+They compute what layers/quantized.py says, operation by operation. A compiler must not contract
+products and sums into one (`-ffp-contract=off`, which gcc's `-std=c99` implies).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import f32, i64
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import (
+    DequantizeOp,
+    QuantizedAddOp,
+    QuantizedAvgPool2dOp,
+    QuantizeOp,
+    RequantizeOp,
+)
+from npu_dialect.npu.attributes import float_values, int_values
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import add_multipliers
+from npu_passes.lowering import integers
+from npu_passes.lowering.common import (
+    LoopOptions,
+    counted_taps,
+    for_each,
+    tap_range,
+    window_start,
+)
+from npu_passes.lowering.integers import Scaling, bounds_of, element_of, rounded, shifted
+from npu_passes.lowering.loop_builder import Index, LoopBuilder, is_dense, memref_type
+from npu_passes.lowering.lower_simple import elementwise
+
+
+def lower_quantize(b: LoopBuilder, op: QuantizeOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops of `npu.quantize`."""
+    bounds = bounds_of(element_of(out), None)
+
+    def body(values: Sequence[SSAValue]) -> SSAValue:
+        return rounded(b, b.divf(values[0], b.real(op.scale)), op.offset, bounds)
+
+    elementwise(b, [op.input], out, body)
+
+
+def lower_dequantize(b: LoopBuilder, op: DequantizeOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops of `npu.dequantize`."""
+    scales = float_values(op.scales)
+    if len(scales) == 1:
+        elementwise(
+            b,
+            [op.input],
+            out,
+            lambda values: integers.real(b, values[0], op.offset, b.real(scales[0])),
+        )
+        return
+    table = integers.constant_table(b, op, "scales", np.array(scales, np.float32))
+
+    def one(at: tuple[Index, ...]) -> None:
+        value = integers.load(b, op.input, at)
+        b.store(integers.real(b, value, op.offset, b.load(table, [at[1]])), out, at)
+
+    for_each(b, shape_of(out), one)
+
+
+def lower_requantize(b: LoopBuilder, op: RequantizeOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops of `npu.requantize`."""
+    before, after = int_values(op.zero_points)
+    scales, mode = float_values(op.scales), op.mode.data
+    bounds = bounds_of(element_of(out), None)
+    scaling = Scaling(b, op, scales, after, mode, bounds, op.divided_by)
+    if len(scales) == 1:
+        elementwise(
+            b,
+            [op.input],
+            out,
+            lambda values: scaling(integers.without(b, values[0], before), 0),
+        )
+        return
+
+    def one(at: tuple[Index, ...]) -> None:
+        value = integers.without(b, integers.load(b, op.input, at), before)
+        integers.store(b, scaling(value, at[1]), out, at)
+
+    for_each(b, shape_of(out), one)
+
+
+def lower_quantized_add(b: LoopBuilder, op: QuantizedAddOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops of `npu.quantized_add`."""
+    bounds = bounds_of(element_of(out), None)
+    forms: dict[str, Callable[..., SSAValue]] = {
+        "float": add_floats,
+        "qlinear": add_ratios,
+        "fixed": add_fixed,
+    }
+    form = forms[op.mode.data]
+    elementwise(b, [op.lhs, op.rhs], out, lambda values: form(b, op, *values, bounds))
+
+
+def add_floats(
+    b: LoopBuilder, op: QuantizedAddOp, lhs: SSAValue, rhs: SSAValue, bounds: tuple[int, int]
+) -> SSAValue:
+    """Both in float32, added, divided, rounded."""
+    sa, sb, s = (b.real(scale) for scale in float_values(op.scales))
+    za, zb, z = int_values(op.zero_points)
+    total = b.addf(integers.real(b, lhs, za, sa), integers.real(b, rhs, zb, sb))
+    return rounded(b, b.divf(total, s), z, bounds)
+
+
+def add_ratios(
+    b: LoopBuilder, op: QuantizedAddOp, lhs: SSAValue, rhs: SSAValue, bounds: tuple[int, int]
+) -> SSAValue:
+    """Two fused multiply-adds on a constant, rounded."""
+    sa, sb, s = (np.float32(scale) for scale in float_values(op.scales))
+    za, zb, z = (np.float32(point) for point in int_values(op.zero_points))
+    ra, rb = sa / s, sb / s
+    start = z - np.float32(float(ra) * float(za) + float(rb * zb))
+    total = b.real(float(start))
+    for value, ratio in ((rhs, rb), (lhs, ra)):
+        number = b.insert(arith.SIToFPOp(value, f32)).result
+        total = b.insert(math.FmaOp(number, b.real(float(ratio)), total)).result
+    return rounded(b, total, 0, bounds)
+
+
+def add_fixed(
+    b: LoopBuilder, op: QuantizedAddOp, lhs: SSAValue, rhs: SSAValue, bounds: tuple[int, int]
+) -> SSAValue:
+    """Two 64-bit products, added, shifted."""
+    za, zb, z = int_values(op.zero_points)
+    ma, mb, shift = add_multipliers(*float_values(op.scales))
+    products: list[SSAValue] = []
+    for value, point, factor in ((lhs, za, ma), (rhs, zb, mb)):
+        number = integers.without(b, value, point)
+        wide = b.insert(arith.ExtSIOp(number, i64)).result
+        products.append(integers.fits(b, arith.MuliOp, wide, b.integer(factor, i64)))
+    total = integers.fits(b, arith.AddiOp, *products)
+    return shifted(b, total, b.integer(shift, i64), z, bounds)
+
+
+class AverageLowering:
+    """Builds the loops of one average pool of a quantised map."""
+
+    def __init__(self, b: LoopBuilder, op: QuantizedAvgPool2dOp, out: SSAValue) -> None:
+        self.b, self.op, self.out = b, op, out
+        self.points = int_values(op.zero_points)
+        self.bounds = bounds_of(element_of(out), None)
+        _, _, height, width = shape_of(op.input)
+        self.rows, self.columns = op.window().axes(height, width)
+        self.scales = float_values(op.scales)
+
+    def build(self) -> None:
+        """Loops over all outputs."""
+        mode = self.op.mode.data
+        if mode == "fixed" or (mode == "qlinear" and self.op.is_global):
+            self.build_integers(mode)
+        elif mode == "float" and self.op.is_global:
+            for_each(self.b, shape_of(self.out)[:2], self.lanes, ("n", "c"))
+        else:
+            for_each(self.b, shape_of(self.out), self.floats, ("n", "c", "y", "x"))
+
+    def finish(self, total: SSAValue, count: SSAValue, at: Sequence[Index]) -> None:
+        """Divide a float32 sum, round it, store it."""
+        b = self.b
+        value = b.divf(b.divf(total, count), b.real(self.scales[1]))
+        point = self.points[1]
+        if self.op.mode.data == "qlinear":
+            value, point = b.addf(value, b.real(float(point))), 0
+        integers.store(b, rounded(b, value, point, self.bounds), self.out, at)
+
+    def real(self, at: Sequence[Index]) -> SSAValue:
+        """An element of the input in float32."""
+        value = integers.load(self.b, self.op.input, at)
+        return integers.real(self.b, value, self.points[0], self.b.real(self.scales[0]))
+
+    def count(self, y: Index, x: Index) -> Index:
+        """How many taps are counted at an output."""
+        b = self.b
+        counts: list[Index] = []
+        for axis, position in ((self.rows, y), (self.columns, x)):
+            if self.op.count_include_pad is not None:
+                counts.append(counted_taps(b, axis, position))
+            else:
+                low, high = tap_range(b, axis, position)
+                counts.append(b.sub(high, low))
+        return b.mul(counts[0], counts[1])
+
+    def taps(
+        self,
+        at: Sequence[Index],
+        body: Callable[[tuple[Index, ...], SSAValue], SSAValue],
+        start: SSAValue,
+        *,
+        by_columns: Callable[[SSAValue, SSAValue], SSAValue] | None = None,
+    ) -> SSAValue:
+        """A sum over a window, row by row.
+
+        With `by_columns` each column of the window has its own sum, and it adds them up.
+        """
+        b, axes = self.b, (self.rows, self.columns)
+        origin = [window_start(b, axis, position) for axis, position in zip(axes, at[2:])]
+        ranges = [tap_range(b, axis, position) for axis, position in zip(axes, at[2:])]
+        outside, inside = (1, 0) if by_columns else (0, 1)
+
+        def outer(i: Index, carried: Sequence[SSAValue]) -> list[SSAValue]:
+            def inner(j: Index, total: Sequence[SSAValue]) -> list[SSAValue]:
+                tap = (j, i) if by_columns else (i, j)
+                y, x = (
+                    b.add(first, b.mul(index, axis.dilation))
+                    for first, index, axis in zip(origin, tap, axes, strict=True)
+                )
+                return [body((at[0], at[1], y, x), total[0])]
+
+            begin = start if by_columns else carried[0]
+            found = b.loop(*ranges[inside], inner, [begin], carry="part")[0]
+            return [by_columns(carried[0], found) if by_columns else found]
+
+        return b.loop(*ranges[outside], outer, [start], carry="total")[0]
+
+    def floats(self, at: tuple[Index, ...]) -> None:
+        """One output from a float32 sum, by columns or (qlinear) by rows."""
+        b = self.b
+
+        def add(place: tuple[Index, ...], total: SSAValue) -> SSAValue:
+            return b.addf(total, self.real(place))
+
+        by_columns = None if self.op.mode.data == "qlinear" else b.addf
+        total = self.taps(at, add, b.real(0.0), by_columns=by_columns)
+        self.finish(total, b.to_real(self.count(at[2], at[3])), at)
+
+    def lanes(self, channel: tuple[Index, ...]) -> None:
+        """The one output of a channel from four float32 sums."""
+        b = self.b
+        _, _, height, width = shape_of(self.op.input)
+        size = height * width
+        even = size // 4 * 4
+        flat = is_dense(memref_type(self.op.input))
+        vector = b.flat(self.op.input) if flat else self.op.input
+        base = b.mul(b.add(b.mul(channel[0], shape_of(self.op.input)[1]), channel[1]), size)
+
+        def element(k: Index) -> SSAValue:
+            if flat:
+                value = integers.load(b, vector, (b.add(base, k),))
+                return integers.real(b, value, self.points[0], b.real(self.scales[0]))
+            row = b.floor_div(k, width)
+            return self.real((*channel, row, b.sub(k, b.mul(row, width))))
+
+        def four(k: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
+            return [b.addf(sums[i], element(b.add(k, i))) for i in range(4)]
+
+        s = b.loop(0, even, four, [b.real(0.0)] * 4, step=4, hint="k", carry="lane")
+        total = b.addf(b.addf(s[0], s[2]), b.addf(s[1], s[3]))
+        for k in range(even, size):
+            total = b.addf(total, element(k))
+        self.finish(total, b.real(float(size)), (*channel, 0, 0))
+
+    def build_integers(self, mode: str) -> None:
+        """Integer sums times the scale for their number of taps."""
+        b = self.b
+        most = self.rows.kernel * self.columns.kernel
+        si, so = (np.float32(scale) for scale in self.scales)
+        counts = [most] if self.op.is_global else range(1, most + 1)
+        scales = [
+            float(si) / (float(so) * n) if mode == "fixed" else float(si / (so * np.float32(n)))
+            for n in counts
+        ]
+        kind = "fixed" if mode == "fixed" else "float"
+        scaling = Scaling(b, self.op, scales, self.points[1], kind, self.bounds)
+
+        def add(place: tuple[Index, ...], total: SSAValue) -> SSAValue:
+            value = integers.load(b, self.op.input, place)
+            value = integers.without(b, value, self.points[0])
+            return integers.fits(b, arith.AddiOp, total, value)
+
+        def one(at: tuple[Index, ...]) -> None:
+            total = self.taps(at, add, b.integer(0))
+            index = 0 if self.op.is_global else b.sub(self.count(at[2], at[3]), 1)
+            integers.store(b, scaling(total, index), self.out, at)
+
+        for_each(b, shape_of(self.out), one, ("n", "c", "y", "x"))
+
+
+def lower_quantized_avg_pool(
+    b: LoopBuilder, op: QuantizedAvgPool2dOp, out: SSAValue, _: LoopOptions
+) -> None:
+    """Build the loops of `npu.quantized_avg_pool2d`."""
+    AverageLowering(b, op, out).build()
