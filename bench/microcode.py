@@ -14,19 +14,10 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from npu_dialect.dma import StartOp
 from npu_dialect.target import TARGET, Machine, TargetAttr
-from npu_passes.emit.pl330.assemble import programs_of
-from npu_passes.lowering.lower_dma_to_pl330 import (
-    PROGRAM,
-    analyze,
-    longest_burst,
-    widest_beat,
-)
-from npu_passes.microcode.bursts import bursts_of
-from npu_passes.microcode.template import template_bytes
 from npu_passes.tiling.layer_shape import ConvShape
 from npu_tools.driver import available_passes, context, run_passes
+from npu_tools.microcode_report import microcode_of
 from npu_tools.pass_text import parse_passes
 
 # In place of this folder, where `tiling` would be this file.
@@ -67,31 +58,18 @@ def programs(layer: ConvShape) -> ModuleOp:
     return module
 
 
-def template_of(op: StartOp) -> int:
-    """Bytes of the paper's template for a transfer."""
-    each = analyze(op, MACHINE)
-    beat, beats = widest_beat(MACHINE), longest_burst(MACHINE)
-    bursts = bursts_of(each.runs.bytes, each.source, each.target, beat, beats)
-    return template_bytes(each.runs, bursts)
-
-
 def main() -> int:
     """Print a line for each program, and a sum for each layer."""
     larger = False
     for layer in LAYERS:
-        module = programs(layer)
-        sizes = {op.sym_name.data: op.size for op in programs_of(module)}
-        templates: dict[str, int] = {}
-        for op in (each for each in module.walk() if isinstance(each, StartOp)):
-            name = str(op.attributes[PROGRAM]).removeprefix("@")
-            templates[name] = template_of(op)
-        for name, size in sizes.items():
-            ratio = templates[name] / size
-            print(f"  {name:28} {size:5} bytes, template {templates[name]:6} ({ratio:.1f})")
-            larger |= size > templates[name]
-        print(
-            f"{layer.name:30} {sum(sizes.values()):5} bytes, template {sum(templates.values()):6}"
-        )
+        rows = microcode_of(programs(layer))
+        for row in rows:
+            size, template = row["bytes"], row["template_bytes"]
+            ratio = template / size
+            print(f"  {row['name']:28} {size:5} bytes, template {template:6} ({ratio:.1f})")
+            larger |= size > template
+        sums = [sum(row[key] for row in rows) for key in ("bytes", "template_bytes")]
+        print(f"{layer.name:30} {sums[0]:5} bytes, template {sums[1]:6}")
     return int(larger)
 
 

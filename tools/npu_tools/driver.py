@@ -28,6 +28,7 @@ from npu_passes.graph.plan_as import PlanAsPass
 from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
 from npu_tools.errors import UserError
 from npu_tools.frontends import load
+from npu_tools.microcode_report import microcode_of
 from npu_tools.pass_text import build_pass, pass_specs
 from npu_tools.report import Report, analyze, integer, planned_function
 from npu_tools.stops import IrDump, Measurements, Observer
@@ -139,7 +140,9 @@ def take_the_road(job: Job) -> Compiled:
     run_passes(module, passes, (*dump, measurements, *job.observers))
     report = measurements.report or analyze(module)  # raises: nothing was planned
     check_flash(report, machine)
-    report = replace(report, memory=replace(report.memory, **baselines))
+    report = replace(
+        report, memory=replace(report.memory, **baselines), microcode=microcode_of(module)
+    )
     files = (
         {}
         if job.plan_as or measurements.buffers is None

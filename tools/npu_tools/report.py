@@ -96,6 +96,7 @@ class Report:
     planned_as: str | None = None
     stack_bytes: int | None = None
     modules: tuple[Mapping[str, Any], ...] = ()
+    microcode: tuple[Mapping[str, Any], ...] = ()
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     outputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     module_traffic: Mapping[str, Traffic] = field(default_factory=dict[str, Traffic])

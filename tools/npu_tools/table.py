@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from npu_tools.microcode_report import microcode_line
 from npu_tools.report import LayerReport, Report
 
 HEADINGS = ("layer", "op", "output", "MACs", "in", "out", "weights", "offset")
@@ -23,6 +24,7 @@ def table(report: Report, stack: str) -> str:
         f"weights in flash: {report.weights_bytes} bytes",
         f"worst-case stack (the C library's functions not counted): {stack}",
     ]
+    lines += [microcode_line(report.microcode)] if report.microcode else []
     return "\n".join(lines)
 
 
