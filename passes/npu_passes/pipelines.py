@@ -40,6 +40,32 @@ def road(fusion: str, strategy: str, concat: str = "") -> str:
 
 FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer}"
 
+
+def off_chip(order: str = "", tails: str = "", moves: str = "") -> str:
+    """The passes for a machine with DMA; the arguments are more options and steps, or nothing."""
+    passes = (
+        "npu-fold-batch-norm",
+        FUSE,
+        "npu-detect-modules",
+        f"npu-reorder-branches{{order=liveness{order}}}",
+        "npu-plan-modules{misfit=leave}",
+        "npu-inline-modules",
+        tails,
+        "npu-fuse-rows{when=needed}",
+        "npu-bufferize",
+        "npu-concat-in-place",
+        moves,
+        "npu-spill-maps",
+        "npu-tile-loops",
+        "npu-double-buffer",
+        "npu-assign-sram-offsets{strategy=greedy}",
+        "npu-assign-dram-offsets",
+        "npu-outline-layers",
+        "npu-lower-to-loops",
+    )
+    return ",".join(step for step in passes if step)
+
+
 PIPELINES = {
     "default": Pipeline(
         road(FUSE, "greedy", "npu-concat-in-place"),
@@ -64,14 +90,14 @@ PIPELINES = {
         "plan modules of branches as published, for --plan-as i8 on a neural processor: no C",
     ),
     "off-chip": Pipeline(
-        "npu-fold-batch-norm,"
-        f"{FUSE},npu-detect-modules,npu-reorder-branches{{order=liveness}},"
-        "npu-plan-modules{misfit=leave},npu-inline-modules,npu-fuse-rows{when=needed},"
-        "npu-bufferize,npu-concat-in-place,npu-spill-maps,npu-tile-loops,npu-double-buffer,"
-        "npu-assign-sram-offsets{strategy=greedy},npu-assign-dram-offsets,"
-        "npu-outline-layers,npu-lower-to-loops",
+        off_chip(),
         "for a machine with DMA: maps stay on chip, those of layers that are too large as rows; "
         "what cannot stay is moved in tiles",
+    ),
+    "tails": Pipeline(
+        off_chip(" tails=true", "npu-fuse-tails", "npu-move-maps"),
+        "as off-chip, and average pools run row by row with their 1x1 convolution, and the last "
+        "reader of a map takes its place: less memory, more copying on chip",
     ),
     "naive": Pipeline(
         road("", "none"),

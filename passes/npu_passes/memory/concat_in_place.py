@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StridedLayoutAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -124,17 +124,33 @@ def analyze(concat: ConcatOp) -> ConcatPlan | None:
 
 
 def is_free(part: SSAValue, concat: ConcatOp, block: Block, *, changed: bool) -> bool:
-    """Whether a part is a buffer of the same block that only layers use, unchanged at the end.
+    """Whether a part is a buffer of the same block that is not changed at the end.
 
-    `changed`: whether the output is changed behind the concatenation.
+    Only layers use it, or loops through views of all its axes. `changed`: whether the output is
+    changed behind the concatenation.
     """
     alloc = part.owner
     if not isinstance(alloc, AllocOp) or alloc.parent is not block or alloc.offset is not None:
         return False
-    if not all(isinstance(use.operation, LayerOp) for use in part.uses):
+    if not all(isinstance(user, LayerOp) or is_box(user) for user in users_of(part)):
         return False
     behind = list(users_behind(part, concat, block))
     return not any(writes(user, part) or changed for user in behind)
+
+
+def users_of(value: SSAValue) -> list[Operation]:
+    """The ops that use a value."""
+    return [use.operation for use in value.uses]
+
+
+def is_box(view: Operation) -> bool:
+    """Whether an op is a view with all axes of its source, which loads, stores and layers use."""
+    users = (LayerOp, memref.LoadOp, memref.StoreOp)
+    return (
+        isinstance(view, memref.SubviewOp)
+        and len(memref_type(view.result).get_shape()) == len(memref_type(view.source).get_shape())
+        and all(isinstance(user, users) for user in users_of(view.result))
+    )
 
 
 def written_before(out: SSAValue, concat: ConcatOp, block: Block) -> bool:
@@ -177,12 +193,32 @@ def rewrite(concat: ConcatOp, plan: ConcatPlan) -> None:
         view.result.name_hint = each.part.name_hint
         if each.moves:
             each.part.replace_all_uses_with(view.result)
+            retype_boxes(view.result)
             Rewriter.erase_op(before)
         else:
             copy = copied(concat, each.part, view.result)
             copy.attributes.update(concat.attributes)
             Rewriter.insert_op(copy, InsertPoint.before(concat))
     Rewriter.erase_op(concat)
+
+
+def retype_boxes(value: SSAValue) -> None:
+    """Give the views of a buffer its pitches, which have changed; where they start is not said."""
+    kind = memref_type(value)
+    pitches = kind.get_strides()
+    assert pitches is not None
+    for box in users_of(value):
+        if not isinstance(box, memref.SubviewOp):
+            continue
+        steps = box.static_strides.get_values()
+        strides = [
+            None if pitch is None or step < 0 else pitch * step
+            for pitch, step in zip(pitches, steps, strict=True)
+        ]
+        shape = memref_type(box.result).get_shape()
+        layout = StridedLayoutAttr(strides, None)
+        result = MemRefType(kind.element_type, shape, layout, kind.memory_space)
+        Rewriter.replace_value_with_new_type(box.result, result)
 
 
 def copied(concat: ConcatOp, part: SSAValue, view: SSAValue) -> Operation:

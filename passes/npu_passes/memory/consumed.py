@@ -10,6 +10,9 @@ and reads no row twice (`npu-fuse-tails`):
 
 Then the slice may lie on %x, row on row and column on column: on its first channels if it is the
 last slice of %y, so that the rest of %x lies behind %y; or on its last ones if it is the first.
+
+A `memref.copy` out of a buffer that dies there is a similar case: as elements are copied in their
+order, the target may lie on its source wherever it begins no higher.
 """
 
 from __future__ import annotations
@@ -62,6 +65,7 @@ def consumed(
 
     `aliases` and `sizes` are those of the buffers, in their order; `ops` all ops of the function.
     """
+    yield from copied(ops, aliases)
     for loop in ops:
         if not isinstance(loop, scf.ForOp) or CONSUMES not in loop.attributes:
             continue
@@ -72,6 +76,25 @@ def consumed(
             for target, below in views.items():
                 if below.written and not below.read:
                     yield from pair(source, above.planes, target, below.planes, sizes)
+
+
+def copied(ops: Sequence[Operation], aliases: Sequence[Sequence[SSAValue]]) -> Iterator[Overlay]:
+    """Pairs of a buffer that is copied as a whole, and dies, and the one that it is copied to."""
+    place = {each[0]: index for index, each in enumerate(aliases)}
+    for op in ops:
+        if not isinstance(op, memref.CopyOp) or op.source.type != op.destination.type:
+            continue
+        source, target = place.get(op.source), place.get(op.destination)
+        if source is None or target is None or behind(op, aliases[source]):
+            continue
+        users = [use.operation for alias in aliases[target] for use in alias.uses]
+        if all(user is op or op.is_before_in_block(user) for user in users if in_block(user, op)):
+            yield Overlay(below=target, above=source, distance=0)
+
+
+def in_block(user: Operation, op: Operation) -> bool:
+    """Whether two ops stand in the same block."""
+    return user.parent is op.parent
 
 
 @dataclass(frozen=True)

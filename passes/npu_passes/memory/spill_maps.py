@@ -114,9 +114,10 @@ def analyze(
     """
     reader = Reader.of(function)
     if by == "need" and not maps:
-        reading = reader.read(needs_of(roomy_bytes, machine), machine.alignment, spills=False)
-        if fits(reading, machine):
-            return Spills(function, (), 0, ())
+        for size in (roomy_bytes, least_bytes):  # smaller tiles are cheaper than a map that leaves
+            reading = reader.read(needs_of(size, machine), machine.alignment, spills=False)
+            if fits(reading, machine):
+                return Spills(function, (), 0, ())
     reading = reader.read(needs_of(roomy_bytes, machine), machine.alignment)
     movable = sorted(reading.problem.movable)
     forced = {

@@ -127,9 +127,11 @@ class Reader:
 
 
 def shared(live: Sequence[tuple[int, int]], overlays: Sequence[Overlay]) -> Iterator[Shared]:
-    """The pairs of live buffers that may lie on each other row by row."""
+    """The pairs of live buffers that may lie on each other row by row, or as one is copied."""
     sizes = dict(live)
-    pairs = {(each.below, each.above): None for each in overlays if each.exact}
+    pairs = {
+        (each.below, each.above): None for each in overlays if each.exact or each.distance == 0
+    }
     for one, two in pairs:
         if one in sizes and two in sizes:
             yield Shared(one, two, min(sizes[one], sizes[two]))
