@@ -7,11 +7,14 @@ so the output is that of the layers in numpy, bit for bit.
 
 from __future__ import annotations
 
+import json
 import struct
 import subprocess
+import sys
 from collections.abc import Sequence
-from importlib.resources import files
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +25,14 @@ from npu_dialect.dma import StartOp
 from npu_dialect.interpreters import Counters, run_function
 from npu_dialect.target import TARGET, Machine, TargetAttr, Toolchain
 from npu_passes.emit.c.target import emit
-from npu_passes.emit.pl330.tables import tables
+from npu_passes.emit.pl330.tables import engine_files
 from npu_passes.lowering.lower_dma_to_pl330 import PROGRAM
 from npu_passes.pipelines import PIPELINES
 from npu_tools.driver import available_passes, context, run_passes
 from npu_tools.pass_text import parse_passes
 from pl330.zynq import COMPILER, SUPPORT, Zynq
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "lenet5"
 LAYERS = ((6, 32, 7), (32, 64, 5), (64, 64, 5))
 """Channels in and out, and the kernel: each has stride 2 and a relu behind it."""
 SIZE = (96, 128)
@@ -70,16 +74,14 @@ def through(module: ModuleOp, passes: str) -> None:
 def write_c(module: ModuleOp, folder: Path) -> None:
     """Write the C of loops and of microcode."""
     made = emit(module, "net")
-    (folder / "net.c").write_text(made.source, encoding="utf-8")
-    (folder / "net.h").write_text(made.header, encoding="utf-8")
-    (folder / "net_pl330.c").write_text(tables(module, "net"), encoding="utf-8")
+    assert made.runtime is not None
+    texts = {"net.c": made.source, "net.h": made.header, "npu_dma.h": made.runtime}
+    for name, text in (texts | engine_files(module, "net")).items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def build(folder: Path, output_bytes: int) -> Path:
     """Compile and link for the Zynq."""
-    runtime = files("npu_passes.emit.c") / "runtime"
-    for name in ("npu_dma.h", "npu_pl330.h", "npu_pl330.c"):
-        (folder / name).write_text((runtime / name).read_text(encoding="utf-8"), encoding="utf-8")
     toolchain = Toolchain.load("zynq7020")
     assert toolchain is not None
     assert toolchain.compiler == COMPILER
@@ -147,3 +149,28 @@ def test_front_of_flownet(zynq: Zynq, tmp_path: Path) -> None:
         counters.feature_map_write_bytes,
     ]
     assert sum(moved) > 3 * Machine.load("zynq7020").sram_bytes
+
+
+def test_lenet5_from_npu_compile(zynq: Zynq, tmp_path: Path) -> None:
+    """What a person does: npu-compile, then the C compiler, then the board."""
+    model = EXAMPLE / "lenet5.onnx"
+    command = [sys.executable, "-m", "npu_tools.compile", str(model), "--target", "zynq7020"]
+    command += ["--prefix", "net", "-o", str(tmp_path), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    microcode = json.loads(done.stdout)["microcode"]
+    assert {each["channel"] for each in microcode} == {0, 1, 3}
+    assert all(0 < each["bytes"] <= each["template_bytes"] for each in microcode)
+    with np.load(EXAMPLE / "heldout.npz") as held:
+        grey: NDArray[np.uint8] = held["images"][:1]
+    cut = np.where(grey < 100, 0, grey).astype(np.float32) / np.float32(255)
+    image = cut.reshape(1, 1, 32, 32)
+    runtime: Any = import_module("onnxruntime")
+    session = runtime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    expected: NDArray[np.float32] = session.run(None, {"image": image})[0]
+    data = run(zynq, build(tmp_path, expected.nbytes), image, tmp_path)
+    returned, errors, transfers = struct.unpack_from("<3I", data)
+    assert (returned, errors) == (0, 0)
+    assert transfers >= len(microcode)
+    np.testing.assert_allclose(
+        np.frombuffer(data[24:], "<f4"), expected.ravel(), rtol=1e-5, atol=1e-5
+    )
