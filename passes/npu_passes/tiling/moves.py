@@ -42,7 +42,7 @@ def build_moves(op: Operation, machine: Machine, free: int) -> None:
     Raises: PassFailedException, attached to the op, if a tile buffer is needed and nothing is free.
     """
     b = LoopBuilder(op)
-    announce(b, op, list(off_chip_operands(op)))
+    announce(op, list(off_chip_operands(op)))
     for source, target in parts(b, op):
         ends = [in_space(value, DramSpace()) for value in (source, target)]
         if all(ends):

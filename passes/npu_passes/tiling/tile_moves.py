@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.builder import Builder
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from npu_dialect.dma import ReadsOp, StartOp, WaitOp, WritesOp
 from npu_dialect.npu.attributes import SramSpace
@@ -16,6 +19,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.structure import provenance
 from npu_dialect.sram import AllocOp
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.tiling.accesses import is_view
 from npu_passes.tiling.stage import Buffer, is_weight
 
 WEIGHTS, FIRST_MAP, OTHER_MAPS, OUTPUT = range(4)
@@ -29,14 +33,37 @@ def allocate(b: LoopBuilder, op: Operation, buffer: Buffer, shape: Sequence[int]
     return b.insert(AllocOp(kind), f"{value.name_hint or 'map'}_tile").buffer
 
 
-def announce(b: LoopBuilder, op: Operation, staged: Sequence[SSAValue]) -> None:
+def announce(op: Operation, staged: Sequence[SSAValue]) -> None:
     """One access for each map off chip that an op reads or writes."""
     *inputs, out = op.operands
     for value in dict.fromkeys(inputs):
         if value in staged and not is_weight(op, value):
-            b.insert(ReadsOp(value)).attributes |= provenance(op)
+            access(ReadsOp, op, value)
     if out in staged:
-        b.insert(WritesOp(out)).attributes |= provenance(op)
+        access(WritesOp, op, out)
+
+
+def access(kind: type[ReadsOp | WritesOp], op: Operation, value: SSAValue) -> None:
+    """Announce an access in front of an op.
+
+    An op that runs row by row goes through its map once: then it is in front of the loops around.
+    """
+    place, whole = outermost(op), value
+    while place.is_ancestor(owner := whole.owner):
+        if isinstance(owner, Block) or not is_view(owner):
+            place, whole = op, value  # it is made anew in each step
+            break
+        whole = owner.operands[0]
+    made = kind(whole)
+    made.attributes |= provenance(op)
+    Builder(InsertPoint.before(place)).insert(made)
+
+
+def outermost(op: Operation) -> Operation:
+    """The loop or condition around an op that stands in none itself, or the op."""
+    while isinstance(parent := op.parent_op(), scf.ForOp | scf.IfOp):
+        op = parent
+    return op
 
 
 def transfer(

@@ -86,7 +86,7 @@ class Nest:
         cut = self.staging.cut
         if self.counted:
             staged = [i for buffer in self.staging.buffers for i in buffer.operands]
-            announce(self.b, self.op, [self.op.operands[index] for index in staged])
+            announce(self.op, [self.op.operands[index] for index in staged])
         for buffer in self.staging.buffers:
             if buffer.whole:
                 index = buffer.operands[0]
