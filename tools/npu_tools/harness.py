@@ -20,15 +20,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from npu_dialect.interpreters import Counters
 from npu_tools.errors import UserError
+from npu_tools.ports import Port, ports_of
 from npu_tools.report import Report
 
 Array = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.uint8]
 
 FLAGS = ("-std=c99", "-O2")
 RUNTIME = "npu_dma.h"
@@ -124,6 +127,8 @@ class Harness:
 
     program: Path
     report: Report
+    ports: Sequence[Port]
+    """Inputs, then outputs."""
     transfers: bool = False
     """Whether the program has transfers, which it counts."""
 
@@ -142,8 +147,8 @@ class Harness:
         outputs, _, printed = self.start(inputs, trace=False)
         return outputs, read_counters(printed) if self.transfers else None
 
-    def trace(self, inputs: Sequence[Array]) -> list[Array]:
-        """The OFM of each layer, in execution order, for one sample.
+    def trace(self, inputs: Sequence[Array]) -> list[Bytes]:
+        """The bytes of each layer's OFM, in execution order, for one sample.
 
         Nothing if the C does not say when a layer is done, as without `npu-outline-layers`, and for
         a program with transfers: its maps are not on chip as a whole.
@@ -156,34 +161,34 @@ class Harness:
 
     def start(
         self, inputs: Sequence[Array], *, trace: bool
-    ) -> tuple[list[Array], list[Array], str]:
+    ) -> tuple[list[Array], list[Bytes], str]:
         """Run the program: outputs, samples as first axis; the traced layers; what it printed."""
         folder, samples = self.program.parent, inputs[0].shape[0] if inputs else 1
-        packed = [value.reshape(samples, -1).astype(np.float32) for value in inputs]
-        together = np.concatenate(packed, axis=1) if packed else np.empty(0, np.float32)
+        packed = [
+            in_bytes(port.stored(value.reshape(samples, -1)))
+            for port, value in zip(self.ports, inputs)
+        ]
+        together = np.concatenate(packed, axis=1) if packed else np.empty(0, np.uint8)
         together.tofile(folder / "in.bin")
         command = [str(self.program), "in.bin", "out.bin", *(["layers.bin"] if trace else [])]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise UserError(f"--verify: the C program failed ({failure(done.returncode)})")
-        shapes = list(self.report.outputs.values())
-        values = np.fromfile(folder / "out.bin", np.float32).reshape(samples, -1)
+        shapes, ports = list(self.report.outputs.values()), self.ports[len(inputs) :]
+        values = np.fromfile(folder / "out.bin", np.uint8).reshape(samples, -1)
+        sizes = (prod(shape) * port.dtype.itemsize for shape, port in zip(shapes, ports))
         outputs = [
-            part.reshape(samples, *shape)
-            for part, shape in zip(split(values, map(prod, shapes)), shapes, strict=True)
+            port.real(np.ascontiguousarray(part).view(port.dtype)).reshape(samples, *shape)
+            for part, port, shape in zip(split(values, sizes), ports, shapes, strict=True)
         ]
         if not trace:
             return outputs, [], done.stdout
         layers = self.report.layers
-        values = np.fromfile(folder / "layers.bin", np.float32)[np.newaxis]
-        if values.size != sum(prod(layer.shape) for layer in layers):
+        values = np.fromfile(folder / "layers.bin", np.uint8)[np.newaxis]
+        if values.size != sum(layer.output_bytes for layer in layers):
             return outputs, [], done.stdout
-        parts = split(values, (prod(layer.shape) for layer in layers))
-        return (
-            outputs,
-            [part.reshape(layer.shape) for part, layer in zip(parts, layers, strict=True)],
-            done.stdout,
-        )
+        parts = split(values, (layer.output_bytes for layer in layers))
+        return outputs, [part.reshape(-1) for part in parts], done.stdout
 
 
 def failure(code: int) -> str:
@@ -199,7 +204,12 @@ def read_counters(text: str) -> Counters:
     return Counters(**{name: int(number) for name, number in pairs})
 
 
-def split(values: Array, sizes: Iterable[int]) -> Iterator[Array]:
+def in_bytes(values: npt.NDArray[Any]) -> Bytes:
+    """The bytes of samples, sample by sample."""
+    return np.ascontiguousarray(values).view(np.uint8)
+
+
+def split(values: Bytes, sizes: Iterable[int]) -> Iterator[Bytes]:
     """Cut the last axis into pieces."""
     start = 0
     for size in sizes:
@@ -226,15 +236,34 @@ def built(name: str, files: Mapping[str, str | bytes], report: Report) -> Genera
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise UserError(f"--verify: {compiler} rejects the C:\n{done.stderr.strip()}")
-        yield Harness(folder / "program", report, RUNTIME in files)
+        yield Harness(folder / "program", report, ports(name, files, report), RUNTIME in files)
+
+
+def ports(name: str, files: Mapping[str, str | bytes], report: Report) -> list[Port]:
+    """The inputs and outputs of a program."""
+    return ports_of(str(files[f"{name}.h"]), len(report.inputs) + len(report.outputs))
 
 
 def program_text(name: str, files: Mapping[str, str | bytes], report: Report) -> str:
     """The C of the program."""
     ins = [prod(shape) for shape in report.inputs.values()]
     outs = [prod(shape) for shape in report.outputs.values()]
-    buffers = [f"static float in{i}[{size}];" for i, size in enumerate(ins)]
-    buffers += [f"static float out{i}[{size}];" for i, size in enumerate(outs)]
+    kinds = ports(name, files, report)
+    taken, given = kinds[: len(ins)], kinds[len(ins) :]
+    sizes = zip(taken, ins, strict=True), zip(given, outs, strict=True)
+    buffers = [
+        f"static {port.ctype} {way}{i}[{size}];"
+        for way, pairs in zip(("in", "out"), sizes, strict=True)
+        for i, (port, size) in enumerate(pairs)
+    ]
+    reads = [
+        f"fread(in{i}, {port.dtype.itemsize}, {n}, in) == {n}"
+        for i, (port, n) in enumerate(zip(taken, ins, strict=True))
+    ]
+    writes = [
+        f"    if (fwrite(out{i}, {port.dtype.itemsize}, {n}, out) != {n}) return 5;"
+        for i, (port, n) in enumerate(zip(given, outs, strict=True))
+    ]
     arguments = [*(f"in{i}" for i in range(len(ins))), *(f"out{i}" for i in range(len(outs)))]
     blob = files.get(f"{name}_weights.bin")
     names = {"upper": name.upper(), "fence": FENCE}
@@ -259,9 +288,7 @@ def program_text(name: str, files: Mapping[str, str | bytes], report: Report) ->
         offsets=", ".join(f"{layer.offset or 0}ul" for layer in report.layers),
         sizes=", ".join(f"{layer.output_bytes}ul" for layer in report.layers),
         weights_bytes=len(blob or b""),
-        read=" && ".join(f"fread(in{i}, 4, {n}, in) == {n}" for i, n in enumerate(ins)) or "!runs",
+        read=" && ".join(reads) or "!runs",
         arguments=", ".join(arguments),
-        write="\n".join(
-            f"    if (fwrite(out{i}, 4, {n}, out) != {n}) return 5;" for i, n in enumerate(outs)
-        ),
+        write="\n".join(writes),
     )

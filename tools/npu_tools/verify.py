@@ -9,6 +9,11 @@ differs is named.
 
 A program with transfers also has to move what the report says (`off_chip`): the report counts in
 the IR, the program at run time.
+
+Outputs of quantised networks are multiples of a step. Those of operators that name their scales are
+integers, and must be equal. Between DequantizeLinear and QuantizeLinear onnxruntime computes in
+float32, in an order of its own, and ties between two integers may fall to either: there two steps
+are no difference.
 """
 
 from __future__ import annotations
@@ -17,20 +22,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from onnx import ModelProto, ValueInfoProto
+from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from npu_tools.arrays import read_npz
-from npu_tools.check import RELATIVE, relative_error
+from npu_tools.check import RELATIVE, random_array, relative_error
 from npu_tools.driver import Compiled
 from npu_tools.errors import UserError
 from npu_tools.harness import Harness, built
 from npu_tools.report import Report
 
 Array = npt.NDArray[np.float32]
+
+STEPS = 2
+"""Most quantisation steps that are no difference where onnxruntime computes in float32."""
+FLOATS: Mapping[str, np.dtype[Any]] = MappingProxyType({})
+"""Element types of inputs that are all float32."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +52,21 @@ class OutputErrors:
     absolute: float
     relative: float
     ulp: int
+    steps: float | None = None
+    """The largest difference in steps of a quantised output."""
+    allowed_steps: int = 0
+
+    @property
+    def close(self) -> bool:
+        """Whether the output is within the tolerance."""
+        if self.steps is not None:
+            return self.steps <= self.allowed_steps + 0.5
+        return self.relative <= RELATIVE
 
     def __str__(self) -> str:
         """One line for a person."""
+        if self.steps is not None:
+            return f"verify {self.name}: largest error {self.steps:.0f} quantisation steps"
         return (
             f"verify {self.name}: largest error {self.absolute:.3e} absolute, "
             f"{self.relative:.3e} relative, {self.ulp} ULP"
@@ -67,7 +90,7 @@ class Verified:
     @property
     def close(self) -> bool:
         """Whether all outputs are within the tolerance."""
-        return all(output.relative <= RELATIVE for output in self.outputs)
+        return all(output.close for output in self.outputs)
 
     @property
     def agrees(self) -> bool:
@@ -87,8 +110,12 @@ class Verified:
         """The verdict if it is bad."""
         if self.close:
             return f"--verify: {self.miscount}; nothing was written"
+        worst = next(output for output in self.outputs if not output.close)
+        limit = f"{RELATIVE:.0e} relative"
+        if worst.steps is not None:
+            limit = f"{worst.allowed_steps} quantisation steps"
         return (
-            f"--verify: differs from onnxruntime by more than {RELATIVE:.0e} relative; "
+            f"--verify: differs from onnxruntime by more than {limit}; "
             f"the first layer that differs is {self.first_layer}; nothing was written"
         )
 
@@ -111,7 +138,10 @@ def verify(compiled: Compiled, inputs: str | None, seed: int) -> Verified:
     Raises: UserError for inputs that do not fit, or without a C compiler.
     """
     report = compiled.report
-    samples = random_samples(report, seed) if inputs is None else load_samples(report, inputs)
+    kinds = input_kinds(compiled.reference)
+    samples = (
+        random_samples(report, seed, kinds) if inputs is None else load_samples(report, inputs)
+    )
     with built(compiled.name, compiled.files, report) as harness:
         return compare(harness, compiled.reference, samples)
 
@@ -123,14 +153,16 @@ def compare(harness: Harness, model: ModelProto, samples: Sequence[Array]) -> Ve
     got, counted = harness.run_and_count(samples)
     counters = None if counted is None else vars(counted)
     miscount = None if counters is None else first_miscount(counters, report)
-    session = session_of(model)
+    session, kinds = session_of(model), input_kinds(model)
     want = [np.empty_like(value) for value in got]
     for index in range(count):
-        feeds = feeds_of(report, [value[index] for value in samples])
+        feeds = feeds_of(report, [value[index] for value in samples], kinds)
         for place, value in zip(want, session.run(names, feeds), strict=True):
             place[index] = value
+    steps = [step_of(model, name) for name in names]
     errors = tuple(
-        output_errors(name, one, two) for name, one, two in zip(names, got, want, strict=True)
+        output_errors(name, one, two, step, allowed_steps(model))
+        for name, one, two, step in zip(names, got, want, steps, strict=True)
     )
     result = Verified(count, errors, counters=counters, miscount=miscount)
     if result.close:
@@ -138,8 +170,11 @@ def compare(harness: Harness, model: ModelProto, samples: Sequence[Array]) -> Ve
     bad = next(
         index
         for index in range(count)
-        if any(
-            relative_error(a[index], b[index]) > RELATIVE for a, b in zip(got, want, strict=True)
+        if not all(
+            output_errors(
+                e.name, a[index : index + 1], b[index : index + 1], step, e.allowed_steps
+            ).close
+            for e, a, b, step in zip(errors, got, want, steps, strict=True)
         )
     )
     layer = first_difference(harness, model, [value[bad] for value in samples])
@@ -154,7 +189,34 @@ def first_miscount(counters: Mapping[str, int], report: Report) -> str | None:
     return None
 
 
-def output_errors(name: str, got: Array, want: Array) -> OutputErrors:
+def input_kinds(model: ModelProto) -> dict[str, np.dtype[Any]]:
+    """The element types of a model's inputs."""
+    kinds = ((value.name, value.type.tensor_type.elem_type) for value in model.graph.input)
+    return {name: np.dtype(helper.tensor_dtype_to_np_dtype(kind)) for name, kind in kinds}
+
+
+def step_of(model: ModelProto, name: str) -> float | None:
+    """The step of a quantised output: 1 for integers, a scale; None for real numbers."""
+    output = next(value for value in model.graph.output if value.name == name)
+    if output.type.tensor_type.elem_type not in (TensorProto.FLOAT, TensorProto.UNDEFINED):
+        return 1.0
+    weights = {tensor.name: tensor for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        if name in node.output and node.op_type == "DequantizeLinear":
+            scale = weights.get(node.input[1])
+            return None if scale is None else float(numpy_helper.to_array(scale).reshape(-1)[0])
+    return None
+
+
+def allowed_steps(model: ModelProto) -> int:
+    """How many steps a quantised output may be away."""
+    in_floats = any(node.op_type == "DequantizeLinear" for node in model.graph.node)
+    return STEPS if in_floats else 0
+
+
+def output_errors(
+    name: str, got: Array, want: Array, step: float | None = None, allowed: int = 0
+) -> OutputErrors:
     """The largest errors over all samples (the first axis)."""
     with np.errstate(invalid="ignore"):
         absolute = np.abs(got.astype(np.float64) - want.astype(np.float64))
@@ -164,6 +226,8 @@ def output_errors(name: str, got: Array, want: Array) -> OutputErrors:
         float(absolute.max(initial=0.0)),
         max(relative_error(one, two) for one, two in zip(got, want, strict=True)),
         int(np.abs(ordered(got) - ordered(want)).max(initial=0)),
+        None if step is None else float(absolute.max(initial=0.0)) / step,
+        allowed,
     )
 
 
@@ -179,10 +243,11 @@ def first_difference(harness: Harness, model: ModelProto, inputs: Sequence[Array
     known = {name for node in model.graph.node for name in node.output}
     names = (layer.value for layer in layers if layer.value is not None)
     wanted = list(dict.fromkeys(name for name in names if name in known))
+    feeds = feeds_of(harness.report, inputs, input_kinds(model))
     values = dict(
         zip(
             wanted,
-            session_of(with_outputs(model, wanted)).run(wanted, feeds_of(harness.report, inputs)),
+            session_of(with_outputs(model, wanted)).run(wanted, feeds),
             strict=True,
         )
     )
@@ -195,8 +260,13 @@ def first_difference(harness: Harness, model: ModelProto, inputs: Sequence[Array
         want = values.get(layer.value or "")
         if want is None:
             continue
-        error = relative_error(got.reshape(-1), np.asarray(want, np.float32).reshape(-1))
-        if error > RELATIVE:
+        wanted_map = np.asarray(want).reshape(-1)
+        if got.size != wanted_map.nbytes:
+            continue
+        error = relative_error(
+            got.view(wanted_map.dtype).astype(np.float32), wanted_map.astype(np.float32)
+        )
+        if error > (RELATIVE if wanted_map.dtype.kind == "f" else 0):
             return f"{layer.name} ({layer.op}, {error:.2e} relative)"
     return "none of them: the outputs are not what the last layers wrote"
 
@@ -225,17 +295,27 @@ def session_of(model: ModelProto) -> Any:
         raise UserError(f"--verify: onnxruntime rejects the model: {error}") from None
 
 
-def feeds_of(report: Report, inputs: Sequence[Array]) -> dict[str, Array]:
-    """Inputs by name."""
+def feeds_of(
+    report: Report, inputs: Sequence[Array], kinds: Mapping[str, np.dtype[Any]] = FLOATS
+) -> dict[str, Any]:
+    """Inputs by name, in the types of the model's inputs (default: float32)."""
     # What is taken out of an array of samples of a scalar is no array.
-    return {name: np.asarray(value) for name, value in zip(report.inputs, inputs, strict=True)}
+    return {
+        name: np.asarray(value).astype(kinds.get(name, np.float32), copy=False)
+        for name, value in zip(report.inputs, inputs, strict=True)
+    }
 
 
-def random_samples(report: Report, seed: int) -> list[Array]:
-    """One sample of standard normal values."""
+def random_samples(
+    report: Report, seed: int, kinds: Mapping[str, np.dtype[Any]] = FLOATS
+) -> list[Array]:
+    """One sample of standard normal values, or of all integers of an input's type."""
     generator = np.random.default_rng(seed)
     return [
-        generator.standard_normal((1, *shape), dtype=np.float32) for shape in report.inputs.values()
+        random_array(generator, (1, *shape), kinds.get(name, np.dtype(np.float32))).astype(
+            np.float32
+        )
+        for name, shape in report.inputs.items()
     ]
 
 

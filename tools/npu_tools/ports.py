@@ -1,0 +1,69 @@
+"""The inputs and outputs of emitted C as its header names them: element types, scales.
+
+    #define NET_IMAGE_SCALE 0.0078430f
+    #define NET_IMAGE_ZERO_POINT -1
+    int net_run(const int8_t *image, float *scores, void *arena);
+
+A port with a scale holds the integers of real numbers, which the model itself takes or gives.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+TYPES = {"float": "float32", "int8_t": "int8", "uint8_t": "uint8", "int32_t": "int32"}
+"""Element types by their C name."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """One input or output: its C type, and how its integers become real numbers."""
+
+    ctype: str
+    scale: float | None = None
+    zero_point: int = 0
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The numpy type of the elements."""
+        return np.dtype(TYPES[self.ctype])
+
+    def stored(self, values: Array) -> Array:
+        """Numbers of the model as the C program takes them."""
+        if self.scale is None:
+            return values.astype(self.dtype)
+        limits = np.iinfo(self.dtype)
+        steps = np.rint(values.astype(np.float32) / np.float32(self.scale)) + self.zero_point
+        return np.clip(steps, limits.min, limits.max).astype(self.dtype)
+
+    def real(self, values: Array) -> npt.NDArray[np.float32]:
+        """What the C program gives as numbers of the model."""
+        if self.scale is None:
+            return values.astype(np.float32)
+        steps = values.astype(np.int64) - self.zero_point
+        return steps.astype(np.float32) * np.float32(self.scale)
+
+
+def ports_of(header: str, count: int) -> list[Port]:
+    """The first `count` arguments of ID_run, from the text of a header."""
+    run = re.search(r"^int (\w+)_run\(([^)]*)\);", header, re.MULTILINE)
+    assert run is not None, "every header has its function"
+    ports: list[Port] = []
+    for text in run[2].split(",")[:count]:
+        match = re.fullmatch(r"(?:const )?(\w+) \*(?:restrict )?(\w+)", " ".join(text.split()))
+        assert match is not None, text
+        macro = f"{run[1]}_{match[2]}".upper()
+        scale = re.search(rf"^#define {macro}_SCALE (\S+?)f?$", header, re.MULTILINE)
+        point = re.search(rf"^#define {macro}_ZERO_POINT \(?(-?\d+)\)?$", header, re.MULTILINE)
+        if scale is None or point is None:
+            ports.append(Port(match[1]))
+        else:
+            ports.append(Port(match[1], float(np.float32(float(scale[1]))), int(point[1])))
+    return ports
