@@ -35,11 +35,13 @@ lint: venv ## ruff and pyright only
 format: venv ## let ruff rewrite what it can
 	@.venv/bin/python -m ruff check --fix --quiet . ; .venv/bin/python -m ruff format .
 
-bench: venv ## measure code, memory and instructions on the emulated machines, and the compiler's speed
+bench: venv ## measure code, memory, traffic and instructions, and the compiler's speed
 	@.venv/bin/python scripts/toolchains.py
 	@.venv/bin/python bench/mcu.py
 	@.venv/bin/python bench/scale.py
 	@.venv/bin/python bench/tiling.py
+	@.venv/bin/python bench/off_chip.py
+	@.venv/bin/python bench/off_chip.py --time
 	@.venv/bin/python bench/microcode.py
 
 venv: ## .venv with everything that the tests need
