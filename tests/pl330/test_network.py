@@ -89,7 +89,7 @@ def build(folder: Path, output_bytes: int) -> Path:
     sources = ("start.S", "network.c")
     command = [
         *(toolchain.compiler, *toolchain.flags, *FLAGS, "-DNPU_DMA_EXTERNAL", f"-I{folder}"),
-        *("-DNET_WEIGHTS_SECTION=__attribute__((aligned(8)))", f"-DOUTPUT_BYTES={output_bytes}"),
+        f"-DOUTPUT_BYTES={output_bytes}",
         *(str(SUPPORT / name) for name in sources),
         *(str(folder / name) for name in ("net.c", "net_pl330.c", "npu_pl330.c")),
         *("-T", str(SUPPORT / "network.ld"), "-o", str(elf), "-lc", "-lm", "-lgcc"),

@@ -118,6 +118,19 @@ func.func @long(%x : memref<25000xf32, #npu.dram>) {
 
 // -----
 
+// An argument that is a view of something may begin at any element.
+// CHECK-LABEL: func.func private @view
+// CHECK: pl330.program @read_2 channel 0
+// CHECK: pl330.mov ccr src 4x2 inc dst 4x2 inc
+func.func private @view(%x : memref<2xf32, strided<[1], offset: ?>, #npu.dram>) {
+  %t = sram.alloc at 0 : memref<2xf32, #npu.sram>
+  %s = dma.start %x to %t channel 0 : memref<2xf32, strided<[1], offset: ?>, #npu.dram> to memref<2xf32, #npu.sram>
+  dma.wait %s
+  func.return
+}
+
+// -----
+
 // No transfers, no programs.
 // CHECK-LABEL: func.func @still
 // CHECK-NOT: pl330

@@ -176,6 +176,8 @@ def place_of(value: SSAValue, element: int, machine: Machine) -> Place:
             known = gcd(known, element)
             break
         value = op.operands[0]
+    if memref_type(value).get_offset() != 0:
+        known = gcd(known, element)  # an argument that is a view: its caller knows more
     modulus = gcd(known, *steps_of(offset))
     return Place(modulus, start_of(offset) % modulus)
 

@@ -25,7 +25,7 @@ from npu_passes.emit.c.entry import public_function
 from npu_passes.emit.c.functions import layer_function
 from npu_passes.emit.c.header import header
 from npu_passes.emit.c.names import comment
-from npu_passes.emit.c.program import Program
+from npu_passes.emit.c.program import ALIGNMENT, Program
 from npu_passes.emit.c.unit import Unit
 
 RESTRICT = """\
@@ -45,6 +45,19 @@ SECTION = """\
 /* Where the weights go: define it as __attribute__((section("..."))) to choose. */
 #ifndef {0}
 #define {0}
+#endif
+
+"""
+
+ALIGNED_SECTION = """\
+/* Where the weights go: define it as __attribute__((section("..."))) to choose. An engine may count
+ * on weights that begin at multiples of its beats. */
+#ifndef {0}
+#if defined(__GNUC__) || defined(__clang__)
+#define {0} __attribute__((aligned({1})))
+#else
+#define {0}
+#endif
 #endif
 
 """
@@ -113,7 +126,8 @@ def source(program: Program) -> str:
     parts += ["\n"] if unit.headers else []
     parts += [RESTRICT] if "NPU_RESTRICT" in text else []
     parts += [HOOK.format(program.macros.on_layer)] if program.macros.on_layer in text else []
-    parts += [SECTION.format(program.macros.section)] if arrays else []
+    section = ALIGNED_SECTION if program.uses_dma else SECTION
+    parts += [section.format(program.macros.section, ALIGNMENT)] if arrays else []
     parts += [
         f"#define {weights.macro} {weights.offset}\n"
         for weights in program.weights.values()

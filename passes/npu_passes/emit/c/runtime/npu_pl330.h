@@ -14,8 +14,7 @@
  * store is done; it is an interrupt of the controller that the core polls, with NPU_PL330_IDLE()
  * in between. No caches: the engine, the maps and the parameters lie in memory that is not cached.
  *
- * Programs count on addresses: maps and parameters begin at multiples of 8. Weights that are arrays
- * in C do if NET_WEIGHTS_SECTION is defined as __attribute__((aligned(8))).
+ * Programs count on addresses: maps and parameters begin at multiples of 8.
  */
 #ifndef NPU_PL330_H
 #define NPU_PL330_H
