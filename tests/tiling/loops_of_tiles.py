@@ -14,7 +14,8 @@ class Case:
 
     `kind`: what is done with a tile. `relu`: out of one buffer into another. `place`: in place, so
     that one buffer is loaded and stored. `sums`: an inner loop over groups of channels, whose
-    convolutions add up. `groups`: an inner loop that loads and stores tiles of its own.
+    convolutions add up. `groups`: an inner loop that loads and stores tiles of its own. `parts`: a
+    tile comes and goes in two transfers, its first row and the others.
     """
 
     kind: str
@@ -121,6 +122,11 @@ class Case:
                 return [*self.load(), self.relu("a", "b", self.channels), *self.store()]
             case "place":
                 return [*self.load(), self.relu("a", "a", self.channels), *self.store("a")]
+            case "parts" if self.rows > 1:
+                whole = self.relu("a", "b", self.channels)
+                return [*self.in_parts("x", "a"), whole, *self.in_parts("y", "b")]
+            case "parts":
+                return [*self.load(), self.relu("a", "b", self.channels), *self.store()]
             case "groups":
                 inside = [*self.load("%c", 1), self.relu("a", "b", 1), *self.store("b", "%c", 1)]
                 return self.inside(inside, "%c0")
@@ -129,6 +135,36 @@ class Case:
                 head = [re.sub(r"%(in|t|u|v)\b", r"%\1_0", line) for line in head]
                 tail = self.inside(self.group("accumulate"), "%c1")
                 return [*head, *tail, *self.store("b", "0", 1)]
+
+    def in_parts(self, of: str, tile: str) -> list[str]:
+        """Load the tile of %x in two parts, or store that of %y."""
+        pitch = self.columns * (self.rows + self.shifted)
+        strides = [self.channels * pitch, pitch, self.columns, 1]
+        plane = self.height * self.columns
+        far = (
+            f"strided<[{self.channels * plane}, {plane}, {self.columns}, 1], offset: ?>, #npu.dram"
+        )
+        whole = f"memref<1x{self.channels}x{self.height}x{self.columns}xf32, #npu.dram>"
+        lines: list[str] = []
+        channels = (1, 2) if of == "x" else (3, 3)  # stores of one map stay in order
+        for part, (first, rows) in enumerate(((0, 1), (1, self.rows - 1))):
+            shape = f"memref<1x{self.channels}x{rows}x{self.columns}xf32"
+            near = f"strided<{strides}, offset: {self.columns * (first + self.shifted)}>, #npu.sram"
+            sizes = f"[1, {self.channels}, {rows}, {self.columns}] [1, 1, 1, 1]"
+            name = f"{of}{part}"
+            ends = [f"%{name}_far", f"%{name}_near", f"{shape}, {far}>", f"{shape}, {near}>"]
+            if of == "y":
+                ends = [ends[1], ends[0], ends[3], ends[2]]
+            lines += [
+                f"%{name}_row = arith.addi %r, %c{first} : index",
+                f"%{name}_far = memref.subview %{of}[0, 0, %{name}_row, 0] {sizes} "
+                f": {whole} to {shape}, {far}>",
+                f"%{name}_near = memref.subview %{tile}[0, 0, {first}, 0] {sizes} "
+                f": {self.tile(self.channels)} to {shape}, {near}>",
+                f"%{name}_t = dma.start {ends[0]} to {ends[1]} channel {channels[part]} "
+                f": {ends[2]} to {ends[3]}",
+            ]
+        return [*lines, f"dma.wait %{of}0_t", f"dma.wait %{of}1_t"]
 
     def inside(self, lines: list[str], first: str) -> list[str]:
         """A loop over channels."""
@@ -156,7 +192,7 @@ class Case:
 
 CASES = st.builds(
     Case,
-    kind=st.sampled_from(("relu", "place", "sums", "groups")),
+    kind=st.sampled_from(("relu", "place", "parts", "sums", "groups")),
     first=st.integers(0, 2),
     step=st.integers(1, 3),
     rounds=st.integers(0, 5),
