@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +24,7 @@ from npu_tools.frontends import load
 from npu_tools.report import Report
 from npu_tools.stops import Measurements
 
+ROOT = Path(__file__).resolve().parents[2]
 IMAGE_AND_SCORES = 3 * 299 * 299 + 1000
 """Elements that have to cross the border of the chip, beside the weights."""
 
@@ -135,3 +138,19 @@ def test_int8_in_1024_and_float32_in_4096_kilobytes_have_the_same_plan(
     assert len(layers) > 100
     assert large.places() == small.places()
     assert large.steps() == small.steps()
+
+
+@pytest.mark.slow
+def test_the_table_in_docs_is_what_the_bench_prints() -> None:
+    page = (ROOT / "docs" / "off-chip.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if re.match(r"\| [\w:]+ \| [\d.]+ ", line)]
+    command = page[page.index("python bench/off_chip.py") :].partition("\n\n")[0]
+    assert len(rows) == 15
+    done = subprocess.run(
+        [sys.executable, *command.replace("\\", " ").split()[1:]],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,  # ours moves no more than the paper's passes
+    )
+    assert done.stdout.splitlines()[2:] == rows
