@@ -9,7 +9,7 @@ from quantized.build import Graph, rng
 
 
 def residual(*, inner: str = "int8", softmax: bool = False) -> ModelProto:
-    """[1, 3, 12, 12] float32 to [1, 5] float32; `inner` are the elements of its maps."""
+    """[1, 3, 8, 8] float32 to [1, 5] float32; `inner` are the elements of its maps."""
     graph, generator = Graph(), rng(5)
     low = int(np.iinfo(inner).min)
 
@@ -42,5 +42,5 @@ def residual(*, inner: str = "int8", softmax: bool = False) -> ModelProto:
     out = graph.dequantize(graph.quantize(y, 0.05, zero, inner), 0.05, zero, inner)
     if softmax:
         out = graph.add("Softmax", [out], "scores", axis=1)
-    feeds = {"x": np.zeros((1, 3, 12, 12), np.float32)}
+    feeds = {"x": np.zeros((1, 3, 8, 8), np.float32)}
     return graph.model(feeds, out, np.float32, 13)

@@ -90,6 +90,19 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     add("--weights-in-sram", type=natural, metavar="BYTES", help="SRAM for the most read weights")
     add("--plan-as", choices=("i8", "i16", "f16", "bf16"), help="plan only, as if in that type")
+    add(
+        "--io",
+        choices=("model", "int8"),
+        default="model",
+        help="int8: inputs and outputs are the integers behind QuantizeLinear and in front of "
+        "DequantizeLinear (default: the model's own)",
+    )
+    add(
+        "--requantize",
+        choices=("float", "fixed"),
+        help="how integers change scales: fixed without floats, at most 1 away (default: as "
+        "the model's operators do)",
+    )
     add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
     add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
     add("--memory-map", type=Path, metavar="map.svg", help="draw SRAM address against time")
@@ -178,6 +191,8 @@ def job_of(options: argparse.Namespace) -> Job:
         weights=options.weights,
         weights_in_sram=options.weights_in_sram,
         plan_as=options.plan_as,
+        io=options.io,
+        requantize=options.requantize,
         input_dims=parse_input_dims(options.input_dim),
         dump_ir=options.dump_ir,
         observers=tuple(observers(options)),

@@ -24,7 +24,9 @@ from xdsl.utils.arg_spec import ArgSpec
 from npu_dialect.sram import ARENA
 from npu_dialect.target import TARGET, Machine, TargetAttr
 from npu_passes.emit.c.names import identifier, is_identifier
+from npu_passes.graph.integer_io import IntegerIoPass
 from npu_passes.graph.plan_as import PlanAsPass
+from npu_passes.graph.requantize_mode import RequantizeModePass
 from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
 from npu_tools.errors import UserError
 from npu_tools.frontends import load
@@ -68,6 +70,8 @@ class Job:
     weights: Literal["auto", "c", "bin"] = "auto"
     weights_in_sram: int | None = None
     plan_as: str | None = None
+    io: Literal["model", "int8"] = "model"
+    requantize: Literal["float", "fixed"] | None = None
     input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
     dump_ir: Path | None = None
     observers: tuple[Observer, ...] = ()
@@ -105,6 +109,8 @@ class Compiled:
     report: Report
     files: Mapping[str, str | bytes]
     reference: ModelProto
+    exact: bool = True
+    """Whether integers change scales as in the model, not by multipliers and shifts."""
 
 
 def compile_model(job: Job) -> Compiled:
@@ -134,6 +140,7 @@ def take_the_road(job: Job) -> Compiled:
     passes = job_passes(job, machine)
     model, module = load(job.model, job.input_dims)
     module.attributes[TARGET] = TargetAttr.of(machine)
+    prepare(module, job)
     measurements = Measurements(job.model.name)
     dump = () if job.dump_ir is None else (IrDump(job.dump_ir),)
     baselines = baseline_bytes(module, job)
@@ -148,7 +155,15 @@ def take_the_road(job: Job) -> Compiled:
         if job.plan_as or measurements.buffers is None
         else emit(module, name, place_of_weights(job, report))
     )
-    return Compiled(name, report, files, model)
+    return Compiled(name, report, files, model, job.requantize != "fixed")
+
+
+def prepare(module: ModuleOp, job: Job) -> None:
+    """Change what the network computes, where the job says so: before the meaning is compared."""
+    if job.io == "int8":
+        IntegerIoPass().apply(context(), module)
+    if job.requantize is not None:
+        RequantizeModePass(job.requantize).apply(context(), module)
 
 
 def check_flash(report: Report, machine: Machine) -> None:

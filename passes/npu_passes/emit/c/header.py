@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32
+from xdsl.dialects.func import FuncOp
+
+from npu_dialect.npu.quantization import SCALE, ZERO_POINT
 from npu_passes.emit.c.entry import signature
 from npu_passes.emit.c.names import comment
 from npu_passes.emit.c.off_chip import RUNTIME
 from npu_passes.emit.c.program import ALIGNMENT, Argument, Program
-from npu_passes.emit.c.types import as_memref, shape_text, span_of
+from npu_passes.emit.c.types import FLOATS, as_memref, float_literal, shape_text, span_of
 from npu_passes.emit.c.unit import Unit
 
 ARENA_TEXT = f"""\
@@ -96,7 +100,24 @@ def argument_text(argument: Argument) -> str:
     text = f"/* {comment(argument.label)}: {shape_text(kind)}{way} */\n"
     if argument.offset is not None:
         text += f"#define {argument.macro}_OFFSET {argument.offset}\n"
-    return f"{text}#define {argument.macro}_ELEMENTS {(kind.get_offset() or 0) + span_of(kind)}\n\n"
+    text += f"#define {argument.macro}_ELEMENTS {(kind.get_offset() or 0) + span_of(kind)}\n"
+    return f"{text}{scale_text(argument)}\n"
+
+
+def scale_text(argument: Argument) -> str:
+    """How the integers of an argument become real numbers: (q - ZERO_POINT) * SCALE."""
+    function = argument.value.block.parent_op()
+    assert isinstance(function, FuncOp)
+    if function.arg_attrs is None:
+        return ""
+    given = function.arg_attrs.data[argument.value.index].data
+    scale, point = given.get(SCALE), given.get(ZERO_POINT)
+    if not isinstance(scale, FloatAttr) or not isinstance(point, IntegerAttr):
+        return ""
+    return (
+        f"#define {argument.macro}_SCALE {float_literal(scale.value.data, FLOATS[f32])}\n"
+        f"#define {argument.macro}_ZERO_POINT ({point.value.data})\n"
+    )
 
 
 def weights_text(program: Program) -> Iterator[str]:
