@@ -76,4 +76,14 @@ def test_bursts(
     expected: list[tuple[int, int, int]],
 ) -> None:
     found = bursts_of(size, Place(*source), Place(*target), 8, 16)
-    assert found == tuple(Bursts(*each) for each in expected)
+    assert [(each.beat, each.beats, each.count) for each in found] == expected
+
+
+def test_one_side_is_wider() -> None:
+    """As wide as each side's alignment allows, where the number of bytes goes into wider beats."""
+    (found,) = bursts_of(128, ALIGNED, Place(8, 4), 8, 16)
+    assert (found, found.sides) == (Bursts(4, 16, 2, 8, 0), (8, 4))
+    (found,) = bursts_of(48, Place(1, 0), Place(4, 0), 8, 16)
+    assert (found.size, found.count, found.sides) == (16, 3, (1, 4))
+    (found,) = bursts_of(132, ALIGNED, Place(8, 4), 8, 16)
+    assert found.sides == (4, 4)

@@ -1,7 +1,7 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-attach-target{target=zynq7020},npu-lower-dma-to-pl330,pl330-check' | filecheck %s
 
 // Rows of 64 bytes are one burst; rows and channels are the two loops. Both starts share the program: the second
-// is 64 rows further, the third 1 column, where only 4 bytes are aligned.
+// is 64 rows further, the third 1 column: only 4 bytes of the source are aligned.
 // CHECK-LABEL: func.func @rows
 // CHECK: dma.start %a to %t channel 1 {pl330.program = @read_1x4x8x16}
 // CHECK: dma.start %b to %t channel 1 {pl330.program = @read_1x4x8x16}
@@ -26,7 +26,7 @@
 // CHECK-NEXT: pl330.sev 1
 // CHECK-NEXT: pl330.end
 // CHECK: pl330.program @read_1x4x8x16_1
-// CHECK: pl330.mov ccr src 4x16 inc dst 4x16 inc
+// CHECK: pl330.mov ccr src 4x16 inc dst 8x8 inc
 func.func @rows(%x : memref<1x4x1024x64xf32, #npu.dram>) {
   %t = sram.alloc at 64 : memref<1x4x8x16xf32, #npu.sram>
   %a = memref.subview %x[0, 0, 0, 0] [1, 4, 8, 16] [1, 1, 1, 1] : memref<1x4x1024x64xf32, #npu.dram> to memref<1x4x8x16xf32, strided<[262144, 65536, 64, 1]>, #npu.dram>
@@ -51,7 +51,7 @@ func.func @rows(%x : memref<1x4x1024x64xf32, #npu.dram>) {
 // CHECK: pl330.program @weights_32 channel 0
 // CHECK: pl330.mov ccr src 8x16 inc dst 8x16 inc
 // CHECK: pl330.program @weights_32_1 channel 0
-// CHECK: pl330.mov ccr src 4x16 inc dst 4x16 inc
+// CHECK: pl330.mov ccr src 4x16 inc dst 8x8 inc
 // CHECK-NEXT: pl330.ld
 // CHECK-NEXT: pl330.st
 // CHECK-NEXT: pl330.ld
@@ -121,7 +121,7 @@ func.func @long(%x : memref<25000xf32, #npu.dram>) {
 // An argument that is a view of something may begin at any element.
 // CHECK-LABEL: func.func private @view
 // CHECK: pl330.program @read_2 channel 0
-// CHECK: pl330.mov ccr src 4x2 inc dst 4x2 inc
+// CHECK: pl330.mov ccr src 4x2 inc dst 8x1 inc
 func.func private @view(%x : memref<2xf32, strided<[1], offset: ?>, #npu.dram>) {
   %t = sram.alloc at 0 : memref<2xf32, #npu.sram>
   %s = dma.start %x to %t channel 0 : memref<2xf32, strided<[1], offset: ?>, #npu.dram> to memref<2xf32, #npu.sram>

@@ -148,8 +148,9 @@ def analyze(op: StartOp, machine: Machine) -> Transfer:
     source = place_of(op.source, element.size, machine).steps(axis.source for axis in runs.axes)
     target = place_of(op.target, element.size, machine).steps(axis.target for axis in runs.axes)
     bursts = bursts_of(runs.bytes, source, target, widest_beat(machine), longest_burst(machine))
-    widest = max(each.beat for each in bursts)  # more does not matter, so programs are shared
-    return Transfer(runs, source.steps((widest,)), target.steps((widest,)), channel)
+    # What no beat is as wide as does not matter, so programs are shared.
+    widest = [max(beats) for beats in zip(*(each.sides for each in bursts), strict=True)]
+    return Transfer(runs, source.steps(widest[:1]), target.steps(widest[1:]), channel)
 
 
 def fail(op: StartOp, message: str) -> NoReturn:
@@ -272,9 +273,8 @@ def instructions(code: Code) -> list[InstructionOp]:
     found: list[InstructionOp] = []
     for each in code:
         match each:
-            case Ccr(beat, beats):
-                side = Side(beat, beats)
-                found.append(MovOp("ccr", CcrValue(side, side)))
+            case Ccr(source, target):
+                found.append(MovOp("ccr", CcrValue(Side(*source), Side(*target))))
             case Copy():
                 found += [LdOp(), StOp()]
             case Add(register, amount):

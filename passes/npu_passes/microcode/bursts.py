@@ -3,6 +3,7 @@
     132 bytes from and to multiples of 8      ->  1 burst of 16 beats of 8 bytes, 1 of 1 beat of 4
     132 bytes from and to 8 n + 4             ->  1 of 1 x 4, 1 of 16 x 8
     132 bytes from 8 n, to 8 n + 4            ->  3 of 11 x 4: no beat of 8 suits both ends
+    128 bytes from 8 n, to 8 n + 4            ->  2 of 8 x 8 from the source, 16 x 4 to the target
 
 Plain data. Nothing outside of the run is read or written. A burst that is not aligned to its own
 size may cross a multiple of 4096 bytes where the addresses are known only when the program runs;
@@ -11,8 +12,8 @@ the controller splits it then (so we remember Arm's manual, DDI 0424).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from math import gcd
 
 
@@ -31,11 +32,25 @@ class Place:
 
 @dataclass(frozen=True)
 class Bursts:
-    """`count` bursts of `beats` beats of `beat` bytes."""
+    """`count` bursts of `beats` beats of `beat` bytes; a side may have fewer that are wider."""
 
     beat: int
     beats: int
     count: int = 1
+    source_beat: int = 0
+    """Bytes of a beat that is read; 0: `beat`."""
+    target_beat: int = 0
+    """Bytes of a beat that is written; 0: `beat`."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of a burst."""
+        return self.beat * self.beats
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Bytes of the beats that are read, and that are written."""
+        return self.source_beat or self.beat, self.target_beat or self.beat
 
 
 def bursts_of(
@@ -49,7 +64,27 @@ def bursts_of(
         _with_beat(size, source.residue, 1 << power, longest)
         for power in reversed(range(widest.bit_length()))
     ]
-    return min(choices, key=_cost)
+    return tuple(_widened(min(choices, key=_cost), source, target, bus_bytes))
+
+
+def _widened(
+    bursts: Iterable[Bursts], source: Place, target: Place, bus_bytes: int
+) -> Iterator[Bursts]:
+    """The same bursts; where only one side is aligned better, its beats are wider."""
+    offset = 0
+    for each in bursts:
+        beats: list[int] = []
+        for place in (source, target):
+            beat = each.beat
+            while (
+                2 * beat <= min(bus_bytes, place.modulus)
+                and (place.residue + offset) % (2 * beat) == 0
+                and each.size % (2 * beat) == 0
+            ):
+                beat *= 2
+            beats.append(0 if beat == each.beat else beat)
+        yield replace(each, source_beat=beats[0], target_beat=beats[1])
+        offset += each.size * each.count
 
 
 def _cost(bursts: tuple[Bursts, ...]) -> tuple[int, int, int]:

@@ -1,7 +1,7 @@
 """The shortest code of a PL-330 for a transfer: loops, copies, jumps of the addresses; plain data.
 
     3 x 5 runs of 28 bytes, 80 bytes apart, and 4096 from one five to the next, into one block
-    ->  Ccr(4, 7)
+    ->  Ccr((4, 7), (4, 7))
         Loop(3, Loop(5, Copy, Add(sar, 52)), Add(sar, 3696))
 
 A channel has two loop counters, so of the axes of a transfer, the bursts of a run counted as one,
@@ -36,10 +36,16 @@ class NoCode(Exception):
 
 @dataclass(frozen=True)
 class Ccr:
-    """Set the bursts of both sides."""
+    """Set the bursts of both sides: bytes of a beat, and how many."""
 
-    beat: int
-    beats: int
+    source: tuple[int, int]
+    target: tuple[int, int]
+
+    @staticmethod
+    def of(bursts: Bursts) -> Ccr:
+        """What some bursts need."""
+        source, target = ((beat, bursts.size // beat) for beat in bursts.sides)
+        return Ccr(source, target)
 
     @property
     def size(self) -> int:
@@ -111,7 +117,7 @@ def transfer_code(
     )
     alike = len(bursts) == 1
     code = _axes(runs, 0, _run(bursts, alike=alike))(COUNTERS)
-    return (Ccr(bursts[0].beat, bursts[0].beats), *code) if alike else code
+    return (Ccr.of(bursts[0]), *code) if alike else code
 
 
 def _run(bursts: tuple[Bursts, ...], *, alike: bool) -> Maker:
@@ -120,7 +126,7 @@ def _run(bursts: tuple[Bursts, ...], *, alike: bool) -> Maker:
     def make(counters: int) -> Code:
         code: Code = ()
         for each in bursts:
-            code += () if alike else (Ccr(each.beat, each.beats),)
+            code += () if alike else (Ccr.of(each),)
             code += repeated(each.count, lambda _: (Copy(),), counters)
         return code
 
