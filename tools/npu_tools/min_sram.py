@@ -18,22 +18,24 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
+from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import DiagnosticException
 
 from npu_dialect.target import MOST, TARGET, Machine, TargetAttr
+from npu_passes.modules.plan_modules import PlanModulesPass
 from npu_tools.driver import (
     ASSIGN_OFFSETS,
     Job,
+    context,
     job_passes,
     paused_collector,
-    run_passes,
     through_offsets,
 )
 from npu_tools.errors import UserError
 from npu_tools.frontends import load
+from npu_tools.module_report import planned_report
 from npu_tools.printer import ir_text
-from npu_tools.stops import Measurements
+from npu_tools.report import analyze, planned_function
 
 STEPS = 16
 """Sizes that are tried below the smallest one that halving has found."""
@@ -66,7 +68,8 @@ def find_min_sram(job: Job) -> int:
         progress.say(f"trying {sram} bytes of SRAM")
         clone = module.clone()
         clone.attributes[TARGET] = TargetAttr.of(replace(machine, sram_bytes=sram))
-        return trial(clone, passes, must_work=sram == MOST)
+        ends = sram in (1, MOST)
+        return trial(clone, passes, ends=ends, must_work=sram == MOST)
 
     with paused_collector():
         try:
@@ -75,24 +78,27 @@ def find_min_sram(job: Job) -> int:
             progress.clear()
 
 
-def trial(module: ModuleOp, passes: Sequence[ModulePass], *, must_work: bool) -> Trial:
-    """Run the passes on a module, which is changed.
+def trial(module: ModuleOp, passes: Sequence[ModulePass], *, ends: bool, must_work: bool) -> Trial:
+    """Run the passes on a module, which is changed; `ends`: whether its decisions are wanted.
 
     Raises: DiagnosticException from the passes if they must work; UserError if nothing is planned.
     """
     names = [each.name for each in passes]
     split = names.index(ASSIGN_OFFSETS) if ASSIGN_OFFSETS in names else len(names)
-    measurements, decisions = Measurements(""), None
+    decisions = None
     try:
-        run_passes(module, passes[:split], (measurements,))
-        decisions = text_without_target(module)
-        if split < len(names):
-            run_passes(module, passes[split:], (measurements,))
+        PassPipeline(tuple(passes[:split])).apply(context(), module)
+        decisions = text_without_target(module) if ends else None
+        PassPipeline(tuple(passes[split:])).apply(context(), module)
     except DiagnosticException:
         if must_work:
             raise
         return Trial(None, decisions=decisions)
-    report = measurements.report
+    report = None
+    if planned_function(module) is not None:
+        report = analyze(module)
+    elif PlanModulesPass.name in names:
+        report = planned_report(module)
     if report is None:
         raise UserError(
             "--find-min-sram: expected a pipeline that plans memory, "
