@@ -14,6 +14,7 @@ from onnx import ModelProto
 
 from emit.harness import run_c
 from npu_passes.emit.c import CFiles
+from npu_passes.emit.c.off_chip import RUNTIME
 from npu_tools.check import RELATIVE, MeaningCheck, relative_error
 from npu_tools.driver import Compiled, Job, compile_model
 from whole_road.random_onnx import run
@@ -103,7 +104,12 @@ def c_files(compiled: Compiled) -> CFiles:
     files, name = compiled.files, compiled.name
     weights = files.get(f"{name}_weights.bin")
     assert weights is None or isinstance(weights, bytes)
-    memory = compiled.report.memory
+    runtime = files.get(RUNTIME)
     return CFiles(
-        str(files[f"{name}.c"]), str(files[f"{name}.h"]), weights, memory.arena_bytes, name
+        source=str(files[f"{name}.c"]),
+        header=str(files[f"{name}.h"]),
+        weights=weights,
+        runtime=None if runtime is None else str(runtime),
+        arena_bytes=compiled.report.memory.arena_bytes,
+        prefix=name,
     )
