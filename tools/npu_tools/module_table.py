@@ -72,15 +72,17 @@ def module_table(report: Report) -> Iterator[str]:
     if left:
         yield f"without a plan, layer by layer: {', '.join(left)}"
     if report.naive.feature_map_reads:
-        yield whole_network(report.naive, report.off_chip)
+        placed = any(layer.offset is not None for layer in report.layers)
+        yield whole_network(report.naive, report.off_chip, placed=placed)
 
 
-def whole_network(naive: Traffic, planned: Traffic) -> str:
-    """One line about all maps and weights."""
+def whole_network(naive: Traffic, planned: Traffic, *, placed: bool) -> str:
+    """One line about all maps and weights; `placed`: whether every layer has its transfers."""
     before = naive.feature_map_read_bytes + naive.feature_map_write_bytes
     after = planned.feature_map_read_bytes + planned.feature_map_write_bytes
     return (
-        f"whole network, layers outside modules one by one: maps {kilobytes(after)} of "
+        f"whole network{'' if placed else ', layers outside modules one by one'}: "
+        f"maps {kilobytes(after)} of "
         f"{kilobytes(before)} KB ({percent(after, before)} %), "
         f"weights {kilobytes(planned.weight_bytes)} KB"
     )

@@ -21,7 +21,8 @@ def table(report: Report, stack: str) -> str:
     lines += ["", *columns([("on-chip memory", "bytes", "elements"), *memory_rows(report)], 1)]
     lines += [
         "",
-        f"weights in flash: {report.weights_bytes} bytes",
+        f"weights in {'DRAM' if report.naive.feature_map_reads else 'flash'}: "
+        f"{report.weights_bytes} bytes",
         f"worst-case stack (the C library's functions not counted): {stack}",
     ]
     lines += [microcode_line(report.microcode)] if report.microcode else []
