@@ -42,6 +42,7 @@ from npu_dialect.npu import (
     LrnOp,
     MaxPool2dOp,
     MulOp,
+    PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
     QuantizeOp,
@@ -78,6 +79,7 @@ from npu_passes.lowering.lower_simple import (
     lower_softmax,
     lower_transpose,
 )
+from npu_passes.lowering.lower_zero_blocks import lower_prune_zero_blocks
 from npu_passes.lowering.overlaps import reject_overlaps
 
 DEFAULT_REGISTERS = 16
@@ -96,6 +98,7 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     LrnOp: lower_lrn,
     MaxPool2dOp: lower_pool,
     MulOp: lower_mul,
+    PruneZeroBlocksOp: lower_prune_zero_blocks,
     QuantizeOp: lower_quantize,
     QuantizedAddOp: lower_quantized_add,
     QuantizedAvgPool2dOp: lower_quantized_avg_pool,
@@ -107,7 +110,15 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
 
 QUANTIZED = (DequantizeOp, QuantizeOp, QuantizedAddOp, QuantizedAvgPool2dOp, RequantizeOp)
 """Layers whose verifier says which elements they have."""
-MOVING = (ClampOp, ConcatOp, GlobalMaxPool2dOp, MaxPool2dOp, ReluOp, TransposeOp)
+MOVING = (
+    ClampOp,
+    ConcatOp,
+    GlobalMaxPool2dOp,
+    MaxPool2dOp,
+    PruneZeroBlocksOp,
+    ReluOp,
+    TransposeOp,
+)
 """Layers that move elements or pick some, whatever these are."""
 INTEGERS = (i8, ui8, i32)
 """Integers that layers can have."""

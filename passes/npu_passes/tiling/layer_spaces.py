@@ -25,6 +25,7 @@ from npu_dialect.npu.layers import (
     GlobalPoolOp,
     LrnOp,
     PoolOp,
+    PruneZeroBlocksOp,
     QuantizedAvgPool2dOp,
     QuantizeOp,
     RequantizeOp,
@@ -49,9 +50,11 @@ def space_of(op: LayerOp) -> Space:
             return dense_space(op)
         case PoolOp():
             return pool_space(op)
-        case ElementwiseOp() | BinaryOp() | BatchNormOp():
-            return grid_space(op, whole=())
-        case QuantizeOp() | DequantizeOp() | RequantizeOp():
+        case PruneZeroBlocksOp():
+            return block_space(op)
+        case ElementwiseOp() | BinaryOp() | BatchNormOp() | (
+            QuantizeOp() | DequantizeOp() | RequantizeOp()
+        ):
             return grid_space(op, whole=())
         case SoftmaxOp():
             return grid_space(op, whole=(op.axis.value.data,))
@@ -140,6 +143,25 @@ def pool_space(op: PoolOp) -> Space:
     output = (*maps, Along(rows.outputs, ROWS), Along(columns.outputs, COLUMNS))
     loops = (Loop(IMAGES, images), Loop(OUT, channels), over_rows, over_columns)
     return Space(loops, ((*maps, in_rows, in_columns), output))
+
+
+def block_space(op: PruneZeroBlocksOp) -> Space:
+    """Images, channels, and rows and columns of blocks: no block is cut."""
+    images, channels, height, width = shape_of(op.input)
+    rows, columns = op.axes()
+    axes = (
+        Along(images, IMAGES),
+        Along(channels, OUT),
+        Along(height, ROWS, (rows,)),
+        Along(width, COLUMNS, (columns,)),
+    )
+    loops = (
+        Loop(IMAGES, images),
+        Loop(OUT, channels),
+        Loop(ROWS, rows.outputs),
+        Loop(COLUMNS, columns.outputs),
+    )
+    return Space(loops, (axes, axes))
 
 
 def conv_windows(op: Conv2dOp) -> tuple[tuple[Axis, ...], tuple[Axis, ...]]:

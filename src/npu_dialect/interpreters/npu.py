@@ -30,6 +30,7 @@ from npu_dialect.interpreters.quantized import (
 )
 from npu_dialect.interpreters.values import Array, dtype_of
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
+from npu_dialect.interpreters.zero_blocks import prune_zero_blocks
 from npu_dialect.npu.attributes import ActivationAttr, PoolAttr, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
@@ -46,6 +47,7 @@ from npu_dialect.npu.layers import (
     LrnOp,
     MaxPool2dOp,
     MulOp,
+    PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
     QuantizeOp,
@@ -265,6 +267,7 @@ class NpuFunctions(InterpreterFunctions):
     softmax = layer(SoftmaxOp, softmax)
     batch_norm = layer(BatchNormOp, batch_norm)
     lrn = layer(LrnOp, lrn)
+    prune_zero_blocks = layer(PruneZeroBlocksOp, prune_zero_blocks)
     quantize = layer(QuantizeOp, quantize)
     dequantize = layer(DequantizeOp, dequantize)
     requantize = layer(RequantizeOp, requantize)

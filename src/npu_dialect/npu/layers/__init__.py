@@ -29,6 +29,7 @@ from npu_dialect.npu.layers.quantized import (
 )
 from npu_dialect.npu.layers.softmax import SoftmaxOp
 from npu_dialect.npu.layers.unary import UnaryOp
+from npu_dialect.npu.layers.zero_blocks import PruneZeroBlocksOp
 
 __all__ = [
     "AddOp",
@@ -48,6 +49,7 @@ __all__ = [
     "MaxPool2dOp",
     "MulOp",
     "PoolOp",
+    "PruneZeroBlocksOp",
     "QuantizeOp",
     "QuantizedAddOp",
     "QuantizedAvgPool2dOp",

@@ -1,0 +1,1 @@
+"""Zero blocks of feature maps: pruned, predicted, and left out of transfers (paper 003)."""

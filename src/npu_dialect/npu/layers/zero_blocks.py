@@ -1,0 +1,126 @@
+"""Blocks of a map that are small enough to be nothing (paper 003, Zebra)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, isfinite
+from typing import ClassVar
+
+from xdsl.dialects.builtin import Float64Type, FloatAttr, IntegerAttr, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers.forms import expect_rank, form
+from npu_dialect.npu.maps import ANY_MAP, map_type
+from npu_dialect.npu.quantization import QUANTISED, check_zero_point, limits_of
+from npu_dialect.npu.shapes import Axis
+from npu_dialect.npu.syntax import float_clause, int_clause
+
+
+@irdl_op_definition
+class PruneZeroBlocksOp(LayerOp):
+    """Blocks of `block` x `block` elements of a channel become zero if all are below `threshold`.
+
+    Input [N, C, H, W]. Blocks lie side by side from the first element of a channel on; those at the
+    right and at the bottom hold what is left. A block with a NaN stays.
+
+    A map of i8 or ui8 has a `scale`, and its `zero_point` is what zero means: an element q counts
+    as (q - zero_point) * scale. It may run in place: a block needs itself only.
+
+    ```mlir
+    %y = npu.prune_zero_blocks %x block 4 threshold 0.1
+        : tensor<1x64x32x32xf32> -> tensor<1x64x32x32xf32>
+    ```
+    """
+
+    name = "npu.prune_zero_blocks"
+
+    input = operand_def(ANY_MAP)
+    block = prop_def(IntegerAttr)
+    threshold = prop_def(FloatAttr)
+    scale = opt_prop_def(FloatAttr)
+    zero_point = prop_def(IntegerAttr, default_value=IntegerAttr(0, i64))
+
+    ELEMENTWISE: ClassVar = True
+    CLAUSES: ClassVar = (
+        int_clause("block"),
+        float_clause("threshold"),
+        float_clause("scale", optional=True),
+        int_clause("zero_point", 0),
+    )
+
+    def __init__(
+        self,
+        input: SSAValue,
+        block: int,
+        threshold: float,
+        out: SSAValue | Attribute,
+        *,
+        scale: float | None = None,
+        zero_point: int = 0,
+    ) -> None:
+        operands, results = form(out)
+        super().__init__(
+            operands=[input, operands],
+            result_types=[results],
+            properties={
+                "block": IntegerAttr(block, i64),
+                "threshold": FloatAttr(threshold, Float64Type()),
+                "scale": None if scale is None else FloatAttr(scale, Float64Type()),
+                "zero_point": IntegerAttr(zero_point, i64),
+            },
+        )
+
+    @property
+    def size(self) -> int:
+        """The block size as a Python integer."""
+        return self.block.value.data
+
+    @property
+    def zero(self) -> int:
+        """The element that means zero."""
+        return self.zero_point.value.data
+
+    @property
+    def bound(self) -> float | int:
+        """A block stays if an element of it is not below this: of integers, the least that stays.
+
+        It is one more than the greatest integer if none stays.
+        """
+        threshold = self.threshold.value.data
+        if self.scale is None:
+            return threshold
+        least = self.zero + ceil(Fraction(threshold) / Fraction(self.scale.value.data))
+        return min(least, limits_of(map_type(self.input).get_element_type())[1] + 1)
+
+    def axes(self) -> tuple[Axis, Axis]:
+        """The blocks along rows and columns, as windows side by side."""
+        height, width = map_type(self.input).get_shape()[2:]
+        size = self.size
+        rows, columns = (Axis(n, size, size, 0, -n % size) for n in (height, width))
+        return rows, columns
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The shape of the input."""
+        shape = expect_rank("an input", self.input, 4)
+        if self.size < 1:
+            raise VerifyException(f"expected a block of at least 1 element, got {self.size}")
+        threshold = self.threshold.value.data
+        if not (isfinite(threshold) and threshold >= 0):
+            raise VerifyException(f"expected a threshold of at least 0, got {threshold}")
+        self.check_scale()
+        return shape
+
+    def check_scale(self) -> None:
+        """Check that bytes, and nothing else, have a scale."""
+        element = map_type(self.input).get_element_type()
+        if (element in QUANTISED) != (self.scale is not None):
+            expected = "a scale" if element in QUANTISED else "no scale"
+            raise VerifyException(f"expected {expected} for elements of type {element}")
+        if self.scale is not None:
+            number = self.scale.value.data
+            if not (isfinite(number) and number > 0):
+                raise VerifyException(f"expected a positive, finite scale, got {number}")
+        check_zero_point(self.zero, element)
