@@ -20,6 +20,7 @@ from xdsl.utils.hints import isa
 
 from npu_dialect import dma
 from npu_dialect.npu.attributes import DramSpace
+from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.npu.maps import bytes_of
 from npu_dialect.npu.structure import MODULE_NAME
 from npu_passes.modules.traffic import Traffic
@@ -61,11 +62,23 @@ COMPARISONS: Mapping[int, Callable[[int, int], bool]] = {
 
 
 @dataclass(frozen=True)
+class Moved:
+    """Bytes of maps and weights, and in how many transfers."""
+
+    bytes: int = 0
+    transfers: int = 0
+
+
+@dataclass(frozen=True)
 class OffChip:
-    """The traffic of a function: all of it, and that of the layers of each module of branches."""
+    """The traffic of a function: all of it, that of each module of branches, and of each layer.
+
+    Layers are in the order in which they begin to move.
+    """
 
     total: Traffic
     modules: Mapping[str, Traffic]
+    layers: Mapping[str, Moved]
 
 
 def off_chip(function: Operation) -> OffChip | None:
@@ -81,13 +94,19 @@ def off_chip(function: Operation) -> OffChip | None:
         for block in region.blocks:
             counter.count(block, {}, 1)
     modules: dict[str, Traffic] = {}
+    layers: dict[str, Moved] = {}
     whole = Traffic()
     for op, times in counter.times.items():
         moved = traffic_of(op, times)
         whole += moved
         if isinstance(name := op.attributes.get(MODULE_NAME), StringAttr):
             modules[name.data] = modules.get(name.data, Traffic()) + moved
-    return OffChip(whole, modules)
+        if isinstance(op, dma.StartOp) and isinstance(
+            name := op.attributes.get(LAYER_NAME), StringAttr
+        ):
+            before = layers.get(name.data, Moved())
+            layers[name.data] = Moved(before.bytes + moved.overall_bytes, before.transfers + times)
+    return OffChip(whole, modules, layers)
 
 
 def ancestors(op: Operation) -> list[Operation]:

@@ -1,0 +1,65 @@
+"""What was predicted is what moves: on the layers, in the IR, and in the program when it runs."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from npu_dialect.interpreters import run_function
+from npu_dialect.target import Machine
+from npu_passes.emit.c import emit
+from npu_tools.off_chip import Moved, off_chip
+from tiling.chain import PLACES, argument_shapes, chain, floats, function_of, predicted, through
+from tiling.flownet_s import LAYERS, square
+from tiling.replay import mark_layers, run, without_arithmetic
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
+
+SMALL = (
+    square("conv1", 24, 32, 3, 8, 7, 2),
+    square("conv2", 12, 16, 8, 12, 5, 2),
+    square("conv3", 6, 8, 12, 12, 3, 1),
+)
+
+
+def counted(module: ModuleOp) -> dict[str, Moved]:
+    """Layer by layer, in the IR."""
+    found = off_chip(function_of(module))
+    assert found is not None
+    return dict(found.layers)
+
+
+def test_the_program_of_flownet_s_moves_what_was_predicted() -> None:
+    """All ten layers on the paper's machine, transfers without the arithmetic: 257.33 MB."""
+    module = chain(LAYERS, Machine.load("zynq7020"), "npu-tile-loops")
+    said = predicted(module)
+    through(module, PLACES)
+    assert list(said) == [layer.name for layer in LAYERS]
+    assert counted(module) == said
+    assert mark_layers(module) == list(said)
+    without_arithmetic(module)
+    ran, _ = run(emit(module), floats(argument_shapes(LAYERS)))
+    assert ran == list(said.values())
+    assert round(sum(moved.bytes for moved in ran) / 1e6, 2) == 257.33
+
+
+@pytest.mark.parametrize("sram_bytes", [3000, 8192])
+def test_a_program_in_full_moves_what_was_predicted(sram_bytes: int) -> None:
+    machine = Machine("small", sram_bytes, 0, alignment=8, dma_channels=4)
+    module = chain(SMALL, machine, "npu-tile-loops")
+    said = predicted(module)
+    through(module, PLACES)
+    assert counted(module) == said
+    assert mark_layers(module) == list(said) == [layer.name for layer in SMALL]
+    random, shapes = np.random.default_rng(2), argument_shapes(SMALL)
+    inputs = [random.integers(-2, 3, shape).astype(np.float32) for shape in shapes[:-1]]
+    want = run_function(chain(SMALL, machine), None, inputs)
+    through(module, "npu-outline-layers,npu-lower-to-loops")
+    data = b"".join(array.tobytes() for array in inputs)
+    ran, output = run(emit(module), floats(shapes), data, ["-DNPU_DMA_STRICT"])
+    assert ran == list(said.values())
+    assert output == want[-1].tobytes()
+    assert np.count_nonzero(want[-1]) > 50
