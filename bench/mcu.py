@@ -1,6 +1,6 @@
 """Memory and instructions of compiled networks on emulated microcontrollers.
 
-    python bench/mcu.py [MODEL.onnx ...] [--target NAME ...]
+    python bench/mcu.py [MODEL.onnx ...] [--target NAME ...] [--io int8] [--requantize fixed]
 
 Compiles each model with npu-compile, builds it with -O2 and with -O3, runs it under QEMU on seeded
 random numbers, and prints the build with fewer instructions. Bytes and instructions are exact and
@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from npu_tools.check import random_array
 from npu_tools.emulators import BuildError, EmulatorError, Interface, Result, run_on
+from npu_tools.ports import Port, ports_of
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = ROOT / "examples" / "lenet5" / "lenet5.onnx"
@@ -65,12 +67,14 @@ class Network:
     macs: int
     inputs: dict[str, npt.NDArray[Any]]
     outputs: list[npt.NDArray[Any]]
+    ports: list[Port]
+    """How the outputs become numbers of the model."""
 
 
-def compile_model(model: Path, target: str, folder: Path) -> Network:
-    """Run npu-compile, and onnxruntime on standard normal numbers."""
+def compile_model(model: Path, target: str, folder: Path, more: Sequence[str]) -> Network:
+    """Run npu-compile with more options, and onnxruntime on random numbers."""
     command = [sys.executable, "-m", "npu_tools.compile", str(model), "--target", target]
-    command += ["--prefix", "net", "-o", str(folder), "--json"]
+    command += ["--prefix", "net", "-o", str(folder), "--json", *more]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         raise EmulatorError(run.stderr.strip())
@@ -78,16 +82,22 @@ def compile_model(model: Path, target: str, folder: Path) -> Network:
     runtime: Any = import_module("onnxruntime")
     session = runtime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
     generator = np.random.default_rng(0)
+    kinds = {"tensor(int8)": np.int8, "tensor(uint8)": np.uint8}
     feeds: dict[str, npt.NDArray[Any]] = {
-        value.name: generator.standard_normal(value.shape, dtype=np.float32)
+        value.name: random_array(
+            generator, value.shape, np.dtype(kinds.get(value.type, np.float32))
+        )
         for value in session.get_inputs()
     }
     interface = Interface.read(folder / "net.h")
+    ports = ports_of((folder / "net.h").read_text(), len(interface.arguments))
+    stored = [port.stored(feed) for port, feed in zip(ports, feeds.values())]
     return Network(
         folder / "net.c",
         sum(layer["macs"] for layer in report["layers"]),
-        dict(zip((each.name for each in interface.inputs), feeds.values(), strict=True)),
+        dict(zip((each.name for each in interface.inputs), stored, strict=True)),
         session.run(None, feeds),
+        ports[len(stored) :],
     )
 
 
@@ -95,8 +105,11 @@ def largest_error(result: Result, network: Network) -> float:
     """The largest difference to onnxruntime, relative to each output's largest magnitude."""
     got = result.runs[0].outputs.values()
     errors = [
-        float(np.abs(one - other.reshape(-1)).max() / max(np.abs(other).max(), 1e-30))
-        for one, other in zip(got, network.outputs, strict=True)
+        float(
+            np.abs(port.real(one) - other.reshape(-1).astype(np.float32)).max()
+            / max(np.abs(other.astype(np.float32)).max(), 1e-30)
+        )
+        for port, one, other in zip(network.ports, got, network.outputs, strict=True)
     ]
     return max(errors)
 
@@ -107,10 +120,10 @@ def row(*values: object) -> str:
     return " ".join(f"{value!s:{width}}" for value, (_, width) in cells)
 
 
-def measure(model: Path, target: str) -> str:
+def measure(model: Path, target: str, more: Sequence[str]) -> str:
     """The line of one model on one machine, or what went wrong."""
     with tempfile.TemporaryDirectory() as temporary:
-        network = compile_model(model, target, Path(temporary))
+        network = compile_model(model, target, Path(temporary), more)
         results = {
             level: run_on(target, network.source, [network.inputs], flags=[level])
             for level in LEVELS
@@ -146,7 +159,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="networks on emulated microcontrollers")
     parser.add_argument("models", nargs="*", type=Path, default=[MODEL], metavar="MODEL.onnx")
     parser.add_argument("--target", action="append", choices=(*TARGETS, "cortex-m7"))
+    parser.add_argument("--io", choices=("model", "int8"), default="model")
+    parser.add_argument("--requantize", choices=("float", "fixed"))
     arguments = parser.parse_args()
+    more = ["--io", arguments.io]
+    more += ["--requantize", arguments.requantize] if arguments.requantize else []
     targets = arguments.target or list(TARGETS)
     code = 0
     for model in arguments.models:
@@ -154,7 +171,7 @@ def main() -> int:
         print(row(*(name for name, _ in COLUMNS)))
         for target in targets:
             try:
-                print(measure(model, target), flush=True)
+                print(measure(model, target, more), flush=True)
             except (BuildError, EmulatorError) as error:
                 print(f"{target}: {error}")
                 code = 1

@@ -267,3 +267,17 @@ def test_what_is_left_in_float_is_named(op: str, caplog: pytest.LogCaptureFixtur
     found = compare(graph, {"x": x}, out, "int8", close=True)
     assert (found[0], found[-1]) == ("dequantize", "quantize")
     assert caplog.messages == [f"node 'the_y' ({op}) of a quantised network is computed in float32"]
+
+
+@pytest.mark.parametrize("per_axis", [False, True])
+def test_weights_that_the_model_quantises_itself(per_axis: bool) -> None:
+    x, graph = integers(1, "int8", 1, 3, 9, 11), Graph()
+    w = rng(2).standard_normal((6, 3, 3, 3)).astype(np.float32)
+    sw: Any = rng(3).uniform(0.01, 0.02, 6) if per_axis else 0.02
+    points: Any = np.zeros(6) if per_axis else 0
+    real = graph.dequantize("x", 0.05, 5, "int8")
+    params = graph.params("w", sw, points, "int8")
+    integer = graph.add("QuantizeLinear", [graph.constant("w", w), *params], "w_int", axis=0)
+    weight = graph.add("DequantizeLinear", [integer, *params], "w_real", axis=0)
+    out = graph.quantize(graph.add("Conv", [real, weight], "y"), 0.4, 3, "int8")
+    assert compare(graph, {"x": x}, out, "int8", close=True) == ["conv2d", "requantize"]

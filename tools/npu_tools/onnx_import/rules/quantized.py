@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu import ConcatOp, FullyConnectedOp, PoolAttr
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_tools.onnx_import.builder import Builder, Constant, Value, element_name
+from npu_tools.onnx_import.builder import Builder, Constant, Value, element_name, float_array
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node
 from npu_tools.onnx_import.quantized import (
@@ -72,12 +72,38 @@ IntegerRule = Callable[[Node, Builder], Value | None]
 
 
 def quantize_linear(node: Node, graph: Builder) -> Value:
-    """QuantizeLinear of a map by one scale."""
+    """QuantizeLinear of a constant, or of a map by one scale."""
     check_plain(node)
-    params, value = params_of(node, graph, 1, 2), graph.value(node, 0)
+    value = graph.value(node, 0)
+    if isinstance(value, Constant):
+        return quantized_constant(node, graph, value)
+    params = params_of(node, graph, 1, 2)
     if isinstance(value, Quantized):
         return value.quantize(graph, params)
     return quantized_floats(graph, graph.map(node, 0), params)
+
+
+def quantized_constant(node: Node, graph: Builder, value: Constant) -> Constant:
+    """The integers of a constant of float32, as of weights that were trained in float32."""
+    reals, scales = float_array(value), scales_of(node, graph, 1)
+    array = zero_point_of(node, graph, 2)
+    points = np.zeros((), np.uint8) if array is None else array
+    axis = node.int("axis", 1)
+    for what, vector in (("scales", scales), ("zero points", points)):
+        check_along(what, vector, reals, axis)
+    if points.dtype not in ELEMENTS:
+        raise NodeError(f"a zero point of {points.dtype}; expected int8 or uint8")
+    scale, point = along(scales, reals.ndim, axis), along(points.astype(np.int64), reals.ndim, axis)
+    limits = np.iinfo(points.dtype)
+    held = np.clip(np.rint(reals / scale), limits.min - point, limits.max - point)
+    return Constant(value.name, (held.astype(np.int64) + point).astype(points.dtype))
+
+
+def along(vector: Array, rank: int, axis: int) -> Array:
+    """One number, or one for each place of an axis, so that it broadcasts to a rank."""
+    if vector.size == 1:
+        return vector.reshape(())
+    return vector.reshape([-1 if i == axis % rank else 1 for i in range(rank)])
 
 
 def dequantize_linear(node: Node, graph: Builder) -> Value:
@@ -126,10 +152,9 @@ def dequantized_constant(node: Node, graph: Builder, value: Constant) -> Quantiz
     axis = node.int("axis", 1)
     for what, vector in (("scales", scales), ("zero points", points)):
         check_along(what, vector, integers, axis)
-    shape = [-1 if i == axis % integers.ndim else 1 for i in range(integers.ndim)]
-    along_axis = [v.reshape(shape) if v.size > 1 else v.reshape(()) for v in (points, scales)]
+    point, scale = along(points, integers.ndim, axis), along(scales, integers.ndim, axis)
     with np.errstate(all="ignore"):
-        reals = (integers.astype(np.int64) - along_axis[0]).astype(np.float32) * along_axis[1]
+        reals = (integers.astype(np.int64) - point).astype(np.float32) * scale
     return QuantizedConstant(value.name, np.asarray(reals), integers, scales, points, axis)
 
 
