@@ -157,9 +157,7 @@ def test_channels_last() -> None:
 
 def test_weights_that_are_floats() -> None:
     graph = Graph()
-    graph.weights["w"] = numpy_helper.to_array(
-        numpy_helper.from_array(np.zeros((4, 2), np.float32))
-    )
+    graph.constant("w", np.zeros((4, 2)), np.float32)
     inputs = ["x", *graph.params("x", 0.1, 0, "int8"), "w", *graph.params("w", 0.1, 0, "int8")]
     y = graph.add("QLinearMatMul", [*inputs, *graph.params("y", 0.1, 0, "int8")], "y")
     rejected(graph, BYTES, y, "int8", "weight 'w' holds float32 elements")
