@@ -41,15 +41,6 @@ class MovedArrays:
     elements: Ints
     bytes: Ints
 
-    def times(self, factor: int) -> MovedArrays:
-        """So many times as much."""
-        return MovedArrays(
-            self.transfers * factor,
-            self.jumps * factor,
-            self.elements * factor,
-            self.bytes * factor,
-        )
-
     def pick(self) -> Moved:
         """The numbers of a space of one candidate."""
         arrays = (self.transfers, self.jumps, self.elements, self.bytes)
@@ -130,40 +121,90 @@ def weight_jumps(axes: Axes, conventions: Conventions) -> Ints:
     return stacks
 
 
+@dataclass(frozen=True)
+class Repeats:
+    """How often the tiles of each operand are moved, for every candidate under one loop order."""
+
+    inputs: Ints
+    weights: Ints
+    read: Ints
+    written: Ints
+
+    @staticmethod
+    def of(axes: Axes, order: str, conventions: Conventions) -> Repeats:
+        """From the loops that index the operands."""
+        written = passes(axes, order, "stz", conventions)
+        return Repeats(
+            passes(axes, order, "stk", conventions),
+            passes(axes, order, "kz", conventions),
+            written - 1 if conventions.skip_first_read else written,
+            written,
+        )
+
+
+def input_elements(layer: ConvShape, axes: Axes) -> Ints:
+    """Elements of one pass over all input tiles."""
+    elements = axes.rows.loaded * axes.columns.loaded * axes.channels_in.covered
+    return elements * layer.moves("input")
+
+
+def kernel_elements(layer: ConvShape, axes: Axes) -> Ints:
+    """Elements of one pass over the kernels of all weight tiles."""
+    stacks = axes.channels_in.covered * axes.channels_out.covered
+    return stacks * (layer.kernel_elements * layer.moves("weight"))
+
+
+def bias_elements(layer: ConvShape, axes: Axes) -> Ints:
+    """Elements of one pass over the biases of all weight tiles."""
+    return axes.channels_out.covered * axes.channels_in.tiles * layer.moves("bias")
+
+
+def output_elements(layer: ConvShape, axes: Axes) -> Ints:
+    """Elements of one pass over all output tiles."""
+    elements = axes.rows.covered * axes.columns.covered * axes.channels_out.covered
+    return elements * layer.moves("output")
+
+
+def bytes_arrays(layer: ConvShape, axes: Axes, order: str, conventions: Conventions) -> Ints:
+    """The bytes of every candidate under one loop order: those of `traffic_arrays`, and no more."""
+    widths, repeats = layer.element_bytes, Repeats.of(axes, order, conventions)
+    kernels = kernel_elements(layer, axes) * widths.weight
+    weights = kernels + bias_elements(layer, axes) * widths.bias
+    inputs = input_elements(layer, axes) * widths.input * repeats.inputs
+    outputs = output_elements(layer, axes) * widths.output * (repeats.read + repeats.written)
+    return inputs + weights * repeats.weights + outputs
+
+
 def traffic_arrays(
     layer: ConvShape, axes: Axes, order: str, conventions: Conventions
 ) -> TrafficArrays:
     """The traffic of every candidate under one loop order."""
     rows, columns, ins, outs = axes.rows, axes.columns, axes.channels_in, axes.channels_out
-    widths = layer.element_bytes
+    widths, repeats = layer.element_bytes, Repeats.of(axes, order, conventions)
 
-    times = passes(axes, order, "stk", conventions)
-    elements = rows.loaded * columns.loaded * ins.covered * times
-    transfers = rows.tiles * columns.tiles * ins.tiles * times
-    jumps = input_jumps(axes, conventions) * times
+    times, moves = repeats.inputs, layer.moves("input")
+    elements = input_elements(layer, axes) * times
+    transfers = rows.tiles * columns.tiles * ins.tiles * times * moves
+    jumps = input_jumps(axes, conventions) * times * moves
     inputs = MovedArrays(transfers, jumps, elements, elements * widths.input)
-    inputs = inputs.times(layer.moves("input"))
 
-    times = passes(axes, order, "kz", conventions)
+    times = repeats.weights
     has_kernels, has_biases = layer.moves("weight"), layer.moves("bias")
-    kernels = ins.covered * outs.covered * layer.kernel_elements * times * has_kernels
-    biases = outs.covered * ins.tiles * times * has_biases
+    kernels = kernel_elements(layer, axes) * times
+    biases = bias_elements(layer, axes) * times
     moved = kernels * widths.weight + biases * widths.bias
     tiles = ins.tiles * outs.tiles * times
     jumps = weight_jumps(axes, conventions) * times * has_kernels + tiles * has_biases
     weights = MovedArrays(tiles * max(has_kernels, has_biases), jumps, kernels + biases, moved)
 
-    written = passes(axes, order, "stz", conventions)
-    read = written - 1 if conventions.skip_first_read else written
-
     def outputs(times: Ints) -> MovedArrays:
-        elements = rows.covered * columns.covered * outs.covered * times
+        times = times * layer.moves("output")
+        elements = output_elements(layer, axes) * times
         transfers = rows.tiles * columns.tiles * outs.tiles * times
         jumps = output_jumps(axes, conventions) * times
-        found = MovedArrays(transfers, jumps, elements, elements * widths.output)
-        return found.times(layer.moves("output"))
+        return MovedArrays(transfers, jumps, elements, elements * widths.output)
 
-    return TrafficArrays(inputs, weights, outputs(read), outputs(written))
+    return TrafficArrays(inputs, weights, outputs(repeats.read), outputs(repeats.written))
 
 
 def footprint_arrays(layer: ConvShape, axes: Axes, order: str, stationary: Stationary) -> Ints:

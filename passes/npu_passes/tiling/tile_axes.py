@@ -17,6 +17,7 @@ from npu_passes.tiling.cost_model import LOOPS, Conventions, Tile
 from npu_passes.tiling.layer_shape import ConvShape, TilingError, WindowAxis
 
 Ints = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.intp]
 
 
 class Size(NamedTuple):
@@ -46,10 +47,16 @@ class Axis:
     stored: Ints
     parts: Ints
 
-    def at(self, picked: slice) -> Axis:
+    def at(self, picked: slice | Indices) -> Axis:
         """Some of the candidates of the outermost axis."""
         arrays = (self.size, self.tiles, self.covered, self.loaded, self.stored, self.parts)
         return Axis(*(array[picked] for array in arrays))
+
+    @property
+    def flat(self) -> Axis:
+        """With one dimension."""
+        arrays = (self.size, self.tiles, self.covered, self.loaded, self.stored, self.parts)
+        return Axis(*(array.reshape(-1) for array in arrays))
 
 
 @dataclass(frozen=True)
@@ -62,10 +69,18 @@ class Axes:
     channels_out: Axis
 
     @property
+    def all(self) -> tuple[Axis, ...]:
+        """In the order of the dimensions."""
+        return (self.rows, self.columns, self.channels_in, self.channels_out)
+
+    @property
     def counts(self) -> dict[str, Ints]:
         """The trip counts of the loops."""
-        axes = (self.rows, self.columns, self.channels_in, self.channels_out)
-        return {loop: axis.tiles for loop, axis in zip(LOOPS, axes, strict=True)}
+        return {loop: axis.tiles for loop, axis in zip(LOOPS, self.all, strict=True)}
+
+    def pick(self, where: tuple[Indices, ...]) -> Axes:
+        """Some candidates of the space, one behind the other: an index along each dimension."""
+        return Axes(*(axis.flat.at(index) for axis, index in zip(self.all, where, strict=True)))
 
 
 def channel_size(channels: int, size: int, conventions: Conventions) -> Size:

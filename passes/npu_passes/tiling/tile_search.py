@@ -20,6 +20,7 @@ from npu_passes.tiling.bounds import compulsory_bytes, lower_bound_bytes
 from npu_passes.tiling.closed_forms import (
     PHYSICAL,
     Stationary,
+    bytes_arrays,
     footprint_arrays,
     traffic_arrays,
     traffic_of,
@@ -113,16 +114,20 @@ def best_of(
     fits = footprint <= ocm_bytes
     if not fits.any():
         return None
-    traffic = traffic_arrays(layer, axes, order, options.conventions)
-    moved, cost = traffic.bytes(), traffic.cost(dma)
-    values = (moved, cost) if options.minimize == "bytes" else (cost, moved)
-    objective, other = (np.broadcast_to(value, fits.shape) for value in values)
+    if options.minimize == "bytes":
+        objective = bytes_arrays(layer, axes, order, options.conventions)
+    else:
+        objective = traffic_arrays(layer, axes, order, options.conventions).cost(dma)
+    objective = np.broadcast_to(objective, fits.shape)
     where = np.nonzero(fits & (objective == objective[fits].min()))
-    ties = np.lexsort((footprint[where], other[where]))
-    at = tuple(int(axis[ties[0]]) for axis in where)
-    all_axes = (axes.rows, axes.columns, axes.channels_in, axes.channels_out)
-    row, column, k, z = (int(axis.size.flat[i]) for axis, i in zip(all_axes, at, strict=True))
-    return objective[at].item(), other[at].item(), int(footprint[at]), index, row, column, k, z
+    best = axes.pick(where)
+    traffic = traffic_arrays(layer, best, order, options.conventions)
+    other = traffic.cost(dma) if options.minimize == "bytes" else traffic.bytes()
+    other = np.broadcast_to(other.reshape(-1), where[0].shape)
+    tie = int(np.lexsort((footprint[where], other))[0])
+    at = tuple(int(axis[tie]) for axis in where)
+    row, column, k, z = (int(axis.size[tie]) for axis in best.all)
+    return objective[at].item(), other[tie].item(), int(footprint[at]), index, row, column, k, z
 
 
 def search(
