@@ -32,6 +32,7 @@ from npu_tools.errors import UserError
 from npu_tools.frontends import load
 from npu_tools.microcode_report import microcode_of
 from npu_tools.pass_text import build_pass, pass_specs
+from npu_tools.progress import PassProgress
 from npu_tools.report import Report, analyze, integer, planned_function
 from npu_tools.stops import IrDump, Measurements, Observer
 
@@ -144,7 +145,12 @@ def take_the_road(job: Job) -> Compiled:
     measurements = Measurements(job.model.name)
     dump = () if job.dump_ir is None else (IrDump(job.dump_ir),)
     baselines = baseline_bytes(module, job)
-    run_passes(module, passes, (*dump, measurements, *job.observers))
+    progress = PassProgress(tuple(each.name for each in passes))
+    looking = (progress.ended, *dump, measurements, *job.observers, progress.begins)
+    try:
+        run_passes(module, passes, looking)
+    finally:
+        progress.line.clear()
     report = measurements.report or analyze(module)  # raises: nothing was planned
     check_flash(report, machine)
     report = replace(

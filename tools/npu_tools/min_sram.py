@@ -12,7 +12,6 @@ bytes of feature maps off the chip than with the largest SRAM that can be said. 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -35,6 +34,7 @@ from npu_tools.errors import UserError
 from npu_tools.frontends import load
 from npu_tools.module_report import planned_report
 from npu_tools.printer import ir_text
+from npu_tools.progress import Progress
 from npu_tools.report import analyze, planned_function
 
 STEPS = 16
@@ -154,21 +154,3 @@ def halved(works: Callable[[int], bool], fails: int, size: int) -> int:
         else:
             fails = middle
     return size
-
-
-class Progress:
-    """One line on a terminal that is written over and over; nothing where nobody looks."""
-
-    def __init__(self) -> None:
-        """Find out whether somebody looks."""
-        self.shown = sys.stderr.isatty()
-
-    def say(self, text: str) -> None:
-        """Replace the line."""
-        if self.shown:
-            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        """Remove the line."""
-        if self.shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

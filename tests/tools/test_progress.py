@@ -1,0 +1,45 @@
+"""Progress is for a terminal: a pipe gets none of it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+
+from networks.zoo import build
+
+COMPILE = (sys.executable, "-m", "npu_tools.compile")
+
+
+def command(folder: Path) -> list[str]:
+    """A short job; its report goes to standard output."""
+    model = folder / "net.onnx"
+    onnx.save(build("inception_small"), model)
+    return [*COMPILE, str(model), "--target", "host", "--plan-as", "i8", "--json"]
+
+
+def test_a_terminal_sees_the_passes(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        command(tmp_path), stdout=subprocess.DEVNULL, stderr=theirs, cwd=tmp_path
+    ) as job:
+        os.close(theirs)
+        seen = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                seen += chunk
+        except OSError:  # the other end is closed
+            pass
+        assert job.wait() == 0
+    os.close(ours)
+    assert b"npu-bufferize" in seen
+    assert seen.endswith(b"\r\x1b[K")
+
+
+def test_a_pipe_sees_nothing(tmp_path: Path) -> None:
+    done = subprocess.run(command(tmp_path), capture_output=True, check=True, cwd=tmp_path)
+    assert done.stderr == b""
