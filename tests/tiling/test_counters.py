@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from networks.zoo import build
 from npu_dialect.interpreters import run_function
-from npu_dialect.target import Machine
+from npu_dialect.target import TARGET, Machine, TargetAttr
 from npu_passes.emit.c import emit
+from npu_passes.pipelines import OFF_CHIP, PIPELINES
+from npu_tools.frontends import load
 from npu_tools.off_chip import Moved, off_chip
-from tiling.chain import PLACES, argument_shapes, chain, floats, function_of, predicted, through
+from tiling.chain import (
+    PLACES,
+    argument_shapes,
+    chain,
+    floats,
+    function_of,
+    predicted,
+    shapes_of,
+    through,
+)
 from tiling.flownet_s import LAYERS, square
 from tiling.replay import mark_layers, run, without_arithmetic
 
@@ -63,3 +76,24 @@ def test_a_program_in_full_moves_what_was_predicted(sram_bytes: int) -> None:
     assert ran == list(said.values())
     assert output == want[-1].tobytes()
     assert np.count_nonzero(want[-1]) > 50
+
+
+@pytest.mark.slow
+def test_the_model_of_flownet_s_moves_what_was_predicted(tmp_path: Path) -> None:
+    """The whole road; maps that fit stay on chip, which layers before and behind gain from."""
+    path = tmp_path / "flownet_s.onnx"
+    path.write_bytes(build("flownet_s").SerializeToString())
+    _, module = load(path, {})
+    module.attributes[TARGET] = TargetAttr.of(Machine.load("zynq7020"))
+    passes, _, _ = PIPELINES[OFF_CHIP].text.partition(",npu-outline-layers")
+    before, _, behind = passes.partition(",npu-double-buffer")
+    through(module, before)
+    said = predicted(module)
+    through(module, f"npu-double-buffer{behind}")
+    assert counted(module) == said
+    assert mark_layers(module) == list(said) == [layer.name for layer in LAYERS]
+    without_arithmetic(module)
+    ends = [shapes_of(LAYERS[0])[0], shapes_of(LAYERS[-1])[3]]
+    ran, _ = run(emit(module, weights="bin"), floats(ends))
+    assert ran == list(said.values())
+    assert round(sum(moved.bytes for moved in ran) / 1e6, 2) == 256.35
