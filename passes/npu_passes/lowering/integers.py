@@ -105,6 +105,8 @@ def without(b: LoopBuilder, value: SSAValue, zero_point: int) -> SSAValue:
     """value - zero_point, of a byte."""
     if zero_point == 0:
         return value
+    if zero_point < 0:
+        return fits(b, arith.AddiOp, value, b.integer(-zero_point))
     return fits(b, arith.SubiOp, value, b.integer(zero_point))
 
 
