@@ -64,7 +64,11 @@ def test_floats(shape: tuple[int, ...], block: int, threshold: float, place: boo
     array = np.random.default_rng(block).standard_normal(shape).astype(np.float32)
     array.flat[0] = np.nan
     module = program(shape, "f32", f"block {block} threshold {threshold}", in_place=place)
-    expected = by_hand(array, block, lambda v: not v < np.float32(threshold), 0)
+
+    def kept(value: Any) -> bool:
+        return not value < np.float32(threshold)
+
+    expected = by_hand(array, block, kept, 0)
     for found in results(module, array, in_place=place):
         np.testing.assert_array_equal(found, expected)
 
@@ -86,7 +90,11 @@ def test_bytes(
     rng = np.random.default_rng(block)
     array = np.clip(zero + rng.integers(-2, 4, shape), limits.min, limits.max).astype(dtype)
     clauses = f"block {block} threshold {threshold} scale 0.25 zero_point {zero}"
-    expected = by_hand(array, block, lambda v: (int(v) - zero) * 0.25 >= threshold, zero)
+
+    def kept(value: Any) -> bool:
+        return (int(value) - zero) * 0.25 >= threshold
+
+    expected = by_hand(array, block, kept, zero)
     for found in results(program(shape, element, clauses, in_place=False), array, in_place=False):
         np.testing.assert_array_equal(found, expected)
 

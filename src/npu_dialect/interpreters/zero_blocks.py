@@ -16,7 +16,7 @@ def in_blocks(flags: Array, size: int) -> Array:
     The blocks at the right and at the bottom hold what is left of the map.
     """
     for axis in (2, 3):
-        starts = np.arange(0, flags.shape[axis], size)
+        starts = list(range(0, flags.shape[axis], size))
         flags = np.logical_and.reduceat(flags, starts, axis=axis)
     return flags
 

@@ -53,6 +53,22 @@ class Padded:
     """The Pad node that adds the zeros."""
 
 
+@dataclass(frozen=True, eq=False)
+class BlockFlags:
+    """Which blocks of a map are not small, on the way to the Mul that prunes the others.
+
+    `shape` is that of the flags now; `spread`: there is one for each element, no more one a block.
+    `pool` took the maxima; None if somebody else reads them too.
+    """
+
+    source: SSAValue
+    block: int
+    threshold: float
+    shape: tuple[int, ...]
+    pool: Operation | None
+    spread: bool = False
+
+
 @dataclass(frozen=True)
 class Unknown:
     """The value of a node that could not be imported."""
@@ -71,7 +87,7 @@ class Lazy(abc.ABC):
         """The map; the layers are built here."""
 
 
-Value: TypeAlias = SSAValue | Constant | Padded | Lazy | Unknown
+Value: TypeAlias = SSAValue | Constant | Padded | Lazy | BlockFlags | Unknown
 
 
 class Builder:
@@ -137,6 +153,10 @@ class Builder:
             return self.materialise(value)
         if isinstance(value, Lazy):
             return value.as_float(self)
+        if isinstance(value, BlockFlags):
+            raise NodeError(
+                f"input '{name}' says which blocks are zero; expected a Mul that uses it"
+            )
         if not isinstance(value, SSAValue):
             raise NodeError(f"input '{name}' is not known")
         return value

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_tools.onnx_import.builder import Constant, Lazy, Value
+from npu_tools.onnx_import.builder import BlockFlags, Constant, Lazy, Value
 from npu_tools.onnx_import.errors import ModelError, first_line
 from npu_tools.onnx_import.load import PORTS, default_opset
 
@@ -53,7 +53,7 @@ def known_shape(value: Value | None) -> tuple[int, ...] | None:
     """The shape that the importer gave to a value."""
     if isinstance(value, SSAValue):
         return shape_of(value)
-    if isinstance(value, Lazy):
+    if isinstance(value, Lazy | BlockFlags):
         return value.shape
     return value.array.shape if isinstance(value, Constant) else None
 

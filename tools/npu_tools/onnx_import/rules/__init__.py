@@ -45,6 +45,13 @@ from npu_tools.onnx_import.rules.shape import (
     unsqueeze,
 )
 from npu_tools.onnx_import.rules.softmax import softmax
+from npu_tools.onnx_import.rules.zero_blocks import (
+    cast_or,
+    greater_or_equal,
+    mul_or,
+    resize,
+    slice_,
+)
 
 Rule = Callable[[Node, Builder], Value]
 
@@ -52,7 +59,7 @@ RULES: Mapping[str, Rule] = {
     "Add": add,
     "AveragePool": average_pool,
     "BatchNormalization": batch_normalization,
-    "Cast": cast,
+    "Cast": cast_or(cast),
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
@@ -63,18 +70,21 @@ RULES: Mapping[str, Rule] = {
     "Gemm": gemm,
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": global_max_pool,
+    "GreaterOrEqual": greater_or_equal,
     "Identity": identity,
     "LRN": lrn,
     "MatMul": matmul,
     "MaxPool": max_pool,
-    "Mul": mul,
+    "Mul": mul_or(mul),
     "Pad": pad,
     "QuantizeLinear": quantize_linear,
     "ReduceMean": reduce_mean,
     "Relu": relu,
     "Reshape": reshape,
+    "Resize": resize,
     "Shape": shape,
     "Size": size,
+    "Slice": slice_,
     "Softmax": softmax,
     "Squeeze": squeeze,
     "Sub": sub,

@@ -1,0 +1,103 @@
+"""Pruning of zero blocks as PyTorch exports it becomes one layer, and means the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto
+
+from npu_dialect.npu import PruneZeroBlocksOp
+from onnx_import.models import Array, check, int64, layers, model, node, numbers, rejected
+
+GRIDS = [("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")]
+
+
+def zebra(
+    height: int,
+    width: int,
+    block: int,
+    grid: tuple[str, str] = GRIDS[0],
+    *,
+    pool: int | None = None,
+    ends: tuple[int, int] | None = None,
+    scale: float | None = None,
+    last: str = "r keep",
+) -> ModelProto:
+    """A relu and the chain behind it; the keywords make it another one."""
+    kernel = [pool or block] * 2
+    ragged = height % block or width % block
+    scales: Array = np.array([1, 1, scale or block, scale or block], np.float32)
+    weights: dict[str, Array] = {
+        "t": np.array(0.5, np.float32),
+        "scales": scales,
+        "starts": int64(0, 0),
+        "ends": int64(*(ends or (height, width))),
+        "axes": int64(2, 3),
+    }
+    wide = "wide" if ragged else "keep"
+    nodes = [
+        node("Relu", "x", "r"),
+        node("MaxPool", "r", "m", kernel_shape=kernel, strides=[block] * 2, ceil_mode=1),
+        node("GreaterOrEqual", "m t", "ge"),
+        node("Cast", "ge", "c", to=TensorProto.FLOAT),
+        node(
+            "Resize",
+            "c _ scales",
+            wide,
+            mode="nearest",
+            coordinate_transformation_mode=grid[0],
+            nearest_mode=grid[1],
+        ),
+    ]
+    if ragged:
+        nodes.append(node("Slice", "wide starts ends axes", "keep"))
+    nodes.append(node("Mul", last))
+    return model(nodes, {"x": (1, 3, height, width)}, weights=weights, opset=18)
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize(
+    ("height", "width", "block"), [(8, 8, 4), (9, 10, 4), (5, 6, 2), (3, 3, 1)]
+)
+def test_the_chain_is_one_layer(height: int, width: int, block: int, grid: tuple[str, str]) -> None:
+    module = check(zebra(height, width, block, grid))
+    assert layers(module) == ["npu.relu", "npu.prune_zero_blocks"]
+    (op,) = (each for each in module.walk() if isinstance(each, PruneZeroBlocksOp))
+    assert (op.size, op.bound) == (block, 0.5)
+    assert op.input.has_one_use()
+
+
+def test_factors_in_the_other_order() -> None:
+    assert layers(check(zebra(9, 10, 4, last="keep r")))[-1] == "npu.prune_zero_blocks"
+
+
+def test_maxima_that_somebody_else_reads_stay() -> None:
+    proto = zebra(8, 8, 4)
+    proto.graph.output.add().CopyFrom(proto.graph.output[0])
+    proto.graph.output[1].name = "m"
+    proto.graph.output[1].type.tensor_type.ClearField("shape")
+    assert layers(check(proto)) == ["npu.relu", "npu.max_pool2d", "npu.prune_zero_blocks"]
+
+
+@pytest.mark.parametrize(
+    ("proto", "message"),
+    [
+        (zebra(9, 9, 4, pool=5), "square blocks side by side that cover the map"),
+        (zebra(8, 8, 4, scale=2.0), "each flag repeated 4 times"),
+        (zebra(8, 8, 4, ("align_corners", "floor")), "each flag repeated 4 times"),
+        (zebra(9, 9, 4, ends=(9, 8)), "flags of the blocks of the map that they multiply"),
+        (zebra(8, 8, 4, last="x keep"), "flags of the blocks of the map that they multiply"),
+        (zebra(8, 8, 4, last="r c"), "flags of the blocks of the map that they multiply"),
+    ],
+)
+def test_other_chains(proto: ModelProto, message: str) -> None:
+    rejected(proto, message)
+
+
+def test_maps_are_not_sliced() -> None:
+    weights = {"a": int64(0), "b": int64(2)}
+    proto = model([node("Slice", "x a b")], {"x": (1, 3, 4, 4)}, weights=weights)
+    rejected(proto, "node 'the_Slice' (Slice): of feature maps, the operator is supported in")
+    weights = {"t": numbers(3)}
+    proto = model([node("GreaterOrEqual", "x t")], {"x": (1, 3, 4, 3)}, weights=weights)
+    rejected(proto, "expected block maxima and a scalar")
