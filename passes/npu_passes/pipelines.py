@@ -38,7 +38,7 @@ def road(fusion: str, strategy: str, concat: str = "") -> str:
     return ",".join(step for step in passes if step)
 
 
-FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer}"
+FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fold-zero-points"
 
 
 def off_chip(order: str = "", tails: str = "", moves: str = "") -> str:

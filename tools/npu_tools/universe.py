@@ -28,6 +28,7 @@ PASSES = {
     "npu-detect-modules": "npu_passes.modules.detect_modules:DetectModulesPass",
     "npu-double-buffer": "npu_passes.tiling.double_buffer:DoubleBufferPass",
     "npu-fold-batch-norm": "npu_passes.graph.fold_batch_norm:FoldBatchNormPass",
+    "npu-fold-zero-points": "npu_passes.graph.fold_zero_points:FoldZeroPointsPass",
     "npu-fuse-conv-relu-pool": "npu_passes.graph.fuse_conv_relu_pool:FuseConvReluPoolPass",
     "npu-fuse-rows": "npu_passes.rows.fuse_rows:FuseRowsPass",
     "npu-fuse-tails": "npu_passes.rows.fuse_tails:FuseTailsPass",

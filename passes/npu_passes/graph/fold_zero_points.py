@@ -1,0 +1,115 @@
+"""`npu-fold-zero-points`: the zero point of an input becomes part of the bias (on tensors).
+
+    %s = npu.fully_connected %x, %w, %b zero_points [-128, 0]
+        : (tensor<1x8xi8>, tensor<4x8xi8>, tensor<4xi32>) -> tensor<1x4xi32>
+becomes
+    %s = npu.fully_connected %x, %w, %b_folded zero_points [0, 0] : (...)
+
+As sum((x - z) * w) = sum(x * w) - z * sum(w), b' = b - z * sum(w - z_weight), which is known: one
+subtraction less for each input that is loaded. i32 sums wrap around, so this is exact.
+
+It is done where weight and bias are constant and nothing is padded: at the border of a padded map
+other taps would count. A layer without bias gets one. Parameters that are not used any more go
+away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    ModuleOp,
+    TensorType,
+    i32,
+)
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import ConstantLike
+from xdsl.utils.hints import isa
+
+from npu_dialect.npu.attributes import int_array, int_values
+from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu.maps import shape_of
+from npu_passes.graph.fold_batch_norm import erase_unused
+
+Array = NDArray[Any]
+
+
+def integers_of(value: SSAValue) -> Array | None:
+    """The values of a constant tensor of i8 or i32; None for any other value."""
+    attribute = ConstantLike.get_constant_value(value)
+    if not isa(attribute, DenseIntOrFPElementsAttr[IntegerType]):
+        return None
+    kind = {8: "i1", 32: "<i4"}.get(attribute.get_element_type().width.data)
+    if kind is None:
+        return None
+    data, shape = np.frombuffer(attribute.data.data, kind), attribute.get_shape()
+    return np.broadcast_to(data, shape) if data.size == 1 else data.reshape(shape)
+
+
+def analyze(layer: Conv2dOp | FullyConnectedOp) -> Array | None:
+    """The bias that makes the zero point of a layer's input superfluous; None if there is none."""
+    if layer.destination is not None or layer.zero_points is None or layer.accumulate is not None:
+        return None
+    of_input, of_weight = int_values(layer.zero_points)
+    if of_input == 0 or (isinstance(layer, Conv2dOp) and any(int_values(layer.pads))):
+        return None
+    weight = integers_of(layer.weight)
+    bias = np.zeros(1, np.int64) if layer.bias is None else integers_of(layer.bias)
+    if weight is None or bias is None:
+        return None
+    weights = weight.astype(np.int64) - of_weight
+    folded = bias.astype(np.int64) - of_input * weights.sum(axis=tuple(range(1, weight.ndim)))
+    return folded.astype(np.int32)
+
+
+class FoldZeroPointPattern(RewritePattern):
+    """Replace a layer by the same one with another bias and no zero point of its input."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: Conv2dOp | FullyConnectedOp, rewriter: PatternRewriter, /
+    ) -> None:
+        """Fold, if it can be."""
+        if (bias := analyze(op)) is None or op.zero_points is None:
+            return
+        kind = TensorType(i32, [shape_of(op.weight)[0]])
+        constant = ConstantOp(DenseIntOrFPElementsAttr(kind, BytesAttr(bias.tobytes())), kind)
+        constant.result.name_hint = (op.bias or op.weight).name_hint
+        new = type(op)(op.input, op.weight, constant.result, op.output_type)
+        segments = new.properties["operandSegmentSizes"]  # the layer may have had no bias
+        points = int_array((0, int_values(op.zero_points)[1]))
+        new.properties |= {
+            **op.properties,
+            "operandSegmentSizes": segments,
+            "zero_points": points,
+        }
+        new.attributes |= op.attributes
+        old = op.parameter_inputs
+        rewriter.insert((constant, new), InsertPoint.before(op))
+        rewriter.replace(op, [], [new.output])
+        erase_unused(old, rewriter)
+
+
+class FoldZeroPointsPass(ModulePass):
+    """Fold zero points of inputs into biases; see the module."""
+
+    name = "npu-fold-zero-points"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Fold in every layer of the module."""
+        PatternRewriteWalker(FoldZeroPointPattern(), apply_recursively=False).rewrite_module(op)
