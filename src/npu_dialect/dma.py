@@ -9,13 +9,29 @@
 What moves is what the two memref types say: shape and element type are the same, strides and
 offsets are each one's own. Until the wait, the target means nothing and the source must stay.
 
+    %t = dma.start %part to %tile channel 1 blocks 4 zero 0 of %map, %index : ...
+
+is a transfer in blocks: it skips those of a map that are zero. The map's index, a bit for each
+block, says which these are; see `StartOp`.
+
 A transfer moves a part of a feature map or, with `weights`, of learned parameters. Counters keep
 them apart; direction follows from the memory spaces.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, UnitAttr, i64
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    UnitAttr,
+    i8,
+    i64,
+)
 from xdsl.ir import (
     Attribute,
     Dialect,
@@ -32,10 +48,13 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
+
+UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 @irdl_attr_definition
@@ -52,6 +71,17 @@ class StartOp(IRDLOperation):
     Transfers of one channel are done in the order of their starts; those of different channels in
     any order.
 
+    With `blocks b zero z of %map, %index` one side is a part of %map, [N, C, H, W] off the chip,
+    which is cut into blocks of b x b elements of a channel; those at the right and at the bottom
+    hold what is left. Block (n, c, y, x) has bit ((n * C + c) * rows + y) * columns + x of %index,
+    least significant bits first, where `rows` and `columns` are those of blocks of a channel. Every
+    block has its place in %map, so any part can be read.
+
+    - Onto the chip: blocks whose bit is 1 are moved, as far as they are in the part; the others
+      become `zero`.
+    - Off the chip: of each block, the bit becomes whether it has an element other than `zero`; if
+      so, it is moved, else its place keeps what it had. The part has whole blocks only.
+
     ```mlir
     %t = dma.start weights %kernels to %buffer channel 1
         : memref<16x3x3x3xf32, #npu.dram> to memref<16x3x3x3xf32, #npu.sram>
@@ -62,22 +92,26 @@ class StartOp(IRDLOperation):
 
     source = operand_def(MemRefType)
     target = operand_def(MemRefType)
+    blocked = var_operand_def(MemRefType)
     weights = opt_prop_def(UnitAttr)
     channel = prop_def(IntegerAttr.constr(i64))
+    block = opt_prop_def(IntegerAttr.constr(i64))
+    zero = opt_prop_def(IntegerAttr.constr(i64))
     token = result_def(TokenType)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     assembly_format = (
-        "(`weights` $weights^)? $source `to` $target `channel` $channel attr-dict"
-        " `:` type($source) `to` type($target)"
+        "(`weights` $weights^)? $source `to` $target `channel` $channel"
+        " (`blocks` $block^ `zero` $zero `of` $blocked)? attr-dict"
+        " `:` type($source) `to` type($target) (`of` type($blocked)^)?"
     )
 
     def __init__(
         self, source: SSAValue, target: SSAValue, channel: int = 0, *, weights: bool = False
     ) -> None:
         super().__init__(
-            operands=[source, target],
+            operands=[source, target, []],
             result_types=[TokenType()],
             properties={
                 "channel": IntegerAttr(channel, i64),
@@ -105,6 +139,52 @@ class StartOp(IRDLOperation):
             raise VerifyException(
                 f"expected a channel of at least 0, got {self.channel.value.data}"
             )
+        verify_blocks(self)
+
+    def in_blocks(self, size: int, zero: int, map: SSAValue, index: SSAValue) -> StartOp:
+        """The same transfer in blocks of a map."""
+        new = StartOp(self.source, self.target, self.channel.value.data)
+        new.operands = (*new.operands, map, index)
+        new.block, new.zero = IntegerAttr(size, i64), IntegerAttr(zero, i64)
+        new.attributes.update(self.attributes)
+        return new
+
+
+def verify_blocks(op: StartOp) -> None:
+    """A transfer in blocks knows its map and an index that has room for all blocks.
+
+    Raises: VerifyException.
+    """
+    if op.block is None or op.zero is None:
+        if op.block is not None or op.zero is not None or op.blocked:
+            raise VerifyException("expected blocks, zero, a map and its index, or none of them")
+        return
+    if len(op.blocked) != 2:
+        raise VerifyException(f"expected a map and its index, got {len(op.blocked)} operands")
+    part, whole, index = op.target.type, *(value.type for value in op.blocked)
+    assert isa(part, MemRefType[Attribute])
+    assert isa(whole, MemRefType[Attribute])
+    assert isa(index, MemRefType[Attribute])
+    if op.weights is not None:
+        raise VerifyException("expected a feature map in blocks, got weights")
+    if op.block.value.data < 1:
+        raise VerifyException(f"expected a block of at least 1 element, got {op.block.value.data}")
+    if len(part.get_shape()) != 4 or len(whole.get_shape()) != 4 or not whole.has_static_shape():
+        raise VerifyException(f"expected a part of a map of rank 4, got {part} of {whole}")
+    if whole.element_type != part.element_type:
+        raise VerifyException(f"expected a part of a map with its elements, got {part} of {whole}")
+    needed = index_bytes(whole.get_shape(), op.block.value.data)
+    if index != MemRefType(i8, [needed], memory_space=index.memory_space):
+        raise VerifyException(f"expected an index of {needed} bytes (i8), got {index}")
+    if op.zero.value.data and part.element_type not in (i8, UI8):
+        raise VerifyException(f"expected zero 0 for elements of type {part.element_type}")
+
+
+def index_bytes(shape: Sequence[int], block: int) -> int:
+    """Bytes of the index of a map [..., H, W]: a bit for each block."""
+    *outer, height, width = shape
+    bits = prod(outer) * -(-height // block) * -(-width // block)
+    return -(-bits // 8)
 
 
 @irdl_op_definition

@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
 from npu_dialect import dma
+from npu_dialect.interpreters.dma_blocks import Blocks
 from npu_dialect.interpreters.values import Array, poison
 from npu_dialect.npu.attributes import DramSpace
 
@@ -70,6 +71,17 @@ class Transfer:
     before: tuple[bytes, bytes]
     running: list[Transfer]
     """The list that it is in until it is waited for."""
+    blocks: Blocks | None
+    """The blocks that it moves, if it does not move all."""
+    writes: bool
+    """Whether it goes off the chip."""
+
+    def move(self) -> None:
+        """Let the target have what it is to have."""
+        if self.blocks is None:
+            self.target[...] = self.source
+        else:
+            self.blocks.move(self.source, self.target, writes=self.writes)
 
 
 @register_impls
@@ -81,15 +93,19 @@ class DmaFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: dma.StartOp, args: PythonValues
     ) -> PythonValues:
         """Poison the target; nothing else happens before the wait."""
-        source, target = args
+        source, target, *blocked = args
         if not target.flags.writeable:
             raise InterpretationError("dma.start: transfer to a constant")
-        counters_of(interpreter).count(op, source.nbytes)
+        writes, size, blocks = is_off_chip(op.target), source.nbytes, None
+        if op.block is not None and op.zero is not None:
+            blocks = Blocks(op.block.value.data, op.zero.value.data, *blocked)
+            size = blocks.moved(target if writes else source, source, writes=writes)
+        counters_of(interpreter).count(op, size)
         poison(target)
         before = source.tobytes(), target.tobytes()
         name = f"%{op.token.name_hint}" if op.token.name_hint else "a transfer"
         running = running_in(interpreter)[-1]
-        running.append(Transfer(name, source, target, before, running))
+        running.append(Transfer(name, source, target, before, running, blocks, writes))
         return (running[-1],)
 
     @impl(dma.WaitOp)
@@ -107,7 +123,7 @@ class DmaFunctions(InterpreterFunctions):
                     f"dma.wait: the {side} of {transfer.name} was written before it was done"
                 )
         transfer.running.remove(transfer)
-        transfer.target[...] = transfer.source
+        transfer.move()
         return ()
 
     @impl(dma.ReadsOp)

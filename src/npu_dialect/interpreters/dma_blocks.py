@@ -1,0 +1,107 @@
+"""What transfers in blocks mean: which elements move, and how many bytes that is.
+
+Where a part lies in its map is told from the addresses of the two, as the emitted C does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.utils.exceptions import InterpretationError
+
+from npu_dialect.interpreters.values import Array
+from npu_dialect.interpreters.zero_blocks import in_blocks, spread
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The blocks of a transfer: their size, what zero is, the map and its index."""
+
+    size: int
+    zero: int
+    map: Array
+    index: Array
+
+    def corner(self, part: Array) -> tuple[int, ...]:
+        """Where a part of the map begins.
+
+        Raises: InterpretationError if it is none.
+        """
+        rest = address(part) - address(self.map)
+        corner: list[int] = []
+        for step in self.map.strides:
+            corner.append(rest // step)
+            rest %= step
+        ends = zip(corner, part.shape, self.map.shape, strict=True)
+        if rest or any(not 0 <= at <= at + size <= whole for at, size, whole in ends):
+            raise InterpretationError("dma.start: blocks of a buffer that is no part of the map")
+        return tuple(corner)
+
+    def bits(self, part: Array) -> Array:
+        """The places in the index of the blocks that a part meets: [N, C, rows, columns]."""
+        grid = [-(-extent // self.size) for extent in self.map.shape[2:]]
+        counts = (*self.map.shape[:2], *grid)
+        corner, size = self.corner(part), self.size
+        ranges = [
+            np.arange(corner[axis], corner[axis] + part.shape[axis])
+            if axis < 2
+            else np.arange(corner[axis] // size, (corner[axis] + part.shape[axis] - 1) // size + 1)
+            for axis in range(4)
+        ]
+        return np.ravel_multi_index(np.ix_(*ranges), counts)
+
+    def spread(self, blocks: Array, part: Array) -> Array:
+        """The flag of its block for each element of a part."""
+        top, left = (at % self.size for at in self.corner(part)[2:])
+        height, width = part.shape[2:]
+        shape = (*part.shape[:2], top + height, left + width)
+        return spread(blocks, self.size, shape)[:, :, top:, left:]
+
+    def kept(self, source: Array) -> Array:
+        """Which blocks of what leaves the chip have an element other than zero, bit by bit."""
+        raw = np.ascontiguousarray(source).view(f"u{source.itemsize}")
+        return ~in_blocks(raw == self.zero % 256, self.size)
+
+    def known(self, part: Array) -> Array:
+        """Which blocks that a part meets are not zero, as the index says."""
+        places = self.bits(part)
+        return (self.index.view(np.uint8)[places >> 3] >> (places & 7) & 1).astype(np.bool_)
+
+    def moved(self, part: Array, source: Array, *, writes: bool) -> int:
+        """Bytes of a transfer: those of the index that it meets, and of what is not zero."""
+        if writes:
+            self.expect_whole(part)
+        blocks = self.kept(source) if writes else self.known(part)
+        elements = np.count_nonzero(self.spread(blocks, part))
+        return len(np.unique(self.bits(part) >> 3)) + int(elements) * part.itemsize
+
+    def expect_whole(self, part: Array) -> None:
+        """Check that a part that is written has whole blocks only.
+
+        Raises: InterpretationError if it has not.
+        """
+        corner = self.corner(part)
+        for at, size, whole in list(zip(corner, part.shape, self.map.shape, strict=True))[2:]:
+            if at % self.size or (size % self.size and at + size != whole):
+                raise InterpretationError("dma.start: writes a part of a block")
+
+    def move(self, source: Array, target: Array, *, writes: bool) -> None:
+        """Move what is not zero, and let the index or the target know of the rest."""
+        if not writes:
+            flags = self.spread(self.known(source), source)
+            target[...] = np.where(flags, source, source.dtype.type(self.zero))
+            return
+        blocks, places = self.kept(source), self.bits(target)
+        index = self.index.view(np.uint8)
+        for place, flag in zip(places.flat, blocks.flat, strict=True):
+            mask = 1 << (place & 7)
+            byte = int(index[place >> 3])
+            index[place >> 3] = byte | mask if flag else byte & ~mask & 255
+        flags = self.spread(blocks, target)
+        target[flags] = source[flags]
+
+
+def address(array: Array) -> int:
+    """Where the first element of an array lies."""
+    return array.__array_interface__["data"][0]
