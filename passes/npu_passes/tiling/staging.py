@@ -21,12 +21,13 @@ from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.target import Machine
 from npu_passes.lowering.loop_builder import memref_type
-from npu_passes.memory.on_chip import element_bytes
+from npu_passes.memory.on_chip import element_bytes, in_space
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
 from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.pool_apart import candidates
@@ -37,7 +38,11 @@ NAME = "npu-tile-loops"
 
 
 def least_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine) -> int:
-    """The fewest bytes of tile buffers with which an op works if these operands lie off chip."""
+    """The fewest bytes of tile buffers with which an op works if these operands lie off chip.
+
+    Raises: PassFailedException, attached to the op, for an operand that has no tiles.
+    """
+    check_operands(op)
     if isinstance(op, ConcatOp | memref.CopyOp):
         *parts, out = op.operands
         both = out in off_chip and any(part in off_chip for part in parts)
@@ -46,6 +51,18 @@ def least_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine
         stage.staging(Cut.of(stage.space, stage.space.smallest), double=False).footprint
         for stage in stages_of(op, off_chip, machine.alignment)
     )
+
+
+def check_operands(op: Operation) -> None:
+    """Reject operands off the chip that no transfer can move parts of."""
+    for value in op.operands:
+        if not in_space(value, DramSpace()):
+            continue
+        kind = memref_type(value)
+        if 0 in kind.get_shape():
+            refuse(op, f"expected operands with at least 1 element, got {kind}")
+        if None in (kind.get_strides() or [None]) and kind.get_shape():
+            refuse(op, f"expected operands with static strides, got {kind}")
 
 
 def choose(
@@ -76,8 +93,13 @@ def choose(
 
 def reject(op: Operation, what: str, free: int) -> NoReturn:
     """Reject a layer that does not fit."""
+    refuse(op, f"{what}, there are {max(0, free)} left")
+
+
+def refuse(op: Operation, what: str) -> NoReturn:
+    """Reject a layer."""
     name = op.layer_name if isinstance(op, LayerOp) else None
-    message = f"{NAME}: {name or op.name}: {what}, there are {max(0, free)} left"
+    message = f"{NAME}: {name or op.name}: {what}"
     op.emit_error(message, PassFailedException(message))
 
 
