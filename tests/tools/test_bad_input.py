@@ -154,6 +154,18 @@ OPTIONS: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "input dim": (["--target", "host", "--input-dim", "batch"], ("batch", "name=N")),
     "unknown input dim": (["--target", "host", "--input-dim", "batch=2"], ("batch",)),
     "plan and verify": (["--target", "host", "--plan-as", "i8", "--verify"], ("--plan-as",)),
+    "verify a plan": (
+        ["--target", "host", "--pipeline", "kim2019", "--verify"],
+        ("kim2019", "--verify"),
+    ),
+    "no transfers": (
+        ["--target", "exynos-npu", "--pipeline", "naive"],
+        ("npu.conv2d", "#npu.dram", "npu-tile-loops"),
+    ),
+    "a plan without transfers": (
+        ["--target", "exynos-npu", "--pipeline", "naive", "--plan-as", "i8"],
+        ("npu.conv2d", "#npu.dram", "npu-tile-loops"),
+    ),
     "verify file": (["--target", "host", "--verify=none.npz"], ("none.npz",)),
     "negative bytes": (["--target", "host", "--weights-in-sram", "-1"], ("-1",)),
 }

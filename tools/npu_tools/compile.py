@@ -155,6 +155,10 @@ def run(options: argparse.Namespace) -> int:
     if options.verify is not None:
         from npu_tools.verify import verify
 
+        if not compiled.files:
+            raise UserError(
+                f"--pipeline {job.pipeline} ends with a plan: there is no C to --verify"
+            )
         verified = verify(compiled, options.verify or None, options.seed)
         print("\n".join(verified.lines), file=beside(options))
         if not verified.agrees:

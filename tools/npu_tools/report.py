@@ -18,12 +18,13 @@ from math import prod
 from typing import Any, cast
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from npu_dialect import dram
-from npu_dialect.npu.attributes import FlashSpace, SramSpace
-from npu_dialect.npu.layer import VALUE_NAME, LayerOp
+from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
+from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
 from npu_dialect.npu.maps import Map, bytes_of, map_type, shape_of
 from npu_dialect.npu.rows import RUNS
 from npu_dialect.sram import ARENA, INPUT, OFFSET, OUTPUT, AllocOp
@@ -140,6 +141,7 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
             "no function with planned buffers: expected a pipeline with npu-bufferize and "
             "npu-assign-sram-offsets"
         )
+    check_transfers(function)
     layers = tuple(layer_report(op, index) for index, op in enumerate(layers_of(function)))
     found = lifetimes.analyze(function, SramSpace())
     buffers = found.buffers
@@ -171,6 +173,22 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
         inputs=dict(named_arguments(function, {INPUT, dram.INPUT})),
         outputs=dict(named_arguments(function, {OUTPUT, dram.OUTPUT})),
     )
+
+
+def check_transfers(function: func.FuncOp) -> None:
+    """Check that layers leave memory off the chip to transfers, which are what is counted.
+
+    Raises: UserError.
+    """
+    for op in layers_of(function):
+        kinds = (value.type for value in op.operands if isa(value.type, MemRefType[Attribute]))
+        if any(isinstance(kind.memory_space, DramSpace) for kind in kinds):
+            what = op.attributes.get(LAYER_NAME)
+            name = f'{op.name} "{what.data}"' if isinstance(what, StringAttr) else op.name
+            raise UserError(
+                f"{name} works on #npu.dram, which only transfers reach: expected npu-tile-loops "
+                "in the pipeline, as in off-chip"
+            )
 
 
 def buffered_layers(module: ModuleOp) -> tuple[LayerReport, ...]:
@@ -260,13 +278,18 @@ def live_bound(found: lifetimes.Lifetimes) -> int:
 
 
 def scratch_bytes(function: func.FuncOp, buffers: Sequence[OnChipBuffer]) -> int:
-    """Bytes of the allocations that hold no layer's output: line buffers and the like."""
+    """The most bytes at once of buffers that hold no layer's output: tiles, lines and the like."""
     outputs = {root_of(op.output) for op in layers_of(function)}
-    return sum(
-        each.size
+    scratch = [
+        each
         for each in buffers
         if each.value not in outputs and not isinstance(each.value, BlockArgument)
+    ]
+    live = (
+        sum(each.size for each in scratch if each.first <= point <= each.last)
+        for point in {each.first for each in scratch}
     )
+    return max(live, default=0)
 
 
 def element_bytes(buffers: Sequence[OnChipBuffer]) -> int:

@@ -54,7 +54,7 @@ def memory_rows(report: Report) -> Iterator[tuple[str, ...]]:
     ):
         yield what, number(size), number(None if size is None else size // element)
     if report.scratch_bytes:
-        yield "scratch, in the arena", number(report.scratch_bytes), ""
+        yield "scratch in the arena, at once", number(report.scratch_bytes), ""
     if memory.sram_bytes is not None:
         yield f"available on {report.target}", number(memory.sram_bytes), ""
 
