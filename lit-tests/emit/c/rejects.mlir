@@ -154,3 +154,13 @@ func.func @outside(%x: memref<4xf32, #npu.sram>) attributes {dram.bytes = 24 : i
   dma.wait %t
   func.return
 }
+
+// -----
+// CHECK: dma.start in @channel: expected a channel below 2, got 2
+builtin.module attributes {npu.target = #npu.target<"two", {sram_bytes = 64 : i64, flash_bytes = 0 : i64, dma_channels = 2 : i64}>} {
+  func.func @channel(%x: memref<4xf32, #npu.dram>, %y: memref<4xf32, #npu.sram>) {
+    %t = dma.start %x to %y channel 2 : memref<4xf32, #npu.dram> to memref<4xf32, #npu.sram>
+    dma.wait %t
+    func.return
+  }
+}

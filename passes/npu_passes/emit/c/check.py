@@ -28,6 +28,7 @@ from npu_dialect import dma, dram, sram
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.pl330 import ProgramOp
+from npu_dialect.target import machine_of
 from npu_passes.emit.c.operators import OPERATORS
 from npu_passes.emit.c.types import (
     as_memref,
@@ -35,8 +36,10 @@ from npu_passes.emit.c.types import (
     memref_of,
     memref_problem,
     strides_of,
+    transfer_blocks,
     transfer_runs,
 )
+from npu_passes.memory.block_runs import is_ordered
 
 VIEWS = (
     memref.CastOp,
@@ -192,6 +195,20 @@ def problem_of_transfer(op: dma.StartOp) -> str | None:
     axes = len(transfer_runs(op).axes)
     if axes > MOST_AXES:
         return f"it moves runs along {axes} axes, expected at most {MOST_AXES}"
+    blocks = transfer_blocks(op)
+    if blocks is not None and not is_ordered(blocks):
+        return "it moves blocks of a map whose axes are not in the order of memory"
+    return problem_of_channel(op)
+
+
+def problem_of_channel(op: dma.StartOp) -> str | None:
+    """The machine, if it is known, has the channel."""
+    module: Operation = op
+    while (parent := module.parent_op()) is not None:
+        module = parent
+    machine = machine_of(module) if isinstance(module, ModuleOp) else None
+    if machine is not None and 0 < machine.dma_channels <= (channel := op.channel.value.data):
+        return f"expected a channel below {machine.dma_channels}, got {channel}"
     return None
 
 
