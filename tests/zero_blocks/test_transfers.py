@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from emit.harness import run_c
 from npu_dialect.interpreters import Counters, run_function
+from npu_passes.emit.c import emit
 from npu_passes.zero_blocks.model import index_bytes, moved_bytes
 from npu_tools.driver import context
 
@@ -142,3 +144,23 @@ def test_minus_zero_is_moved() -> None:
     module = program(array.shape, "f32", 2, 0, (0, 0, 1, 1))
     whole, _ = run_function(module, None, [array])
     assert np.signbit(whole).all()
+
+
+@settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(cases(), st.sampled_from(["c", "c++"]))
+def test_emitted_c(case: tuple[tuple[int, ...], str, int, int, float, Box], language: str) -> None:
+    """The strict engine: poison until the wait, and no mistake; counters equal the formula."""
+    shape, element, block, zero, share, box = case
+    array = sparse(shape, element, block, zero, share)
+    ran, dtype = Counters(), np.dtype(DTYPES[element]).name
+    outputs = [shape, (*shape[:2], *box[2:])]
+    module = program(shape, element, block, zero, box)
+    types = [dtype, dtype]
+    files = emit(module)
+    whole, part = run_c(
+        files, "k", [array], outputs, output_types=types, counters=ran, language=language
+    )
+    np.testing.assert_array_equal(whole, array)
+    top, left, rows, columns = box
+    np.testing.assert_array_equal(part, array[:, :, top : top + rows, left : left + columns])
+    assert ran == expected(array, block, zero, box)

@@ -131,6 +131,8 @@ def analyze(op: StartOp, machine: Machine) -> Transfer:
 
     Raises: PassFailedException, attached to the op, for what no program can.
     """
+    if op.block is not None:
+        fail(op, "expected a transfer of all elements: microcode cannot skip blocks")
     for value in (op.source, op.target):
         strides = memref_type(value).get_strides()
         if strides is None or any(stride is None for stride in strides):

@@ -142,6 +142,7 @@ def effects_of(
                 written.add(root_of(op.destination))
             case dma.StartOp():
                 written.add(root_of(op.target))
+                written.update(root_of(value) for value in op.blocked[1:])
             case CallOp():
                 callee = functions[op.callee.string_value()]
                 effects = known[callee]

@@ -19,7 +19,8 @@ from npu_dialect import dma
 from npu_dialect.npu.attributes import DramSpace
 from npu_passes.emit.c.calls import CallGraph
 from npu_passes.emit.c.names import Scope
-from npu_passes.emit.c.types import transfer_runs
+from npu_passes.emit.c.types import transfer_blocks, transfer_runs
+from npu_passes.memory.block_runs import BlockRuns
 from npu_passes.memory.runs import Runs
 
 RUNTIME = "npu_dma.h"
@@ -67,6 +68,32 @@ def shapes_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[Runs, str]:
                 what = f"{counts}_runs" if counts else "run"
                 shapes[runs] = scope.fresh(f"{prefix}_{what}_of_{runs.bytes}")
     return shapes
+
+
+def blocks_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[BlockRuns, str]:
+    """The blocks of the transfers of a program that skip some, and a name for each table."""
+    found: dict[BlockRuns, str] = {}
+    for function in graph.order:
+        for op in function.walk():
+            if not isinstance(op, dma.StartOp):
+                continue
+            if (runs := transfer_blocks(op)) is not None and runs not in found:
+                part = "x".join(map(str, runs.part))
+                found[runs] = scope.fresh(f"{prefix}_blocks_of_{part}")
+    return found
+
+
+def block_tables(blocks: dict[BlockRuns, str]) -> Iterator[str]:
+    """The definitions of the tables of blocks, if there are any."""
+    for runs, name in blocks.items():
+        axes = ", ".join(
+            f"{{{', '.join(map(str, axis))}}}"
+            for axis in (runs.map, runs.part, runs.chip, runs.dram)
+        )
+        yield f"static const npu_dma_blocks {name} = {{\n"
+        yield f"    {runs.element}, {runs.block}, {runs.zero}, {axes}}};\n"
+    if blocks:
+        yield "\n"
 
 
 def tables(shapes: dict[Runs, str]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from npu_passes.emit.c.names import RESERVED, Scope, identifier, is_identifier
 from npu_passes.emit.c.operators import LIBRARY_FUNCTIONS
 from npu_passes.emit.c.types import CType, as_memref, bytes_of, index_type, largest_index
 from npu_passes.emit.c.unit import HELPER_NAMES
+from npu_passes.memory.block_runs import BlockRuns
 from npu_passes.memory.runs import Runs
 
 LOCAL_NAMES = ("arena", "weights", "bytes", "parameters")
@@ -119,6 +120,8 @@ class Program:
     dram_bytes: int
     shapes: dict[Runs, str]
     """What transfers move, and the names of these tables."""
+    blocks: dict[BlockRuns, str]
+    """The blocks of transfers that leave out zero ones, and the names of these tables."""
     uses_dma: bool
     """Whether there are transfers, or arguments off the chip."""
     arguments: tuple[Argument, ...]
@@ -150,6 +153,7 @@ class Program:
             arena_size(public, graph.order),
             dram_size(public, graph.order),
             off_chip.shapes_of(graph, prefix, scope),
+            off_chip.blocks_of(graph, prefix, scope),
             uses_dma,
             arguments_of(public, prefix, scope, local_names(uses_dma)),
             weights_of(module, graph, prefix, where, scope),

@@ -134,6 +134,7 @@ def source(program: Program) -> str:
         if weights.macro is not None
     ]
     parts += off_chip.tables(program.shapes)
+    parts += off_chip.block_tables(program.blocks)
     return "".join((*parts, *arrays, text))
 
 

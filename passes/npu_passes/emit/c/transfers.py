@@ -8,6 +8,7 @@ becomes
     const npu_dma_token t = npu_dma_start(dma, 1, NPU_DMA_READ, tile, rows, &net_3_runs_of_64);
     npu_dma_wait(dma, t);
 
+A transfer in blocks calls `npu_dma_start_blocks`, with the map, its index, and one table more.
 What moves stands in a table of the file; where it goes, and from where, are two pointers.
 """
 
@@ -19,7 +20,7 @@ from npu_dialect import dma
 from npu_dialect.npu.attributes import DramSpace
 from npu_passes.emit.c.body import WIDTH, Body
 from npu_passes.emit.c.expr import Expr
-from npu_passes.emit.c.types import memref_of, transfer_runs
+from npu_passes.emit.c.types import memref_of, transfer_blocks, transfer_runs
 
 
 def print_start(body: Body, op: dma.StartOp) -> None:
@@ -32,7 +33,12 @@ def print_start(body: Body, op: dma.StartOp) -> None:
         kind = "WRITE"
     sides = f"{body.pointers[op.target].text}, {body.pointers[op.source].text}"
     shape = body.program.shapes[transfer_runs(op)]
-    call = f"npu_dma_start(dma, {op.channel.value.data}, NPU_DMA_{kind}, {sides}, &{shape});"
+    what, blocks = "npu_dma_start", ""
+    if (runs := transfer_blocks(op)) is not None:
+        whole = ", ".join(body.pointers[value].text for value in op.blocked)
+        what, blocks = "npu_dma_start_blocks", f", &{body.program.blocks[runs]}"
+        sides = f"{sides}, {whole}"
+    call = f"{what}(dma, {op.channel.value.data}, NPU_DMA_{kind}, {sides}, &{shape}{blocks});"
     if not op.token.uses:
         body.line(f"(void){call}")
         return

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect.dma import StartOp
 from npu_dialect.npu.maps import storage_elements
+from npu_passes.memory.block_runs import BlockRuns, block_runs_of
 from npu_passes.memory.runs import Runs, runs_of
 
 INDEX_LIMIT = 2**30
@@ -216,3 +217,9 @@ def transfer_runs(op: StartOp) -> Runs:
     """What a transfer moves, between buffers without `memref_problem`."""
     ctype = element_type(memref_of(op.source).element_type)
     return runs_of(op, ctype.bytes if ctype else 1)
+
+
+def transfer_blocks(op: StartOp) -> BlockRuns | None:
+    """The blocks of a transfer between buffers without `memref_problem`; None if it moves all."""
+    ctype = element_type(memref_of(op.source).element_type)
+    return block_runs_of(op, ctype.bytes if ctype else 1)

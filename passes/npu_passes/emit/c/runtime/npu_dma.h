@@ -10,7 +10,8 @@
  *                      `npu_dma_mistakes` (a transfer waited for twice or not at all, one side
  *                      written while it runs, more transfers at a time than NPU_DMA_RUNNING).
  *   NPU_DMA_EXTERNAL   defined: only declarations, for an engine of your own. It defines
- *                      `struct npu_dma` and the four functions.
+ *                      `struct npu_dma` and the functions (`npu_dma_start_blocks` if a program
+ *                      has transfers in blocks).
  *
  * C99 and C++; no allocation, no globals: each run may have its own `npu_dma`.
  */
@@ -39,6 +40,23 @@ typedef struct {
     npu_dma_axis axis[NPU_DMA_AXES];
 } npu_dma_shape;
 
+/* Blocks of `block` x `block` elements of a channel, of a map [N, C, H, W] off the chip: those that
+ * are all `zero` are not moved. `map` and `part` are the elements along the axes of the map and of
+ * the part that moves, `chip` and `dram` the bytes from one to the next.
+ *
+ * The index has a bit for each block, 1 if it is not zero: for block (n, c, y, x) of a map with R
+ * rows and S columns of blocks, bit ((n * C + c) * R + y) * S + x, the least significant one of a
+ * byte first. */
+typedef struct {
+    size_t element;
+    size_t block;
+    unsigned char zero;
+    size_t map[4];
+    size_t part[4];
+    size_t chip[4];
+    size_t dram[4];
+} npu_dma_blocks;
+
 /* A transfer that has been started. */
 typedef uint32_t npu_dma_token;
 
@@ -63,6 +81,11 @@ extern "C" {
 /* Start a transfer on a channel; the shape stays where it is until the wait. */
 npu_dma_token npu_dma_start(npu_dma *dma, int channel, npu_dma_kind kind, void *to,
                             const void *from, const npu_dma_shape *shape);
+/* The same for the blocks of a map that are not zero. Into the chip, the others become zero there;
+ * out of it, the index learns which they are, and nothing is said of their place in the map. */
+npu_dma_token npu_dma_start_blocks(npu_dma *dma, int channel, npu_dma_kind kind, void *to,
+                                   const void *from, const void *map, void *index,
+                                   const npu_dma_shape *shape, const npu_dma_blocks *blocks);
 /* Wait until a transfer is done; each is waited for once. */
 void npu_dma_wait(npu_dma *dma, npu_dma_token token);
 /* A layer begins to read, or to write, a feature map that lies off the chip. */
@@ -88,6 +111,10 @@ typedef struct {
     const npu_dma_shape *shape;
     void *to;
     const void *from;
+    const npu_dma_blocks *blocks; /* NULL if all of it moves */
+    const void *map;
+    void *index;
+    int leaves;
 } npu_dma_transfer;
 
 struct npu_dma {
@@ -139,6 +166,109 @@ static inline void npu_dma_copy(const npu_dma_shape *shape, void *to, const void
     do {
         memcpy((unsigned char *)to + t, (const unsigned char *)from + f, shape->bytes);
     } while (npu_dma_next(shape, at, &t, &f));
+}
+
+/* Whether `bytes` bytes are all `zero`. */
+static inline int npu_dma_is_zero(const unsigned char *run, size_t bytes, unsigned char zero)
+{
+    for (size_t byte = 0; byte < bytes; ++byte) {
+        if (run[byte] != zero) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* One block of a transfer: `rows` runs of `bytes` bytes. Gives the bytes that move; with `move` set
+ * it moves them, and keeps the index. */
+static inline size_t npu_dma_block(const npu_dma_blocks *blocks, int leaves, unsigned char *to,
+                                   const unsigned char *from, size_t rows, size_t bytes,
+                                   unsigned char *index, unsigned char mask, int move)
+{
+    const size_t step = leaves ? blocks->dram[2] : blocks->chip[2];
+    const size_t pitch = leaves ? blocks->chip[2] : blocks->dram[2];
+    int full = (*index & mask) != 0;
+    if (leaves) {
+        full = 0;
+        for (size_t row = 0; row < rows && !full; ++row) {
+            full = !npu_dma_is_zero(from + row * pitch, bytes, blocks->zero);
+        }
+        if (move) {
+            *index = (unsigned char)(full ? *index | mask : *index & ~mask);
+        }
+    }
+    for (size_t row = 0; row < rows && move; ++row) {
+        if (full) {
+            memcpy(to + row * step, from + row * pitch, bytes);
+        } else if (!leaves) {
+            memset(to + row * step, blocks->zero, bytes);
+        }
+    }
+    return full ? rows * bytes : 0;
+}
+
+/* The end of the block that an element is in, or of the part. */
+static inline size_t npu_dma_block_end(size_t at, size_t block, size_t end)
+{
+    const size_t next = at / block * block + block;
+    return next < end ? next : end;
+}
+
+/* The blocks of one channel of a transfer. `at` is where it begins in the map, `channel` counts
+ * those of all images, `last` is the byte of the index that was met last. */
+static inline uint64_t npu_dma_channel(const npu_dma_blocks *blocks, int leaves, unsigned char *to,
+                                       const unsigned char *from, const size_t *at,
+                                       size_t channel, unsigned char *index, size_t *last,
+                                       int move)
+{
+    const size_t block = blocks->block;
+    const size_t bottom = at[2] + blocks->part[2], right = at[3] + blocks->part[3];
+    const size_t rows = (blocks->map[2] + block - 1) / block;
+    const size_t columns = (blocks->map[3] + block - 1) / block;
+    const size_t *const t = leaves ? blocks->dram : blocks->chip;
+    const size_t *const f = leaves ? blocks->chip : blocks->dram;
+    uint64_t moved = 0;
+    for (size_t y = at[2], high; y < bottom; y = high) {
+        high = npu_dma_block_end(y, block, bottom);
+        for (size_t x = at[3], wide; x < right; x = wide) {
+            const size_t bit = (channel * rows + y / block) * columns + x / block;
+            const size_t down = y - at[2], along = x - at[3];
+            wide = npu_dma_block_end(x, block, right);
+            moved += bit / 8 != *last;
+            *last = bit / 8;
+            moved += npu_dma_block(blocks, leaves, to + down * t[2] + along * t[3],
+                                   from + down * f[2] + along * f[3], high - y,
+                                   (wide - x) * blocks->element, index + bit / 8,
+                                   (unsigned char)(1u << bit % 8), move);
+        }
+    }
+    return moved;
+}
+
+/* Bytes that a transfer of blocks moves, those of the index that it meets included; with `move` set
+ * it moves them. */
+static inline uint64_t npu_dma_move(const npu_dma_blocks *blocks, int leaves, void *to,
+                                    const void *from, const void *map, void *index, int move)
+{
+    const size_t *const t = leaves ? blocks->dram : blocks->chip;
+    const size_t *const f = leaves ? blocks->chip : blocks->dram;
+    const unsigned char *const begin = (const unsigned char *)(leaves ? (const void *)to : from);
+    size_t rest = (size_t)(begin - (const unsigned char *)map);
+    size_t at[4], last = SIZE_MAX;
+    uint64_t moved = 0;
+    for (int axis = 0; axis < 4; ++axis) {
+        at[axis] = rest / blocks->dram[axis];
+        rest %= blocks->dram[axis];
+    }
+    for (size_t n = 0; n < blocks->part[0]; ++n) {
+        for (size_t c = 0; c < blocks->part[1]; ++c) {
+            const size_t channel = (at[0] + n) * blocks->map[1] + at[1] + c;
+            moved += npu_dma_channel(blocks, leaves, (unsigned char *)to + n * t[0] + c * t[1],
+                                     (const unsigned char *)from + n * f[0] + c * f[1], at,
+                                     channel, (unsigned char *)index, &last, move);
+        }
+    }
+    return moved;
 }
 
 #ifdef NPU_DMA_STRICT
@@ -196,15 +326,9 @@ static inline uint32_t npu_dma_sum(const npu_dma_shape *shape, const void *from)
 
 #endif
 
-/* Start a transfer on a channel; the shape stays where it is until the wait. */
-static inline npu_dma_token npu_dma_start(npu_dma *dma, int channel, npu_dma_kind kind, void *to,
-                                          const void *from, const npu_dma_shape *shape)
+/* Count a transfer, and give it a token. */
+static inline void npu_dma_count(npu_dma *dma, npu_dma_kind kind, uint64_t bytes)
 {
-    uint64_t bytes = shape->bytes;
-    (void)channel;
-    for (int axis = 0; axis < shape->axes; ++axis) {
-        bytes *= shape->axis[axis].count;
-    }
     if (kind == NPU_DMA_WEIGHTS) {
         dma->counters.weight_bytes += bytes;
     } else if (kind == NPU_DMA_READ) {
@@ -214,20 +338,67 @@ static inline npu_dma_token npu_dma_start(npu_dma *dma, int channel, npu_dma_kin
     }
     ++dma->counters.transfers;
     dma->last += dma->last == UINT32_MAX ? 2u : 1u;
+}
+
 #ifdef NPU_DMA_STRICT
+
+/* Note a transfer that has been counted, for its wait. 0 if there is no place for it. */
+static inline int npu_dma_note(npu_dma *dma, const npu_dma_transfer *what)
+{
     npu_dma_transfer *const transfer = npu_dma_find(dma, 0);
-    if (transfer != NULL) {
-        npu_dma_poison(shape, to);
-        transfer->token = dma->last;
-        transfer->sum = npu_dma_sum(shape, from);
-        transfer->shape = shape;
-        transfer->to = to;
-        transfer->from = from;
+    if (transfer == NULL) {
+        ++dma->errors;
+        return 0;
+    }
+    npu_dma_poison(what->shape, what->to);
+    *transfer = *what;
+    transfer->token = dma->last;
+    transfer->sum = npu_dma_sum(what->shape, what->from);
+    return 1;
+}
+
+#endif
+
+/* Start a transfer on a channel; the shape stays where it is until the wait. */
+static inline npu_dma_token npu_dma_start(npu_dma *dma, int channel, npu_dma_kind kind, void *to,
+                                          const void *from, const npu_dma_shape *shape)
+{
+    uint64_t bytes = shape->bytes;
+    (void)channel;
+    for (int axis = 0; axis < shape->axes; ++axis) {
+        bytes *= shape->axis[axis].count;
+    }
+    npu_dma_count(dma, kind, bytes);
+#ifdef NPU_DMA_STRICT
+    const npu_dma_transfer what = {0, 0, shape, to, from, NULL, NULL, NULL, 0};
+    if (npu_dma_note(dma, &what)) {
         return dma->last;
     }
-    ++dma->errors;
 #endif
     npu_dma_copy(shape, to, from);
+    return dma->last;
+}
+
+/* The same for the blocks of a map that are not zero. Into the chip, the others become zero there;
+ * out of it, the index learns which they are, and nothing is said of their place in the map. */
+static inline npu_dma_token npu_dma_start_blocks(npu_dma *dma, int channel, npu_dma_kind kind,
+                                                 void *to, const void *from, const void *map,
+                                                 void *index, const npu_dma_shape *shape,
+                                                 const npu_dma_blocks *blocks)
+{
+    const int leaves = kind == NPU_DMA_WRITE;
+    (void)channel;
+    (void)shape;
+#ifdef NPU_DMA_STRICT
+    const npu_dma_transfer what = {0, 0, shape, to, from, blocks, map, index, leaves};
+    npu_dma_count(dma, kind, npu_dma_move(blocks, leaves, to, from, map, index, 0));
+    if (npu_dma_note(dma, &what)) {
+        return dma->last;
+    }
+    npu_dma_move(blocks, leaves, to, from, map, index, 1);
+#else
+    npu_dma_count(dma, kind, npu_dma_move(blocks, leaves, to, from, map, index, 1));
+#endif
     return dma->last;
 }
 
@@ -242,7 +413,12 @@ static inline void npu_dma_wait(npu_dma *dma, npu_dma_token token)
     }
     dma->errors += npu_dma_sum(transfer->shape, transfer->from) != transfer->sum;
     dma->errors += !npu_dma_is_poison(transfer->shape, transfer->to);
-    npu_dma_copy(transfer->shape, transfer->to, transfer->from);
+    if (transfer->blocks != NULL) {
+        npu_dma_move(transfer->blocks, transfer->leaves, transfer->to, transfer->from,
+                     transfer->map, transfer->index, 1);
+    } else {
+        npu_dma_copy(transfer->shape, transfer->to, transfer->from);
+    }
     transfer->token = 0;
 #else
     (void)dma;
