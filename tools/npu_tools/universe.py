@@ -24,6 +24,7 @@ PASSES = {
     "npu-assign-sram-offsets": "npu_passes.memory.assign_sram_offsets:AssignSramOffsetsPass",
     "npu-attach-target": "npu_passes.graph.attach_target:AttachTargetPass",
     "npu-bufferize": "npu_passes.memory.bufferize:BufferizePass",
+    "npu-compress-spills": "npu_passes.zero_blocks.compress_spills:CompressSpillsPass",
     "npu-concat-in-place": "npu_passes.memory.concat_in_place:ConcatInPlacePass",
     "npu-detect-modules": "npu_passes.modules.detect_modules:DetectModulesPass",
     "npu-double-buffer": "npu_passes.tiling.double_buffer:DoubleBufferPass",

@@ -44,9 +44,11 @@ from npu_passes.memory.on_chip import functions
 from npu_passes.memory.room import room
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.moves import build_moves
+from npu_passes.tiling.predicted import described
 from npu_passes.tiling.staging import NAME, Staging, choose, least_bytes, off_chip_operands
-from npu_passes.tiling.tile_nest import build_nest
+from npu_passes.tiling.tile_nest import TILE, build_nest
 from npu_passes.tiling.tile_search import SearchOptions
+from npu_passes.zero_blocks.aligned_tiles import in_whole_blocks
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,9 @@ class TileLoopsPass(ModulePass):
 
     `model`, `divisors-only`, `loop-order`, `stationary` and `minimize` say what the search for the
     tiles of convolutions and fully connected layers may do; `tile-sizes=rows,columns,in,out` gives
-    their sizes by hand. Without `double-buffer` every tile has one buffer. Rejects a machine
-    without DMA, and layers whose smallest tile does not fit.
+    their sizes by hand. Without `double-buffer` every tile has one buffer. With a `block-size`,
+    tiles that are written off the chip have whole blocks where they can, for `npu-compress-spills`.
+    Rejects a machine without DMA, and layers whose smallest tile does not fit.
     """
 
     name = NAME
@@ -80,12 +83,15 @@ class TileLoopsPass(ModulePass):
     minimize: Literal["cost", "bytes"] = "bytes"
     tile_sizes: tuple[int, ...] = ()
     double_buffer: bool = True
+    block_size: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for all layers, then build."""
         machine = machine_of(op)
         staged = [
-            each for function in functions(op) for each in analyze(function, machine, self.options)
+            each
+            for function in functions(op)
+            for each in analyze(function, machine, self.options, self.block_size)
         ]
         for each in staged:
             assert machine is not None
@@ -101,7 +107,7 @@ class TileLoopsPass(ModulePass):
 
 
 def analyze(
-    function: Operation, machine: Machine | None, options: TileOptions
+    function: Operation, machine: Machine | None, options: TileOptions, block: int = 1
 ) -> tuple[StagedOp, ...]:
     """What is to be staged in a function, and how.
 
@@ -125,6 +131,8 @@ def analyze(
         left = free[points[op]]
         moves_only = isinstance(op, ConcatOp | memref.CopyOp)
         staging = None if moves_only else choose(op, machine, left, options)
+        if staging is not None:
+            staging = in_whole_blocks(op, staging, block, machine.alignment)
         found.append(StagedOp(op, left, staging))
     return tuple(found)
 
@@ -142,7 +150,9 @@ def build(staged: StagedOp, machine: Machine) -> None:
     if staged.staging is None:
         build_moves(op, machine, staged.free)
     else:
-        build_nest(op, staged.staging, machine.dma_channels)
+        first = build_nest(op, staged.staging, machine.dma_channels)
+        if first is not None:
+            first.attributes[TILE] = described(op, staged.staging, machine, staged.free)
     parent = op.parent_block()
     assert parent is not None
     parent.erase_op(op)

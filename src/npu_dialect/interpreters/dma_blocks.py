@@ -43,13 +43,12 @@ class Blocks:
         grid = [-(-extent // self.size) for extent in self.map.shape[2:]]
         counts = (*self.map.shape[:2], *grid)
         corner, size = self.corner(part), self.size
-        ranges = [
-            np.arange(corner[axis], corner[axis] + part.shape[axis])
-            if axis < 2
-            else np.arange(corner[axis] // size, (corner[axis] + part.shape[axis] - 1) // size + 1)
-            for axis in range(4)
-        ]
-        return np.ravel_multi_index(np.ix_(*ranges), counts)
+        places: Array = np.zeros((1, 1, 1, 1), np.int64)
+        for axis, (at, extent, count) in enumerate(zip(corner, part.shape, counts, strict=True)):
+            unit = size if axis >= 2 else 1
+            met: Array = np.arange(at // unit, (at + extent - 1) // unit + 1)
+            places = places * count + met.reshape([-1 if each == axis else 1 for each in range(4)])
+        return places
 
     def spread(self, blocks: Array, part: Array) -> Array:
         """The flag of its block for each element of a part."""

@@ -1,0 +1,131 @@
+"""`npu-compress-spills`: maps off the chip move as a bit map and the blocks that are not zero.
+
+Level of IR: layers on tiles and transfers, after `npu-tile-loops`, before `npu-double-buffer`. It
+decides which of the spilled maps are worth an index.
+
+    %map = dram.alloc : memref<1x8x32x32xf32, #npu.dram>
+    %s = dma.start %tile to %part channel 3 : ...
+becomes, with blocks of 4 x 4,
+    %map_index = dram.alloc : memref<64xi8, #npu.dram>
+    %map = dram.alloc : memref<1x8x32x32xf32, #npu.dram>
+    %s = dma.start %tile to %part channel 3 blocks 4 zero 0 of %map, %map_index : ...
+
+and every read of the map alike. Each block keeps its place in the map, so any part of it can be
+read, and the buffer is as large as if nothing were zero; what is saved is the moving. Only blocks
+of nothing but zeros are left out (all bits of a float, the zero point of a byte): results stay the
+same to the bit. `npu-prune-zero-blocks` before it makes more of them.
+
+A map stays as it is, and says why in `npu.not_compressed`, if
+
+- its layer expects (`npu.zero_blocks`) fewer zeros than pay for the index: 1 / (B b^2), equations
+  (2) and (3) of paper 003;
+- its tiles cut blocks (`npu-tile-loops{block-size=4}` chooses tiles that do not), or it is written
+  row by row;
+- something else than a transfer of a box uses it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, i8
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect import dma, dram
+from npu_dialect.npu.attributes import DramSpace
+from npu_dialect.npu.maps import shape_of
+from npu_passes.lowering.loop_builder import memref_type
+from npu_passes.memory.on_chip import element_bytes, functions
+from npu_passes.zero_blocks.model import break_even, index_bytes
+from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks
+
+NAME = "npu-compress-spills"
+NOT_COMPRESSED = "npu.not_compressed"
+"""Attribute of a `dram.alloc`: why its map moves as it is (a string)."""
+
+
+@dataclass(frozen=True)
+class CompressSpillsPass(ModulePass):
+    """Let spilled maps move without their zero blocks; see the module. Rejects a block of 0."""
+
+    name = NAME
+
+    block_size: int = 4
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decide for all maps, then rewrite."""
+        if self.block_size < 1:
+            raise PassFailedException(
+                f"{NAME}: expected a block-size of at least 1, got {self.block_size}"
+            )
+        for function in functions(op):
+            for plan in analyze(function, self.block_size):
+                rewrite(plan, self.block_size)
+
+
+@dataclass(frozen=True)
+class Compression:
+    """A map off the chip; why it is left alone, or None if it moves in blocks."""
+
+    alloc: dram.AllocOp
+    map: SpilledMap | None
+    reason: str | None
+
+
+def analyze(function: Operation, block: int) -> tuple[Compression, ...]:
+    """What becomes of each map off the chip."""
+    found: list[Compression] = []
+    for alloc in [op for op in function.walk() if isinstance(op, dram.AllocOp)]:
+        spilled, reason = None, None
+        try:
+            spilled = SpilledMap.of(alloc, function)
+            check(spilled, block)
+        except NotInBlocks as why:
+            reason = str(why)
+        found.append(Compression(alloc, spilled, reason))
+    return tuple(found)
+
+
+def check(spilled: SpilledMap, block: int) -> None:
+    """Check that a map can move in blocks, and that it is expected to pay.
+
+    Raises: NotInBlocks.
+    """
+    whole = spilled.alloc.buffer
+    bits = 8 * element_bytes(spilled.alloc, memref_type(whole))
+    least, share = float(break_even(bits, block)), spilled.predicted
+    if share is not None and share < least:
+        raise NotInBlocks(
+            f"{100 * share:.3g} % of it are expected in zero blocks, an index pays from "
+            f"{100 * least:.3g} % on"
+        )
+    for store in spilled.stores:
+        if not has_whole_blocks(store.target, whole, block):
+            rows, columns = shape_of(store.target)[2:]
+            raise NotInBlocks(f"its tiles of {rows} x {columns} cut blocks of {block} x {block}")
+
+
+def rewrite(plan: Compression, block: int) -> None:
+    """Give a map an index and let its transfers use it, or say why not."""
+    alloc = plan.alloc
+    if plan.map is None or plan.reason is not None:
+        alloc.attributes[NOT_COMPRESSED] = StringAttr(plan.reason or "")
+        return
+    size = index_bytes(shape_of(alloc.buffer), block)
+    index = dram.AllocOp(MemRefType(i8, [size], memory_space=DramSpace()))
+    index.buffer.name_hint = f"{alloc.buffer.name_hint or 'map'}_index"
+    Rewriter.insert_op(index, InsertPoint.before(alloc))
+    zero = plan.map.zero
+    for start in (*plan.map.stores, *plan.map.loads):
+        new = start.in_blocks(block, zero, alloc.buffer, index.buffer)
+        new.token.name_hint = start.token.name_hint
+        Rewriter.replace_op(start, new)
+
+
+def compressed(function: Operation) -> bool:
+    """Whether a function has transfers in blocks."""
+    return any(isinstance(op, dma.StartOp) and op.block is not None for op in function.walk())

@@ -1,0 +1,149 @@
+"""Maps off the chip as transfers see them: who writes them, who reads them, in which parts.
+
+Level of IR: layers on tiles and transfers, before double buffers. An analysis: nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+from npu_dialect import dma, dram
+from npu_dialect.npu.layer import VALUE_NAME, LayerOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import QUANTISED, RequantizeAttr
+from npu_dialect.npu.rows import RUNS
+from npu_passes.lowering.loop_builder import memref_type
+from npu_passes.tiling.accesses import root_of
+from npu_passes.tiling.affine_index import Linear, extents
+
+ZERO_BLOCKS = "npu.zero_blocks"
+"""Attribute of a layer: the share of its map's elements that is expected in zero blocks (f64)."""
+
+
+class NotInBlocks(Exception):
+    """Why a map cannot move in blocks."""
+
+
+@dataclass(frozen=True)
+class SpilledMap:
+    """A map [N, C, H, W] off the chip, and the transfers that write and read parts of it.
+
+    `writers` are the layers that compute what is stored.
+    """
+
+    alloc: dram.AllocOp
+    stores: tuple[dma.StartOp, ...]
+    loads: tuple[dma.StartOp, ...]
+    writers: tuple[LayerOp, ...]
+
+    @staticmethod
+    def of(alloc: dram.AllocOp, function: Operation) -> SpilledMap:
+        """Follow all uses of a map.
+
+        Raises: NotInBlocks where it is used by anything but transfers of parts of it.
+        """
+        if len(shape_of(alloc.buffer)) != 4:
+            raise NotInBlocks("it has no rows and columns")
+        stores: list[dma.StartOp] = []
+        loads: list[dma.StartOp] = []
+        for value, op in transfers(alloc.buffer):
+            if op.block is not None:
+                raise NotInBlocks("it moves in blocks already")
+            (stores if op.target is value else loads).append(op)
+        tiles = [root_of(op.source) for op in stores]
+        writers = tuple(each for each in layers(function) if root_of(each.output) in tiles)
+        return SpilledMap(alloc, tuple(stores), tuple(loads), writers)
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        names = (getattr(op.attributes.get(VALUE_NAME), "data", None) for op in self.writers)
+        return next((name for name in names if name), self.alloc.buffer.name_hint or "a map")
+
+    @property
+    def zero(self) -> int:
+        """The element that its writers mean by zero; any other is right as well, but seldom met."""
+        if memref_type(self.alloc.buffer).element_type not in QUANTISED:
+            return 0
+        return next((zero for op in self.writers if (zero := zero_of(op)) is not None), 0)
+
+    @property
+    def predicted(self) -> float | None:
+        """The share of elements that is expected in zero blocks; None if a layer does not say."""
+        shares = [share_of(op) for op in self.writers]
+        if not shares or any(share is None for share in shares):
+            return None
+        weights = [runs_of(op) * op.output_type.element_count() for op in self.writers]
+        parts = zip(shares, weights, strict=True)
+        return sum((share or 0.0) * weight for share, weight in parts) / sum(weights)
+
+
+def transfers(value: SSAValue) -> Iterator[tuple[SSAValue, dma.StartOp]]:
+    """The transfers of parts of a buffer, each with its part.
+
+    Raises: NotInBlocks for any other use.
+    """
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, memref.SubviewOp):
+            if extents(op) is None or len(shape_of(op.result)) != 4:
+                raise NotInBlocks("a part of it is no box")
+            yield from transfers(op.result)
+        elif isinstance(op, dma.StartOp):
+            yield value, op
+        elif not isinstance(op, dma.ReadsOp | dma.WritesOp):
+            other = "it is used in another shape" if op.results else f"{op.name} reaches it"
+            raise NotInBlocks(other)
+
+
+def layers(function: Operation) -> Iterator[LayerOp]:
+    """The layers of a function in destination style."""
+    for op in function.walk():
+        if isinstance(op, LayerOp) and op.destination is not None:
+            yield op
+
+
+def zero_of(op: LayerOp) -> int | None:
+    """The zero point of a layer's result, if it says one."""
+    if isinstance(found := op.properties.get("requantize"), RequantizeAttr):
+        return found.offset
+    point = op.properties.get("zero_point")
+    return point.value.data if isinstance(point, IntegerAttr) else None
+
+
+def share_of(op: LayerOp) -> float | None:
+    """What a layer says of zero blocks."""
+    share = op.attributes.get(ZERO_BLOCKS)
+    return share.value.data if isinstance(share, FloatAttr) else None
+
+
+def runs_of(op: LayerOp) -> int:
+    """How often a layer runs in one inference."""
+    runs = op.attributes.get(RUNS)
+    return runs.value.data if isinstance(runs, IntegerAttr) else 1
+
+
+def has_whole_blocks(part: SSAValue, whole: SSAValue, block: int) -> bool:
+    """Whether a part of a map cuts none of its blocks, wherever in a loop it is taken."""
+    sizes, places = shape_of(part), [Linear()] * 4
+    while part is not whole:
+        view = part.owner
+        assert isinstance(view, memref.SubviewOp)
+        box = extents(view)
+        assert box is not None
+        places = [place.plus(first) for place, (first, _) in zip(places, box, strict=True)]
+        part = view.source
+    axes = list(zip(places, sizes, shape_of(whole), strict=True))[2:]
+    return all(is_aligned(place, size, extent, block) for place, size, extent in axes)
+
+
+def is_aligned(place: Linear, size: int, extent: int, block: int) -> bool:
+    """Whether [place, place + size) begins with a block, and ends with one or with the map."""
+    if place.constant % block or any(factor % block for factor in place.factors.values()):
+        return False
+    return size % block == 0 or (not place.factors and place.constant + size == extent)
