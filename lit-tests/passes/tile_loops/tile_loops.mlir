@@ -11,7 +11,7 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 4096 : i6
   // CHECK-NEXT: dma.wait
   // CHECK: memref.subview %b_tile[%3] [2] [1]
   // CHECK: memref.subview %y[0, %4, 0, 0] [1, 2, 9, 9]
-  // CHECK-NEXT: npu.conv2d ins(%x, %w_tile, %part_1 : {{.*}} then relu {npu.layer = "c", npu.runs = 4 : i64, npu.tile = {sizes = {{{.*}}out = 2 : i64}, order = "out", bytes = 1184 : i64, transfers = 5 : i64, on_chip = 608 : i64}}
+  // CHECK-NEXT: npu.conv2d ins(%x, %w_tile, %part_1 : {{.*}} then relu {npu.layer = "c", npu.runs = 4 : i64, npu.tile = {sizes = {{{.*}}out = 2 : i64}, order = "out", bytes = 1184 : i64, transfers = 5 : i64, jumps = 5 : i64, compulsory_bytes = 1184 : i64, bound_bytes = 1184 : i64, on_chip = 608 : i64}}
   // CHECK-NEXT: } {npu.double_buffer}
   func.func @groups_of_kernels(%x: memref<1x4x9x9xf32, #npu.sram> {sram.input}, %w: memref<8x4x3x3xf32, #npu.dram>, %b: memref<8xf32, #npu.dram>, %y: memref<1x8x9x9xf32, #npu.sram>) {
     npu.conv2d ins(%x, %w, %b : memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.dram>, memref<8xf32, #npu.dram>) outs(%y : memref<1x8x9x9xf32, #npu.sram>) strides [1, 1] pads [1, 1, 1, 1] then relu {npu.layer = "c"}

@@ -127,17 +127,24 @@ class Stage:
         )
 
     def moves(self, cut: Cut, operands: tuple[int, ...]) -> Iterator[tuple[int, Moves]]:
-        """What moves through one buffer: an input is loaded, the destination stored."""
-        last = len(self.space.operands) - 1
-        first = operands[0]
-        if first in self.whole:
-            yield first, Moves(1, prod(shape_of(self.op.operands[first])))
-            return
-        if first != last:
-            yield first, cut.loads(first)
-        if operands[-1] == last:
-            yield last, cut.loads(last)
-            yield last, reread(self.op, cut)
+        """What moves through one buffer."""
+        return operand_moves(self.op, cut, operands, whole=operands[0] in self.whole)
+
+
+def operand_moves(
+    op: Operation, cut: Cut, operands: tuple[int, ...], *, whole: bool
+) -> Iterator[tuple[int, Moves]]:
+    """What moves through one buffer: an input is loaded, the destination stored."""
+    last = len(cut.space.operands) - 1
+    first = operands[0]
+    if whole:
+        yield first, Moves(1, prod(shape_of(op.operands[first])))
+        return
+    if first != last:
+        yield first, cut.loads(first)
+    if operands[-1] == last:
+        yield last, cut.loads(last)
+        yield last, reread(op, cut)
 
 
 def reread(op: Operation, cut: Cut) -> Moves:

@@ -12,14 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import (
-    DictionaryAttr,
-    IntegerAttr,
-    StringAttr,
-    UnitAttr,
-    i64,
-)
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
+from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
@@ -45,7 +39,7 @@ from npu_passes.tiling.tile_moves import (
 DOUBLE_BUFFER = "npu.double_buffer"
 """Unit attribute of a loop whose transfers are to overlap with computing."""
 TILE = "npu.tile"
-"""Attribute of the first op of a staged layer: sizes, order of loops, predicted traffic, memory."""
+"""Attribute of the first op of a staged layer: sizes, order of loops, cost (`predicted.py`)."""
 
 
 @dataclass(frozen=True)
@@ -270,8 +264,10 @@ class Nest:
         return TileForm(pads(ROWS), pads(COLUMNS), groups, opens, closes, channel)
 
 
-def build_nest(op: Operation, staging: Staging, channels: int, *, counted: bool = True) -> None:
-    """Build the nest of a layer in front of it, and mark its first layer op with the choice.
+def build_nest(
+    op: Operation, staging: Staging, channels: int, *, counted: bool = True
+) -> Operation | None:
+    """Build the nest of a layer in front of it; the first layer op of the nest.
 
     Unless `counted`, its accesses (`dma.reads`, `dma.writes`) are the caller's to announce.
     """
@@ -285,23 +281,4 @@ def build_nest(op: Operation, staging: Staging, channels: int, *, counted: bool 
     if staging.sums is not None:
         sums = allocate(b, op, staging.sums, staging.sums.shape)
         sums.name_hint = "sums"
-    first = Nest(b, op, staging, buffers, sums, channels, counted).build()
-    if first is not None:
-        first.attributes[TILE] = described(staging)
-
-
-def described(staging: Staging) -> DictionaryAttr:
-    """The choice and its cost, for a person and for reports."""
-    numbers = {
-        "bytes": staging.bytes,
-        "transfers": staging.transfers,
-        "on_chip": staging.footprint,
-    }
-    sizes: dict[str, Attribute] = {name: IntegerAttr(size, i64) for name, size in staging.cut.sizes}
-    return DictionaryAttr(
-        {
-            "sizes": DictionaryAttr(sizes),
-            "order": StringAttr(" ".join(staging.cut.order)),
-            **{key: IntegerAttr(number, i64) for key, number in numbers.items()},
-        }
-    )
+    return Nest(b, op, staging, buffers, sums, channels, counted).build()

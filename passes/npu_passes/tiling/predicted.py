@@ -1,0 +1,115 @@
+"""What the tiles of a layer cost, as `npu.tile` says it: T of paper 004 and all that it is made of.
+
+Level of IR: one layer and its staging; nothing is changed.
+
+    npu.tile = {sizes = {...}, order = "columns out in", bytes = 40174592 : i64, transfers = 3856,
+                jumps = ..., cost = ..., compulsory_bytes = ..., bound_bytes = ..., on_chip = ...}
+
+A jump is a run of addresses off the chip (`cost_model.py`); `cost` is there if the machine says
+what transfers cost, `compulsory_bytes` and `bound_bytes` for convolutions of one image without a
+pool, and for fully connected layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.target import Machine
+from npu_passes.lowering.loop_builder import memref_type
+from npu_passes.memory.on_chip import element_bytes
+from npu_passes.tiling.bounds import compulsory_bytes, lower_bound_bytes
+from npu_passes.tiling.conv_tiles import conv_shape
+from npu_passes.tiling.cost_model import DmaCosts, Moved
+from npu_passes.tiling.regions import Along, Cut
+from npu_passes.tiling.stage import Staging, off_chip_operands, operand_moves
+
+
+def moved_by(op: Operation, staging: Staging) -> Moved:
+    """What one run of a staged layer moves."""
+    transfers, jumps, elements, size = 0, 0, 0, 0
+    for buffer in staging.buffers:
+        for index, moves in operand_moves(op, staging.cut, buffer.operands, whole=buffer.whole):
+            value = op.operands[index]
+            tiles, runs = (1, 1) if buffer.whole else tiles_and_runs(staging.cut, index, value)
+            transfers += moves.transfers
+            jumps += moves.transfers // tiles * runs
+            elements += moves.elements
+            size += moves.elements * element_bytes(op, memref_type(value))
+    return Moved(transfers, jumps, elements, size)
+
+
+def tiles_and_runs(cut: Cut, index: int, value: SSAValue) -> tuple[int, int]:
+    """The tiles of one operand, each once, and the runs of addresses that they are.
+
+    Axes are taken innermost first. A tile with all of an axis is one run together with its
+    neighbour along the next one, unless the buffer has gaps there.
+    """
+    strides = [stride or 0 for stride in memref_type(value).get_strides() or ()]
+    # Tiles that are one run up to here, with no gap to the next; others, and the runs of those.
+    closed, others, runs = 1, 0, 0
+    reach = 1
+    for axis, stride in reversed(list(zip(cut.space.operands[index], strides, strict=True))):
+        sizes = sizes_of(cut, axis)
+        if axis.extent > 1 and stride != reach:
+            others, runs, closed = others + closed, runs + closed, 0
+        all_of_it = sum(size == axis.extent for size in sizes)
+        others, runs = (
+            others * len(sizes) + closed * (len(sizes) - all_of_it),
+            runs * sum(sizes) + closed * (len(sizes) - all_of_it),
+        )
+        closed *= all_of_it
+        if axis.extent > 1:
+            reach = stride * axis.extent
+    return closed + others, closed + runs
+
+
+def sizes_of(cut: Cut, axis: Along) -> Sequence[int]:
+    """What the tiles along one axis have of it: one number for each."""
+    pieces = [cut.pieces(name) for name in axis.loops]
+    tiles = (dict(zip(axis.loops, each, strict=True)) for each in product(*pieces))
+    return [axis.span(tile).size for tile in tiles]
+
+
+def bounds_of(op: Operation, free: int) -> tuple[int, int] | None:
+    """Compulsory bytes, and bytes that every schedule moves: of what `conv_shape` says exactly.
+
+    The groups of a convolution share nothing, so their sums are bounds too.
+    """
+    off_chip = off_chip_operands(op)
+    if not isinstance(op, Conv2dOp | FullyConnectedOp):
+        return None
+    groups = 1
+    if isinstance(op, Conv2dOp):
+        groups = op.group_count
+        if op.pool is not None or shape_of(op.input)[0] > 1:
+            return None
+    shape = conv_shape(op, off_chip, bias_moves=op.bias in off_chip)
+    if shape is None:
+        return None
+    return groups * compulsory_bytes(shape), groups * lower_bound_bytes(shape, free)
+
+
+def described(op: Operation, staging: Staging, machine: Machine, free: int) -> DictionaryAttr:
+    """The choice for a layer with `free` bytes on chip, and its cost."""
+    moved, bounds = moved_by(op, staging), bounds_of(op, free)
+    numbers = {"bytes": moved.bytes, "transfers": moved.transfers, "jumps": moved.jumps}
+    costs = DmaCosts(machine.dma_setup, machine.dma_jump, machine.dma_element)
+    if max(costs.start, costs.jump, costs.element) > 0:
+        numbers["cost"] = round(moved.cost(costs))
+    if bounds is not None:
+        numbers["compulsory_bytes"], numbers["bound_bytes"] = bounds
+    numbers["on_chip"] = staging.footprint
+    sizes: dict[str, Attribute] = {name: IntegerAttr(size, i64) for name, size in staging.cut.sizes}
+    return DictionaryAttr(
+        {
+            "sizes": DictionaryAttr(sizes),
+            "order": StringAttr(" ".join(staging.cut.order)),
+            **{key: IntegerAttr(number, i64) for key, number in numbers.items()},
+        }
+    )
