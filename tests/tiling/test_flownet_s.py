@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 
 from npu_passes.tiling.closed_forms import footprint_of
-from npu_passes.tiling.cost_model import PAPER, Conventions
-from npu_passes.tiling.layer_shape import ConvShape
+from npu_passes.tiling.cost_model import PAPER
 from npu_passes.tiling.tile_search import AS_PAPER, SearchOptions, Tiling, search_layers
-from tiling.flownet_s import DMA, LAYERS, OCM_BYTES
-
-BY_ROWS = Conventions(merge_runs=False)
-"""An address jump for every row of every map and every output channel of the weights, as in (2) to
-(4): the conventions of the cost column. Merged runs cost less; the bytes are the same."""
-
-FREEDOMS = (
-    SearchOptions(
-        "physical", True, "paper", "double-buffered", "bytes", Conventions(True, *[False] * 3)
-    ),
-    SearchOptions(
-        "physical", True, "paper", "double-buffered", "bytes", Conventions(True, True, False, False)
-    ),
-    SearchOptions("physical", True, "paper", "double-buffered", "bytes", BY_ROWS),
-    SearchOptions("physical", True, "any", "double-buffered", "bytes", BY_ROWS),
-    SearchOptions("physical", False, "any", "double-buffered", "bytes", BY_ROWS),
-    SearchOptions("physical", False, "any", "single", "bytes", BY_ROWS),
+from tiling.flownet_s import (
+    BY_ROWS,
+    DMA,
+    FREEDOMS,
+    LAYERS,
+    OCM_BYTES,
+    USAGE,
+    bytes_with_stored_halo,
+    usage_with_stored_halo,
 )
-"""Each adds one freedom to the one before; the first is the paper's loop order and constraint."""
 
 MEGABYTES = (445.56, 416.06, 405.52, 331.11, 322.51, 261.53)
 COSTS = (265.95, 249.99, 241.80, 178.33, 162.86, 122.46)
@@ -48,9 +36,6 @@ PER_LAYER = {
     "conv6_1": (38.74, 38.54, 38.15),
 }
 """Megabytes: the paper's optimum, with every freedom, compulsory."""
-
-USAGE = (88, 98, 98, 86, 85, 88, 76, 86, 90, 91)
-"""Table 1 of paper 004, the row of the optimum: percent of the OCM."""
 
 
 def tilings(options: SearchOptions, minimize: str = "bytes") -> list[Tiling]:
@@ -125,45 +110,10 @@ def test_tiles_of_the_printed_model_overflow_with_their_halo() -> None:
     assert sum(footprint > OCM_BYTES for footprint in stored) == 6
 
 
-def usage_with_stored_halo(layer: ConvShape) -> int:
-    """Percent of the OCM if tiles have K-1 more rows and columns, and T_out counts once."""
-    extents = (layer.rows.extent, layer.columns.extent, layer.channels_in, layer.channels_out)
-    divisors = [[d for d in range(1, extent + 1) if extent % d == 0] for extent in extents]
-    s, t, k, z = np.array(list(product(*divisors)), dtype=np.int64).T
-    kernel, stride = layer.rows.kernel, layer.rows.stride
-    inputs = (s + kernel - 1) * (t + kernel - 1) * k
-    weights = k * z * kernel**2 + z
-    elements = inputs + s * t * z / stride**2 + weights
-    t_in = DMA.start + (s + kernel - 1) * k + inputs
-    t_out = DMA.start + s * z / stride + s * t * z / stride**2
-    t_wb = DMA.start + z + 1 + weights
-    cost = layer.input_elements / (s * t * k) * (t_in + layer.channels_out / z * (t_out + t_wb))
-    best = np.argmin(np.where(elements <= OCM_BYTES // 8, cost, np.inf))
-    return int(100 * elements[best] // (OCM_BYTES // 8))
-
-
 def test_usage_with_a_stored_halo_is_the_papers_in_six_layers() -> None:
     used = [usage_with_stored_halo(layer) for layer in LAYERS]
     assert used == [88, 98, 98, 98, 97, 86, 76, 86, 90, 89]
     assert sum(u == paper for u, paper in zip(used, USAGE, strict=True)) == 6
-
-
-def bytes_with_stored_halo(layer: ConvShape) -> tuple[int, list[int]]:
-    """The least bytes, and those of all tiles that fill 80 % of the OCM or more.
-
-    Input tiles have K-1 more rows and columns, at the border too; the loops are listing 1.1.
-    """
-    stride, kernel = layer.rows.stride, layer.rows.kernel
-    extents = (layer.rows.outputs, layer.columns.outputs, layer.channels_in, layer.channels_out)
-    divisors = [[d for d in range(1, extent + 1) if extent % d == 0] for extent in extents]
-    rows, columns, k, z = np.array(list(product(*divisors)), dtype=np.int64).T
-    inputs = (rows * stride + kernel - 1) * (columns * stride + kernel - 1) * k
-    outputs, weights = rows * columns * z, k * z * kernel**2 + z
-    d_in = extents[0] * extents[1] * extents[2] // (rows * columns * k)
-    moved = 4 * d_in * (inputs + extents[3] // z * (2 * outputs + weights))
-    footprint = 2 * 4 * (inputs + outputs + weights)
-    fits = footprint <= OCM_BYTES
-    return int(moved[fits].min()), moved[fits & (footprint >= 0.8 * OCM_BYTES)].tolist()
 
 
 def test_naive_tilings_move_five_times_as_much() -> None:

@@ -20,7 +20,6 @@ from lowering.layers_text import (
     LayerText,
     convolutions,
     dense_layers,
-    layer_text,
     pools,
     simple_layers,
 )
@@ -248,47 +247,3 @@ def test_copies_and_in_place_layers() -> None:
     np.testing.assert_array_equal(out, np.maximum(data, 0))
     assert moved(counters)[0] == 4 * 50 * 4
     assert (counters.feature_map_reads, counters.feature_map_writes) == (2, 2)
-
-
-LAYERS_OF_FLOWNET = (
-    ("conv1", 384, 512, 6, 64, 7, 2),
-    ("conv2", 192, 256, 64, 128, 5, 2),
-    ("conv3", 96, 128, 128, 256, 5, 2),
-    ("conv3_1", 48, 64, 256, 256, 3, 1),
-    ("conv4", 48, 64, 256, 512, 3, 2),
-    ("conv4_1", 24, 32, 512, 512, 3, 1),
-    ("conv5", 24, 32, 512, 512, 3, 2),
-    ("conv5_1", 12, 16, 512, 512, 3, 1),
-    ("conv6", 12, 16, 512, 1024, 3, 2),
-    ("conv6_1", 6, 8, 1024, 1024, 3, 1),
-)
-"""Name, rows, columns, channels in and out, kernel, stride: as in flownet_s.py beside this file."""
-
-
-def flownet_layer(
-    name: str, rows: int, columns: int, k: int, z: int, kernel: int, stride: int
-) -> ModuleOp:
-    """One convolution of FlowNet-S with all operands off the chip, on a machine of 256 KB."""
-    pad = kernel // 2
-    clauses = (
-        f"strides [{stride}, {stride}] pads [{pad}, {pad}, {pad}, {pad}] "
-        f'then relu {{npu.layer = "{name}"}}'
-    )
-    shapes = [(1, k, rows, columns), (z, k, kernel, kernel), (z,)]
-    output = (1, z, (rows - 1) // stride + 1, (columns - 1) // stride + 1)
-    layer = layer_text("npu.conv2d", clauses, shapes, output)
-    _, module = parsed(layer.text)
-    place(module, [True] * 4, Machine("zynq", 256 * 1024, 0, dma_channels=8))
-    return module
-
-
-def test_flownet_s_moves_no_more_than_the_search_says() -> None:
-    """NUMBERS of paper 004's network: 261.53 MB, less the biases that are loaded once here."""
-    total = 0
-    for each in LAYERS_OF_FLOWNET:
-        module = flownet_layer(*each)
-        machine = Machine("zynq", 256 * 1024, 0, dma_channels=8)
-        (staged,) = analyze(function_of(module), machine, TileLoopsPass().options)
-        assert staged.staging is not None
-        total += staged.staging.bytes
-    assert round(total / 1e6, 2) <= 261.53
