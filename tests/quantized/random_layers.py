@@ -63,7 +63,10 @@ class LayerMaker:
 
     def module(self, kind: str) -> ModuleOp:
         """The module of a function with one layer of a kind (or two)."""
-        result = getattr(self, f"make_{kind}")()
+        return self.finished(getattr(self, f"make_{kind}")())
+
+    def finished(self, result: SSAValue) -> ModuleOp:
+        """The module of a function with this result."""
         self.block.add_op(ReturnOp(result))
         function = FuncOp("f", (self.block.arg_types, [result.type]), Region(self.block))
         return ModuleOp([function])

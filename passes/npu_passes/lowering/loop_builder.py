@@ -93,7 +93,7 @@ class LoopBuilder:
         """An integer constant."""
         key = (number, kind)
         if key not in self.constants:
-            self.constants[key] = self.hoist(arith.ConstantOp(IntegerAttr(number, kind)), "k")
+            self.constants[key] = self.hoist(arith.ConstantOp(IntegerAttr(number, kind)), "cst")
         return self.constants[key]
 
     def number(self, number: float, kind: Attribute) -> SSAValue:

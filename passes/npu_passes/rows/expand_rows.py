@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
@@ -43,10 +43,12 @@ from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PoolOp
 from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.quantization import ui8
 from npu_dialect.npu.rows import CONSUMES, RING, RUNS, RowsOp, RowWindow, row_window
 from npu_dialect.npu.structure import provenance
 from npu_dialect.sram import AllocOp
 from npu_passes.lowering.common import for_each
+from npu_passes.lowering.integers import store
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
 from npu_passes.memory.spaces import Spaces
 
@@ -264,6 +266,8 @@ def row_layer(
 
 def pad_value(layer: LayerOp) -> float:
     """What a row beyond the map is filled with: it never wins a maximum, and adds nothing."""
+    if isinstance(layer, Conv2dOp) and layer.zero_points is not None:
+        return float(int_values(layer.zero_points)[0])
     return -inf if isinstance(layer, MaxPool2dOp) else 0.0
 
 
@@ -290,9 +294,9 @@ def fill(b: LoopBuilder, target: SSAValue, number: float) -> tuple[()]:
     element = memref_type(target).element_type
     if isa(element, IntegerType):
         least, _ = element.value_range()
-        attribute = IntegerAttr(least if number == -inf else int(number), element)
-        value = b.hoist(arith.ConstantOp(attribute), "cst")
+        kind = i32 if element == ui8 else element  # arith has signless integers only
+        value = b.integer(least if number == -inf else int(number), kind)
     else:
         value = b.real(number)
-    for_each(b, shape_of(target), lambda at: b.store(value, target, at), ("n", "c", "k", "x"))
+    for_each(b, shape_of(target), lambda at: store(b, value, target, at), ("n", "c", "k", "x"))
     return ()
