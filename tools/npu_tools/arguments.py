@@ -24,3 +24,13 @@ def natural(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"expected an integer of at least 0, got {text!r}")
     return int(text)
+
+
+def positive(text: str) -> int:
+    """An integer of at least 1, for argparse.
+
+    Raises: argparse.ArgumentTypeError for anything else.
+    """
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"expected an integer of at least 1, got {text!r}")
+    return int(text)

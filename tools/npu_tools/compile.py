@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from npu_dialect.target import Machine
 from npu_passes.pipelines import DEFAULT, PIPELINES
-from npu_tools.arguments import natural, usage_error
+from npu_tools.arguments import natural, positive, usage_error
 from npu_tools.errors import UserError, guarded
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
     add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
+    add("--jobs", type=positive, default=1, metavar="N", help="layers to find tiles for at once")
     add("--memory-map", type=Path, metavar="map.svg", help="draw SRAM address against time")
     add(
         "--find-min-sram",
@@ -199,6 +200,7 @@ def job_of(options: argparse.Namespace) -> Job:
         requantize=options.requantize,
         input_dims=parse_input_dims(options.input_dim),
         dump_ir=options.dump_ir,
+        jobs=options.jobs,
         observers=tuple(observers(options)),
     )
 

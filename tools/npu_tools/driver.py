@@ -44,6 +44,7 @@ FUSE = "npu-fuse-conv-relu-pool"
 BUFFERIZE = "npu-bufferize"
 PLACE_WEIGHTS = "npu-place-weights"
 ASSIGN_OFFSETS = "npu-assign-sram-offsets"
+TILE_LOOPS = "npu-tile-loops"
 
 LARGEST_ARRAYS = 64 * 2**20
 """Most bytes of weights that are C arrays unless somebody asks for them: 64 MiB are some 200 MB of
@@ -75,6 +76,8 @@ class Job:
     requantize: Literal["float", "fixed"] | None = None
     input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
     dump_ir: Path | None = None
+    jobs: int = 1
+    """Layers that are searched for tiles at the same time; nothing else depends on it."""
     observers: tuple[Observer, ...] = ()
 
     @property
@@ -225,6 +228,8 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
         specs = with_option(specs, FUSE, "overlap", job.overlap)
     if job.strategy is not None:
         specs = with_option(specs, ASSIGN_OFFSETS, "strategy", job.strategy)
+    if any(spec.name == TILE_LOOPS for spec in specs):
+        specs = with_option(specs, TILE_LOOPS, "jobs", job.jobs)
     if job.weights_in_sram is not None:
         place = index_of(specs, BUFFERIZE) + 1
         specs.insert(place, ArgSpec(PLACE_WEIGHTS, {"bytes": (job.weights_in_sram,)}))
@@ -254,7 +259,7 @@ def index_of(specs: Sequence[ArgSpec], name: str) -> int:
     raise UserError(f"pass pipeline: expected {name} for the options that were given")
 
 
-def with_option(specs: list[ArgSpec], name: str, option: str, value: str) -> list[ArgSpec]:
+def with_option(specs: list[ArgSpec], name: str, option: str, value: str | int) -> list[ArgSpec]:
     """A pipeline in which one pass has another option."""
     index_of(specs, name)
     return [

@@ -25,6 +25,7 @@ from one memory to the other.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,7 +72,8 @@ class TileLoopsPass(ModulePass):
     tiles of convolutions and fully connected layers may do; `tile-sizes=rows,columns,in,out` gives
     their sizes by hand. Without `double-buffer` every tile has one buffer. With a `block-size`,
     tiles that are written off the chip have whole blocks where they can, for `npu-compress-spills`.
-    Rejects a machine without DMA, and layers whose smallest tile does not fit.
+    `jobs` layers are searched at the same time; what is found does not depend on it. Rejects a
+    machine without DMA, and layers whose smallest tile does not fit.
     """
 
     name = NAME
@@ -84,14 +86,17 @@ class TileLoopsPass(ModulePass):
     tile_sizes: tuple[int, ...] = ()
     double_buffer: bool = True
     block_size: int = 1
+    jobs: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for all layers, then build."""
+        if self.jobs < 1:
+            raise PassFailedException(f"{NAME}: expected jobs of at least 1, got {self.jobs}")
         machine = machine_of(op)
         staged = [
             each
             for function in functions(op)
-            for each in analyze(function, machine, self.options, self.block_size)
+            for each in analyze(function, machine, self.options, self.block_size, self.jobs)
         ]
         for each in staged:
             assert machine is not None
@@ -107,7 +112,11 @@ class TileLoopsPass(ModulePass):
 
 
 def analyze(
-    function: Operation, machine: Machine | None, options: TileOptions, block: int = 1
+    function: Operation,
+    machine: Machine | None,
+    options: TileOptions,
+    block: int = 1,
+    jobs: int = 1,
 ) -> tuple[StagedOp, ...]:
     """What is to be staged in a function, and how.
 
@@ -124,17 +133,20 @@ def analyze(
     assert machine is not None
     lifetimes = lifetimes_of(function, SramSpace())
     points = {op: point for point, op in enumerate(lifetimes.ops)}
-    found: list[StagedOp] = []
     least = {points[op]: least_bytes(op, off_chip_operands(op), machine) for op in ops}
     free = room(lifetimes, least, machine.sram_bytes, machine.alignment)
-    for op in ops:
+
+    def one(op: Operation) -> StagedOp:
         left = free[points[op]]
-        moves_only = isinstance(op, ConcatOp | memref.CopyOp)
-        staging = None if moves_only else choose(op, machine, left, options)
-        if staging is not None:
-            staging = in_whole_blocks(op, staging, block, machine.alignment)
-        found.append(StagedOp(op, left, staging))
-    return tuple(found)
+        if isinstance(op, ConcatOp | memref.CopyOp):
+            return StagedOp(op, left, None)
+        staging = choose(op, machine, left, options)
+        return StagedOp(op, left, in_whole_blocks(op, staging, block, machine.alignment))
+
+    if jobs == 1:
+        return tuple(map(one, ops))
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        return tuple(pool.map(one, ops))
 
 
 def is_staged(op: Operation) -> bool:
