@@ -208,7 +208,7 @@ def layers() -> bool:
     names = [layer.name for layer in LAYERS]
     sums = [sum(column) for column in zip(*sizes, strict=True)]
     rows = [[name, *megabytes(*line)] for name, line in zip(names, sizes, strict=True)]
-    head = ("MB", "compulsory", "bound", "paper's order", "search", "in the IR", "in the network")
+    head = ("layer, MB", "compulsory", "bound", "paper's order", "search", "in the IR", "in the network")
     table(head, [*rows, ["total", *megabytes(*sums)]])
     compulsory, _, printed, searched, in_ir, network = sums
     for what, size in (("in the IR", in_ir), ("in the network", network)):

@@ -28,6 +28,7 @@ from tiling.chain import (
 )
 from tiling.flownet_s import LAYERS, square
 from tiling.replay import mark_layers, run, without_arithmetic
+from tiling.tables import megabytes
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 
@@ -57,6 +58,7 @@ def test_the_program_of_flownet_s_moves_what_was_predicted() -> None:
     ran, _ = run(emit(module), floats(argument_shapes(LAYERS)))
     assert ran == list(said.values())
     assert round(sum(moved.bytes for moved in ran) / 1e6, 2) == 257.33
+    assert [round(moved.bytes / 1e6, 2) for moved in ran] == megabytes("in the IR")
 
 
 @pytest.mark.parametrize("sram_bytes", [3000, 8192])
@@ -97,3 +99,4 @@ def test_the_model_of_flownet_s_moves_what_was_predicted(tmp_path: Path) -> None
     ran, _ = run(emit(module, weights="bin"), floats(ends))
     assert ran == list(said.values())
     assert round(sum(moved.bytes for moved in ran) / 1e6, 2) == 256.35
+    assert [round(moved.bytes / 1e6, 2) for moved in ran] == megabytes("in the network")

@@ -18,6 +18,8 @@ from tiling.flownet_s import (
     bytes_with_stored_halo,
     usage_with_stored_halo,
 )
+from tiling.tables import column
+from tiling.tables import megabytes as page_megabytes
 
 MEGABYTES = (445.56, 416.06, 405.52, 331.11, 322.51, 261.53)
 COSTS = (265.95, 249.99, 241.80, 178.33, 162.86, 122.46)
@@ -126,3 +128,20 @@ def test_naive_tilings_move_five_times_as_much() -> None:
     assert round(median / (sum(least for least, _ in found) / 1e6), 2) == 5.03
     physical = sum(tiling.bytes for tiling in tilings(FREEDOMS[0])) / 1e6
     assert round(median / physical, 2) == 5.13
+
+
+def test_the_tables_of_the_page_are_these() -> None:
+    """docs/tiling.md: the columns that come from the search."""
+    for index, name in enumerate(("paper's order", "search", "compulsory")):
+        assert page_megabytes(name) == [values[index] for values in PER_LAYER.values()]
+    assert tuple(map(float, column("least MB").values())) == MEGABYTES
+    costs = (cell.split()[0] for cell in column("least cost").values())
+    assert tuple(map(float, costs)) == COSTS
+    assert tuple(map(int, column("paper").values())) == USAGE
+    found = tilings(AS_PAPER, "cost")
+    used = [f"{100 * tiling.footprint / OCM_BYTES:.0f}" for tiling in found]
+    assert list(column("OCM %").values()) == used
+    halo = [usage_with_stored_halo(layer) for layer in LAYERS]
+    assert list(map(int, column("halo").values())) == halo
+    assert page_megabytes("million t") == [round(tiling.cost / 1e6, 2) for tiling in found]
+    assert page_megabytes("MB") == megabytes(found)
