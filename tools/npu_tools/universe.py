@@ -42,6 +42,7 @@ PASSES = {
     "npu-place-weights": "npu_passes.memory.place_weights:PlaceWeightsPass",
     "npu-plan-as": "npu_passes.graph.plan_as:PlanAsPass",
     "npu-plan-modules": "npu_passes.modules.plan_modules:PlanModulesPass",
+    "npu-prune-zero-blocks": "npu_passes.zero_blocks.prune_zero_blocks:PruneZeroBlocksPass",
     "npu-reorder-branches": "npu_passes.modules.reorder_branches:ReorderBranchesPass",
     "npu-requantize-mode": "npu_passes.graph.requantize_mode:RequantizeModePass",
     "npu-spill-maps": "npu_passes.memory.spill_maps:SpillMapsPass",

@@ -1,0 +1,184 @@
+"""`npu-prune-zero-blocks`: maps behind a ReLU lose the blocks that hold next to nothing.
+
+What the network computes changes; paper 003 (Zebra) trains it for that. `where=all` works on
+tensors, behind every layer that ends with a ReLU (after `npu-fuse-conv-relu-pool`), if another
+layer reads its map:
+
+    %y = npu.conv2d %x, %w ... then relu : (...) -> tensor<1x8x32x32xf32>
+    %z = npu.prune_zero_blocks %y block 4 threshold 0.1
+        : tensor<1x8x32x32xf32> -> tensor<1x8x32x32xf32>
+
+`where=spilled` works on tiles, between `npu-tile-loops{block-size=4}` and `npu-compress-spills`: a
+map that leaves the chip is pruned in its tile buffer, on its way, so it is touched once:
+
+    npu.conv2d ins(...) outs(%tile : ...) ... then relu
+    npu.prune_zero_blocks ins(%tile : ...) outs(%tile : ...) block 4 threshold 0.1
+    %t = dma.start %tile to %part channel 3 : ...
+
+A map is left alone if a part of it is written by anything but a layer with a ReLU, or cuts blocks.
+Maps of integers are, too: layers do not say the scale that the threshold would need. What is
+pruned already stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isfinite
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f32
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect import dma, dram
+from npu_dialect.npu.attributes import ActivationAttr
+from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
+from npu_dialect.npu.layers import ClampOp, PruneZeroBlocksOp, ReluOp
+from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.rows import RUNS
+from npu_dialect.npu.structure import provenance
+from npu_passes.memory.on_chip import functions
+from npu_passes.tiling.accesses import root_of
+from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks
+
+NAME = "npu-prune-zero-blocks"
+
+
+@dataclass(frozen=True)
+class PruneZeroBlocksPass(ModulePass):
+    """Prune blocks of maps whose elements are all below a threshold; see the module.
+
+    Rejects a block of 0 or larger than every map, and a threshold that is negative or no number.
+    """
+
+    name = NAME
+
+    block_size: int = 4
+    threshold: float = 0.1
+    where: Literal["spilled", "all"] = "spilled"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Find all maps, then prune them."""
+        if self.block_size < 1:
+            fail(f"expected a block-size of at least 1, got {self.block_size}")
+        if not (isfinite(self.threshold) and self.threshold >= 0):
+            fail(f"expected a threshold of at least 0, got {self.threshold}")
+        if self.where == "all":
+            self.prune_all(list(rectified(op)))
+            return
+        stores = [each for function in functions(op) for each in spilled(function, self.block_size)]
+        self.check_size([store.source for store in stores])
+        for store in stores:
+            self.prune_on_the_way(store)
+
+    def check_size(self, maps: list[SSAValue]) -> None:
+        """Check that the blocks are not larger than all maps.
+
+        Raises: PassFailedException.
+        """
+        largest = max((max(shape_of(value)[2:]) for value in maps), default=self.block_size)
+        if self.block_size > largest:
+            fail(
+                f"expected a block-size of at most {largest}, rows or columns of the largest map, "
+                f"got {self.block_size}"
+            )
+
+    def prune_all(self, layers: list[LayerOp]) -> None:
+        """Prune the results of layers on tensors."""
+        self.check_size([layer.output for layer in layers])
+        for layer in layers:
+            value = layer.output
+            new = PruneZeroBlocksOp(value, self.block_size, self.threshold, value.type)
+            if layer.layer_name is not None:
+                new.attributes[LAYER_NAME] = StringAttr(f"{layer.layer_name}_zero_blocks")
+            Rewriter.insert_op(new, InsertPoint.after(layer))
+            new.results[0].name_hint = f"{value.name_hint or 'map'}_pruned"
+            value.replace_uses_with_if(new.results[0], lambda use: use.operation is not new)
+
+    def prune_on_the_way(self, store: dma.StartOp) -> None:
+        """Prune a tile before it leaves the chip."""
+        tile, writer = store.source, writer_of(store)
+        assert writer is not None
+        new = PruneZeroBlocksOp(tile, self.block_size, self.threshold, tile)
+        new.attributes.update(provenance(writer))
+        for key in (VALUE_NAME, RUNS):
+            if (attribute := writer.attributes.get(key)) is not None:
+                new.attributes[key] = attribute
+        Rewriter.insert_op(new, InsertPoint.before(store))
+
+
+def fail(message: str) -> None:
+    """Reject the options."""
+    raise PassFailedException(f"{NAME}: {message}")
+
+
+def ends_with_relu(op: LayerOp) -> bool:
+    """Whether nothing that a layer writes is below zero because of its activation."""
+    match op:
+        case ReluOp():
+            return True
+        case ClampOp():
+            return op.low.value.data >= 0
+        case _:
+            activation = op.properties.get("activation")
+            return isinstance(activation, ActivationAttr) and activation.bounds[0] >= 0
+
+
+def is_prunable(value: SSAValue) -> bool:
+    """Whether a map has rows and columns of real numbers."""
+    return len(shape_of(value)) == 4 and map_type(value).get_element_type() == f32
+
+
+def rectified(module: ModuleOp) -> Iterator[LayerOp]:
+    """The layers on tensors with a ReLU whose map another layer reads, not pruned yet."""
+    for op in module.walk():
+        if not isinstance(op, LayerOp) or op.destination is not None or not ends_with_relu(op):
+            continue
+        users = [use.operation for use in op.output.uses]
+        read = any(not isinstance(user, ReturnOp | PruneZeroBlocksOp) for user in users)
+        if read and is_prunable(op.output):
+            yield op
+
+
+def spilled(function: Operation, block: int) -> Iterator[dma.StartOp]:
+    """The transfers off the chip of values that can be pruned on their way."""
+    for alloc in [op for op in function.walk() if isinstance(op, dram.AllocOp)]:
+        try:
+            found = SpilledMap.of(alloc, function)
+        except NotInBlocks:
+            continue
+        values: dict[object, list[dma.StartOp]] = {}
+        for store in found.stores:
+            writer = writer_of(store)
+            name = None if writer is None else writer.attributes.get(VALUE_NAME, writer)
+            values.setdefault(name, []).append(store)
+        for stores in values.values():
+            if all(can_prune(store, alloc.buffer, block) for store in stores):
+                yield from stores
+
+
+def can_prune(store: dma.StartOp, whole: SSAValue, block: int) -> bool:
+    """Whether what a transfer takes off the chip is a ReLU's, in whole blocks."""
+    writer = writer_of(store)
+    return bool(
+        writer is not None
+        and ends_with_relu(writer)
+        and is_prunable(store.source)
+        and has_whole_blocks(store.target, whole, block)
+    )
+
+
+def writer_of(store: dma.StartOp) -> LayerOp | None:
+    """The last layer in front of a transfer, in its block, that writes what it moves."""
+    root, op = root_of(store.source), store.prev_op
+    while op is not None:
+        for inner in reversed(list(op.walk())):
+            if isinstance(inner, LayerOp) and root_of(inner.output) is root:
+                return inner
+        op = op.prev_op
+    return None

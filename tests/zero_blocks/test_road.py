@@ -1,0 +1,166 @@
+"""Spilled maps in blocks on the whole road: same results, fewer bytes, C counts as predicted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from emit.harness import run_c
+from npu_dialect.interpreters import Counters, run_function
+from npu_passes.emit.c import emit
+from npu_tools.driver import available_passes, context
+from npu_tools.off_chip import off_chip
+from npu_tools.pass_text import parse_passes
+
+Array = npt.NDArray[Any]
+SHAPE = (1, 8, 20, 22)
+MAP = "tensor<1x8x20x22xf32>"
+CONV = "strides [1, 1] pads [1, 1, 1, 1] then relu"
+TEXT = f"""
+builtin.module attributes {{npu.target = #npu.target<"small",
+    {{sram_bytes = 12288 : i64, flash_bytes = 0 : i64, dma_channels = 4 : i64}}>}} {{
+  func.func @net(%image: tensor<1x2x20x22xf32> {{npu.name = "image"}},
+      %w1: tensor<8x2x3x3xf32>, %w2: tensor<8x8x3x3xf32>) -> ({MAP} {{npu.name = "y"}}) {{
+    %a = npu.conv2d %image, %w1 {CONV} {{npu.layer = "c1", npu.value = "a"}}
+      : (tensor<1x2x20x22xf32>, tensor<8x2x3x3xf32>) -> {MAP}
+    %b = npu.conv2d %a, %w2 {CONV} {{npu.layer = "c2", npu.value = "b"}}
+      : ({MAP}, tensor<8x8x3x3xf32>) -> {MAP}
+    %c = npu.add %a, %b {{npu.layer = "s", npu.value = "y"}} : ({MAP}, {MAP}) -> {MAP}
+    func.return %c : {MAP}
+  }}
+}}"""
+TILES = "npu-bufferize,npu-spill-maps,npu-tile-loops{block-size=4}"
+OFFSETS = "npu-assign-sram-offsets{strategy=greedy},npu-assign-dram-offsets"
+LOOPS = "npu-outline-layers,npu-lower-to-loops"
+
+
+def lowered(*passes: str, text: str = TEXT) -> ModuleOp:
+    """The network after some passes."""
+    module = Parser(context(), text).parse_module()
+    for each in parse_passes(available_passes(), ",".join(passes)):
+        each.apply(context(), module)
+        module.verify()
+    return module
+
+
+def inputs() -> list[Array]:
+    """Half of the first layer's channels are zero everywhere, the others in some places."""
+    rng = np.random.default_rng(5)
+    image = np.abs(rng.integers(-3, 4, (1, 2, 20, 22))).astype(np.float32)
+    image[:, :, :, 12:] = 0
+    first = rng.integers(-2, 3, (8, 2, 3, 3)).astype(np.float32)
+    first[::2] = -np.abs(first[::2])
+    return [image, first, rng.integers(-2, 3, (8, 8, 3, 3)).astype(np.float32)]
+
+
+def interpreted(module: ModuleOp) -> tuple[Array, Counters]:
+    counters = Counters()
+    return run_function(module, None, inputs(), counters)[-1], counters
+
+
+def moved(counters: Counters) -> int:
+    return counters.feature_map_read_bytes + counters.feature_map_write_bytes
+
+
+@pytest.mark.parametrize("double", ["npu-double-buffer", ""])
+def test_lossless(double: str) -> None:
+    """The same bits, fewer bytes; the static count is what moves if nothing is zero."""
+    steps = [double] if double else []
+    want, _ = interpreted(lowered())
+    plain, before = interpreted(lowered(TILES, *steps, OFFSETS))
+    module = lowered(TILES, "npu-compress-spills", *steps, OFFSETS)
+    got, after = interpreted(module)
+    np.testing.assert_array_equal(plain, want)
+    np.testing.assert_array_equal(got, want)
+    assert moved(after) < 0.7 * moved(before)
+    assert asdict(before) | {"feature_map_read_bytes": 0, "feature_map_write_bytes": 0} == asdict(
+        after
+    ) | {"feature_map_read_bytes": 0, "feature_map_write_bytes": 0}
+    (function,) = module.ops
+    worst = off_chip(function)
+    assert worst is not None
+    index = worst.total.feature_map_bytes - moved(before)
+    assert 0 < index < 0.03 * moved(before)
+
+
+def test_nothing_is_zero() -> None:
+    """All blocks and all of the index that is met: no more than was counted beforehand."""
+    module = lowered(TILES, "npu-compress-spills", OFFSETS)
+    counters = Counters()
+    ones = [np.ones_like(array) for array in inputs()]
+    run_function(module, None, ones, counters)
+    (function,) = module.ops
+    worst = off_chip(function)
+    assert worst is not None
+    _, before = interpreted(lowered(TILES, OFFSETS))
+    assert moved(before) < moved(counters) <= worst.total.feature_map_bytes
+
+
+def test_emitted_c() -> None:
+    module = lowered(TILES, "npu-compress-spills", "npu-double-buffer", OFFSETS)
+    want, counters = interpreted(module)
+    for each in parse_passes(available_passes(), LOOPS):
+        each.apply(context(), module)
+    ran = Counters()
+    (got,) = run_c(emit(module), "net", inputs(), [SHAPE], counters=ran)
+    np.testing.assert_array_equal(got, want)
+    assert ran == counters
+
+
+@pytest.mark.parametrize(("share", "compressed"), [(0.0019, False), (0.002, True), (0.5, True)])
+def test_break_even(share: float, compressed: bool) -> None:
+    """1 / (32 * 16) = 0.195 % for float32 and b = 4."""
+    marked = TEXT.replace('npu.value = "b"', f'npu.value = "b", npu.zero_blocks = {share} : f64')
+    text = str(lowered(TILES, "npu-compress-spills", text=marked))
+    assert ("%b_index" in text) == compressed
+    assert "%a_index" in text
+    reason = f"{100 * share:.3g} % of it are expected in zero blocks, an index pays from 0.195 % on"
+    assert (f'npu.not_compressed = "{reason}"' in text) != compressed
+
+
+def test_tiles_that_cut_blocks() -> None:
+    text = str(lowered("npu-bufferize,npu-spill-maps,npu-tile-loops", "npu-compress-spills"))
+    assert 'npu.not_compressed = "its tiles of 20 x ' in text
+
+
+PRUNE = "npu-prune-zero-blocks{block-size=4 threshold=9.5}"
+
+
+def test_pruned_on_the_way() -> None:
+    """As if the layers with a ReLU were pruned on tensors; more blocks stay where they are."""
+    everywhere = lowered("npu-prune-zero-blocks{where=all block-size=4 threshold=9.5}")
+    want, _ = interpreted(everywhere)
+    exact, lossless = interpreted(lowered(TILES, "npu-compress-spills", OFFSETS))
+    module = lowered(TILES, PRUNE, "npu-compress-spills", "npu-double-buffer", OFFSETS)
+    got, counters = interpreted(module)
+    np.testing.assert_array_equal(got, want)
+    assert (got != exact).any()
+    assert moved(counters) < moved(lossless)
+    for each in parse_passes(available_passes(), LOOPS):
+        each.apply(context(), module)
+    ran = Counters()
+    (printed,) = run_c(emit(module), "net", inputs(), [SHAPE], counters=ran)
+    np.testing.assert_array_equal(printed, want)
+    assert ran == counters
+
+
+def test_threshold_zero_changes_nothing() -> None:
+    want, _ = interpreted(lowered())
+    steps = (TILES, "npu-prune-zero-blocks{threshold=0.0}", "npu-compress-spills", OFFSETS)
+    got, _ = interpreted(lowered(*steps))
+    np.testing.assert_array_equal(got, want)
+
+
+def test_pruned_on_tensors_in_tiles() -> None:
+    """The layer itself in tiles: none of its blocks is cut."""
+    everywhere = lowered("npu-prune-zero-blocks{where=all block-size=4 threshold=9.5}")
+    want, _ = interpreted(everywhere)
+    text = str(everywhere)
+    got, _ = interpreted(lowered(TILES, "npu-compress-spills", OFFSETS, text=text))
+    np.testing.assert_array_equal(got, want)
