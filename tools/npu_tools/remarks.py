@@ -26,6 +26,7 @@ from npu_dialect.npu.structure import (
     PEAK,
     PEAK_BOUND,
 )
+from npu_passes.zero_blocks.compress_spills import NOT_COMPRESSED
 
 
 @dataclass
@@ -84,6 +85,8 @@ def spill_remarks(op: Operation) -> Iterator[str]:
     """Which maps lie off chip, and what that costs their function."""
     if isinstance(op, dram.AllocOp):
         yield f"{op.buffer.name_hint or 'a map'}: lies off chip"
+        if isinstance(reason := op.attributes.get(NOT_COMPRESSED), StringAttr):
+            yield f"{op.buffer.name_hint or 'a map'}: not moved in blocks: {reason.data}"
     if isinstance(moved := op.attributes.get(dram.SPILLED), IntegerAttr):
         yield f"{symbol_of(op)}: {moved.value.data} bytes are moved for maps off chip"
 

@@ -37,6 +37,7 @@ PASSES = {
     "npu-integer-io": "npu_passes.graph.integer_io:IntegerIoPass",
     "npu-lower-dma-to-pl330": "npu_passes.lowering.lower_dma_to_pl330:LowerDmaToPl330Pass",
     "npu-lower-to-loops": "npu_passes.lowering.lower_to_loops:LowerToLoopsPass",
+    "npu-measure-zero-blocks": ("npu_passes.zero_blocks.measure_zero_blocks:MeasureZeroBlocksPass"),
     "npu-move-maps": "npu_passes.memory.move_maps:MoveMapsPass",
     "npu-outline-layers": "npu_passes.lowering.outline_layers:OutlineLayersPass",
     "npu-place-weights": "npu_passes.memory.place_weights:PlaceWeightsPass",

@@ -45,11 +45,12 @@ def run_function(
     name: str | None,
     inputs: Sequence[Array],
     counters: Counters | None = None,
+    listeners: Sequence[Interpreter.Listener] = (),
 ) -> tuple[Array, ...]:
     """Run a function; without a name, the only public one of the module.
 
     What the inputs and outputs of a function are, see `signature.py`. The inputs are not changed.
-    What its transfers move is added to `counters`.
+    What its transfers move is added to `counters`; `listeners` see every op.
 
     Raises: InterpretationError for a function that does not exist, for inputs of another number,
     shape or element type than it takes, and for what goes wrong while it runs.
@@ -67,7 +68,7 @@ def run_function(
         if index not in values:
             assert isa(kind, MemRefType)
             values[index] = poisoned(kind)
-    interpreter = Interpreter(module)
+    interpreter = Interpreter(module, listeners=tuple(listeners))
     register_implementations(interpreter)
     if counters is not None:
         interpreter.set_data(DmaFunctions, "counters", counters)

@@ -1,0 +1,144 @@
+"""`npu-measure-zero-blocks`: layers learn how much of their map lies in zero blocks.
+
+Level of IR: layers on tensors, before `npu-bufferize`; weights are constants. The network is
+interpreted on calibration data, and each layer with a map [N, C, H, W] gets the share of its
+elements in blocks that are all zero, on average over the samples:
+
+    %y = npu.conv2d %x, %w ... then relu {npu.layer = "c1", npu.zero_blocks = 4.375000e-01 : f64}
+
+`npu-compress-spills` leaves maps alone that have too few. `data` is an .npz file with an array for
+each input, by its name in the model: as the input, or with samples along the first axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects.builtin import Float64Type, FloatAttr, ModuleOp
+from xdsl.interpreter import Interpreter, PythonValues
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import InterpretationError, PassFailedException
+
+from npu_dialect.interpreters import run_function
+from npu_dialect.interpreters.signature import Port, Signature, find_function
+from npu_dialect.interpreters.zero_blocks import in_blocks, spread
+from npu_dialect.npu.layer import LayerOp
+from npu_passes.zero_blocks.spilled_maps import ZERO_BLOCKS, zero_of
+
+NAME = "npu-measure-zero-blocks"
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class MeasureZeroBlocksPass(ModulePass):
+    """Measure zero blocks on calibration data; see the module.
+
+    Rejects a block of 0, a file that is no .npz, and data that does not fit the inputs.
+    """
+
+    name = NAME
+
+    data: str
+    block_size: int = 4
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run all samples, then write the shares."""
+        if self.block_size < 1:
+            fail(f"expected a block-size of at least 1, got {self.block_size}")
+        try:
+            ports = Signature.of(find_function(op, None)).inputs
+        except InterpretationError as error:
+            raise PassFailedException(f"{NAME}: {error}") from None
+        for layer, share in analyze(op, samples(self.data, ports), self.block_size).items():
+            layer.attributes[ZERO_BLOCKS] = FloatAttr(share, Float64Type())
+
+
+def fail(message: str) -> None:
+    """Reject the options or the data."""
+    raise PassFailedException(f"{NAME}: {message}")
+
+
+def samples(path: str, ports: Sequence[Port]) -> list[list[Array]]:
+    """The inputs of each run.
+
+    Raises: PassFailedException for a file or arrays that do not fit.
+    """
+    arrays = [fitting(path, read(path), port) for port in ports]
+    counts = {len(each) for each in arrays}
+    if len(counts) > 1:
+        fail(f"{path}: expected as many samples of every input, got {sorted(counts)}")
+    return [list(each) for each in zip(*arrays, strict=True)]
+
+
+def read(path: str) -> Mapping[str, Array]:
+    """The arrays of an .npz file."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except OSError as error:
+        raise PassFailedException(f"{NAME}: {path}: {error.strerror or 'no .npz file'}") from None
+    except (AttributeError, BadZipFile, EOFError, KeyError, TypeError, ValueError):
+        raise PassFailedException(f"{NAME}: {path}: expected an .npz file of numbers") from None
+
+
+def fitting(path: str, arrays: Mapping[str, Array], port: Port) -> list[Array]:
+    """The samples of one input.
+
+    Raises: PassFailedException if they have another shape or other elements.
+    """
+    array = arrays.get(port.name)
+    if array is None:
+        names = ", ".join(sorted(arrays)) or "nothing"
+        raise PassFailedException(f"{NAME}: {path}: expected input '{port.name}', found {names}")
+    shape = port.shape
+    batches = shape[:1] == (1,) and array.shape[1:] == shape[1:] and len(array) > 0
+    if array.dtype != port.dtype or (array.shape != shape and not batches):
+        fail(
+            f"{path}: input '{port.name}': expected {port.dtype} of shape {list(shape)}, or "
+            f"samples of it along axis 0, got {array.dtype} of shape {list(array.shape)}"
+        )
+    return [array] if array.shape == shape else [array[i : i + 1] for i in range(len(array))]
+
+
+@dataclass
+class Shares(Interpreter.Listener):
+    """Adds up elements in zero blocks, and all elements, of each layer's map."""
+
+    block: int
+    found: dict[LayerOp, tuple[int, int]] = field(default_factory=dict[LayerOp, tuple[int, int]])
+
+    def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
+        """Look at the result of a layer."""
+        if not isinstance(op, LayerOp) or len(results) != 1 or np.ndim(results[0]) != 4:
+            return
+        zeros, elements = self.found.get(op, (0, 0))
+        more = zero_elements(results[0], self.block, zero_of(op) or 0)
+        self.found[op] = zeros + more, elements + int(np.size(results[0]))
+
+
+def zero_elements(array: Array, block: int, zero: int) -> int:
+    """Elements of a map in blocks of nothing but zeros."""
+    return int(np.count_nonzero(spread(in_blocks(array == zero, block), block, array.shape)))
+
+
+def analyze(
+    module: ModuleOp, inputs: Sequence[Sequence[Array]], block: int
+) -> dict[LayerOp, float]:
+    """The share of each layer.
+
+    Raises: PassFailedException where the network cannot be interpreted.
+    """
+    shares = Shares(block)
+    try:
+        for sample in inputs:
+            run_function(module, None, sample, listeners=(shares,))
+    except InterpretationError as error:
+        raise PassFailedException(f"{NAME}: {error}") from None
+    return {op: zeros / elements for op, (zeros, elements) in shares.found.items() if elements}
