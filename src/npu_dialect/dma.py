@@ -69,7 +69,8 @@ class StartOp(IRDLOperation):
     """Start a transfer on a channel.
 
     Transfers of one channel are done in the order of their starts; those of different channels in
-    any order.
+    any order. The token stands for the event that says a transfer is done: which event of an
+    engine that is, is the engine's choice (a PL-330 signals the one with the channel's number).
 
     With `blocks b zero z of %map, %index` one side is a part of %map, [N, C, H, W] off the chip,
     which is cut into blocks of b x b elements of a channel; those at the right and at the bottom

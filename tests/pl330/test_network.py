@@ -23,6 +23,7 @@ from xdsl.parser import Parser
 
 from npu_dialect.dma import StartOp
 from npu_dialect.interpreters import Counters, run_function
+from npu_dialect.pl330 import ProgramOp
 from npu_dialect.target import TARGET, Machine, TargetAttr, Toolchain
 from npu_passes.emit.c.target import emit
 from npu_passes.emit.pl330.tables import engine_files
@@ -32,6 +33,7 @@ from npu_tools.driver import available_passes, context, run_passes
 from npu_tools.pass_text import parse_passes
 from pl330.zynq import COMPILER, SUPPORT, Zynq
 
+TILES = "npu-tile-loops"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lenet5"
 LAYERS = ((6, 32, 7), (32, 64, 5), (64, 64, 5))
 """Channels in and out, and the kernel: each has stride 2 and a relu behind it."""
@@ -40,14 +42,14 @@ IMAGE = 0x0200_0000
 FLAGS = ("-std=c99", "-O2", "-ffreestanding", "-nostartfiles", "-Wall", "-Wextra", "-Werror")
 
 
-def network() -> str:
+def network(layers: Sequence[tuple[int, int, int]] = LAYERS, size: tuple[int, int] = SIZE) -> str:
     """The layers, on tensors; parameters are small whole numbers."""
     lines: list[str] = []
     random = np.random.default_rng(5)
-    rows, columns = SIZE
-    value, kind = "%x", f"tensor<1x6x{rows}x{columns}xf32>"
+    rows, columns = size
+    value, kind = "%x", f"tensor<1x{layers[0][0]}x{rows}x{columns}xf32>"
     head = f"func.func @net(%x : {kind})"
-    for number, (depth, features, kernel) in enumerate(LAYERS):
+    for number, (depth, features, kernel) in enumerate(layers):
         rows, columns = rows // 2, columns // 2
         weight, bias = f"{features}x{depth}x{kernel}x{kernel}xf32", f"{features}xf32"
         for name, shape in ((f"%w{number}", weight), (f"%b{number}", bias)):
@@ -149,6 +151,24 @@ def test_front_of_flownet(zynq: Zynq, tmp_path: Path) -> None:
         counters.feature_map_write_bytes,
     ]
     assert sum(moved) > 3 * Machine.load("zynq7020").sram_bytes
+
+
+def test_sums_that_are_read_back(zynq: Zynq, tmp_path: Path) -> None:
+    """The paper's order: input, output read, output written and weights, a channel each."""
+    size = (12, 16)
+    module = Parser(context(), network([(8, 24, 3)], size)).parse_module()
+    image = np.random.default_rng(2).integers(-2, 3, (1, 8, *size)).astype(np.float32)
+    expected, _ = run_counted(module, [image])
+    module.attributes[TARGET] = TargetAttr.of(Machine.load("zynq7020"))
+    passes = PIPELINES["off-chip"].text.replace(TILES, f"{TILES}{{tile-sizes=6,8,2,8}}")
+    through(module, f"{passes},npu-lower-dma-to-pl330,pl330-check")
+    programs = [op for op in module.walk() if isinstance(op, ProgramOp)]
+    channels = [op.channel.value.data for op in programs if op.channel is not None]
+    assert set(channels) == {0, 1, 2, 3}
+    write_c(module, tmp_path)
+    data = run(zynq, build(tmp_path, expected.nbytes), image, tmp_path)
+    assert struct.unpack_from("<2I", data) == (0, 0)
+    np.testing.assert_array_equal(np.frombuffer(data[24:], "<f4"), expected.ravel())
 
 
 def test_lenet5_from_npu_compile(zynq: Zynq, tmp_path: Path) -> None:
