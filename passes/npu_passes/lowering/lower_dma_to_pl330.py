@@ -143,9 +143,11 @@ def analyze(op: StartOp, machine: Machine) -> Transfer:
     element = kind.element_type
     if not isinstance(element, AnyFloat | IntegerType) or element.bitwidth % 8:
         fail(op, f"expected elements of whole bytes, got {element}")
-    channel, most = op.channel.value.data, min(machine.dma_channels, machine.dma_events)
-    if channel >= most:
-        fail(op, f"expected a channel below {most}, got {channel}")
+    channel, events = op.channel.value.data, machine.dma_events
+    if channel >= machine.dma_channels:
+        fail(op, f"expected a channel below {machine.dma_channels}, got {channel}")
+    if channel >= events:
+        fail(op, f"expected an event for channel {channel}, {machine.name} has {events} of them")
     runs = runs_of(op, element.size)
     source = place_of(op.source, element.size, machine).steps(axis.source for axis in runs.axes)
     target = place_of(op.target, element.size, machine).steps(axis.target for axis in runs.axes)

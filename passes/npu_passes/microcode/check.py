@@ -11,8 +11,7 @@ The decision: nothing changes; a program passes, or it is not one for this contr
 instruction needs by itself is looked up (`static_errors`); what depends on the instructions before
 it is found by running the program on its state (`flow.py`). Of an address that is patched when the
 program runs, only its place within a beat is known, so bursts from there are not seen to cross a
-page. A loop that is too long to run is
-rejected too, not passed unchecked.
+page. A loop that is too long to run is rejected too, not passed unchecked.
 """
 
 from __future__ import annotations
