@@ -56,6 +56,9 @@ LEAST = {
 }
 """The numbers of a machine, and the smallest value that each may have."""
 
+MOST_OF_PL330 = {"dma_channels": 8, "dma_events": 32, "dma_peripherals": 32}
+"""What a PL-330 has at most: its instructions number channels in 3 bits, the others in 5."""
+
 WORKING_MEMORY = ("none", "stride-1-map")
 """What a layer needs on chip beside its maps and weights. `none`: nothing. `stride-1-map`: a
 convolution with a stride computes its stride-1 output map first, then drops what it skips."""
@@ -124,6 +127,12 @@ class Machine:
             _integer(key, getattr(self, key), least)
         if self.alignment & (self.alignment - 1):
             raise MachineError(f"expected alignment to be a power of two, got {self.alignment}")
+        for key, most in MOST_OF_PL330.items():
+            if self.dma_fifo_bytes and getattr(self, key) > most:
+                raise MachineError(
+                    f"expected {key} to be at most {most} on a PL-330 (dma_fifo_bytes), "
+                    f"got {getattr(self, key)}"
+                )
         if self.working_memory not in WORKING_MEMORY:
             raise MachineError(
                 f"expected working_memory to be {' or '.join(WORKING_MEMORY)}, "

@@ -21,6 +21,7 @@ flash_bytes = 1048576
 alignment = 4
 registers = 16
 """
+PL330 = "dma_fifo_bytes = 1024\n"
 IN_DRAM = "memref<4x8xf32, #npu.dram>"
 
 
@@ -52,6 +53,8 @@ def test_tiles_that_are_none(
         (SMALL, ("bytes of SRAM needed, 200 available on small",)),
         (SMALL + "dma_channels = 4\n", ("bytes of SRAM at least, small has 200",)),
         (SMALL + "dma_channels = -1\n", ("dma_channels", "at least 0", "-1")),
+        (SMALL + PL330 + "dma_channels = 9\n", ("dma_channels to be at most 8", "got 9")),
+        (SMALL + PL330 + "dma_events = 33\n", ("dma_events to be at most 32", "got 33")),
     ],
 )
 def test_machines_without_room(
