@@ -41,7 +41,9 @@ def road(fusion: str, strategy: str, concat: str = "") -> str:
 FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fold-zero-points"
 
 
-def off_chip(order: str = "", tails: str = "", moves: str = "") -> str:
+def off_chip(
+    order: str = "", tails: str = "", moves: str = "", tile: str = "", blocks: str = ""
+) -> str:
     """The passes for a machine with DMA; the arguments are more options and steps, or nothing."""
     passes = (
         "npu-fold-batch-norm",
@@ -56,7 +58,8 @@ def off_chip(order: str = "", tails: str = "", moves: str = "") -> str:
         "npu-concat-in-place",
         moves,
         "npu-spill-maps",
-        "npu-tile-loops",
+        f"npu-tile-loops{tile}",
+        blocks,
         "npu-double-buffer",
         "npu-assign-sram-offsets{strategy=greedy}",
         "npu-assign-dram-offsets",
@@ -98,6 +101,11 @@ PIPELINES = {
         off_chip(" tails=true", "npu-fuse-tails", "npu-move-maps"),
         "as off-chip, and average pools run row by row with their 1x1 convolution, and the last "
         "reader of a map takes its place: less memory, more copying on chip",
+    ),
+    "zero-blocks": Pipeline(
+        off_chip(tile="{block-size=4}", blocks="npu-compress-spills{block-size=4}"),
+        "as off-chip, and maps that leave the chip move without their zero blocks: the same "
+        "results, fewer bytes",
     ),
     "naive": Pipeline(
         road("", "none"),

@@ -54,9 +54,9 @@ def test_share_of_elements(tmp_path: Path) -> None:
     ],
 )
 def test_data_that_does_not_fit(
-    name: str, shape: tuple[int, ...], dtype: type, message: str, tmp_path: Path
+    name: str, shape: tuple[int, ...], dtype: type[np.generic], message: str, tmp_path: Path
 ) -> None:
-    np.savez(tmp_path / "data.npz", **{name: np.zeros(shape, dtype)})
+    np.savez(tmp_path / "data.npz", allow_pickle=False, **{name: np.zeros(shape, dtype)})
     with pytest.raises(PassFailedException, match=message):
         measured(tmp_path / "data.npz")
 

@@ -89,6 +89,7 @@ def argument_parser() -> argparse.ArgumentParser:
         help="as C arrays, or in ID_weights.bin (default: there if they are more than 64 MiB)",
     )
     add("--weights-in-sram", type=natural, metavar="BYTES", help="SRAM for the most read weights")
+    add("--calibrate", type=Path, metavar="data.npz", help="inputs that say which maps to compress")
     add("--plan-as", choices=("i8", "i16", "f16", "bf16"), help="plan only, as if in that type")
     add(
         "--io",
@@ -195,6 +196,7 @@ def job_of(options: argparse.Namespace) -> Job:
         strategy=options.strategy,
         weights=options.weights,
         weights_in_sram=options.weights_in_sram,
+        calibrate=options.calibrate,
         plan_as=options.plan_as,
         io=options.io,
         requantize=options.requantize,

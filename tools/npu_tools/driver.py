@@ -45,6 +45,8 @@ BUFFERIZE = "npu-bufferize"
 PLACE_WEIGHTS = "npu-place-weights"
 ASSIGN_OFFSETS = "npu-assign-sram-offsets"
 TILE_LOOPS = "npu-tile-loops"
+COMPRESS = "npu-compress-spills"
+MEASURE = "npu-measure-zero-blocks"
 
 LARGEST_ARRAYS = 64 * 2**20
 """Most bytes of weights that are C arrays unless somebody asks for them: 64 MiB are some 200 MB of
@@ -71,6 +73,7 @@ class Job:
     strategy: str | None = None
     weights: Literal["auto", "c", "bin"] = "auto"
     weights_in_sram: int | None = None
+    calibrate: Path | None = None
     plan_as: str | None = None
     io: Literal["model", "int8"] = "model"
     requantize: Literal["float", "fixed"] | None = None
@@ -233,6 +236,10 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
     if job.weights_in_sram is not None:
         place = index_of(specs, BUFFERIZE) + 1
         specs.insert(place, ArgSpec(PLACE_WEIGHTS, {"bytes": (job.weights_in_sram,)}))
+    if job.calibrate is not None:
+        sizes = specs[index_of(specs, COMPRESS)].parameters
+        data = ArgSpec(MEASURE, {**sizes, "data": (str(job.calibrate),)})
+        specs.insert(index_of(specs, BUFFERIZE), data)
     if job.plan_as is not None:
         specs = planned_as(specs, job.plan_as)
     passes = tuple(build_pass(available[spec.name](), spec) for spec in specs)

@@ -35,6 +35,7 @@ from npu_passes.memory.lifetimes import OnChipBuffer
 from npu_passes.memory.offsets.problem import Buffer, Problem
 from npu_passes.memory.offsets.problem import live_bound as bound_of
 from npu_passes.modules.traffic import Traffic
+from npu_passes.zero_blocks.compress_spills import compressed
 from npu_tools.errors import UserError
 from npu_tools.off_chip import off_chip
 
@@ -100,6 +101,8 @@ class Report:
     microcode: tuple[Mapping[str, Any], ...] = ()
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     outputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    off_chip_at_most: bool = False
+    """Whether `off_chip` is what moves if no block is zero: transfers in blocks move less."""
     module_traffic: Mapping[str, Traffic] = field(default_factory=dict[str, Traffic])
     """What the layers of each module move: for the rows of `modules`, no key of its own."""
 
@@ -108,6 +111,8 @@ class Report:
         table = asdict(self)
         table["memory"] = self.memory.as_dict()
         del table["module_traffic"]
+        if not self.off_chip_at_most:
+            del table["off_chip_at_most"]
         return table
 
 
@@ -159,6 +164,7 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
         scratch_bytes=scratch_bytes(function, buffers),
         layers=layers,
         off_chip=traffic,
+        off_chip_at_most=compressed(function),
         naive=traffic,
         module_traffic={} if moved is None else moved.modules,
         memory=Memory(
