@@ -164,3 +164,37 @@ def test_pruned_on_tensors_in_tiles() -> None:
     text = str(everywhere)
     got, _ = interpreted(lowered(TILES, "npu-compress-spills", OFFSETS, text=text))
     np.testing.assert_array_equal(got, want)
+
+
+BYTES = "tensor<1x8x20x22xi8>"
+SMALLER = TEXT.split("func.func")[0].replace("12288", "2560")
+QUANTISED = f"""{SMALLER}
+  func.func @net(%image: tensor<1x2x20x22xi8> {{npu.name = "image"}},
+      %w1: tensor<8x2x3x3xi8>, %w2: tensor<8x8x3x3xi8>) -> ({BYTES} {{npu.name = "y"}}) {{
+    %a = npu.conv2d %image, %w1 strides [1, 1] pads [0, 0, 0, 0] zero_points [0, 0]
+      then requantize scales [0.5] zero_point -128 mode float {{npu.layer = "c1", npu.value = "a"}}
+      : (tensor<1x2x20x22xi8>, tensor<8x2x3x3xi8>) -> tensor<1x8x18x20xi8>
+    %b = npu.conv2d %a, %w2 strides [1, 1] pads [2, 2, 2, 2] zero_points [-128, 0]
+      then requantize scales [0.05] zero_point 3 mode float {{npu.layer = "c2", npu.value = "b"}}
+      : (tensor<1x8x18x20xi8>, tensor<8x8x3x3xi8>) -> {BYTES}
+    func.return %b : {BYTES}
+  }}
+}}"""
+
+
+def test_bytes_have_a_zero_point() -> None:
+    """Zero is -128 in the first map, where the ReLU is the type's own limit."""
+    arrays = [array.astype(np.int8) for array in inputs()]
+    want = run_function(lowered(text=QUANTISED), None, arrays)[-1]
+    before, after, ran = Counters(), Counters(), Counters()
+    run_function(lowered(TILES, OFFSETS, text=QUANTISED), None, arrays, before)
+    module = lowered(TILES, "npu-compress-spills", "npu-double-buffer", OFFSETS, text=QUANTISED)
+    assert "blocks 4 zero -128 of %a, %a_index" in str(module)
+    got = run_function(module, None, arrays, after)[-1]
+    np.testing.assert_array_equal(got, want)
+    assert moved(after) < moved(before)
+    for each in parse_passes(available_passes(), LOOPS):
+        each.apply(context(), module)
+    (printed,) = run_c(emit(module), "net", arrays, [SHAPE], output_types=["int8"], counters=ran)
+    np.testing.assert_array_equal(printed, want)
+    assert ran == after

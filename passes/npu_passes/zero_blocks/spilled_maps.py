@@ -13,7 +13,9 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dma, dram
+from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import VALUE_NAME, LayerOp
+from npu_dialect.npu.layers import DequantizeOp, QuantizedAddOp, QuantizedAvgPool2dOp, RequantizeOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import QUANTISED, RequantizeAttr
 from npu_dialect.npu.rows import RUNS
@@ -112,6 +114,10 @@ def zero_of(op: LayerOp) -> int | None:
     """The zero point of a layer's result, if it says one."""
     if isinstance(found := op.properties.get("requantize"), RequantizeAttr):
         return found.offset
+    if isinstance(op, RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp):
+        return int_values(op.zero_points)[-1]
+    if isinstance(op, DequantizeOp):
+        return None
     point = op.properties.get("zero_point")
     return point.value.data if isinstance(point, IntegerAttr) else None
 
