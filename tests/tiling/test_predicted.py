@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 
+from lowering.layers_text import (
+    LayerText,
+    convolutions,
+    dense_layers,
+    pools,
+    simple_layers,
+)
 from npu_dialect.dma import StartOp
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.target import TARGET, Machine, TargetAttr
 from npu_passes.lowering.loop_builder import memref_type
 from npu_passes.tiling.affine_index import constant_of
 from npu_passes.tiling.cost_model import DmaCosts, Moved
 from npu_passes.tiling.layer_shape import ConvShape
+from npu_passes.tiling.stage import off_chip_operands
+from npu_passes.tiling.staging import least_bytes
 from npu_passes.tiling.tile_nest import TILE
 from npu_passes.tiling.tile_search import SearchOptions, search
 from npu_tools.driver import context
@@ -108,6 +119,28 @@ def test_cost_is_that_of_the_transfers(data: st.DataObject) -> None:
     assert numbers["bytes"] == moved.bytes
     assert numbers["cost"] == moved.cost(COSTS)
     assert numbers["compulsory_bytes"] <= numbers["bound_bytes"] <= numbers["bytes"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    layer=st.one_of(convolutions(), pools(), dense_layers(), simple_layers()),
+    share=st.sampled_from((0.0, 0.1, 0.3)),
+)
+def test_any_layer(layer: LayerText, share: float) -> None:
+    """With all operands off the chip, and little more on it than the smallest tile needs."""
+    text = re.sub(r"(memref<[^>]*)>", r"\1, #npu.dram>", layer.text)
+    module = Parser(context(), text).parse_module()
+    (op,) = (op for op in module.walk() if isinstance(op, LayerOp))
+    assume(not isinstance(op, ConcatOp))  # only transfers are left of it
+    off_chip = off_chip_operands(op)
+    least = least_bytes(op, off_chip, machine_with(1))
+    whole = 4 * sum(prod(memref_type(value).get_shape()) for value in off_chip)
+    module.attributes[TARGET] = TargetAttr.of(machine_with(least + int(share * whole)))
+    through(module, "npu-tile-loops")
+    numbers, moved = said(module), counted(module)
+    assert numbers["bytes"] == moved.bytes
+    assert (numbers["jumps"], numbers["cost"]) == (moved.jumps, moved.cost(COSTS))
+    assert numbers.get("bound_bytes", 0) <= numbers["bytes"]
 
 
 @pytest.mark.parametrize("layer", LAYERS[:3], ids=lambda layer: layer.name)
