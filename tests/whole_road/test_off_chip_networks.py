@@ -1,0 +1,74 @@
+"""Random ONNX networks on random machines with DMA and little memory.
+
+Either the C computes what onnxruntime computes, fits and moves what the report says, or the message
+names the bytes that are missing, with which it then has to work.
+
+By hand, 100 of them: `NETWORKS=100 pytest -n auto tests/whole_road/test_off_chip_networks.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+from xdsl.utils.exceptions import DiagnosticException
+
+from emit.harness import run_c
+from npu_dialect.interpreters import Counters
+from npu_tools.check import RELATIVE, relative_error
+from npu_tools.driver import Compiled, Job, compile_model
+from whole_road.random_onnx import random_model, run
+from whole_road.road import c_files
+
+NEEDED = re.compile(r"needs (\d+) bytes of SRAM at least")
+
+
+def machine_text(random: Random, sram_bytes: int) -> str:
+    """A machine with DMA, with maps in patches or without."""
+    numbers = {
+        "sram_bytes": sram_bytes,
+        "flash_bytes": 2**30,
+        "dma_channels": random.choice((1, 2, 4)),
+        "row_multiple": random.choice((1, 3, 4)),
+        "column_multiple": random.choice((1, 2, 4)),
+        "kernel_group": random.choice((0, 1, 5, 16)),
+        "weight_buffers": random.choice((1, 2)),
+        "alignment": random.choice((1, 4, 16, 64)),
+    }
+    return 'name = "random"\n' + "".join(f"{key} = {value}\n" for key, value in numbers.items())
+
+
+def compiled_in(folder: Path, seed: int, sram_bytes: int) -> Compiled:
+    """The network in a folder for a machine, with more memory where it says so."""
+    pipeline = Random(seed).choice(("default", "tails"))
+    for _ in range(5):
+        (folder / "machine.toml").write_text(machine_text(Random(seed), sram_bytes))
+        job = Job(folder / "net.onnx", str(folder / "machine.toml"), pipeline=pipeline)
+        try:
+            return compile_model(job)
+        except DiagnosticException as error:
+            needed = NEEDED.search(str(error))
+            if needed is None or int(needed[1]) <= sram_bytes:
+                raise
+            sram_bytes = int(needed[1])
+    raise AssertionError("what the messages ask for is not enough")
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("NETWORKS", "4"))))
+def test_random_network(seed: int, tmp_path: Path) -> None:
+    model, feeds = random_model(seed)
+    wanted = run(model, dict(feeds))
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    found = compiled_in(tmp_path, seed, int(2 ** Random(seed).uniform(8, 13)))
+    memory, counted = found.report.memory, Counters()
+    assert memory.sram_bytes is not None
+    assert memory.arena_bytes <= memory.sram_bytes
+    inputs = [feeds[name] for name in found.report.inputs]
+    got = run_c(c_files(found), "net", inputs, [v.shape for v in wanted], counters=counted)
+    for one, other in zip(got, wanted, strict=True):
+        assert relative_error(one, other) <= RELATIVE
+    reported = vars(found.report.off_chip)
+    assert {key: vars(counted)[key] for key in reported} == reported
