@@ -10,6 +10,7 @@ from pathlib import Path
 
 from networks.zoo import build
 
+LENET5 = Path(__file__).parents[2] / "examples" / "lenet5" / "lenet5.onnx"
 COMPILE = (sys.executable, "-m", "npu_tools.compile")
 
 
@@ -20,11 +21,10 @@ def command(folder: Path) -> list[str]:
     return [*COMPILE, str(model), "--target", "host", "--plan-as", "i8", "--json"]
 
 
-def test_a_terminal_sees_the_passes(tmp_path: Path) -> None:
+def on_terminal(arguments: list[str], folder: Path) -> bytes:
+    """What a terminal sees of a job."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        command(tmp_path), stdout=subprocess.DEVNULL, stderr=theirs, cwd=tmp_path
-    ) as job:
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=theirs, cwd=folder) as job:
         os.close(theirs)
         seen = b""
         try:
@@ -34,7 +34,18 @@ def test_a_terminal_sees_the_passes(tmp_path: Path) -> None:
             pass
         assert job.wait() == 0
     os.close(ours)
+    return seen
+
+
+def test_a_terminal_sees_the_passes(tmp_path: Path) -> None:
+    seen = on_terminal(command(tmp_path), tmp_path)
     assert b"npu-bufferize" in seen
+    assert seen.endswith(b"\r\x1b[K")
+
+
+def test_a_terminal_sees_the_layers_that_have_tiles(tmp_path: Path) -> None:
+    seen = on_terminal([*COMPILE, str(LENET5), "--target", "zynq7020", "--jobs", "2"], tmp_path)
+    assert b"npu-tile-loops: conv1: " in seen
     assert seen.endswith(b"\r\x1b[K")
 
 

@@ -32,7 +32,7 @@ from npu_tools.errors import UserError
 from npu_tools.frontends import load
 from npu_tools.microcode_report import microcode_of
 from npu_tools.pass_text import build_pass, pass_specs
-from npu_tools.progress import PassProgress
+from npu_tools.progress import PassProgress, telling
 from npu_tools.report import Report, analyze, integer, planned_function
 from npu_tools.stops import IrDump, Measurements, Observer
 
@@ -154,7 +154,7 @@ def take_the_road(job: Job) -> Compiled:
     progress = PassProgress(tuple(each.name for each in passes))
     looking = (progress.ended, *dump, measurements, *job.observers, progress.begins)
     try:
-        run_passes(module, passes, looking)
+        run_passes(module, tuple(map(telling, passes)), looking)
     finally:
         progress.line.clear()
     report = measurements.report or analyze(module)  # raises: nothing was planned

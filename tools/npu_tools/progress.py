@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from npu_dialect.npu.layer import LayerOp
+from npu_passes.tiling.tile_loops import StagedOp, TileLoopsPass
 
 
 class Progress:
@@ -43,3 +47,25 @@ class PassProgress:
         if self.done < len(self.names):
             self.line.say(f"[{self.done + 1}/{len(self.names)}] {self.names[self.done]}")
         self.done += 1
+
+
+@dataclass(frozen=True)
+class TellingTileLoops(TileLoopsPass):
+    """`npu-tile-loops` that says which layers have their tiles."""
+
+    line: Progress = field(default_factory=Progress, init=False, compare=False, repr=False)
+
+    def told(self, staged: StagedOp) -> None:
+        """See `TileLoopsPass`."""
+        name = staged.op.layer_name if isinstance(staged.op, LayerOp) else None
+        moved = "" if staged.staging is None else f": {staged.staging.bytes} bytes"
+        self.line.say(f"{self.name}: {name or staged.op.name}{moved}")
+
+
+def telling(each: ModulePass) -> ModulePass:
+    """A pass that may take long in a form that shows how far it is, if there is one."""
+    if type(each) is not TileLoopsPass:
+        return each
+    return TellingTileLoops(
+        **{option.name: getattr(each, option.name) for option in fields(each) if option.init}
+    )

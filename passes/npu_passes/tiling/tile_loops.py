@@ -25,6 +25,7 @@ from one memory to the other.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
@@ -96,11 +97,16 @@ class TileLoopsPass(ModulePass):
         staged = [
             each
             for function in functions(op)
-            for each in analyze(function, machine, self.options, self.block_size, self.jobs)
+            for each in analyze(
+                function, machine, self.options, self.block_size, self.jobs, self.told
+            )
         ]
         for each in staged:
             assert machine is not None
             build(each, machine)
+
+    def told(self, staged: StagedOp) -> None:
+        """Hear of each layer as its tiles are found: for who shows progress."""
 
     @property
     def options(self) -> TileOptions:
@@ -117,8 +123,9 @@ def analyze(
     options: TileOptions,
     block: int = 1,
     jobs: int = 1,
+    told: Callable[[StagedOp], None] = lambda staged: None,
 ) -> tuple[StagedOp, ...]:
-    """What is to be staged in a function, and how.
+    """What is to be staged in a function, and how; `told` hears of each op, in their order.
 
     Raises: PassFailedException, attached to the op, for a machine without DMA, or a layer that does
     not fit.
@@ -143,10 +150,15 @@ def analyze(
         staging = choose(op, machine, left, options)
         return StagedOp(op, left, in_whole_blocks(op, staging, block, machine.alignment))
 
+    def all_of(found: Iterator[StagedOp]) -> Iterator[StagedOp]:
+        for staged in found:
+            told(staged)
+            yield staged
+
     if jobs == 1:
-        return tuple(map(one, ops))
+        return tuple(all_of(map(one, ops)))
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        return tuple(pool.map(one, ops))
+        return tuple(all_of(pool.map(one, ops)))
 
 
 def is_staged(op: Operation) -> bool:
