@@ -46,3 +46,12 @@ func.func @axes(%x : memref<400x400x400x400xi8, strided<[1000000000, 1000000, 10
   dma.wait %s
   func.return
 }
+
+// -----
+
+// CHECK-LABEL: npu-lower-dma-to-pl330: expected a transfer of all elements: microcode cannot skip blocks
+func.func @blocks(%x : memref<1x1x4x4xf32, #npu.dram>, %i : memref<1xi8, #npu.dram>, %t : memref<1x1x4x4xf32, #npu.sram>) {
+  %s = dma.start %x to %t channel 0 blocks 4 zero 0 of %x, %i : memref<1x1x4x4xf32, #npu.dram> to memref<1x1x4x4xf32, #npu.sram> of memref<1x1x4x4xf32, #npu.dram>, memref<1xi8, #npu.dram>
+  dma.wait %s
+  func.return
+}
