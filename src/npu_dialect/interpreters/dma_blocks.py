@@ -46,7 +46,7 @@ class Blocks:
         places: Array = np.zeros((1, 1, 1, 1), np.int64)
         for axis, (at, extent, count) in enumerate(zip(corner, part.shape, counts, strict=True)):
             unit = size if axis >= 2 else 1
-            met: Array = np.arange(at // unit, (at + extent - 1) // unit + 1)
+            met = np.array(range(at // unit, (at + extent - 1) // unit + 1), np.int64)
             places = places * count + met.reshape([-1 if each == axis else 1 for each in range(4)])
         return places
 
