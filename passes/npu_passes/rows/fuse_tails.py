@@ -43,13 +43,13 @@ class FuseTailsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
         machine = machine_of(op)
-        fetched = machine is not None and machine.dma_channels > 0
+        most = machine.sram_bytes // 4 if machine is not None and machine.dma_channels else None
         for block in blocks_of(op):
             for run in pooled_pairs(block):
-                if not fetched or parameters(run) < size_of(run[0].output):
+                if pays(run, run[0].output, most):
                     wrap(run)
             for reader in last_readers(block):
-                if fetched and parameters(layers_of(reader)) >= size_of(reader.results[0]):
+                if not pays(layers_of(reader), reader.results[0], most):
                     continue
                 if isinstance(reader, LayerOp):
                     source = reader.maps[0]
@@ -61,6 +61,14 @@ class FuseTailsPass(ModulePass):
 def layers_of(op: Operation) -> list[LayerOp]:
     """A layer, or the layers of `npu.rows`."""
     return [each for each in op.walk() if isinstance(each, LayerOp)]
+
+
+def pays(run: list[LayerOp], won: SSAValue, most: int | None) -> bool:
+    """Whether the parameters of some layers take less than is won, and at most `most` bytes.
+
+    None: they lie where the core reads them.
+    """
+    return most is None or parameters(run) < min(size_of(won), most + 1)
 
 
 def parameters(run: list[LayerOp]) -> int:
