@@ -9,7 +9,15 @@ from onnx import TensorProto
 
 from npu_dialect.npu import ConcatOp, TransposeOp
 from npu_dialect.npu.maps import shape_of
-from npu_tools.onnx_import.builder import Builder, Constant, Lazy, Padded, Unknown, Value
+from npu_tools.onnx_import.builder import (
+    BlockFlags,
+    Builder,
+    Constant,
+    Lazy,
+    Padded,
+    Unknown,
+    Value,
+)
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node
 from npu_tools.onnx_import.tensors import type_name
@@ -65,7 +73,7 @@ def extents_of(value: Value) -> tuple[int, ...]:
     match value:
         case Constant():
             return value.array.shape
-        case Lazy():
+        case Lazy() | BlockFlags():
             return value.shape
         case Padded():
             batch, channels, *spatial = shape_of(value.source)
