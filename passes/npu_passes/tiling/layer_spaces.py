@@ -52,8 +52,11 @@ def space_of(op: LayerOp) -> Space:
             return pool_space(op)
         case PruneZeroBlocksOp():
             return block_space(op)
-        case ElementwiseOp() | BinaryOp() | BatchNormOp() | (
-            QuantizeOp() | DequantizeOp() | RequantizeOp()
+        case (
+            ElementwiseOp()
+            | BinaryOp()
+            | BatchNormOp()
+            | (QuantizeOp() | DequantizeOp() | RequantizeOp())
         ):
             return grid_space(op, whole=())
         case SoftmaxOp():
