@@ -11,11 +11,10 @@ outputs are no part of it, they stay where the caller has them; nor are learned 
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, i64
 from xdsl.ir import Dialect
-from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, result_def, traits_def
-from xdsl.traits import MemoryAllocEffect
-from xdsl.utils.exceptions import VerifyException
+from xdsl.irdl import irdl_op_definition
+
+from npu_dialect.placed import PlacedAllocOp
 
 BYTES = "dram.bytes"
 """Function attribute: bytes of off-chip memory for maps."""
@@ -28,7 +27,7 @@ SPILLED = "npu.spilled_bytes"
 
 
 @irdl_op_definition
-class AllocOp(IRDLOperation):
+class AllocOp(PlacedAllocOp):
     """A buffer off the chip, at a byte offset once that is known.
 
     ```mlir
@@ -37,28 +36,6 @@ class AllocOp(IRDLOperation):
     """
 
     name = "dram.alloc"
-
-    offset = opt_prop_def(IntegerAttr.constr(i64))
-    buffer = result_def(MemRefType)
-
-    traits = traits_def(MemoryAllocEffect())
-
-    assembly_format = "(`at` $offset^)? attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: MemRefType, offset: int | None = None) -> None:
-        super().__init__(
-            result_types=[buffer],
-            properties={"offset": None if offset is None else IntegerAttr(offset, i64)},
-        )
-
-    def verify_(self) -> None:
-        """A buffer has a static shape and does not begin before the memory does."""
-        kind = self.buffer.type
-        assert isinstance(kind, MemRefType)
-        if not kind.has_static_shape():
-            raise VerifyException(f"expected a static shape, got {kind}")
-        if self.offset is not None and self.offset.value.data < 0:
-            raise VerifyException(f"expected an offset of at least 0, got {self.offset.value.data}")
 
 
 DRAM = Dialect("dram", [AllocOp], [])

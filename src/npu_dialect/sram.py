@@ -12,11 +12,10 @@ other dialects carry `sram.offset` too.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, i64
 from xdsl.ir import Dialect
-from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, result_def, traits_def
-from xdsl.traits import MemoryAllocEffect
-from xdsl.utils.exceptions import VerifyException
+from xdsl.irdl import irdl_op_definition
+
+from npu_dialect.placed import PlacedAllocOp
 
 ARENA = "sram.arena"
 """Function attribute: bytes of the arena."""
@@ -29,7 +28,7 @@ OUTPUT = "sram.output"
 
 
 @irdl_op_definition
-class AllocOp(IRDLOperation):
+class AllocOp(PlacedAllocOp):
     """A buffer in the arena, at a byte offset once that is known.
 
     ```mlir
@@ -38,28 +37,6 @@ class AllocOp(IRDLOperation):
     """
 
     name = "sram.alloc"
-
-    offset = opt_prop_def(IntegerAttr.constr(i64))
-    buffer = result_def(MemRefType)
-
-    traits = traits_def(MemoryAllocEffect())
-
-    assembly_format = "(`at` $offset^)? attr-dict `:` type($buffer)"
-
-    def __init__(self, buffer: MemRefType, offset: int | None = None) -> None:
-        super().__init__(
-            result_types=[buffer],
-            properties={"offset": None if offset is None else IntegerAttr(offset, i64)},
-        )
-
-    def verify_(self) -> None:
-        """A buffer has a static shape and lies inside the arena."""
-        kind = self.buffer.type
-        assert isinstance(kind, MemRefType)
-        if not kind.has_static_shape():
-            raise VerifyException(f"expected a static shape, got {kind}")
-        if self.offset is not None and self.offset.value.data < 0:
-            raise VerifyException(f"expected an offset of at least 0, got {self.offset.value.data}")
 
 
 SRAM = Dialect("sram", [AllocOp], [])

@@ -1,0 +1,40 @@
+"""What the allocations of both memories share: a buffer of static size, and where it lies.
+
+    %a = sram.alloc at 4096 : memref<64xf32, #npu.sram>
+    %b = dram.alloc : memref<64xf32, #npu.dram>
+"""
+
+from __future__ import annotations
+
+import abc
+
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, i64
+from xdsl.irdl import IRDLOperation, opt_prop_def, result_def, traits_def
+from xdsl.traits import MemoryAllocEffect
+from xdsl.utils.exceptions import VerifyException
+
+
+class PlacedAllocOp(IRDLOperation, abc.ABC):
+    """A buffer in one block of memory, at a byte offset once that is known."""
+
+    offset = opt_prop_def(IntegerAttr.constr(i64))
+    buffer = result_def(MemRefType)
+
+    traits = traits_def(MemoryAllocEffect())
+
+    assembly_format = "(`at` $offset^)? attr-dict `:` type($buffer)"
+
+    def __init__(self, buffer: MemRefType, offset: int | None = None) -> None:
+        super().__init__(
+            result_types=[buffer],
+            properties={"offset": None if offset is None else IntegerAttr(offset, i64)},
+        )
+
+    def verify_(self) -> None:
+        """A buffer has a static shape and does not begin before its memory does."""
+        kind = self.buffer.type
+        assert isinstance(kind, MemRefType)
+        if not kind.has_static_shape():
+            raise VerifyException(f"expected a static shape, got {kind}")
+        if self.offset is not None and self.offset.value.data < 0:
+            raise VerifyException(f"expected an offset of at least 0, got {self.offset.value.data}")
