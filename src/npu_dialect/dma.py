@@ -20,6 +20,7 @@ them apart; direction follows from the memory spaces.
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from math import prod
 
@@ -209,22 +210,10 @@ class WaitOp(IRDLOperation):
         super().__init__(operands=[token])
 
 
-@irdl_op_definition
-class ReadsOp(IRDLOperation):
-    """A layer begins to read a map that lies off chip: one access, however many transfers follow.
-
-    Only counters care.
-
-    ```mlir
-    dma.reads %image : memref<1x3x8x8xf32, #npu.dram>
-    ```
-    """
-
-    name = "dma.reads"
+class AccessOp(IRDLOperation, abc.ABC):
+    """One pass of a layer over a map that lies off chip begins. Only counters care."""
 
     map = operand_def(MemRefType)
-
-    traits = traits_def(MemoryReadEffect())
 
     assembly_format = "$map attr-dict `:` type($map)"
 
@@ -233,7 +222,21 @@ class ReadsOp(IRDLOperation):
 
 
 @irdl_op_definition
-class WritesOp(IRDLOperation):
+class ReadsOp(AccessOp):
+    """A layer begins to read a map that lies off chip: one access, however many transfers follow.
+
+    ```mlir
+    dma.reads %image : memref<1x3x8x8xf32, #npu.dram>
+    ```
+    """
+
+    name = "dma.reads"
+
+    traits = traits_def(MemoryReadEffect())
+
+
+@irdl_op_definition
+class WritesOp(AccessOp):
     """A layer begins to write a map that lies off chip: one access, as for `dma.reads`.
 
     ```mlir
@@ -243,14 +246,7 @@ class WritesOp(IRDLOperation):
 
     name = "dma.writes"
 
-    map = operand_def(MemRefType)
-
     traits = traits_def(MemoryWriteEffect())
-
-    assembly_format = "$map attr-dict `:` type($map)"
-
-    def __init__(self, map: SSAValue) -> None:
-        super().__init__(operands=[map])
 
 
 DMA = Dialect("dma", [StartOp, WaitOp, ReadsOp, WritesOp], [TokenType])
