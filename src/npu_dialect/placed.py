@@ -1,7 +1,7 @@
 """What the allocations of both memories share: a buffer of static size, and where it lies.
 
-    %a = sram.alloc at 4096 : memref<64xf32, #npu.sram>
-    %b = dram.alloc : memref<64xf32, #npu.dram>
+%a = sram.alloc at 4096 : memref<64xf32, #npu.sram>
+%b = dram.alloc : memref<64xf32, #npu.dram>
 """
 
 from __future__ import annotations
