@@ -65,14 +65,9 @@ class DoubleBufferPass(ModulePass):
         for loop in wanted(op):
             give_own_buffers(loop)
         while loops := wanted(op):
-            loop = loops[0]
-            del loop.attributes[DOUBLE_BUFFER]
-            try:
-                schedule = analyze(loop)
-            except NotPossible as why:
-                loop.attributes[REFUSED] = StringAttr(str(why))
-            else:
-                Pipeline(schedule).build()
+            # What is inside comes in the next round: taking a loop apart makes copies of it.
+            for loop in outermost(loops):
+                take_apart(loop)
 
 
 def wanted(module: ModuleOp) -> list[scf.ForOp]:
@@ -80,6 +75,26 @@ def wanted(module: ModuleOp) -> list[scf.ForOp]:
     return [
         op for op in module.walk() if isinstance(op, scf.ForOp) and DOUBLE_BUFFER in op.attributes
     ]
+
+
+def outermost(loops: list[scf.ForOp]) -> list[scf.ForOp]:
+    """The loops that lie in no other one; outer ones come first."""
+    found: list[scf.ForOp] = []
+    for loop in loops:
+        if not found or not found[-1].is_ancestor(loop):
+            found.append(loop)
+    return found
+
+
+def take_apart(loop: scf.ForOp) -> None:
+    """Overlap the steps of a loop, or say why not."""
+    del loop.attributes[DOUBLE_BUFFER]
+    try:
+        schedule = analyze(loop)
+    except NotPossible as why:
+        loop.attributes[REFUSED] = StringAttr(str(why))
+    else:
+        Pipeline(schedule).build()
 
 
 def give_own_buffers(loop: scf.ForOp) -> None:
