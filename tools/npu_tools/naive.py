@@ -23,21 +23,28 @@ from npu_passes.modules.traffic import Traffic, naive_layer, naive_module, total
 class NaiveStop:
     """Keeps the traffic of layer-by-layer execution, for a machine that has DRAM for it.
 
-    Taken at the last step before layers run row by row or on buffers: parameters are folded then,
-    and layers fused, but a fused pool counts as a layer of its own.
+    Of the last step before layers run row by row or on buffers: parameters are folded then, and
+    layers fused, but a fused pool counts as a layer of its own.
     """
 
-    traffic: Traffic | None = None
+    last: ModuleOp | None = None
 
     def __call__(self, step: str, module: ModuleOp) -> None:
-        """Count again if layers are still on tensors."""
+        """Keep a copy if layers are still on tensors."""
         machine = machine_of(module)
-        if machine is None or not machine.dma_channels or not on_tensors(module):
-            return
+        if machine is not None and machine.dma_channels and on_tensors(module):
+            self.last = module.clone()
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """What that step counts; None if there was none, or no DRAM."""
+        machine = None if self.last is None else machine_of(self.last)
+        if self.last is None or machine is None:
+            return None
         reader = ModuleReader(Storage.of(machine))
-        modules = [naive_module(reader.module(op)) for op in modules_of(module)]
-        outside = [naive_layer(reader.layer(op)) for op in layers_outside(module)]
-        self.traffic = total([*modules, *outside])
+        modules = [naive_module(reader.module(op)) for op in modules_of(self.last)]
+        outside = [naive_layer(reader.layer(op)) for op in layers_outside(self.last)]
+        return total([*modules, *outside])
 
 
 def on_tensors(module: ModuleOp) -> bool:

@@ -57,8 +57,8 @@ class Measurements:
             return found
         if self.planned is not None:
             found = replace(found, modules=self.planned.modules)
-        if self.naive.traffic is not None:
-            found = replace(found, naive=self.naive.traffic, modules=self.measured_modules(found))
+        if (naive := self.naive.traffic) is not None:
+            found = replace(found, naive=naive, modules=self.measured_modules(found))
         return replace(found, layers=self.whole_layers(found)) if self.tiled else found
 
     def measured_modules(self, report: Report) -> tuple[dict[str, object], ...]:
