@@ -43,7 +43,8 @@ def write(folder: Path, text: str | bytes) -> str:
 
 
 def test_known_machines_load() -> None:
-    assert Machine.known() == ["cortex-m4", "cortex-m7", "exynos-npu", "fe310", "host", "zynq7020"]
+    arm = ["cortex-m0", "cortex-m4", "cortex-m7"]
+    assert Machine.known() == [*arm, "exynos-npu", "fe310", "host", "zynq7020"]
     for name in Machine.known():
         assert Machine.load(name).name == name
         assert Toolchain.load(name) is not None
@@ -54,6 +55,14 @@ def test_fe310_is_the_papers_microcontroller() -> None:
     assert (machine.sram_bytes, machine.flash_bytes) == (16 * 1024, 16 * 1024 * 1024)
     assert machine.features == ("rv32imac",)
     assert machine.registers == 0
+
+
+def test_which_machines_have_dsp_instructions() -> None:
+    """What `npu-lower-to-loops` asks for; it stays in `#npu.target`."""
+    having = [name for name in Machine.known() if "dsp" in Machine.load(name).features]
+    assert having == ["cortex-m4", "cortex-m7"]
+    for name in having:
+        assert "dsp" in TargetAttr.of(Machine.load(name)).to_machine().features
 
 
 @pytest.mark.parametrize("name", Machine.known())
@@ -137,7 +146,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
 
 
 def test_unknown_machine_lists_those_that_exist() -> None:
-    with pytest.raises(MachineError, match=r"unknown target 'z80': expected one of cortex-m4, .*"):
+    with pytest.raises(MachineError, match=r"unknown target 'z80': expected one of cortex-m0, .*"):
         Machine.load("z80")
 
 

@@ -77,7 +77,8 @@ class Machine:
 
     Sizes are in bytes. `alignment` is what every buffer in the arena is aligned to at least;
     `registers` are the floating-point values that the core holds at once (zero: no FPU), which
-    bounds register blocking; `features` names instruction-set extensions.
+    bounds register blocking; `features` names instruction-set extensions, of which passes ask for
+    "dsp": two 16-bit multiply-accumulates in one instruction (Armv7E-M, through ACLE).
 
     A neural processor (paper 001, section 4) has more: `macs` units in `mac_arrays` arrays; the
     height and width of each map on chip are rounded up to `row_multiple` and `column_multiple`;

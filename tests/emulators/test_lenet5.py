@@ -17,6 +17,8 @@ from npu_tools.emulators import BuildError, Result, run_on
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "lenet5"
 MODEL = EXAMPLE / "lenet5.onnx"
 DIGITS = 6
+DIGITS_THAT_FIT = {"cortex-m0": 1}
+"""Where the network fills the flash: inputs of the test lie there, too."""
 
 INSTRUCTIONS = {"fe310": 79_900_000, "cortex-m4": 1_770_920}
 """What one inference may take: the paper's own C on the FE310, and the fastest peer on the M4."""
@@ -46,8 +48,9 @@ def compile_and_run(machine: str, folder: Path, images: Floats) -> Result:
 
 def test_lenet5(machine: str, tmp_path: Path, digits: tuple[Floats, Floats]) -> None:
     images, scores = digits
-    result = compile_and_run(machine, tmp_path, images)
-    for run, want in zip(result.runs, scores, strict=True):
+    count = DIGITS_THAT_FIT.get(machine, DIGITS)
+    result = compile_and_run(machine, tmp_path, images[:count])
+    for run, want in zip(result.runs, scores[:count], strict=True):
         got = run.outputs["scores"]
         assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
         assert got.argmax() == want.argmax()

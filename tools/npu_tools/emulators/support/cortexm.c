@@ -2,6 +2,7 @@
 #include "board.h"
 
 #define CPACR (*(volatile uint32_t *)0xE000ED88u)
+#define CCR (*(volatile uint32_t *)0xE000ED14u)
 #define CFSR (*(volatile uint32_t *)0xE000ED28u)
 #define BFAR (*(volatile uint32_t *)0xE000ED38u)
 
@@ -19,6 +20,9 @@ void _start(void) {
   volatile uint32_t *to;
   const volatile uint32_t *from = __data_load;
   uint32_t *sp;
+#if __ARM_ARCH == 6
+  CCR |= 1u << 3; /* UNALIGN_TRP: this core has no unaligned accesses, the emulated one has */
+#endif
   CPACR |= 0xFu << 20; /* the FPU is off at reset */
   __asm__ volatile("dsb\n\tisb" ::: "memory");
   for (to = __data_start; to < __data_end;) *to++ = *from++;
