@@ -1,0 +1,48 @@
+"""The regularised loss (paper 003, equation 1) and the penalty of network slimming.
+
+Decision: how much a network is paid for zero blocks, and for channels that do nothing.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from npu_train.zebra import zebras
+
+
+def total_loss(logits: Tensor, labels: Tensor, model: nn.Module, regularisation: float) -> Tensor:
+    """Equation (1): the cross entropy + `regularisation` * `zebra_penalty`.
+
+    `logits` [N, classes], `labels` [N] of integers; the result is a scalar.
+    """
+    return F.cross_entropy(logits, labels) + regularisation * zebra_penalty(model, logits)
+
+
+def zebra_penalty(model: nn.Module, like: Tensor) -> Tensor:
+    """The sum over layers l and channels c of (T_obj - T_lc)^2, mean of the images of a batch.
+
+    The thresholds are those of the last batch; a Zebra module that has none (evaluation, or
+    thresholds that are not learned) adds nothing. `like`: type and device of the result.
+    """
+    penalty = torch.zeros((), dtype=like.dtype, device=like.device)
+    for zebra in zebras(model):
+        if zebra.training and zebra.thresholds is not None:
+            penalty = penalty + (zebra.threshold - zebra.thresholds).square().sum(1).mean()
+    return penalty
+
+
+def slimming_penalty(model: nn.Module, strength: float) -> Tensor:
+    """Network slimming: `strength` * the sum of |scale| over all batch norms (Z. Liu et al. 2017).
+
+    Raises: ValueError if the network has no batch norm with a scale.
+    """
+    scales = [
+        module.weight.abs().sum()
+        for module in model.modules()
+        if isinstance(module, nn.BatchNorm2d) and module.affine
+    ]
+    if not scales:
+        raise ValueError("a network without batch norm cannot be slimmed")
+    return strength * torch.stack(scales).sum()

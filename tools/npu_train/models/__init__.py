@@ -1,0 +1,50 @@
+"""The networks of paper 003 in their CIFAR forms, with a Zebra module behind each ReLU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from torch import nn
+
+from npu_tools.errors import UserError
+from npu_train.models.mobilenet import mobilenet
+from npu_train.models.parts import Widths, add_zebra
+from npu_train.models.resnet import resnet18, resnet56
+from npu_train.models.vgg import vgg16
+from npu_train.zebra import ZebraOptions
+
+__all__ = ["NETWORKS", "ZebraOptions", "add_zebra", "build"]
+
+NETWORKS: Mapping[str, Callable[[Widths, int, int, int], nn.Module]] = MappingProxyType(
+    {"vgg16": vgg16, "resnet18": resnet18, "resnet56": resnet56, "mobilenet": mobilenet}
+)
+"""Networks by name: functions of widths, channels and size of the image, and classes."""
+
+
+def build(
+    name: str,
+    *,
+    classes: int,
+    channels: int = 3,
+    size: int = 32,
+    width: float = 1.0,
+    zebra: ZebraOptions | None,
+) -> nn.Module:
+    """A network for images [N, channels, size, size], that gives logits [N, classes].
+
+    `width` scales the channels of all layers. `zebra`: see `add_zebra`; None leaves the plain
+    network. Weights are initialised from torch's generator.
+
+    Raises: UserError if there is no such network, `width` leaves a layer without channels, an
+    extent is below 1, or the block is larger than the image.
+    """
+    if name not in NETWORKS:
+        raise UserError(f"network {name!r}: expected {', '.join(NETWORKS)}")
+    for what, extent in (("classes", classes), ("channels", channels), ("size", size)):
+        if extent < 1:
+            raise UserError(f"{what} {extent}: expected at least 1")
+    model = NETWORKS[name](Widths(width), channels, size, classes)
+    if zebra is not None:
+        add_zebra(model, zebra, channels=channels, size=size)
+    return model

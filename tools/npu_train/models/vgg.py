@@ -1,0 +1,28 @@
+"""VGG-16 for small images: 13 convolutions with batch norm, 5 pools, and one classifier.
+
+The CIFAR form of K. Simonyan and A. Zisserman's network; the maps of 32x32 images end at 2x2.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from npu_train.models.parts import Activation, Widths, normed_conv
+
+STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
+"""Channels of the convolutions before each pool."""
+
+
+def vgg16(widths: Widths, channels: int, size: int, classes: int) -> nn.Module:
+    """VGG-16 for images [N, channels, size, size]; a pool of a single element is left out."""
+    layers: list[nn.Module] = []
+    for stage in STAGES:
+        for depth in stage:
+            outputs = widths(depth)
+            layers += [normed_conv(channels, outputs, 3), Activation()]
+            channels = outputs
+        if size > 1:
+            layers.append(nn.MaxPool2d(2))
+            size //= 2
+    classifier = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes)]
+    return nn.Sequential(*layers, *classifier)

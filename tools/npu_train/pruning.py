@@ -1,0 +1,58 @@
+"""Magnitude pruning of weights, by `torch.nn.utils.prune` (paper 003, III-A: WP).
+
+Decision: which weights are zero from now on. The masks hold while the network is trained on;
+`finish` makes them plain weights.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from torch import nn
+
+from npu_tools.errors import UserError
+from npu_train.zebra import Zebra
+
+prune: Any = import_module("torch.nn.utils.prune")  # has no types
+
+
+def prune_weights(model: nn.Module, share: float) -> None:
+    """Mask the `share` of all weights of convolutions and fully connected layers least in size.
+
+    Threshold networks of Zebra are left alone: inference has none. Until `finish` the state of the
+    network has `weight_orig` and `weight_mask` in place of `weight`.
+
+    Raises: UserError if the share is not in [0, 1).
+    """
+    check_share(share)
+    layers = [(module, "weight") for module in weighted(model)]
+    prune.global_unstructured(layers, pruning_method=prune.L1Unstructured, amount=share)
+
+
+def finish(model: nn.Module) -> None:
+    """Make the zeros of `prune_weights` permanent; nothing happens to other networks."""
+    for module in weighted(model):
+        if prune.is_pruned(module):
+            prune.remove(module, "weight")
+
+
+def weighted(model: nn.Module) -> list[nn.Conv2d | nn.Linear]:
+    """Convolutions and fully connected layers of a network, without its threshold networks."""
+    inside = {
+        id(part)
+        for zebra in model.modules()
+        if isinstance(zebra, Zebra)
+        for part in zebra.modules()
+    }
+    return [
+        module
+        for module in model.modules()
+        if isinstance(module, nn.Conv2d | nn.Linear) and id(module) not in inside
+    ]
+
+
+def check_share(share: float) -> None:
+    """Check that some part of the network stays. Raises: UserError."""
+    if not 0 <= share < 1:
+        raise UserError(f"share {share}: expected at least 0 and less than 1")
