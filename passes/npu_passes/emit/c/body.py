@@ -66,8 +66,6 @@ class Body:
     """Names of the variables of loops and branches."""
     lines: list[str] = field(default_factory=list[str])
     depth: int = 1
-    layers: int = 0
-    """Calls of layers so far."""
 
     def line(self, text: str) -> None:
         """Print one line."""

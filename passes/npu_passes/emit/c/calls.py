@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram, sram
+from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
 from npu_passes.emit.c.buffers import Memory, memory_of, root_of
 
 
@@ -107,6 +108,23 @@ def conflict(places: dict[int, Memory], index: int, written: set[int]) -> bool:
 def calls_in(function: FuncOp) -> Iterator[CallOp]:
     """All calls in a function."""
     return (op for op in function.walk() if isinstance(op, CallOp))
+
+
+def layers_of(graph: CallGraph, in_tiles: bool) -> dict[CallOp, tuple[int, str]]:
+    """Number the calls of layers in the order of the IR.
+
+    A layer that runs `in_tiles` is called in several places, which are one layer if it has one name
+    and computes one value.
+    """
+    found: dict[CallOp, tuple[int, str]] = {}
+    numbers: dict[object, int] = {}
+    for function in graph.order:
+        for call in calls_in(function):
+            name, value = (call.attributes.get(key) for key in (LAYER_NAME, VALUE_NAME))
+            if isinstance(name, StringAttr):
+                key = (name, value) if in_tiles else call
+                found[call] = numbers.setdefault(key, len(numbers)), name.data
+    return found
 
 
 def visit(

@@ -19,7 +19,7 @@ from npu_dialect import dram, sram
 from npu_passes.emit.c import off_chip
 from npu_passes.emit.c.arena import arena_size, dram_size
 from npu_passes.emit.c.buffers import argument_attributes, argument_offset
-from npu_passes.emit.c.calls import CallGraph
+from npu_passes.emit.c.calls import CallGraph, layers_of
 from npu_passes.emit.c.names import RESERVED, Scope, identifier, is_identifier
 from npu_passes.emit.c.operators import LIBRARY_FUNCTIONS
 from npu_passes.emit.c.types import CType, as_memref, bytes_of, index_type, largest_index
@@ -129,6 +129,8 @@ class Program:
     """By symbol, those that are used, in the order of the IR."""
     functions: dict[str, Function]
     """By symbol, those that are used, callees before callers; the last one is the public one."""
+    layers: dict[CallOp, tuple[int, str]]
+    """The calls of layers: the number of the layer, as in the report, and its name."""
 
     @staticmethod
     def of(module: ModuleOp, prefix: str | None, where: Where) -> Program:
@@ -158,6 +160,7 @@ class Program:
             arguments_of(public, prefix, scope, local_names(uses_dma)),
             weights_of(module, graph, prefix, where, scope),
             functions_of(graph, prefix, where, scope),
+            layers_of(graph, uses_dma),
         )
 
     @property
@@ -171,7 +174,7 @@ class Program:
         return list(self.functions.values())[-1]
 
     @property
-    def layers(self) -> tuple[Function, ...]:
+    def private(self) -> tuple[Function, ...]:
         """The functions that it calls."""
         return tuple(self.functions.values())[:-1]
 

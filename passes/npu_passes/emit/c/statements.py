@@ -174,10 +174,9 @@ def print_call(body: Body, op: CallOp) -> None:
     arguments += ["off_chip"] * callee.needs_dram + ["dma"] * callee.needs_dma
     arguments += ["parameters"] * callee.needs_weights
     body.line(f"{callee.name}({', '.join(arguments)});")
-    if layer := layer_name(op):
-        macro = body.program.macros.on_layer
-        body.line(f"{macro}({body.layers}, {literal(layer)});")
-        body.layers += 1
+    if layer := body.program.layers.get(op):
+        number, name = layer
+        body.line(f"{body.program.macros.on_layer}({number}, {literal(name)});")
 
 
 def print_layer_comment(body: Body, op: Operation) -> None:

@@ -63,7 +63,8 @@ ALIGNED_SECTION = """\
 """
 
 HOOK = """\
-/* Called after each layer with its number and its name: define it to trace or to measure. */
+/* Called after each layer, or each part of one that runs in parts, with its number in report.json
+ * and its name: define it to trace or to measure. */
 #ifndef {0}
 #define {0}(index, name) ((void)0)
 #endif
@@ -110,7 +111,7 @@ def emit(module: ModuleOp, prefix: str | None = None, weights: Literal["c", "bin
 def source(program: Program) -> str:
     """The C file."""
     unit = Unit(program.index)
-    layers = [layer_function(program, function, unit) for function in program.layers]
+    layers = [layer_function(program, function, unit) for function in program.private]
     public = public_function(program, unit)
     if weight_text.needs_math(program):
         unit.headers.add("math.h")
