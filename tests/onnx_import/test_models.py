@@ -244,7 +244,7 @@ def test_what_cannot_be_folded_is_rejected() -> None:
 def test_all_unsupported_nodes_are_listed() -> None:
     nodes = [
         node("Conv", "x w", "c"),
-        node("LeakyRelu", "c", "l"),
+        node("Elu", "c", "l"),
         node("Relu", "l", "r"),
         node("Exp", "x", "e"),
         helper.make_node("Magic", ["r"], ["m"], name="wand", domain="com.example"),
@@ -255,7 +255,7 @@ def test_all_unsupported_nodes_are_listed() -> None:
     message = rejected(proto, "5 nodes cannot be imported:", "supported: Add, ")
     assert [line.strip() for line in message.splitlines()[1:-1]] == [
         "node 'the_Conv' (Conv): expected a weight with 2 channels per group, got 3",
-        "node 'the_LeakyRelu' (LeakyRelu): the operator is not supported",
+        "node 'the_Elu' (Elu): the operator is not supported",
         "node 'the_Exp' (Exp): the operator is supported between constants only",
         "node 'wand' (com.example.Magic): the operator is not supported",
         "node 'i' (If): the operator is not supported",

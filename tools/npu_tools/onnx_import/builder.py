@@ -31,6 +31,7 @@ from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.names import UniqueNames
 from npu_tools.onnx_import.node import Node
+from npu_tools.onnx_import.padding import Padded, unpadded
 from npu_tools.onnx_import.tensors import LARGEST_MAP, MOST_AXES, Array
 
 
@@ -40,17 +41,6 @@ class Constant:
 
     name: str
     array: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Padded:
-    """A map with zeros around its spatial axes, for a layer with pads of its own."""
-
-    source: SSAValue
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    label: str
-    """The Pad node that adds the zeros."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +75,10 @@ class Lazy(abc.ABC):
     @abc.abstractmethod
     def as_float(self, graph: Builder) -> SSAValue:
         """The map; the layers are built here."""
+
+    def as_padded_float(self, graph: Builder) -> Padded:
+        """The map, with zeros around it kept apart."""
+        return unpadded(self.as_float(graph))
 
 
 Value: TypeAlias = SSAValue | Constant | Padded | Lazy | BlockFlags | Unknown
@@ -145,10 +139,7 @@ class Builder:
     def as_map(self, value: Value, name: str) -> SSAValue:
         """A value as a feature map."""
         if isinstance(value, Padded):
-            raise NodeError(
-                f"the zeros that Pad '{value.label}' adds are supported in front of Conv, and of "
-                "AveragePool that counts them, only"
-            )
+            return value.as_map(self)
         if isinstance(value, Constant):
             return self.materialise(value)
         if isinstance(value, Lazy):
@@ -164,6 +155,8 @@ class Builder:
     def element_of(self, name: str) -> Attribute | None:
         """The element type of a feature map; None for a value that is none."""
         value = self.values.get(name)
+        if isinstance(value, Padded):
+            value = value.source
         return map_type(value).get_element_type() if isinstance(value, SSAValue) else None
 
     def padded(self, node: Node, index: int) -> Padded:
@@ -171,9 +164,9 @@ class Builder:
         value = self.value(node, index)
         if isinstance(value, Padded):
             return value
-        source = self.map(node, index)
-        zeros = (0,) * max(0, len(shape_of(source)) - 2)
-        return Padded(source, zeros, zeros, "")
+        if isinstance(value, Lazy):
+            return value.as_padded_float(self)
+        return unpadded(self.map(node, index))
 
     # -- what is built -------------------------------------------------------------------------
 
@@ -211,6 +204,10 @@ class Builder:
     def parameter(self, array: Array, hint: str) -> SSAValue:
         """A parameter that a rule computed from the model's."""
         return self.materialise(Constant(hint, array))
+
+    def ones(self, channels: int) -> SSAValue:
+        """Weights [C, 1, 1, 1] of a convolution that copies each channel."""
+        return self.integers(Constant("ones", np.ones((channels, 1, 1, 1), np.int8)))
 
     def materialise(self, constant: Constant) -> SSAValue:
         """The `arith.constant` of a constant of float32; the same one gives the same value."""

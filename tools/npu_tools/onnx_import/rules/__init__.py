@@ -9,6 +9,12 @@ from collections.abc import Callable, Mapping
 
 from npu_tools.onnx_import.builder import Builder, Value
 from npu_tools.onnx_import.node import Node
+from npu_tools.onnx_import.rules.activation import (
+    hard_sigmoid,
+    hard_swish,
+    leaky_relu,
+    sigmoid,
+)
 from npu_tools.onnx_import.rules.conv import conv
 from npu_tools.onnx_import.rules.elementwise import (
     add,
@@ -71,8 +77,11 @@ RULES: Mapping[str, Rule] = {
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": global_max_pool,
     "GreaterOrEqual": greater_or_equal,
+    "HardSigmoid": hard_sigmoid,
+    "HardSwish": hard_swish,
     "Identity": identity,
     "LRN": lrn,
+    "LeakyRelu": leaky_relu,
     "MatMul": matmul,
     "MaxPool": max_pool,
     "Mul": mul_or(mul),
@@ -83,6 +92,7 @@ RULES: Mapping[str, Rule] = {
     "Reshape": reshape,
     "Resize": resize,
     "Shape": shape,
+    "Sigmoid": sigmoid,
     "Size": size,
     "Slice": slice_,
     "Softmax": softmax,

@@ -116,9 +116,14 @@ def with_bias(graph: Builder, layer: FullyConnectedOp, addend: Constant, vector:
 
 
 def sub(node: Node, graph: Builder) -> Value:
-    """Sub of a constant: its negative is added."""
-    constant = graph.constant(node, 1)
-    negative = Constant(constant.name, -graph.weight(node, 1))
+    """Sub: the negative of what is subtracted is added."""
+    subtrahend = graph.value(node, 1)
+    if isinstance(subtrahend, Constant):
+        negative: Value = Constant(subtrahend.name, -graph.weight(node, 1))
+    else:
+        minus = graph.parameter(np.array(-1, np.float32), "minus")
+        source = graph.map(node, 1)
+        negative = graph.emit(lambda out: MulOp(source, minus, out))
     return added(graph, [graph.value(node, 0), negative], node.inputs)
 
 

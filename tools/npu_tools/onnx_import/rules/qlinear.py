@@ -18,6 +18,7 @@ from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.onnx_import.builder import Builder, Constant, Value, element_name
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node
+from npu_tools.onnx_import.padding import Padded, unpadded
 from npu_tools.onnx_import.quantized import (
     ELEMENTS,
     Params,
@@ -36,7 +37,6 @@ from npu_tools.onnx_import.rules.sums import (
     convolution_sums,
     matrix_sums,
     products_scale,
-    unpadded,
     weight_of,
 )
 from npu_tools.onnx_import.rules.window import as_rows, from_rows, spatial_rank
@@ -55,13 +55,33 @@ def source_of(node: Node, graph: Builder, index: int, params: Params) -> Scaled:
         source = graph.integers(Constant(value.name, value.array))
     else:
         source = graph.as_map(value, node.operand(index))
+    return scaled(source, node.operand(index), params)
+
+
+def scaled(source: SSAValue, name: str, params: Params) -> Scaled:
+    """The real numbers that a map of integers stands for.
+
+    Raises: NodeError for other elements than those of its zero point.
+    """
     element = map_type(source).get_element_type()
     if element != params.element:
         raise NodeError(
-            f"input '{node.operand(index)}' holds {element_name(element)} elements and has a zero "
+            f"input '{name}' holds {element_name(element)} elements and has a zero "
             f"point of {element_name(params.element)}; expected equal types"
         )
     return Scaled(source, np.asarray(params.scale), params.zero_point)
+
+
+def padded_source(node: Node, graph: Builder, index: int, params: Params) -> tuple[Scaled, Padded]:
+    """The input of a convolution, and its integers with what is around them kept apart.
+
+    A convolution has the zero point around its input; anything else is a layer of its own.
+    """
+    value = graph.value(node, index)
+    if isinstance(value, Padded) and value.fill == params.zero_point:
+        return scaled(value.source, node.operand(index), params), value
+    source = source_of(node, graph, index, params)
+    return source, unpadded(source.value)
 
 
 def map_operand(node: Node, graph: Builder, index: int) -> Scaled:
@@ -115,10 +135,10 @@ def int32_bias(node: Node, graph: Builder, index: int, filters: int) -> Constant
 
 def qlinear_conv(node: Node, graph: Builder) -> Value:
     """QLinearConv."""
-    source, weight = map_operand(node, graph, 0), weight_operand(node, graph, 3, 0)
-    params = params_of(node, graph, 6, 7)
+    source, padded = padded_source(node, graph, 0, params_of(node, graph, 1, 2))
+    weight, params = weight_operand(node, graph, 3, 0), params_of(node, graph, 6, 7)
     bias = int32_bias(node, graph, 8, weight.array.shape[0])
-    sums, shape = convolution_sums(node, graph, unpadded(source.value), source, weight, bias)
+    sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
     return Scaled(sums, products_scale(source, weight), view=shape).quantize(graph, params)
 
 
@@ -148,35 +168,36 @@ def qgemm(node: Node, graph: Builder) -> Value:
 
 def conv_integer(node: Node, graph: Builder) -> Value:
     """ConvInteger: the sums."""
-    source = integer_source(node, graph)
+    source, padded = padded_source(node, graph, 0, integer_params(node, graph))
     weight = integer_weight(node, graph, 1, 3, 0, ONE)
-    sums, shape = convolution_sums(node, graph, unpadded(source.value), source, weight, None)
+    sums, shape = convolution_sums(node, graph, padded, source, weight, None)
     return graph.reshape(sums, shape)
 
 
 def matmul_integer(node: Node, graph: Builder) -> Value:
     """MatMulInteger with a constant matrix: the sums."""
-    source = integer_source(node, graph)
+    source = source_of(node, graph, 0, integer_params(node, graph))
     weight = integer_weight(node, graph, 1, 3, 1, ONE)
     sums, shape = matrix_sums(graph, source, weight, None)
     return graph.reshape(sums, shape)
 
 
-def integer_source(node: Node, graph: Builder) -> Scaled:
-    """The input of ConvInteger and MatMulInteger, whose zero point may be left out."""
-    value = graph.value(node, 0)
+def integer_params(node: Node, graph: Builder) -> Params:
+    """The input of ConvInteger and MatMulInteger has scale 1; its zero point may be left out."""
     points = zero_point_of(node, graph, 2)
-    if points is not None and points.size != 1:
-        raise NodeError(f"{points.size} zero points of the input; expected one")
     if points is None:
-        source = graph.as_map(value, node.operand(0))
-        element = map_type(source).get_element_type()
+        element = graph.element_of(node.operand(0))
+        constant = graph.value(node, 0)
+        if isinstance(constant, Constant):
+            element = ELEMENTS.get(constant.array.dtype, i32)
+    elif points.size != 1:
+        raise NodeError(f"{points.size} zero points of the input; expected one")
     else:
         element = ELEMENTS.get(points.dtype, i32)
     if not isa(element, IntegerType) or element not in ELEMENTS.values():
-        raise NodeError(f"an input of {element_name(element)} elements; expected int8 or uint8")
-    zero_point = 0 if points is None else int(points.reshape(-1)[0])
-    return source_of(node, graph, 0, Params(np.float32(1), zero_point, element))
+        found = "no" if element is None else element_name(element)
+        raise NodeError(f"an input of {found} elements; expected int8 or uint8")
+    return Params(np.float32(1), 0 if points is None else int(points.reshape(-1)[0]), element)
 
 
 def qlinear_add(node: Node, graph: Builder) -> Value:

@@ -21,6 +21,7 @@ from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.onnx_import.builder import Builder, Constant, Value, element_name, float_array
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node
+from npu_tools.onnx_import.padding import Padded, unpadded
 from npu_tools.onnx_import.quantized import (
     ELEMENTS,
     Average,
@@ -36,6 +37,7 @@ from npu_tools.onnx_import.quantized import (
 )
 from npu_tools.onnx_import.rules.elementwise import INFINITY, channel_vector, clip_bounds
 from npu_tools.onnx_import.rules.linear import row_vector
+from npu_tools.onnx_import.rules.pad import pad_quantised
 from npu_tools.onnx_import.rules.pool import (
     average_window,
     global_max_pool,
@@ -58,10 +60,10 @@ from npu_tools.onnx_import.rules.sums import (
     convolution_sums,
     matrix_sums,
     products_scale,
-    unpadded,
     weight_of,
 )
 from npu_tools.onnx_import.rules.window import as_rows, spatial_rank
+from npu_tools.onnx_import.surrounded import Surrounded, settled
 from npu_tools.onnx_import.tensors import Array
 
 Rule = Callable[[Node, Builder], Value]
@@ -78,6 +80,8 @@ def quantize_linear(node: Node, graph: Builder) -> Value:
     if isinstance(value, Constant):
         return quantized_constant(node, graph, value)
     params = params_of(node, graph, 1, 2)
+    if isinstance(value, Surrounded) and not value.is_clamped:
+        return value.padded(graph, params)
     if isinstance(value, Quantized):
         return value.quantize(graph, params)
     return quantized_floats(graph, graph.map(node, 0), params)
@@ -112,7 +116,8 @@ def dequantize_linear(node: Node, graph: Builder) -> Value:
     value = graph.value(node, 0)
     if isinstance(value, Constant):
         return dequantized_constant(node, graph, value)
-    source = graph.as_map(value, node.operand(0))
+    padded = value if isinstance(value, Padded) and value.is_integer else None
+    source = padded.source if padded else graph.as_map(value, node.operand(0))
     element = map_type(source).get_element_type()
     scales, array = scales_of(node, graph, 1), zero_point_of(node, graph, 2)
     if element not in (*ELEMENTS.values(), i32):
@@ -126,7 +131,11 @@ def dequantize_linear(node: Node, graph: Builder) -> Value:
     if array is not None and ELEMENTS.get(array.dtype, i32) != element:
         raise NodeError(f"a zero point of {array.dtype} for elements of {element_name(element)}")
     zero_point = 0 if array is None else int(array.reshape(-1)[0])
-    return Scaled(source, scales, zero_point)
+    found = Scaled(source, scales, zero_point)
+    if padded is None:
+        return found
+    fill = float((padded.fill - zero_point) * found.scale)
+    return Surrounded(found, padded.before, padded.after, fill, label=padded.label)
 
 
 def check_plain(node: Node) -> None:
@@ -177,7 +186,8 @@ def check_along(what: str, vector: Array, integers: Array, axis: int) -> None:
 
 
 def conv(node: Node, graph: Builder) -> Value | None:
-    """Conv."""
+    """Conv, zeros around its input included."""
+    value = graph.value(node, 0)
     found = operands(node, graph)
     if found is None:
         return None
@@ -185,16 +195,26 @@ def conv(node: Node, graph: Builder) -> Value | None:
     weight = weight_of(constant, 0)
     scales = products_scale(source, weight)
     bias = bias_of(graph.optional(node, 2), scales, weight.array.shape[0])
-    sums, shape = convolution_sums(node, graph, unpadded(source.value), source, weight, bias)
+    padded = value.padded(graph, source.params) if has_zeros(value) else unpadded(source.value)
+    sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
     return Scaled(sums, scales, view=shape)
 
 
 def operands(node: Node, graph: Builder) -> tuple[Scaled, QuantizedConstant] | None:
-    """A map of 8-bit integers with nothing pending, and constant weights."""
+    """A map of 8-bit integers with nothing pending, and constant weights.
+
+    Zeros around the map are left to a convolution; all else is added to it here.
+    """
     source, weight = graph.value(node, 0), graph.value(node, 1)
-    if not is_plain(source) or not isinstance(weight, QuantizedConstant):
+    if not isinstance(weight, QuantizedConstant):
         return None
-    return source, weight
+    source = source.source if has_zeros(source) else settled(graph, source)
+    return (source, weight) if is_plain(source) else None
+
+
+def has_zeros(value: Value) -> TypeGuard[Surrounded]:
+    """Whether a value has zeros around it, and nothing else pending."""
+    return isinstance(value, Surrounded) and value.is_zero
 
 
 def is_plain(value: Value) -> TypeGuard[Scaled]:
@@ -259,16 +279,17 @@ def moving(rule: Rule, *, keeps_channels: bool = False) -> IntegerRule:
     """
 
     def on_integers(node: Node, graph: Builder) -> Value | None:
-        name, value = node.operand(0), graph.value(node, 0)
+        name, value = node.operand(0), settled(graph, graph.value(node, 0))
         if not isinstance(value, Scaled) or value.shape != shape_of(value.value):
             return None
         if value.scales.size > 1 and not keeps_channels:
             return None
+        held = graph.values[name]
         graph.values[name] = value.value
         try:
             result = rule(node, graph)
         finally:
-            graph.values[name] = value
+            graph.values[name] = held
         return replace(value, value=result, view=None) if isinstance(result, SSAValue) else None
 
     return on_integers
@@ -308,6 +329,7 @@ def add(node: Node, graph: Builder) -> Value | None:
 
 def as_plain(graph: Builder, value: Value) -> Scaled | None:
     """A map of 8-bit integers, which may be a constant."""
+    value = settled(graph, value)
     if is_plain(value):
         return value
     if not isinstance(value, QuantizedConstant) or value.scale.size > 1:
@@ -381,7 +403,7 @@ def cast(node: Node, graph: Builder) -> Value:
 
 def average_pool(node: Node, graph: Builder) -> Value | None:
     """AveragePool."""
-    source = graph.value(node, 0)
+    source = settled(graph, graph.value(node, 0))
     if not is_plain(source):
         return None
     return average(node, graph, source, average_window(node, unpadded(source.value)))
@@ -389,13 +411,13 @@ def average_pool(node: Node, graph: Builder) -> Value | None:
 
 def global_average_pool(node: Node, graph: Builder) -> Value | None:
     """GlobalAveragePool."""
-    source = graph.value(node, 0)
+    source = settled(graph, graph.value(node, 0))
     return average(node, graph, source, None) if is_plain(source) else None
 
 
 def reduce_mean(node: Node, graph: Builder) -> Value | None:
     """ReduceMean over all spatial axes."""
-    source = graph.value(node, 0)
+    source = settled(graph, graph.value(node, 0))
     if not is_plain(source) or not mean_over_map(node, graph, source.shape):
         return None
     found = average(node, graph, source, None)
@@ -429,6 +451,7 @@ ON_INTEGERS: Mapping[str, IntegerRule] = {
     "MatMul": matmul,
     "MaxPool": moving(max_pool, keeps_channels=True),
     "Mul": mul,
+    "Pad": pad_quantised,
     "ReduceMean": reduce_mean,
     "Relu": relu,
     "Reshape": moving(reshape),
@@ -442,7 +465,7 @@ ON_SCALED = frozenset(("DequantizeLinear", "QuantizeLinear", "Shape", "Size"))
 """Operators whose own rule knows what is pending."""
 
 MOVING = frozenset(
-    "Cast Concat Dropout Flatten GlobalMaxPool Identity MaxPool Reshape Shape Size Squeeze "
+    "Cast Concat Dropout Flatten GlobalMaxPool Identity MaxPool Pad Reshape Shape Size Squeeze "
     "Transpose Unsqueeze".split()
 )
 """Operators that work on maps of integers as they are."""

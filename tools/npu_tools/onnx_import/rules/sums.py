@@ -17,9 +17,10 @@ from xdsl.ir import Attribute, SSAValue
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
-from npu_tools.onnx_import.builder import Builder, Constant, Padded
+from npu_tools.onnx_import.builder import Builder, Constant
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node
+from npu_tools.onnx_import.padding import Padded
 from npu_tools.onnx_import.quantized import ELEMENTS, QuantizedConstant, Scaled
 from npu_tools.onnx_import.rules.conv import convolution
 from npu_tools.onnx_import.rules.window import Window, spatial_rank
@@ -123,12 +124,6 @@ def convolution_sums(
     sums = convolution(node, graph, padded, weight.array, build, i32)
     shape = shape_of(sums)
     return sums, shape if spatial_rank(padded.source) == 2 else (*shape[:2], shape[3])
-
-
-def unpadded(source: SSAValue) -> Padded:
-    """A map with nothing around it."""
-    zeros = (0,) * max(0, len(shape_of(source)) - 2)
-    return Padded(source, zeros, zeros, "")
 
 
 def matrix_sums(

@@ -1,0 +1,174 @@
+"""Post-training static quantisation by onnxruntime's quantiser, which is an optional dependency.
+
+The model is simplified first (batch normalisations become part of convolutions, constants are
+folded), then it runs on the calibration data while the range of every map is measured, then maps,
+weights and biases get scales and zero points. All of that is onnxruntime's; here are its options,
+and what it leaves in files, on the terminal and in the log is kept away.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import tempfile
+import warnings
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from onnx import ModelProto, version_converter
+from onnx.shape_inference import infer_shapes
+
+from npu_tools.errors import UserError
+from npu_tools.onnx_import.errors import first_line
+from npu_tools.onnx_import.load import DOMAINS, default_opset
+from npu_tools.quantize_data import Feeds
+
+Format: TypeAlias = Literal["qdq", "operators"]
+Activations: TypeAlias = Literal["int8", "uint8"]
+Method: TypeAlias = Literal["minmax", "entropy", "percentile"]
+
+OPSET = 13
+"""The first opset whose QuantizeLinear knows one scale for each filter."""
+QUANTISED = tuple(
+    "Add AveragePool Clip Concat Conv Flatten Gemm GlobalAveragePool MatMul MaxPool Pad Relu "
+    "Reshape Squeeze Transpose Unsqueeze".split()
+)
+"""Operators that work on integers once they are imported; all others stay in float32."""
+WITH_WEIGHTS = frozenset(("Conv", "Gemm", "MatMul"))
+"""Operators worth to be quantised; without one of them there is no quantised network."""
+ALREADY = ("DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear", "QLinear", "QGemm")
+"""How the names of operators of quantised models start."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to quantise: each field is the option of npu-quantize of that name."""
+
+    format: Format = "qdq"
+    activations: Activations = "int8"
+    method: Method = "minmax"
+    per_channel: bool = True
+    """One scale for each filter of a weight, or one for the whole of it."""
+
+
+def need_quantiser() -> None:
+    """Check that onnxruntime is there, before the work begins.
+
+    Raises: UserError that says what to install.
+    """
+    if find_spec("onnxruntime") is None:
+        raise UserError("quantising needs onnxruntime: pip install 'npu-dialect[quantize]'")
+
+
+def check_floats(model: ModelProto) -> None:
+    """Check that there is something to quantise.
+
+    Raises: UserError for a model that is quantised already, or has no weights.
+    """
+    for node in model.graph.node:
+        if node.op_type.startswith(ALREADY):
+            raise UserError(
+                f"node '{node.name or node.output[0]}' ({node.op_type}): the model is quantised "
+                "already; expected a model of float32"
+            )
+    if not any(node.op_type in WITH_WEIGHTS for node in model.graph.node):
+        raise UserError(f"nothing to quantise; expected {', '.join(sorted(WITH_WEIGHTS))}")
+
+
+def quantised(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe) -> ModelProto:
+    """A quantised model, from a checked one and calibration data; the same for the same input.
+
+    Raises: UserError for what onnxruntime does not do.
+    """
+    with tempfile.TemporaryDirectory(prefix="npu-quantize-") as folder, quiet():
+        try:
+            prepared = simplified(at_least_opset(model), Path(folder))
+            return cleaned(static(prepared, runs, recipe, Path(folder)))
+        except Exception as error:  # onnxruntime's exceptions share no public base
+            raise UserError(f"onnxruntime cannot quantise it: {first_line(error)}") from error
+
+
+@contextmanager
+def quiet() -> Generator[None]:
+    """Keep what the quantiser logs and prints from the terminal."""
+    level = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)
+
+
+def at_least_opset(model: ModelProto) -> ModelProto:
+    """The model in an opset that knows scales of filters."""
+    return (
+        model if default_opset(model) >= OPSET else version_converter.convert_version(model, OPSET)
+    )
+
+
+def simplified(model: ModelProto, folder: Path) -> ModelProto:
+    """The model as onnxruntime simplifies it for any machine, with the shapes of its maps."""
+    ort: Any = import_module("onnxruntime")
+    path = folder / "simplified.onnx"
+    options = ort.SessionOptions()
+    options.optimized_model_filepath = str(path)
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.log_severity_level = 4
+    ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    prepared = infer_shapes(ModelProto.FromString(path.read_bytes()))
+    import_module("onnxruntime.quantization.quant_utils").add_pre_process_metadata(prepared)
+    return prepared
+
+
+def static(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe, folder: Path) -> ModelProto:
+    """What onnxruntime's static quantisation makes of a model."""
+    ort: Any = import_module("onnxruntime.quantization")
+    feeds = iter(runs)
+
+    class Reader(ort.CalibrationDataReader):
+        """Hands out the runs one by one, then None."""
+
+        def get_next(self) -> Feeds | None:
+            return next(feeds, None)
+
+    path = folder / "quantised.onnx"
+    formats = {"qdq": ort.QuantFormat.QDQ, "operators": ort.QuantFormat.QOperator}
+    elements = {"int8": ort.QuantType.QInt8, "uint8": ort.QuantType.QUInt8}
+    methods = {
+        "minmax": ort.CalibrationMethod.MinMax,
+        "entropy": ort.CalibrationMethod.Entropy,
+        "percentile": ort.CalibrationMethod.Percentile,
+    }
+    ort.quantize_static(
+        model,
+        str(path),
+        Reader(),
+        quant_format=formats[recipe.format],
+        op_types_to_quantize=list(QUANTISED),
+        per_channel=recipe.per_channel,
+        activation_type=elements[recipe.activations],
+        weight_type=ort.QuantType.QInt8,
+        calibrate_method=methods[recipe.method],
+        extra_options={"MatMulConstBOnly": True},
+    )
+    return ModelProto.FromString(path.read_bytes())
+
+
+def cleaned(model: ModelProto) -> ModelProto:
+    """The model without what is not needed to read it: shapes, notes, domains of no node."""
+    del model.graph.value_info[:]
+    del model.metadata_props[:]
+    used = {node.domain for node in model.graph.node} & DOMAINS
+    kept = [entry for entry in model.opset_import if entry.domain in ("", "ai.onnx", *used)]
+    versions = [(entry.domain, entry.version) for entry in kept]
+    del model.opset_import[:]
+    for domain, version in sorted(versions):
+        model.opset_import.add(domain=domain, version=version)
+    return model
