@@ -19,7 +19,7 @@ PACKAGES = {
 }
 """Debian packages of the compilers that the known machines name."""
 
-SUPPORT = ("board.h", "board.c", "harness.c", "sections.ld")
+SUPPORT = ("board.h", "board.c", "harness.c", "layers.h", "layers.c", "sections.ld")
 """Files that every board uses, beside its own start-up file."""
 
 
@@ -31,6 +31,21 @@ class Sizes:
     rodata: int
     data: int
     bss: int
+
+
+@dataclass(frozen=True)
+class Hook:
+    """The macro that a network of so many layers calls after each of them: `NET_ON_LAYER`."""
+
+    macro: str
+    layers: int
+
+    def options(self, board: Board) -> tuple[str, ...]:
+        """What the compiler is told, and the file that counts."""
+        names = {"LAYERS": self.layers, "TICK_NS": board.tick_ns, "SHIFT": board.shift}
+        defined = (f"-D{name}={number}" for name, number in names.items())
+        call = f"-D{self.macro}(index,name)=board_layer(index)"
+        return (*defined, call, "-include", "layers.h", "layers.c")
 
 
 def need(tool: str, package: str) -> str:
@@ -63,8 +78,11 @@ def build(
     folder: Path,
     flags: Sequence[str],
     stack_bytes: int,
+    hook: Hook | None = None,
 ) -> Path:
     """Compile and link the sources with the harness; `folder` holds cases.h and gets program.elf.
+
+    With a hook, instructions of single layers are counted.
 
     Raises: BuildError with the output of the compiler or linker; EmulatorMissing.
     """
@@ -86,6 +104,7 @@ def build(
         *(compiler, *core, "-std=c99", *flags, "-ffunction-sections", "-fdata-sections"),
         *("-fstack-usage", "-nostartfiles", *board.link_flags, "-Wl,--gc-sections"),
         *(f"-Wl,--defsym={name}={value:#x}" for name, value in symbols.items()),
+        *(() if hook is None else hook.options(board)),
         *("-T", "sections.ld", board.start, "board.c", "harness.c"),
         *(*(str(source.resolve()) for source in sources), "-lm", "-o", program.name),
     ]

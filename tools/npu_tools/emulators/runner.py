@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from npu_dialect.target import Machine
 from npu_tools.emulators.boards import BOARDS, Board
-from npu_tools.emulators.build import Sizes, build, measure, need, stack_frames
+from npu_tools.emulators.build import Hook, Sizes, build, measure, need, stack_frames
 from npu_tools.emulators.errors import EmulatorError
 from npu_tools.emulators.interface import Interface
 
@@ -28,10 +28,15 @@ STACK_MARGIN = 64
 
 @dataclass(frozen=True)
 class Run:
-    """One call of the network: its outputs by C name (flat arrays) and what it cost."""
+    """One call of the network: its outputs by C name (flat arrays) and what it cost.
+
+    `layers` are the instructions of each layer, if they were asked for: the first one's with those
+    from the call to it, and without those behind the last one.
+    """
 
     outputs: dict[str, Array]
     instructions: int
+    layers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,7 @@ def run_on(
     stack_bytes: int = 2048,
     board: str | None = None,
     timeout: float = 120,
+    layers: int = 0,
 ) -> Result:
     """Build a network for a machine and run it once for each case.
 
@@ -77,7 +83,9 @@ def run_on(
     one's header lies beside it). cases: inputs by C name, of any shape with the right number of
     elements. flags: for the compiler, after those of the machine. stack_bytes: what is set
     aside for the stack; it takes part in the link. board: a key of BOARDS if it is not the
-    machine's name. timeout: in seconds.
+    machine's name. timeout: in seconds. layers: how many layers the network's report has, to count
+    the instructions of each by ID_ON_LAYER (which has costs of its own: in RAM, in code, and in
+    the instructions of the whole); 0 to leave that.
 
     Raises: EmulatorMissing, BuildError, or EmulatorError for a run that goes wrong.
     """
@@ -93,9 +101,10 @@ def run_on(
         folder = Path(temporary)
         text = write_cases(interface, header.resolve(), cases)
         (folder / "cases.h").write_text(text, encoding="utf-8")
-        program = build(machine, chosen, sources, folder, flags, stack_bytes)
+        hook = Hook(f"{interface.prefix.upper()}_ON_LAYER", layers) if layers else None
+        program = build(machine, chosen, sources, folder, flags, stack_bytes, hook)
         log = emulate(chosen, program, timeout)
-        runs, stack = parse(chosen, interface, len(cases), log)
+        runs, stack = parse(chosen, interface, len(cases), log, layers)
         if stack > stack_bytes - STACK_MARGIN:
             raise EmulatorError(f"the stack takes {stack} bytes, of the {stack_bytes} set aside")
         sizes = measure(machine, program)
@@ -158,7 +167,9 @@ def emulate(board: Board, program: Path, timeout: float) -> str:
     return log
 
 
-def parse(board: Board, interface: Interface, cases: int, log: str) -> tuple[list[Run], int]:
+def parse(
+    board: Board, interface: Interface, cases: int, log: str, layers: int = 0
+) -> tuple[list[Run], int]:
     """The runs that a board printed, and the stack that the first one used, in bytes.
 
     Raises: EmulatorError for a run that failed, or a log that is no complete one.
@@ -172,11 +183,12 @@ def parse(board: Board, interface: Interface, cases: int, log: str) -> tuple[lis
             raise EmulatorError(f"{interface.prefix}_run returned {status} in case {number}")
         if wrapped:
             raise EmulatorError("too many instructions for the board's clock")
+        counts = tuple(int(word, 16) for word in _words(lines, "layers", layers)) if layers else ()
         outputs: dict[str, Array] = {}
         for argument in interface.outputs:
             (text,) = _words(lines, "out", 1)
             outputs[argument.name] = np.frombuffer(bytes.fromhex(text), dtype=argument.dtype)
-        runs.append(Run(outputs, board.instructions(ticks)))
+        runs.append(Run(outputs, board.instructions(ticks), counts))
         first_stack = first_stack or stack
     return runs, first_stack
 

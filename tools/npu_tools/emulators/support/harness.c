@@ -29,6 +29,9 @@ APART void print_bytes(const unsigned char *data, size_t bytes) {
 APART void prepare(int number) {
   memset(arena, 0xA5, sizeof arena);
   LOAD(number)
+#ifdef LAYERS
+  board_layers_reset();
+#endif
 }
 
 /* What has to be measured before anything else runs, then the outputs. */
@@ -43,6 +46,9 @@ APART void report(int status) {
   board_print_number((uint32_t)wrapped);
   board_print_number((uintptr_t)__stack_top - (uintptr_t)word);
   board_print("\n");
+#ifdef LAYERS
+  board_layers_print();
+#endif
   REPORT()
 }
 
