@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 
-from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.checker import C, ValidationError, check_node
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -54,6 +54,7 @@ class Importer:
         self.model = model
         self.graph = model.graph
         self.opset = default_opset(model)
+        self.is_quantised = any(is_quantised(node) for node in self.graph.node)
         self.problems: list[str] = []
         self.folded_bytes = 0
         self.schema = C.CheckerContext()
@@ -146,14 +147,23 @@ class Importer:
             value = None if on_integers is None else on_integers(node, self.builder)
             if value is not None:
                 return value
-            LOGGER.warning(
-                "node '%s' (%s) of a quantised network is computed in float32",
-                node.label,
-                node.op_type,
-            )
-        elif node.op_type not in (*MOVING, *QLINEAR):
-            self.reject_integers(node)
-        return rule(node, self.builder)
+            self.warn_of_floats(node)
+            return rule(node, self.builder)
+        if node.op_type in (*MOVING, *QLINEAR):
+            return rule(node, self.builder)
+        self.reject_integers(node)
+        value = rule(node, self.builder)
+        if self.is_quantised and self.builder.emitted:
+            self.warn_of_floats(node)
+        return value
+
+    def warn_of_floats(self, node: Node) -> None:
+        """Name a node that works on float32 among others that work on integers."""
+        LOGGER.warning(
+            "node '%s' (%s) of a quantised network is computed in float32",
+            node.label,
+            node.op_type,
+        )
 
     def reject_integers(self, node: Node) -> None:
         """Check that no operand is a map of integers.
@@ -221,6 +231,12 @@ class Importer:
             if layer.results[0] is value:
                 layer.attributes[VALUE_NAME] = StringAttr(name)
         return value
+
+
+def is_quantised(node: NodeProto) -> bool:
+    """Whether a node works on quantised integers, or makes some."""
+    known = ("QuantizeLinear", "DequantizeLinear", *QLINEAR)
+    return node.op_type in (known if node.domain == "" else FOREIGN.get(node.domain, ()))
 
 
 def check_declared_shape(output: ValueInfoProto, shape: tuple[int, ...]) -> None:

@@ -84,6 +84,9 @@ def quantize_linear(node: Node, graph: Builder) -> Value:
         return value.padded(graph, params)
     if isinstance(value, Quantized):
         return value.quantize(graph, params)
+    if isinstance(value, Padded) and not value.is_integer:
+        integers = quantized_floats(graph, value.source, params)
+        return replace(value, source=integers, fill=params.zero_point)
     return quantized_floats(graph, graph.map(node, 0), params)
 
 
