@@ -1,10 +1,13 @@
 """Memory and instructions of compiled networks on emulated microcontrollers.
 
     python bench/mcu.py [MODEL.onnx ...] [--target NAME ...] [--io int8] [--requantize fixed]
+                        [--flash fast|small] [--layers]
 
 Compiles each model with npu-compile, builds it with -O2 and with -O3, runs it under QEMU on seeded
-random numbers, and prints the build with fewer instructions. Bytes and instructions are exact and
-the same on every computer with the same compilers (gcc 12.2 where the peers were measured).
+random numbers, and prints the build with fewer instructions; with --layers, also what each of its
+layers takes. Bytes and instructions are exact and the same on every computer with the same
+compilers (gcc 12.2 where the peers were measured). Behind it stand the recorded figures of
+peers.toml, for networks that it knows by the name of their file.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -24,11 +28,14 @@ import numpy as np
 import numpy.typing as npt
 
 from npu_tools.check import random_array
-from npu_tools.emulators import BuildError, EmulatorError, Interface, Result, run_on
+from npu_tools.emulators import BOARDS, BuildError, EmulatorError, Interface, Result, run_on
+from npu_tools.errors import guarded
 from npu_tools.ports import Port, ports_of
+from npu_tools.table import columns
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = ROOT / "examples" / "lenet5" / "lenet5.onnx"
+PEERS = Path(__file__).with_name("peers.toml")
 TARGETS = ("fe310", "cortex-m4")
 LEVELS = ("-O2", "-O3")
 COLUMNS = (
@@ -44,19 +51,9 @@ COLUMNS = (
     ("per MAC", ">8"),
     ("rel. error", ">11"),
 )
-
-# Figures that were recorded when the peers were measured, for comparison by eye; nothing here runs
-# a peer. LeNet-5 of paper 002 in float32 (416 520 MACs, random weights), emulated as above, gcc
-# 12.2, the better of -O2 and -O3; RAM is data + bss with arena, scratch, input and output, and no
-# stack. onnx2c: -O3 -funroll-loops. The paper's C is the program published with paper 002.
-PEERS = (
-    ("onnx2c", "cortex-m4", 41_768, 1_770_920),
-    ("emx-onnx-cgen 1.4.0", "cortex-m4", 64_280, 1_925_000),
-    ("the paper's C", "cortex-m4", 8_804, 5_562_080),
-    ("onnx2c", "fe310", 41_768, 75_988_763),
-    ("the paper's C", "fe310", 8_804, 79_984_484),
-)
-PEER_MACS = 416_520
+LARGEST_ERROR = 0.1
+"""An output that is further from onnxruntime's, relative to the largest, is a wrong one; some steps
+of a quantised output are not."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +61,37 @@ class Network:
     """A model that npu-compile compiled: its C, its work, seeded inputs and their outputs."""
 
     source: Path
-    macs: int
+    layers: list[dict[str, Any]]
     inputs: dict[str, npt.NDArray[Any]]
     outputs: list[npt.NDArray[Any]]
     ports: list[Port]
     """How the outputs become numbers of the model."""
+
+    @property
+    def macs(self) -> int:
+        """Multiplications of one inference."""
+        return sum(layer["macs"] for layer in self.layers)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The better build of a network on a machine."""
+
+    network: Network
+    level: str
+    result: Result
+    layers: tuple[int, ...]
+    """Instructions of each layer, if they were asked for."""
+
+    @property
+    def ram(self) -> int:
+        """What the peers' RAM is: no stack."""
+        return self.result.sizes.data + self.result.sizes.bss
+
+    @property
+    def rom(self) -> int:
+        """Code and constants."""
+        return self.result.sizes.text + self.result.sizes.rodata
 
 
 def compile_model(model: Path, target: str, folder: Path, more: Sequence[str]) -> Network:
@@ -94,16 +117,41 @@ def compile_model(model: Path, target: str, folder: Path, more: Sequence[str]) -
     stored = [port.stored(feed) for port, feed in zip(ports, feeds.values())]
     return Network(
         folder / "net.c",
-        sum(layer["macs"] for layer in report["layers"]),
+        report["layers"],
         dict(zip((each.name for each in interface.inputs), stored, strict=True)),
         session.run(None, feeds),
         ports[len(stored) :],
     )
 
 
-def largest_error(result: Result, network: Network) -> float:
+def measure(model: Path, target: str, more: Sequence[str], with_layers: bool) -> Measured:
+    """One model on one machine.
+
+    Raises: EmulatorError or BuildError for what goes wrong.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        network = compile_model(model, target, Path(temporary), more)
+        results = {
+            level: run_on(target, network.source, [network.inputs], flags=[level])
+            for level in LEVELS
+        }
+        level = min(LEVELS, key=lambda level: results[level].instructions)
+        counts: tuple[int, ...] = ()
+        if with_layers:
+            hooked = run_on(
+                target,
+                network.source,
+                [network.inputs],
+                flags=[level],
+                layers=len(network.layers),
+            )
+            counts = hooked.runs[0].layers
+    return Measured(network, level, results[level], counts)
+
+
+def largest_error(measured: Measured) -> float:
     """The largest difference to onnxruntime, relative to each output's largest magnitude."""
-    got = result.runs[0].outputs.values()
+    network, got = measured.network, measured.result.runs[0].outputs.values()
     errors = [
         float(
             np.abs(port.real(one) - other.reshape(-1).astype(np.float32)).max()
@@ -114,71 +162,129 @@ def largest_error(result: Result, network: Network) -> float:
     return max(errors)
 
 
+def per_mac(instructions: int, macs: int) -> str:
+    """Instructions per multiplication, where there are any."""
+    return f"{instructions / macs:.2f}" if macs else "-"
+
+
 def row(*values: object) -> str:
     """One line of the table."""
     cells = zip(values, COLUMNS, strict=True)
     return " ".join(f"{value!s:{width}}" for value, (_, width) in cells)
 
 
-def measure(model: Path, target: str, more: Sequence[str]) -> str:
-    """The line of one model on one machine, or what went wrong."""
-    with tempfile.TemporaryDirectory() as temporary:
-        network = compile_model(model, target, Path(temporary), more)
-        results = {
-            level: run_on(target, network.source, [network.inputs], flags=[level])
-            for level in LEVELS
-        }
-    level = min(LEVELS, key=lambda level: results[level].instructions)
-    result = results[level]
+def line(target: str, measured: Measured) -> str:
+    """The line of one model on one machine."""
+    result = measured.result
     return row(
         target,
-        level,
+        measured.level,
         result.arena_bytes,
-        result.sizes.data + result.sizes.bss,
+        measured.ram,
         result.stack_bytes,
         result.ram_bytes,
         result.sizes.text,
         result.sizes.rodata,
         result.instructions,
-        f"{result.instructions / max(network.macs, 1):.2f}",
-        f"{largest_error(result, network):.1e}",
+        per_mac(result.instructions, measured.network.macs),
+        f"{largest_error(measured):.1e}",
     )
 
 
-def print_peers(targets: Sequence[str]) -> None:
-    """The recorded figures of other compilers."""
-    print("recorded figures of peers for LeNet-5, float32 (RAM without stack):")
-    for name, target, ram, instructions in PEERS:
-        if target in targets:
-            per_mac = f"{instructions / PEER_MACS:.2f}"
-            print(f"{target:<10} {name:<22} {ram:>7} RAM {instructions:>13} {per_mac:>8} per MAC")
+def layer_lines(target: str, measured: Measured) -> list[str]:
+    """What is predicted of each layer, and the instructions that it took."""
+    rows: list[tuple[str, ...]] = [
+        ("layer", "op", "MACs", "in", "out", "weights", "instructions", "per MAC", "share")
+    ]
+    total = measured.result.instructions
+    for layer, count in zip(measured.network.layers, measured.layers, strict=True):
+        sizes = (layer[key] for key in ("macs", "input_bytes", "output_bytes", "weight_bytes"))
+        rate = per_mac(count, layer["macs"])
+        share = f"{count / total:.1%}"
+        rows.append((layer["name"], layer["op"], *map(str, sizes), str(count), rate, share))
+    rest = total - sum(measured.layers)
+    rows.append(("beside them", "", "", "", "", "", str(rest), "", f"{rest / total:.1%}"))
+    return [
+        f"layers on {target}: predicted MACs and bytes, measured instructions",
+        *columns(rows, 2),
+    ]
+
+
+def known_networks(stem: str, target: str) -> Iterator[Mapping[str, Any]]:
+    """What is recorded of a model's file on a machine."""
+    with PEERS.open("rb") as file:
+        for entry in tomllib.load(file)["network"]:
+            if stem in entry["stems"] and target == entry["target"]:
+                yield entry
+
+
+def recorded_lines(stem: str, target: str, measured: Measured) -> Iterator[str]:
+    """What was measured, what we set out for, and what others were measured to need."""
+    ours = {
+        "ram": measured.ram,
+        "rom": measured.rom,
+        "instructions": measured.result.instructions,
+    }
+    macs = measured.network.macs
+    for entry in known_networks(stem, target):
+        rows: list[tuple[str, ...]] = [
+            ("", "RAM without stack", "ROM", "instructions", "per MAC", "ours in % of it", "")
+        ]
+        named = [("measured", ours)]
+        named += [(kind, entry[kind]) for kind in ("must", "goal") if kind in entry]
+        named += [(peer["name"], peer) for peer in entry["peers"]]
+        for name, figures in named:
+            cells = [str(figures.get(key, "-")) for key in ours]
+            instructions = figures.get("instructions")
+            rate = "-" if instructions is None else per_mac(instructions, macs)
+            of_it = "-" if instructions is None else f"{ours['instructions'] / instructions:.1%}"
+            met = all(ours[key] <= limit for key, limit in figures.items() if key in ours)
+            verdict = ("met" if met else "missed") if name in ("must", "goal") else ""
+            rows.append((name, *cells, rate, of_it, verdict))
+        yield f"{entry['what']} on {target}, recorded figures (see {PEERS.name}):"
+        yield from columns(rows, 1)
+
+
+def bench(model: Path, target: str, more: Sequence[str], with_layers: bool) -> tuple[bool, str]:
+    """Whether a model runs right on a machine; what else is to be said behind the table."""
+    try:
+        measured = measure(model, target, more, with_layers)
+    except (BuildError, EmulatorError) as error:
+        print(f"{target}: {error}", flush=True)
+        return False, ""
+    print(line(target, measured), flush=True)
+    right = largest_error(measured) <= LARGEST_ERROR
+    parts = [] if right else [f"{target}: wrong outputs"]
+    parts += ["\n".join(layer_lines(target, measured))] if with_layers else []
+    parts += ["\n".join(recorded_lines(model.stem, target, measured))]
+    return right, "\n\n".join(filter(None, parts))
 
 
 def main() -> int:
     """Print a table for each model; exit code 1 if one of them could not be measured."""
     parser = argparse.ArgumentParser(description="networks on emulated microcontrollers")
     parser.add_argument("models", nargs="*", type=Path, default=[MODEL], metavar="MODEL.onnx")
-    parser.add_argument("--target", action="append", choices=(*TARGETS, "cortex-m7"))
+    parser.add_argument("--target", action="append", choices=tuple(BOARDS))
     parser.add_argument("--io", choices=("model", "int8"), default="model")
     parser.add_argument("--requantize", choices=("float", "fixed"))
+    parser.add_argument("--flash", choices=("fast", "small"), help="as for npu-compile")
+    parser.add_argument("--layers", action="store_true", help="instructions of each layer")
     arguments = parser.parse_args()
     more = ["--io", arguments.io]
     more += ["--requantize", arguments.requantize] if arguments.requantize else []
-    targets = arguments.target or list(TARGETS)
-    code = 0
+    more += ["--flash", arguments.flash] if arguments.flash else []
+    good = True
     for model in arguments.models:
         print(f"{model.name}: bytes, and instructions of one inference")
         print(row(*(name for name, _ in COLUMNS)))
-        for target in targets:
-            try:
-                print(measure(model, target, more), flush=True)
-            except (BuildError, EmulatorError) as error:
-                print(f"{target}: {error}")
-                code = 1
-        print()
-    print_peers(targets)
-    return code
+        behind: list[str] = []
+        for target in arguments.target or TARGETS:
+            right, said = bench(model, target, more, arguments.layers)
+            good &= right
+            behind += [said] if said else []
+        print("".join(f"\n{said}\n" for said in behind), flush=True)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded("bench/mcu.py", main))
