@@ -143,6 +143,7 @@ def run(options: argparse.Namespace) -> int:
     from npu_tools.module_table import module_table
     from npu_tools.stack import measure_stack
     from npu_tools.table import table
+    from npu_tools.zero_block_table import plan_table
 
     if options.verify is not None:
         need_onnxruntime()
@@ -176,7 +177,7 @@ def run(options: argparse.Namespace) -> int:
         print(text, end="")
         return 0
     print(table(report, str(stack)))
-    for line in module_table(report):
+    for line in (*module_table(report), *plan_table(report.zero_blocks)):
         print(line)
     print(f"\nwrote {', '.join(str(path) for path in paths)}")
     return 0

@@ -76,12 +76,13 @@ class Moved:
 class OffChip:
     """The traffic of a function: all of it, that of each module of branches, and of each layer.
 
-    Layers are in the order in which they begin to move.
+    Layers are in the order in which they begin to move. `starts`: how often each transfer runs.
     """
 
     total: Traffic
     modules: Mapping[str, Traffic]
     layers: Mapping[str, Moved]
+    starts: Mapping[dma.StartOp, int]
 
 
 def off_chip(function: Operation) -> OffChip | None:
@@ -109,7 +110,8 @@ def off_chip(function: Operation) -> OffChip | None:
         ):
             before = layers.get(name.data, Moved())
             layers[name.data] = Moved(before.bytes + moved.overall_bytes, before.transfers + times)
-    return OffChip(whole, modules, layers)
+    starts = {op: times for op, times in counter.times.items() if isinstance(op, dma.StartOp)}
+    return OffChip(whole, modules, layers, starts)
 
 
 def ancestors(op: Operation) -> list[Operation]:

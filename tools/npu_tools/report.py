@@ -38,6 +38,7 @@ from npu_passes.modules.traffic import Traffic
 from npu_passes.zero_blocks.compress_spills import compressed
 from npu_tools.errors import UserError
 from npu_tools.off_chip import off_chip
+from npu_tools.zero_block_plan import block_rows
 
 VIEWS = (memref.ReinterpretCastOp, memref.SubviewOp, memref.CastOp, memref.ViewOp)
 """Ops whose result is their first operand seen differently."""
@@ -103,6 +104,8 @@ class Report:
     outputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     off_chip_at_most: bool = False
     """Whether `off_chip` is what moves if no block is zero: transfers in blocks move less."""
+    zero_blocks: tuple[Mapping[str, Any], ...] = ()
+    """Each map off the chip of a pipeline that moves them in blocks; see `zero_block_plan.py`."""
     module_traffic: Mapping[str, Traffic] = field(default_factory=dict[str, Traffic])
     """What the layers of each module move: for the rows of `modules`, no key of its own."""
 
@@ -113,6 +116,8 @@ class Report:
         del table["module_traffic"]
         if not self.off_chip_at_most:
             del table["off_chip_at_most"]
+        if not self.zero_blocks:
+            del table["zero_blocks"]
         return table
 
 
@@ -165,6 +170,7 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
         layers=layers,
         off_chip=traffic,
         off_chip_at_most=compressed(function),
+        zero_blocks=() if moved is None else tuple(block_rows(function, moved.starts)),
         naive=traffic,
         module_traffic={} if moved is None else moved.modules,
         memory=Memory(

@@ -9,12 +9,14 @@ are the formulas of `passes/npu_passes/zero_blocks/model.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from npu_tools.module_table import percent
 from npu_tools.table import columns
-from npu_tools.zero_block_maps import BlockMap
+
+if TYPE_CHECKING:
+    from npu_tools.zero_block_maps import BlockMap
 
 HEADINGS = (
     *("layer", "op", "map", "ReLU", "blocks", "zero %"),
@@ -22,6 +24,8 @@ HEADINGS = (
 )
 LEFT = 4
 """Columns of text."""
+PLANNED = ("bytes_before", "index_bytes", "bytes_at_most")
+"""Keys of a plan's rows that are bytes."""
 
 
 def counts(maps: Sequence[BlockMap]) -> dict[str, Any]:
@@ -83,4 +87,35 @@ def cells(maps: Sequence[BlockMap]) -> tuple[str, ...]:
         percent(numbers["zero_blocks"], numbers["blocks"]),
         *(str(numbers[key]) for key in ("bytes_before", "index_bytes", "bytes_after")),
         percent(numbers["bytes_after"], numbers["bytes_before"]),
+    )
+
+
+def plan_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What maps off the chip move at most (`zero_block_plan.py`), and all of them together.
+
+    Nothing if there are no rows.
+    """
+    if not rows:
+        return
+    sums = {key: sum(row[key] for row in rows) for key in PLANNED}
+    yield ""
+    yield from columns(
+        [
+            ("maps off the chip", "map", "zero %", "before", "index", "at most", ""),
+            *map(plan_row, rows),
+            ("all", "", "", *(str(size) for size in sums.values()), ""),
+        ],
+        2,
+    )
+
+
+def plan_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """One map; why it moves as it is comes last."""
+    share = row["predicted_sparsity"]
+    return (
+        row["map"],
+        "x".join(map(str, row["shape"][1:])),
+        "-" if share is None else f"{100 * share:.2f}",
+        *(str(row[key]) for key in PLANNED),
+        row["reason"] or "",
     )
