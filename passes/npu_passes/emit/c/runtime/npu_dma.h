@@ -100,6 +100,13 @@ void npu_dma_writes(npu_dma *dma);
 
 #include <string.h>
 
+/* Not inlined, where a compiler can be told: a loop that needs all registers has them. */
+#ifdef __GNUC__
+#define NPU_DMA_APART __attribute__((noinline, unused)) static
+#else
+#define NPU_DMA_APART static inline
+#endif
+
 #ifndef NPU_DMA_RUNNING
 #define NPU_DMA_RUNNING 32
 #endif
@@ -168,78 +175,345 @@ static inline void npu_dma_copy(const npu_dma_shape *shape, void *to, const void
     } while (npu_dma_next(shape, at, &t, &f));
 }
 
-/* Whether `bytes` bytes are all `zero`. */
-static inline int npu_dma_is_zero(const unsigned char *run, size_t bytes, unsigned char zero)
+/* What the blocks of a transfer have in common: bytes from a row to the next in the target and in
+ * the source, blocks side by side in the map, four bytes that are all zero, and the index. With
+ * `move` set, what is not zero moves and the index is kept; else it is only counted. */
+typedef struct {
+    int leaves;
+    int move;
+    size_t step;
+    size_t pitch;
+    size_t columns;
+    uint32_t zeros;
+    unsigned char *index;
+} npu_dma_job;
+
+/* Four bytes at any address, as a word that is compared and copied, in whatever order. */
+static inline uint32_t npu_dma_word(const unsigned char *at)
 {
-    for (size_t byte = 0; byte < bytes; ++byte) {
-        if (run[byte] != zero) {
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static inline void npu_dma_put(unsigned char *at, uint32_t word)
+{
+    memcpy(at, &word, sizeof word);
+}
+
+/* Whether a row of a block is all zero. */
+static inline int npu_dma_is_zero(const unsigned char *run, size_t bytes, uint32_t zeros)
+{
+    for (; bytes >= 4; bytes -= 4, run += 4) {
+        if (npu_dma_word(run) != zeros) {
+            return 0;
+        }
+    }
+    for (; bytes > 0; --bytes, ++run) {
+        if (*run != (unsigned char)zeros) {
             return 0;
         }
     }
     return 1;
 }
 
-/* One block of a transfer: `rows` runs of `bytes` bytes. Gives the bytes that move; with `move` set
- * it moves them, and keeps the index. */
-static inline size_t npu_dma_block(const npu_dma_blocks *blocks, int leaves, unsigned char *to,
-                                   const unsigned char *from, size_t rows, size_t bytes,
-                                   unsigned char *index, unsigned char mask, int move)
+/* A row of a block that moves: a word at a time, for rows are short. No loop at the ends of rows:
+ * compilers make a call of one, for three bytes. */
+static inline void npu_dma_row(unsigned char *to, const unsigned char *from, size_t bytes)
 {
-    const size_t step = leaves ? blocks->dram[2] : blocks->chip[2];
-    const size_t pitch = leaves ? blocks->chip[2] : blocks->dram[2];
-    int full = (*index & mask) != 0;
-    if (leaves) {
+    for (; bytes >= 4; bytes -= 4, to += 4, from += 4) {
+        npu_dma_put(to, npu_dma_word(from));
+    }
+    if (bytes & 2) {
+        memcpy(to, from, 2);
+        to += 2;
+        from += 2;
+    }
+    if (bytes & 1) {
+        *to = *from;
+    }
+}
+
+/* A row of zeros. */
+static inline void npu_dma_fill(unsigned char *to, size_t bytes, uint32_t zeros)
+{
+    for (; bytes >= 4; bytes -= 4, to += 4) {
+        npu_dma_put(to, zeros);
+    }
+    if (bytes & 2) {
+        memcpy(to, &zeros, 2);
+        to += 2;
+    }
+    if (bytes & 1) {
+        *to = (unsigned char)zeros;
+    }
+}
+
+/* One block: `rows` runs of `bytes` bytes. Gives the bytes that move. */
+static inline size_t npu_dma_block(const npu_dma_job *job, unsigned char *to,
+                                   const unsigned char *from, size_t bit, size_t rows, size_t bytes)
+{
+    unsigned char *const byte = job->index + bit / 8;
+    const size_t step = job->step, pitch = job->pitch;
+    const unsigned mask = 1u << bit % 8;
+    int full = (*byte & mask) != 0;
+    if (job->leaves) {
         full = 0;
         for (size_t row = 0; row < rows && !full; ++row) {
-            full = !npu_dma_is_zero(from + row * pitch, bytes, blocks->zero);
+            full = !npu_dma_is_zero(from + row * pitch, bytes, job->zeros);
         }
-        if (move) {
-            *index = (unsigned char)(full ? *index | mask : *index & ~mask);
+        if (job->move) {
+            *byte = (unsigned char)(full ? *byte | mask : *byte & ~mask);
         }
     }
-    for (size_t row = 0; row < rows && move; ++row) {
+    for (size_t row = 0; row < rows && job->move; ++row) {
         if (full) {
-            memcpy(to + row * step, from + row * pitch, bytes);
-        } else if (!leaves) {
-            memset(to + row * step, blocks->zero, bytes);
+            npu_dma_row(to + row * step, from + row * pitch, bytes);
+        } else if (!job->leaves) {
+            npu_dma_fill(to + row * step, bytes, job->zeros);
         }
     }
     return full ? rows * bytes : 0;
 }
 
-/* The end of the block that an element is in, or of the part. */
-static inline size_t npu_dma_block_end(size_t at, size_t block, size_t end)
+/* Four rows of a side of a transfer. */
+typedef struct {
+    unsigned char *a, *b, *c, *d;
+} npu_dma_to;
+typedef struct {
+    const unsigned char *a, *b, *c, *d;
+} npu_dma_from;
+
+/* Four words below each other, `at` bytes into the rows: out of the chip unless all are zero. */
+static inline unsigned npu_dma_word_out(npu_dma_to to, npu_dma_from from, size_t at, uint32_t zeros)
 {
-    const size_t next = at / block * block + block;
-    return next < end ? next : end;
+    const uint32_t first = npu_dma_word(from.a + at);
+    if (first == zeros && npu_dma_word(from.b + at) == zeros &&
+        npu_dma_word(from.c + at) == zeros && npu_dma_word(from.d + at) == zeros) {
+        return 0;
+    }
+    npu_dma_put(to.a + at, first);
+    npu_dma_put(to.b + at, npu_dma_word(from.b + at));
+    npu_dma_put(to.c + at, npu_dma_word(from.c + at));
+    npu_dma_put(to.d + at, npu_dma_word(from.d + at));
+    return 1;
 }
 
-/* The blocks of one channel of a transfer. `at` is where it begins in the map, `channel` counts
- * those of all images, `last` is the byte of the index that was met last. */
-static inline uint64_t npu_dma_channel(const npu_dma_blocks *blocks, int leaves, unsigned char *to,
-                                       const unsigned char *from, const size_t *at,
-                                       size_t channel, unsigned char *index, size_t *last,
-                                       int move)
+/* The same into the chip, if `full` is set; otherwise zeros. */
+static inline unsigned npu_dma_word_in(npu_dma_to to, npu_dma_from from, size_t at, uint32_t zeros,
+                                       unsigned full)
 {
-    const size_t block = blocks->block;
-    const size_t bottom = at[2] + blocks->part[2], right = at[3] + blocks->part[3];
-    const size_t rows = (blocks->map[2] + block - 1) / block;
-    const size_t columns = (blocks->map[3] + block - 1) / block;
-    const size_t *const t = leaves ? blocks->dram : blocks->chip;
-    const size_t *const f = leaves ? blocks->chip : blocks->dram;
-    uint64_t moved = 0;
-    for (size_t y = at[2], high; y < bottom; y = high) {
-        high = npu_dma_block_end(y, block, bottom);
-        for (size_t x = at[3], wide; x < right; x = wide) {
-            const size_t bit = (channel * rows + y / block) * columns + x / block;
-            const size_t down = y - at[2], along = x - at[3];
-            wide = npu_dma_block_end(x, block, right);
-            moved += bit / 8 != *last;
-            *last = bit / 8;
-            moved += npu_dma_block(blocks, leaves, to + down * t[2] + along * t[3],
-                                   from + down * f[2] + along * f[3], high - y,
-                                   (wide - x) * blocks->element, index + bit / 8,
-                                   (unsigned char)(1u << bit % 8), move);
+    if (full) {
+        npu_dma_put(to.a + at, npu_dma_word(from.a + at));
+        npu_dma_put(to.b + at, npu_dma_word(from.b + at));
+        npu_dma_put(to.c + at, npu_dma_word(from.c + at));
+        npu_dma_put(to.d + at, npu_dma_word(from.d + at));
+        return 1;
+    }
+    npu_dma_put(to.a + at, zeros);
+    npu_dma_put(to.b + at, zeros);
+    npu_dma_put(to.c + at, zeros);
+    npu_dma_put(to.d + at, zeros);
+    return 0;
+}
+
+/* Blocks of 4 x 4 bytes out of the chip: `strips` rows of `count` blocks, the first one that of bit
+ * `bit`; at most those of one byte of the index in a step. Gives how many move. */
+NPU_DMA_APART size_t npu_dma_words_out(const npu_dma_job *job, unsigned char *to,
+                                       const unsigned char *from, size_t bit, size_t strips,
+                                       size_t count)
+{
+    const size_t step = job->step, pitch = job->pitch, gap = job->columns - count;
+    unsigned char *const index = job->index;
+    const uint32_t zeros = job->zeros;
+    size_t full = 0, left = count;
+    while (strips > 0) {
+        const npu_dma_to t = {to, to + step, to + 2 * step, to + 3 * step};
+        const npu_dma_from f = {from, from + pitch, from + 2 * pitch, from + 3 * pitch};
+        unsigned char *const byte = index + bit / 8;
+        const size_t place = bit % 8, lot = left < 8 - place ? left : 8 - place;
+        unsigned flags = 0;
+        switch (lot) {
+        case 8:
+            if (npu_dma_word_out(t, f, 28, zeros)) {
+                flags |= 128;
+                ++full;
+            }
+            /* fall through */
+        case 7:
+            if (npu_dma_word_out(t, f, 24, zeros)) {
+                flags |= 64;
+                ++full;
+            }
+            /* fall through */
+        case 6:
+            if (npu_dma_word_out(t, f, 20, zeros)) {
+                flags |= 32;
+                ++full;
+            }
+            /* fall through */
+        case 5:
+            if (npu_dma_word_out(t, f, 16, zeros)) {
+                flags |= 16;
+                ++full;
+            }
+            /* fall through */
+        case 4:
+            if (npu_dma_word_out(t, f, 12, zeros)) {
+                flags |= 8;
+                ++full;
+            }
+            /* fall through */
+        case 3:
+            if (npu_dma_word_out(t, f, 8, zeros)) {
+                flags |= 4;
+                ++full;
+            }
+            /* fall through */
+        case 2:
+            if (npu_dma_word_out(t, f, 4, zeros)) {
+                flags |= 2;
+                ++full;
+            }
+            /* fall through */
+        default:
+            if (npu_dma_word_out(t, f, 0, zeros)) {
+                flags |= 1;
+                ++full;
+            }
+        }
+        if (lot < 8) { /* The other bits of the byte stay. */
+            flags = (*byte & ~(((1u << lot) - 1) << place)) | flags << place;
+        }
+        *byte = (unsigned char)flags;
+        bit += lot;
+        to += 4 * lot;
+        from += 4 * lot;
+        left -= lot;
+        if (left == 0 && --strips > 0) {
+            left = count;
+            bit += gap;
+            to += 4 * (step - count);
+            from += 4 * (pitch - count);
+        }
+    }
+    return full;
+}
+
+/* The same into the chip. */
+NPU_DMA_APART size_t npu_dma_words_in(const npu_dma_job *job, unsigned char *to,
+                                      const unsigned char *from, size_t bit, size_t strips,
+                                      size_t count)
+{
+    const size_t step = job->step, pitch = job->pitch, gap = job->columns - count;
+    unsigned char *const index = job->index;
+    const uint32_t zeros = job->zeros;
+    size_t full = 0, left = count;
+    while (strips > 0) {
+        const npu_dma_to t = {to, to + step, to + 2 * step, to + 3 * step};
+        const npu_dma_from f = {from, from + pitch, from + 2 * pitch, from + 3 * pitch};
+        const size_t place = bit % 8, lot = left < 8 - place ? left : 8 - place;
+        const unsigned flags = (unsigned)index[bit / 8] >> place;
+        switch (lot) {
+        case 8:
+            full += npu_dma_word_in(t, f, 28, zeros, flags & 128);
+            /* fall through */
+        case 7:
+            full += npu_dma_word_in(t, f, 24, zeros, flags & 64);
+            /* fall through */
+        case 6:
+            full += npu_dma_word_in(t, f, 20, zeros, flags & 32);
+            /* fall through */
+        case 5:
+            full += npu_dma_word_in(t, f, 16, zeros, flags & 16);
+            /* fall through */
+        case 4:
+            full += npu_dma_word_in(t, f, 12, zeros, flags & 8);
+            /* fall through */
+        case 3:
+            full += npu_dma_word_in(t, f, 8, zeros, flags & 4);
+            /* fall through */
+        case 2:
+            full += npu_dma_word_in(t, f, 4, zeros, flags & 2);
+            /* fall through */
+        default:
+            full += npu_dma_word_in(t, f, 0, zeros, flags & 1);
+        }
+        bit += lot;
+        to += 4 * lot;
+        from += 4 * lot;
+        left -= lot;
+        if (left == 0 && --strips > 0) {
+            left = count;
+            bit += gap;
+            to += 4 * (step - count);
+            from += 4 * (pitch - count);
+        }
+    }
+    return full;
+}
+
+/* Rows of blocks: `rows` rows of `width` elements, the first of which is in column `x` of the map
+ * and in the block of bit `bit`. Gives the bytes that move. */
+static inline size_t npu_dma_strips(const npu_dma_job *job, const npu_dma_blocks *blocks,
+                                    unsigned char *to, const unsigned char *from, size_t bit,
+                                    size_t rows, size_t x, size_t width)
+{
+    const size_t block = blocks->block, element = blocks->element;
+    const size_t strips = rows < block ? 1 : rows / block, high = rows < block ? rows : block;
+    const int words = job->move && element == 1 && high == 4 && block == 4;
+    size_t moved = 0, wide = block - x % block, count = 1;
+    for (; width > 0; width -= wide, bit += count, wide = block, count = 1) {
+        wide = wide < width ? wide : width;
+        if (words && wide == 4) {
+            count = width / 4;
+            wide = 4 * count;
+            moved += 16 * (job->leaves ? npu_dma_words_out(job, to, from, bit, strips, count)
+                                       : npu_dma_words_in(job, to, from, bit, strips, count));
+        } else {
+            for (size_t strip = 0; strip < strips; ++strip) {
+                moved += npu_dma_block(job, to + strip * block * job->step,
+                                       from + strip * block * job->pitch,
+                                       bit + strip * job->columns, high, wide * element);
+            }
+        }
+        to += wide * element;
+        from += wide * element;
+    }
+    return moved;
+}
+
+/* Bytes of the index that `strips` rows of `count` blocks meet, the one that was `last` not counted
+ * again; those of a row are `columns` bits behind those of the one above. */
+static inline size_t npu_dma_met(size_t bit, size_t strips, size_t count, size_t columns,
+                                 size_t *last)
+{
+    size_t met = 0;
+    if (columns - count < 8) { /* Between two rows there is no byte that is not met. */
+        count += (strips - 1) * columns;
+        strips = 1;
+    }
+    for (; strips > 0; --strips, bit += columns) {
+        const size_t first = bit / 8, end = (bit + count - 1) / 8;
+        met += end - first + (first != *last);
+        *last = end;
+    }
+    return met;
+}
+
+/* The blocks of one channel: rows of the block that the part begins in, of those that it has as a
+ * whole, and of the one that it ends in. */
+static inline size_t npu_dma_channel(const npu_dma_job *job, const npu_dma_blocks *blocks,
+                                     unsigned char *to, const unsigned char *from, size_t bit,
+                                     const size_t *bands, size_t x)
+{
+    size_t moved = 0, row = 0;
+    for (int band = 0; band < 3; ++band) {
+        if (bands[band] > 0) {
+            moved += npu_dma_strips(job, blocks, to + row * job->step, from + row * job->pitch, bit,
+                                    bands[band], x, blocks->part[3]);
+            bit += (bands[band] + blocks->block - 1) / blocks->block * job->columns;
+            row += bands[band];
         }
     }
     return moved;
@@ -252,20 +526,37 @@ static inline uint64_t npu_dma_move(const npu_dma_blocks *blocks, int leaves, vo
 {
     const size_t *const t = leaves ? blocks->dram : blocks->chip;
     const size_t *const f = leaves ? blocks->chip : blocks->dram;
+    const size_t block = blocks->block, width = blocks->part[3];
+    size_t height = blocks->part[2], channels = blocks->part[1];
+    const size_t rows = (blocks->map[2] + block - 1) / block;
+    const size_t columns = (blocks->map[3] + block - 1) / block;
+    const npu_dma_job job = {leaves,  move, t[2], f[2], columns, blocks->zero * 0x01010101u,
+                             (unsigned char *)index};
     const unsigned char *const begin = (const unsigned char *)(leaves ? (const void *)to : from);
-    size_t rest = (size_t)(begin - (const unsigned char *)map);
-    size_t at[4], last = SIZE_MAX;
+    size_t at[4], rest = (size_t)(begin - (const unsigned char *)map), last = SIZE_MAX;
     uint64_t moved = 0;
+    if (height == blocks->map[2] && height % block == 0 && t[1] == height * t[2] &&
+        f[1] == height * f[2]) { /* Channels one behind the other are one with more rows. */
+        height *= channels;
+        channels = 1;
+    }
     for (int axis = 0; axis < 4; ++axis) {
         at[axis] = rest / blocks->dram[axis];
         rest %= blocks->dram[axis];
     }
+    const size_t strips = (at[2] + height - 1) / block - at[2] / block + 1;
+    const size_t count = (at[3] + width - 1) / block - at[3] / block + 1;
+    const size_t first = (block - at[2] % block) % block;
+    const size_t head = first < height ? first : height, tail = (height - head) % block;
+    const size_t bands[3] = {head, height - head - tail, tail};
     for (size_t n = 0; n < blocks->part[0]; ++n) {
-        for (size_t c = 0; c < blocks->part[1]; ++c) {
+        for (size_t c = 0; c < channels; ++c) {
             const size_t channel = (at[0] + n) * blocks->map[1] + at[1] + c;
-            moved += npu_dma_channel(blocks, leaves, (unsigned char *)to + n * t[0] + c * t[1],
-                                     (const unsigned char *)from + n * f[0] + c * f[1], at,
-                                     channel, (unsigned char *)index, &last, move);
+            const size_t bit = (channel * rows + at[2] / block) * columns + at[3] / block;
+            moved += npu_dma_met(bit, strips, count, columns, &last);
+            moved += npu_dma_channel(&job, blocks, (unsigned char *)to + n * t[0] + c * t[1],
+                                     (const unsigned char *)from + n * f[0] + c * f[1], bit,
+                                     bands, at[3]);
         }
     }
     return moved;

@@ -1,0 +1,178 @@
+"""What leaving zero blocks out costs: instructions of the emitted C on an emulated Cortex-M4.
+
+    python bench/zero_blocks.py
+
+A map of 8 channels leaves the chip in blocks and comes back; a run does nothing else. The figures
+are instructions per element of the map for both ways together, exact, the lower ones of -O2 and
+-O3, at several shares of zero blocks. Exit code 1 if bytes in blocks of 4 x 4, on a map of 32 x 32
+or more that these divide, take more than 3, or if what comes back is another map.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.parser import Parser
+
+from npu_passes.emit.c import emit
+from npu_passes.zero_blocks.model import index_bytes
+from npu_tools.driver import context
+from npu_tools.emulators import EmulatorError, run_on
+
+MOST = 3.0
+"""Instructions per element that bytes in blocks of 4 x 4 may take."""
+CHANNELS = 8
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+LEVELS = ("-O2", "-O3")
+TYPES = {"i8": ("int8_t", np.int8), "f32": ("float", np.float32)}
+
+HEADER = """\
+#include "net.h"
+#define TRIP_ARENA_BYTES {arena}
+#define TRIP_X_OFFSET 0
+#define TRIP_X_ELEMENTS {elements}
+#define TRIP_Y_OFFSET {place}
+#define TRIP_Y_ELEMENTS {elements}
+int trip_run(const {kind} *x, {kind} *y, void *arena);
+"""
+
+SOURCE = """\
+#include "trip.h"
+static npu_dma engine;
+static unsigned char dram[NET_DRAM_BYTES];
+int trip_run(const {kind} *x, {kind} *y, void *arena)
+{{
+    return net_run(x, y, arena, dram, &engine);
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Elements, rows and columns of a map, its blocks, and the element that is zero."""
+
+    element: str
+    size: int
+    block: int
+    zero: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """The map."""
+        return 1, CHANNELS, self.size, self.size
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the map."""
+        return int(np.prod(self.shape)) * np.dtype(TYPES[self.element][1]).itemsize
+
+    @property
+    def bounded(self) -> bool:
+        """Whether its figures must not exceed MOST."""
+        return self.element == "i8" and self.block == 4 and self.size in (32, 64)
+
+
+CASES = (
+    Case("i8", 64, 4),
+    Case("i8", 32, 4),
+    Case("i8", 32, 4, -128),
+    Case("i8", 16, 4),
+    Case("i8", 35, 4),
+    Case("i8", 32, 8),
+    Case("i8", 32, 2),
+    Case("f32", 32, 4),
+    Case("f32", 35, 4),
+)
+
+
+def program(case: Case) -> str:
+    """%x leaves the chip in blocks and comes back as %y."""
+    kind = f"{'x'.join(map(str, case.shape))}x{case.element}"
+    on, off = f"memref<{kind}, #npu.sram>", f"memref<{kind}, #npu.dram>"
+    index = f"memref<{index_bytes(case.shape, case.block)}xi8, #npu.dram>"
+    place = case.bytes
+    blocks = f"blocks {case.block} zero {case.zero} of %map, %index"
+    return f"""
+    func.func @net(%x: {on} {{npu.name = "x", sram.input, sram.offset = 0 : i64}},
+        %y: {on} {{npu.name = "y", sram.output, sram.offset = {place} : i64}})
+        attributes {{sram.arena = {2 * place} : i64, dram.bytes = {2 * place} : i64}} {{
+      %map = dram.alloc at 0 : {off}
+      %index = dram.alloc at {place} : {index}
+      %s = dma.start %x to %map channel 3 {blocks} : {on} to {off} of {off}, {index}
+      dma.wait %s
+      %t = dma.start %map to %y channel 1 {blocks} : {off} to {on} of {off}, {index}
+      dma.wait %t
+      func.return
+    }}"""
+
+
+def sparse(case: Case, share: float) -> npt.NDArray[Any]:
+    """Random numbers, as many of them zero as behind a ReLU; some blocks are nothing but zero."""
+    random = np.random.default_rng(1)
+    array = np.maximum(random.integers(-100, 100, case.shape), 0)
+    grid = -(-case.size // case.block)
+    dropped = random.random((1, CHANNELS, grid, grid)) < share
+    wide = dropped.repeat(case.block, axis=2).repeat(case.block, axis=3)
+    array[wide[:, :, : case.size, : case.size]] = 0
+    if share == 0:
+        array[array == 0] = 1
+    return np.minimum(array + case.zero, 127).astype(TYPES[case.element][1])
+
+
+def measure(case: Case, folder: Path) -> list[float]:
+    """Instructions per element at each share.
+
+    Raises: EmulatorError, also if another map comes back.
+    """
+    files = emit(Parser(context(), program(case)).parse_module())
+    assert files.runtime is not None
+    elements = int(np.prod(case.shape))
+    names = {"kind": TYPES[case.element][0], "elements": elements}
+    names |= {"place": case.bytes, "arena": 2 * case.bytes}
+    texts = {"net.c": files.source, "net.h": files.header, "npu_dma.h": files.runtime}
+    texts |= {"trip.c": SOURCE.format(**names), "trip.h": HEADER.format(**names)}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    arrays = [sparse(case, share) for share in SHARES]
+    feeds = [{"x": array} for array in arrays]
+    sources = [folder / "trip.c", folder / "net.c"]
+    found: list[list[int]] = []
+    for level in LEVELS:
+        runs = run_on("cortex-m4", sources, feeds, flags=[level]).runs
+        for array, run in zip(arrays, runs, strict=True):
+            if not np.array_equal(run.outputs["y"], array.reshape(-1)):
+                raise EmulatorError(f"{case}: another map comes back")
+        found.append([run.instructions for run in runs])
+    return [count / elements for count in min(found, key=max)]
+
+
+def main() -> int:
+    """Print the table; exit code 1 if a bound is exceeded or nothing could be measured."""
+    titles = "".join(f"{100 * share:>9.0f} %" for share in SHARES)
+    print(f"instructions per element, {CHANNELS} channels out and in, by share of zero blocks")
+    print(f"{'elements':<9} {'map':<8} {'block':<6} {'zero':<5}{titles}")
+    code = 0
+    for case in CASES:
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                figures = measure(case, Path(folder))
+        except EmulatorError as error:
+            print(error)
+            return 1
+        over = case.bounded and max(figures) > MOST
+        size, block = f"{case.size}x{case.size}", f"{case.block}x{case.block}"
+        text = "".join(f"{figure:>11.2f}" for figure in figures)
+        mark = f"  more than {MOST:.0f}" if over else ""
+        print(f"{case.element:<9} {size:<8} {block:<6} {case.zero:<5}{text}{mark}", flush=True)
+        code |= over
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
