@@ -41,6 +41,10 @@ QUANTISED = tuple(
 """Operators that work on integers once they are imported; all others stay in float32."""
 WITH_WEIGHTS = frozenset(("Conv", "Gemm", "MatMul"))
 """Operators worth to be quantised; without one of them there is no quantised network."""
+RUNS_AT_ONCE = 32
+"""How many runs to keep in memory where only the least and the largest values matter."""
+ENTROPY_BINS = 1024
+"""Bins of the histogram in which entropy looks for 128; onnxruntime's own 128 leave no choice."""
 ALREADY = ("DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear", "QLinear", "QGemm")
 """How the names of operators of quantised models start."""
 
@@ -128,37 +132,71 @@ def simplified(model: ModelProto, folder: Path) -> ModelProto:
 
 
 def static(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe, folder: Path) -> ModelProto:
-    """What onnxruntime's static quantisation makes of a model."""
+    """What onnxruntime's static quantisation makes of a model; it needs a folder for its files.
+
+    This is its `quantize_static`, which does not let the number of bins through.
+    """
+    ort: Any = import_module("onnxruntime.quantization")
+    elements = {"int8": ort.QuantType.QInt8, "uint8": ort.QuantType.QUInt8}
+    ranges = measured_ranges(model, runs, recipe.method, folder)
+    tail: tuple[Any, ...] = (
+        ort.QuantType.QInt8,
+        elements[recipe.activations],
+        ranges,
+        [],  # all nodes ...
+        [],  # ... and no exceptions
+        list(QUANTISED),
+        {"MatMulConstBOnly": True},
+    )
+    head = (model, recipe.per_channel, False)
+    if recipe.format == "qdq":
+        quantizer = ort.QDQQuantizer(*head, *tail)
+    else:
+        mode = ort.QuantizationMode.QLinearOps
+        quantizer = ort.onnx_quantizer.ONNXQuantizer(*head, mode, True, *tail)
+    quantizer.quantize_model()
+    path = folder / "quantised.onnx"
+    quantizer.model.save_model_to_file(str(path), False)
+    return ModelProto.FromString(path.read_bytes())
+
+
+def measured_ranges(
+    model: ModelProto, runs: Sequence[Feeds], method: Method, folder: Path
+) -> object:
+    """The range of each map, in onnxruntime's own form."""
+    ort: Any = import_module("onnxruntime.quantization")
+    methods: dict[Method, tuple[Any, dict[str, int]]] = {
+        "minmax": (ort.CalibrationMethod.MinMax, {}),
+        "entropy": (ort.CalibrationMethod.Entropy, {"num_bins": ENTROPY_BINS}),
+        "percentile": (ort.CalibrationMethod.Percentile, {}),
+    }
+    path = folder / "prepared.onnx"
+    path.write_bytes(model.SerializeToString())
+    calibrator = ort.create_calibrator(
+        path,
+        list(QUANTISED),
+        augmented_model_path=str(folder / "augmented.onnx"),
+        calibrate_method=methods[method][0],
+        extra_options=methods[method][1],
+    )
+    step = RUNS_AT_ONCE if method == "minmax" else len(runs)
+    for first in range(0, len(runs), step):
+        calibrator.collect_data(reader(runs[first : first + step]))
+    return calibrator.compute_data()
+
+
+def reader(runs: Sequence[Feeds]) -> object:
+    """What hands out the runs one by one, then None."""
     ort: Any = import_module("onnxruntime.quantization")
     feeds = iter(runs)
 
     class Reader(ort.CalibrationDataReader):
-        """Hands out the runs one by one, then None."""
+        """Reads from memory."""
 
         def get_next(self) -> Feeds | None:
             return next(feeds, None)
 
-    path = folder / "quantised.onnx"
-    formats = {"qdq": ort.QuantFormat.QDQ, "operators": ort.QuantFormat.QOperator}
-    elements = {"int8": ort.QuantType.QInt8, "uint8": ort.QuantType.QUInt8}
-    methods = {
-        "minmax": ort.CalibrationMethod.MinMax,
-        "entropy": ort.CalibrationMethod.Entropy,
-        "percentile": ort.CalibrationMethod.Percentile,
-    }
-    ort.quantize_static(
-        model,
-        str(path),
-        Reader(),
-        quant_format=formats[recipe.format],
-        op_types_to_quantize=list(QUANTISED),
-        per_channel=recipe.per_channel,
-        activation_type=elements[recipe.activations],
-        weight_type=ort.QuantType.QInt8,
-        calibrate_method=methods[recipe.method],
-        extra_options={"MatMulConstBOnly": True},
-    )
-    return ModelProto.FromString(path.read_bytes())
+    return Reader()
 
 
 def cleaned(model: ModelProto) -> ModelProto:
