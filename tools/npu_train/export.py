@@ -19,6 +19,7 @@ from torch import nn
 
 from npu_tools.errors import UserError
 from npu_tools.torch_import import quiet, reason, required
+from npu_train.pruning import check_finished
 
 
 def export(model: nn.Module, path: Path, channels: int, size: int) -> None:
@@ -30,6 +31,7 @@ def export(model: nn.Module, path: Path, channels: int, size: int) -> None:
     Raises: UserError if torch cannot export the network, or onnxscript is missing.
     """
     required("onnxscript")
+    check_finished(model)
     given = next(model.parameters()).new_zeros(1, channels, size, size).cpu()
     network = copy.deepcopy(model).cpu().eval()
     exporter: Any = torch.onnx  # its types are incomplete

@@ -23,9 +23,10 @@ def prune_weights(model: nn.Module, share: float) -> None:
     Threshold networks of Zebra are left alone: inference has none. Until `finish` the state of the
     network has `weight_orig` and `weight_mask` in place of `weight`.
 
-    Raises: UserError if the share is not in [0, 1).
+    Raises: UserError if the share is not in [0, 1), or the network is pruned already.
     """
     check_share(share)
+    check_finished(model)
     layers = [(module, "weight") for module in weighted(model)]
     prune.global_unstructured(layers, pruning_method=prune.L1Unstructured, amount=share)
 
@@ -35,6 +36,12 @@ def finish(model: nn.Module) -> None:
     for module in weighted(model):
         if prune.is_pruned(module):
             prune.remove(module, "weight")
+
+
+def check_finished(model: nn.Module) -> None:
+    """Check that no masks are left. Raises: UserError."""
+    if prune.is_pruned(model):
+        raise UserError("the network has pruning masks: make them permanent first, by `finish`")
 
 
 def weighted(model: nn.Module) -> list[nn.Conv2d | nn.Linear]:
