@@ -14,6 +14,7 @@ from xdsl.universe import Universe
 DIALECTS = {
     "dma": "npu_dialect.dma:DMA",
     "dram": "npu_dialect.dram:DRAM",
+    "dsp": "npu_dialect.dsp:DSP",
     "npu": "npu_dialect.npu:NPU",
     "pl330": "npu_dialect.pl330:PL330",
     "sram": "npu_dialect.sram:SRAM",

@@ -14,6 +14,7 @@ from xdsl.utils.hints import isa
 from npu_dialect.interpreters.arith import scalar_functions
 from npu_dialect.interpreters.dma import Counters, DmaFunctions
 from npu_dialect.interpreters.dram import DramFunctions
+from npu_dialect.interpreters.dsp import DspFunctions
 from npu_dialect.interpreters.func import FuncFunctions
 from npu_dialect.interpreters.memref import MemrefFunctions
 from npu_dialect.interpreters.npu import NpuFunctions
@@ -29,6 +30,7 @@ def register_implementations(interpreter: Interpreter) -> None:
     for functions in (
         DmaFunctions(),
         DramFunctions(),
+        DspFunctions(),
         FuncFunctions(),
         LoopFunctions(),
         MemrefFunctions(),

@@ -3,7 +3,7 @@ value.
 
 An expression with one reader in the same block is not printed where it is computed but where it
 is read. If it reads memory it may wait only until something writes memory: `flush` gives it a
-name before that.
+name before that. In a function with `dsp.keep_order` whatever is computed waits no longer, either.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from xdsl.dialects import memref
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from npu_dialect import dma
+from npu_dialect import dma, dsp
 from npu_passes.emit.c.carried import Variables
 from npu_passes.emit.c.expr import Expr
 from npu_passes.emit.c.names import Scope, identifier
@@ -24,8 +25,16 @@ from npu_passes.emit.c.operators import repeats_operands
 from npu_passes.emit.c.program import Function, Program
 from npu_passes.emit.c.unit import Unit
 
-WRITERS = (memref.StoreOp, memref.CopyOp, CallOp, *dma.DMA.operations)
-"""Ops that write memory, or what others see of it: transfers, and their counters."""
+WRITERS = (
+    memref.StoreOp,
+    memref.CopyOp,
+    CallOp,
+    *dma.DMA.operations,
+    dsp.StoreWordOp,
+    dsp.KeepOrderOp,
+)
+"""Ops that write memory, or what others see of it: transfers, and their counters; and what nothing
+moves across."""
 
 WIDTH = 100
 """Columns of a line."""
@@ -60,8 +69,8 @@ class Body:
     pointers: dict[SSAValue, Pointer] = field(default_factory=dict[SSAValue, Pointer])
     values: dict[SSAValue, Expr] = field(default_factory=dict[SSAValue, Expr])
     waiting: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
-    """Values that read memory, are not printed yet, and have a reader to come; in the order
-    of the IR."""
+    """Values that `flush` prints: they read memory, or the function keeps an order, and they have a
+    reader to come; in the order of the IR."""
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """Names of the variables of loops and branches."""
     lines: list[str] = field(default_factory=list[str])
@@ -116,7 +125,7 @@ class Body:
             self.values[result] = Expr(name, reads=frozenset((name,)))
         elif can_wait(result, expr):
             self.values[result] = expr
-            if expr.memory:
+            if expr.memory or (self.keeps_order and is_computed(result, expr)):
                 self.waiting[result] = None
         else:
             self.print_named(result, expr)
@@ -139,8 +148,13 @@ class Body:
         else:
             self.line(f"{target} = {expr.text};")
 
+    @cached_property
+    def keeps_order(self) -> bool:
+        """Whether the function has places that nothing moves across."""
+        return any(isinstance(op, dsp.KeepOrderOp) for op in self.function.op.walk())
+
     def flush(self) -> None:
-        """Print what reads memory and still waits; something is about to write."""
+        """Print what may wait no longer: something is about to write."""
         for value in list(self.waiting):
             self.print_named(value, self.use(value))
 
@@ -153,6 +167,11 @@ def can_wait(result: SSAValue, expr: Expr) -> bool:
     if use is None or not isinstance(result, OpResult) or len(expr.text) > LONGEST_INLINE:
         return False
     return use.parent is result.op.parent and not repeats_operands(use)
+
+
+def is_computed(result: SSAValue, expr: Expr) -> bool:
+    """Whether a value is more than a part of addresses, or a constant."""
+    return bool(result.uses) and expr.linear is None and not is_literal(result)
 
 
 def is_literal(value: SSAValue) -> bool:

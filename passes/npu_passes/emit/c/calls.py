@@ -13,7 +13,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect import dma, dram, sram
+from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
 from npu_passes.emit.c.buffers import Memory, memory_of, root_of
 
@@ -154,7 +154,7 @@ def effects_of(
         if use := USE_OF.get(type(op)):
             used.add(use)
         match op:
-            case memref.StoreOp():
+            case memref.StoreOp() | dsp.StoreWordOp():
                 written.add(root_of(op.memref))
             case memref.CopyOp():
                 written.add(root_of(op.destination))

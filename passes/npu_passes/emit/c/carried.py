@@ -28,6 +28,8 @@ from itertools import pairwise
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
+from npu_dialect import dsp
+
 UPDATES = (
     arith.AddfOp,
     arith.SubfOp,
@@ -42,8 +44,10 @@ UPDATES = (
     arith.MuliOp,
     arith.MaxSIOp,
     arith.MinSIOp,
+    dsp.SmladOp,
+    dsp.SmlaOp,
 )
-"""Ops that update their first operand, if nobody else reads it."""
+"""Ops that update their first operand or their accumulator, if nobody else reads it."""
 
 LONG_CHAIN = 4
 """Updates in a row that are printed as statements; fewer become one expression."""
@@ -122,9 +126,14 @@ def begin_chain(block: Block, op: Operation, variables: Variables) -> None:
 def update_of(op: Operation) -> Operation | None:
     """The only reader of an op's result, if it updates it."""
     reader = op.results[0].get_user_of_unique_use()
-    if isinstance(reader, UPDATES) and reader.operands[0] is op.results[0]:
+    if isinstance(reader, UPDATES) and updated(reader) is op.results[0]:
         return reader
     return None
+
+
+def updated(op: Operation) -> SSAValue:
+    """The operand that an update replaces."""
+    return op.acc if isinstance(op, dsp.SmladOp | dsp.SmlaOp) else op.operands[0]
 
 
 def claim(block: Block, value: SSAValue, target: Target, variables: Variables) -> None:
@@ -170,7 +179,7 @@ def link(block: Block, value: OpResult, start: SSAValue | None) -> SSAValue | No
             kept = (v for v in (op.lhs, op.rhs) if v is start or is_link(block, v))
             return next((v for v in kept if is_choice(block, op, v)), None)
         case _ if isinstance(op, UPDATES):
-            previous = op.operands[0]
+            previous = updated(op)
             return previous if readers(block, previous) == [op] else None
         case _:
             return None

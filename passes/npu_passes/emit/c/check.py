@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
-from npu_dialect import dma, dram, sram
+from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.pl330 import ProgramOp
@@ -65,6 +65,9 @@ STRUCTURE = (
     memref.DeallocOp,
     dram.AllocOp,
     *dma.DMA.operations,
+    dsp.LoadWordOp,
+    dsp.StoreWordOp,
+    dsp.KeepOrderOp,
     *VIEWS,
 )
 """Printable ops that are not scalar operators and have no rule of their own."""
@@ -155,7 +158,7 @@ def problem_of(op: Operation) -> str | None:
     if not isinstance(op, (*STRUCTURE, sram.AllocOp, memref.AllocOp, *OPERATORS)):
         dialect = op.name.partition(".")[0]
         return REMEDY.get(
-            dialect, "expected an op of arith, math, scf, memref, func, sram, dram or dma"
+            dialect, "expected an op of arith, math, scf, memref, func, sram, dram, dma or dsp"
         )
     if isinstance(op, ReturnOp):
         return None  # said of the function
@@ -178,7 +181,13 @@ def problem_of_memory(op: Operation) -> str | None:
             return f"it has no `{sram.OFFSET}`; run npu-assign-sram-offsets before"
         case dma.StartOp():
             return problem_of_transfer(op)
-        case memref.LoadOp() | memref.StoreOp() | memref.CopyOp() if any(
+        case (
+            memref.LoadOp()
+            | memref.StoreOp()
+            | memref.CopyOp()
+            | dsp.LoadWordOp()
+            | dsp.StoreWordOp()
+        ) if any(
             isinstance(kind.memory_space, DramSpace)
             for kind in map(as_memref, op.operand_types)
             if kind is not None

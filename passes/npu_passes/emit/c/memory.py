@@ -35,7 +35,7 @@ def print_load(body: Body, op: memref.LoadOp) -> None:
     """A read."""
     found = element(body, op.memref, body.use_all(op.indices))
     body.unit.ctype(memref_of(op.memref).element_type)
-    changes = memory_of(op.memref).kind != "weights"
+    changes = memory_of(op.memref).kind != "weights" or body.keeps_order
     body.define(op.res, Expr(found.text, memory=found.memory or changes, reads=found.reads))
 
 

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 
 from npu_passes.emit.c import floats, integers
+from npu_passes.emit.c.dsp_helpers import DSP_NAMES, DSP_OPERATORS
 from npu_passes.emit.c.expr import Expr, Rank, conditional, index_literal
 from npu_passes.emit.c.integers import Build
 from npu_passes.emit.c.types import float_literal, integer_literal
@@ -125,6 +126,7 @@ OPERATORS: dict[type[Operation], Build] = {
     arith.ExtFOp: floats.resize,
     arith.TruncFOp: floats.resize,
     math.RsqrtOp: floats.inverse_root,
+    **DSP_OPERATORS,
     **{kind: floats.function(name) for kind, name in MATH_FUNCTIONS.items()},
 }
 
@@ -147,7 +149,7 @@ def repeats_operands(op: Operation) -> bool:
     return isinstance(op, REPEATS_OPERANDS)
 
 
-LIBRARY_FUNCTIONS = frozenset(
+LIBRARY_FUNCTIONS = DSP_NAMES | frozenset(
     name + suffix for name in MATH_FUNCTIONS.values() for suffix in ("", "f")
 )
 """What no local variable may be called."""

@@ -10,11 +10,12 @@ from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from npu_dialect import dma, dram, sram
+from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.npu.layer import LAYER_NAME
 from npu_passes.emit.c import memory, transfers
 from npu_passes.emit.c.body import Body, writes_memory
 from npu_passes.emit.c.check import VIEWS
+from npu_passes.emit.c.dsp import print_keep_order, print_load_word, print_store_word
 from npu_passes.emit.c.expr import Expr, Rank
 from npu_passes.emit.c.floats import inverse
 from npu_passes.emit.c.names import comment, literal
@@ -204,6 +205,9 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     dma.WaitOp: transfers.print_wait,
     dma.ReadsOp: transfers.print_access,
     dma.WritesOp: transfers.print_access,
+    dsp.LoadWordOp: print_load_word,
+    dsp.StoreWordOp: print_store_word,
+    dsp.KeepOrderOp: print_keep_order,
     scf.ForOp: print_for,
     scf.IfOp: print_if,
     CallOp: print_call,

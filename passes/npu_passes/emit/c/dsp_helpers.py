@@ -1,0 +1,311 @@
+"""The ops of the dsp dialect in C: small functions, an instruction inside or the same in plain C.
+
+    dsp.smlad %a, %b, %acc : i32      ->      npu_dsp_smlad(a, b, acc)
+
+Where a compiler says that the machine has the instructions (`__ARM_FEATURE_SIMD32` and
+`__ARM_FEATURE_DSP`, Arm C Language Extensions), a function is one instruction. Rotated operands
+are written as assembly, since GCC folds no rotation into SXTB16 and has no `__ror` before 13.
+Elsewhere the same bits are computed in plain C, without undefined behaviour. Only the functions
+that a file uses are printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from npu_dialect import dsp
+from npu_passes.emit.c.expr import Expr, call
+from npu_passes.emit.c.integers import Build
+from npu_passes.emit.c.unit import Unit
+
+ARM = "NPU_DSP_ARM"
+"""Macro: the instructions are there."""
+
+KEEP_ORDER = "NPU_KEEP_ORDER"
+"""Macro that a compiler moves no access to memory across."""
+
+MACROS = {
+    ARM: """\
+/* Words of packed bytes and halves: instructions of Arm, or the same in plain C. */
+#if defined(__ARM_FEATURE_SIMD32) && defined(__ARM_FEATURE_DSP) && defined(__GNUC__)
+#include <arm_acle.h>
+#define NPU_DSP_ARM 1
+#endif
+""",
+    KEEP_ORDER: """\
+/* Compilers move no access to memory across this: loads that are hoisted fill the registers. */
+#ifndef NPU_KEEP_ORDER
+#if defined(__GNUC__) && defined(__arm__)
+#define NPU_KEEP_ORDER() __asm__ volatile("" : : : "memory")
+#else
+#define NPU_KEEP_ORDER() ((void)0)
+#endif
+#endif
+""",
+}
+"""What stands before the functions, name to definition."""
+
+
+@dataclass(frozen=True)
+class Helper:
+    """One function."""
+
+    head: str
+    """Its prototype, with a place for its name."""
+    comment: str
+    plain: str
+    """Its body in plain C."""
+    arm: str = ""
+    """Its body where the instructions are; empty: the plain one."""
+    condition: str = f"#ifdef {ARM}"
+    """Where the instruction is."""
+    headers: tuple[str, ...] = ("stdint.h",)
+
+    def text(self, name: str) -> str:
+        """The definition."""
+        body = indented(self.plain)
+        if self.arm:
+            body = f"{self.condition}\n{indented(self.arm)}#else\n{body}#endif\n"
+        return f"/* {self.comment} */\nstatic inline {self.head.format(name)}\n{{\n{body}}}\n"
+
+
+def indented(body: str) -> str:
+    """The lines of a body inside of braces; conditions of the preprocessor stay at the left."""
+    return "".join(
+        f"{line}\n" if line.startswith("#") else f"    {line}\n" for line in body.splitlines()
+    )
+
+
+def assembly(instruction: str, *operands: str, result: str = "=r", operand: str = "r") -> str:
+    """One instruction whose result, `%0`, is returned."""
+    inputs = ", ".join(f'"{operand}"({name})' for name in operands)
+    return (
+        "int32_t result;\n"
+        f'__asm__("{instruction}" : "{result}"(result) : {inputs});\n'
+        "return result;"
+    )
+
+
+UNALIGNED = "#if defined(__ARM_FEATURE_UNALIGNED) && !defined(__ARM_BIG_ENDIAN)"
+"""Where an instruction reads or writes a word at any address, the lowest byte first. Elsewhere
+`memcpy` can be a call."""
+
+LOAD_WORD = Helper(
+    "int32_t {}(const void *at)",
+    "Four bytes at any address, the first one lowest.",
+    """\
+const unsigned char *const byte = (const unsigned char *)at;
+const uint32_t low = byte[0] | (uint32_t)byte[1] << 8;
+return (int32_t)(low | (uint32_t)byte[2] << 16 | (uint32_t)byte[3] << 24);""",
+    "int32_t word;\nmemcpy(&word, at, sizeof word);\nreturn word;",
+    UNALIGNED,
+    ("stdint.h", "string.h"),
+)
+
+STORE_WORD = Helper(
+    "void {}(void *at, int32_t word)",
+    "Four bytes at any address, the lowest one first.",
+    """\
+unsigned char *const byte = (unsigned char *)at;
+byte[0] = (unsigned char)(word & 0xFF);
+byte[1] = (unsigned char)((uint32_t)word >> 8 & 0xFF);
+byte[2] = (unsigned char)((uint32_t)word >> 16 & 0xFF);
+byte[3] = (unsigned char)((uint32_t)word >> 24);""",
+    "memcpy(at, &word, sizeof word);",
+    UNALIGNED,
+    ("stdint.h", "string.h"),
+)
+
+ROUND = Helper(
+    "int32_t {}(float x)",
+    "The nearest integer, halves to even, within the range of int32_t; 0 for NaN.",
+    """\
+if (!(x > -2147483648.0f)) {
+    return x != x ? 0 : INT32_MIN;
+}
+if (x >= 2147483648.0f) {
+    return INT32_MAX;
+}
+/* From 2^23 on floats are integers, below a sum with 2^23 is rounded to one. */
+if (x >= 0.0f && x < 8388608.0f) {
+    x = (x + 8388608.0f) - 8388608.0f;
+} else if (x < 0.0f && x > -8388608.0f) {
+    x = (x - 8388608.0f) + 8388608.0f;
+}
+return (int32_t)x;""",
+    assembly("vcvtr.s32.f32 %0, %1", "x", result="=t", operand="t"),
+    f"#if defined({ARM}) && defined(__ARM_FP) && (__ARM_FP & 4)",
+)
+
+SMLAD = Helper(
+    "int32_t {}(int32_t a, int32_t b, int32_t acc)",
+    "acc + a.bottom * b.bottom + a.top * b.top, of signed halves.",
+    """\
+const int32_t bottom = (int32_t)(int16_t)a * (int16_t)b;
+const int32_t top = (int32_t)(int16_t)(a >> 16) * (int16_t)(b >> 16);
+return (int32_t)((uint32_t)acc + (uint32_t)bottom + (uint32_t)top);""",
+    "return __smlad(a, b, acc);",
+)
+
+SIDES = {"b": "bottom", "t": "top"}
+
+
+def smla(halves: str) -> Helper:
+    """One product of two halves."""
+    first, second = halves
+    factors = [
+        f"(int16_t){name}" if side == "b" else f"(int16_t)({name} >> 16)"
+        for name, side in zip("ab", halves, strict=True)
+    ]
+    return Helper(
+        "int32_t {}(int32_t a, int32_t b, int32_t acc)",
+        f"acc + a.{SIDES[first]} * b.{SIDES[second]}, of signed halves.",
+        f"const int32_t product = (int32_t){factors[0]} * {factors[1]};\n"
+        "return (int32_t)((uint32_t)acc + (uint32_t)product);",
+        f"return __smla{halves}(a, b, acc);",
+    )
+
+
+PACK = {
+    "bb": ("pkhbt %0, %1, %2, lsl #16", "lo", "hi"),
+    "bt": ("pkhbt %0, %1, %2", "lo", "hi"),
+    "tt": ("pkhtb %0, %1, %2, asr #16", "hi", "lo"),
+}
+"""Halves to instruction and operands."""
+
+
+def pack(halves: str) -> Helper:
+    """Two halves as a word."""
+    first, second = halves
+    bottom = "(uint32_t)lo & 0xFFFFu" if first == "b" else "(uint32_t)lo >> 16"
+    top = "(uint32_t)hi << 16" if second == "b" else "(uint32_t)hi & 0xFFFF0000u"
+    return Helper(
+        "int32_t {}(int32_t lo, int32_t hi)",
+        f"lo.{SIDES[first]} below hi.{SIDES[second]}.",
+        f"return (int32_t)(({bottom}) | ({top}));",
+        assembly(*PACK[halves]) if halves in PACK else "",
+    )
+
+
+def extend(letter: str, rotate: int) -> Helper:
+    """Bytes 0 and 2, or 1 and 3, as halves."""
+    name, kind = f"{letter}xtb16", "int8_t" if letter == "s" else "uint8_t"
+    return Helper(
+        "int32_t {}(int32_t x)",
+        f"Bytes {CHOSEN[rotate]} as {'' if letter == 's' else 'un'}signed halves.",
+        f"const uint32_t bytes = (uint32_t)x{shift(rotate)};\n"
+        f"const uint32_t bottom = (uint32_t)({kind})bytes;\n"
+        f"const uint32_t top = (uint32_t)({kind})(bytes >> 16);\n"
+        "return (int32_t)((bottom & 0xFFFFu) | top << 16);",
+        instruction(name, rotate, "x"),
+    )
+
+
+def extend_add(letter: str, rotate: int) -> Helper:
+    """Bytes 0 and 2, or 1 and 3, added to halves."""
+    name, kind = f"{letter}xtab16", "int8_t" if letter == "s" else "uint8_t"
+    return Helper(
+        "int32_t {}(int32_t z, int32_t x)",
+        f"The halves of z plus bytes {CHOSEN[rotate]} of x, which are "
+        f"{'' if letter == 's' else 'un'}signed.",
+        f"const uint32_t bytes = (uint32_t)x{shift(rotate)};\n"
+        f"const uint32_t bottom = (uint32_t)z + (uint32_t)({kind})bytes;\n"
+        f"const uint32_t top = ((uint32_t)z >> 16) + (uint32_t)({kind})(bytes >> 16);\n"
+        "return (int32_t)((bottom & 0xFFFFu) | top << 16);",
+        instruction(name, rotate, "z", "x"),
+    )
+
+
+CHOSEN = {0: "0 and 2", 8: "1 and 3"}
+"""Rotation to the bytes that are extended."""
+
+
+def shift(bits: int) -> str:
+    """Shift to the right, if there is one."""
+    return f" >> {bits}" if bits else ""
+
+
+def instruction(name: str, rotate: int, *operands: str) -> str:
+    """An instruction of bytes, as a function of the compiler if it does not rotate."""
+    if rotate:
+        places = ", ".join(f"%{index}" for index in range(len(operands) + 1))
+        return assembly(f"{name} {places}, ror #{rotate}", *operands)
+    cast = "(uint32_t)" if name.startswith("u") else ""
+    return f"return (int32_t)__{name}({', '.join(cast + operand for operand in operands)});"
+
+
+def helpers() -> Iterator[tuple[str, Helper]]:
+    """All functions with the ends of their names."""
+    yield "load_word", LOAD_WORD
+    yield "store_word", STORE_WORD
+    yield "round", ROUND
+    yield "smlad", SMLAD
+    for halves in dsp.HALVES:
+        yield f"smla{halves}", smla(halves)
+        yield f"pack_{halves}", pack(halves)
+    for letter in "su":
+        for rotate in dsp.ROTATIONS:
+            end = f"_ror{rotate}" if rotate else ""
+            yield f"{letter}xtb16{end}", extend(letter, rotate)
+            yield f"{letter}xtab16{end}", extend_add(letter, rotate)
+
+
+HELPERS = {f"npu_dsp_{name}": helper for name, helper in helpers()}
+"""Every function by its name."""
+
+DSP_NAMES = frozenset((*HELPERS, *MACROS))
+"""What no local name may be."""
+
+
+def use_macro(unit: Unit, name: str) -> str:
+    """Make sure that a macro is defined; its name."""
+    unit.helpers.setdefault(name, MACROS[name])
+    return name
+
+
+def use_helper(unit: Unit, name: str) -> str:
+    """Make sure that a function is defined; its whole name."""
+    full = f"npu_dsp_{name}"
+    helper = HELPERS[full]
+    if helper.arm and ARM in helper.condition:
+        use_macro(unit, ARM)
+    unit.headers.update(helper.headers)
+    unit.helpers.setdefault(full, helper.text(full))
+    return full
+
+
+def name_of(op: Operation) -> str:
+    """The end of the name of the function for an op."""
+    match op:
+        case dsp.SmlaOp():
+            return f"smla{op.halves.data}"
+        case dsp.PackOp():
+            return f"pack_{op.halves.data}"
+        case dsp.ExtendOp() | dsp.ExtendAddOp() if rotate := op.rotate.value.data:
+            return f"{op.name.removeprefix('dsp.')}_ror{rotate}"
+        case _:
+            return op.name.removeprefix("dsp.")
+
+
+def computed(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
+    """A call of the function for an op that only computes."""
+    return call(use_helper(unit, name_of(op)), *operands)
+
+
+DSP_OPERATORS: dict[type[Operation], Build] = dict.fromkeys(
+    (
+        dsp.Sxtb16Op,
+        dsp.Uxtb16Op,
+        dsp.Sxtab16Op,
+        dsp.Uxtab16Op,
+        dsp.SmladOp,
+        dsp.SmlaOp,
+        dsp.PackOp,
+        dsp.RoundOp,
+    ),
+    computed,
+)
+"""The ops that are expressions."""

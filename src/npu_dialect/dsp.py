@@ -1,0 +1,379 @@
+"""Arithmetic on words of packed bytes and halves: the DSP instructions of Arm, with one result
+everywhere.
+
+    %x = dsp.load_word %image[%i] : memref<64xi8, #npu.sram> -> i32      // bytes 0 to 3
+    %even = dsp.sxtb16 %x rotate 0 : i32                                 // bytes 0 and 2, as halves
+    %odd = dsp.sxtb16 %x rotate 8 : i32                                  // bytes 1 and 3
+    %t = dsp.smlad %even, %w0, %acc : i32                                // two products at once
+    %u = dsp.smlad %odd, %w1, %t : i32
+
+All values are i32 words. A word holds four bytes, byte j in bits 8j to 8j + 7, or two 16-bit
+halves: "b" (bottom) in bits 15 to 0 and "t" (top) in bits 31 to 16. Which operation an instruction
+does is taken from the Armv7-M Architecture Reference Manual (ARM DDI 0403), chapter A7.7; each op
+below names its instruction. An instruction that sets a flag of the processor does so unread: only
+the word that it gives has a meaning here.
+
+Every op has portable C beside the instruction, so a module with these ops runs on any machine.
+"""
+
+from __future__ import annotations
+
+import abc
+
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+WORD_BYTES = 4
+"""Bytes of a word."""
+
+HALVES = ("bb", "bt", "tb", "tt")
+"""Which half of a first and of a second word an op reads."""
+
+ROTATIONS = (0, 8)
+"""Bits that a word is rotated to the right before its bytes 0 and 2 are taken."""
+
+
+def verify_bytes(kind: Attribute) -> None:
+    """A buffer is a vector of bytes without gaps, long enough for a word."""
+    assert isa(kind, MemRefType[Attribute])
+    element = kind.element_type
+    if not isa(element, IntegerType) or element.width.data != 8:
+        raise VerifyException(f"expected bytes in memory, got {kind}")
+    shape, strides = kind.get_shape(), kind.get_strides()
+    if len(shape) != 1 or strides is None or tuple(strides) != (1,):
+        raise VerifyException(f"expected one axis without gaps, got {kind}")
+    if 0 <= shape[0] < WORD_BYTES:
+        raise VerifyException(f"expected at least {WORD_BYTES} bytes, got {kind}")
+
+
+def verify_halves(halves: StringAttr) -> None:
+    """Halves are one of the four pairs."""
+    if halves.data not in HALVES:
+        raise VerifyException(f'expected halves "bb", "bt", "tb" or "tt", got "{halves.data}"')
+
+
+def verify_rotation(rotate: IntegerAttr) -> None:
+    """Bytes 0 and 2, or 1 and 3."""
+    if rotate.value.data not in ROTATIONS:
+        raise VerifyException(f"expected a rotation by 0 or 8, got {rotate.value.data}")
+
+
+@irdl_op_definition
+class LoadWordOp(IRDLOperation):
+    """LDR: four consecutive bytes as a word, byte j of it from index + j, at any alignment.
+
+    ```mlir
+    %x = dsp.load_word %image[%i] : memref<64xi8, #npu.sram> -> i32
+    ```
+    """
+
+    name = "dsp.load_word"
+
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    result = result_def(i32)
+
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = "$memref `[` $index `]` attr-dict `:` type($memref) `->` type($result)"
+
+    def __init__(self, memref: SSAValue, index: SSAValue) -> None:
+        super().__init__(operands=[memref, index], result_types=[i32])
+
+    def verify_(self) -> None:
+        """The buffer is a vector of bytes."""
+        verify_bytes(self.memref.type)
+
+
+@irdl_op_definition
+class StoreWordOp(IRDLOperation):
+    """STR: a word as four consecutive bytes, byte j of it to index + j, at any alignment.
+
+    ```mlir
+    dsp.store_word %x, %padded[%i] : i32, memref<64xi8, #npu.sram>
+    ```
+    """
+
+    name = "dsp.store_word"
+
+    value = operand_def(i32)
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType)
+
+    traits = traits_def(MemoryWriteEffect())
+
+    assembly_format = (
+        "$value `,` $memref `[` $index `]` attr-dict `:` type($value) `,` type($memref)"
+    )
+
+    def __init__(self, value: SSAValue, memref: SSAValue, index: SSAValue) -> None:
+        super().__init__(operands=[value, memref, index])
+
+    def verify_(self) -> None:
+        """The buffer is a vector of bytes."""
+        verify_bytes(self.memref.type)
+
+
+class ExtendOp(IRDLOperation, abc.ABC):
+    """Two bytes of a word, extended to halves."""
+
+    x = operand_def(i32)
+    rotate = prop_def(IntegerAttr.constr(i64))
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x `rotate` $rotate attr-dict `:` type($result)"
+
+    def __init__(self, x: SSAValue, rotate: int = 0) -> None:
+        super().__init__(
+            operands=[x], result_types=[i32], properties={"rotate": IntegerAttr(rotate, i64)}
+        )
+
+    def verify_(self) -> None:
+        """Bytes 0 and 2, or 1 and 3."""
+        verify_rotation(self.rotate)
+
+
+@irdl_op_definition
+class Sxtb16Op(ExtendOp):
+    """SXTB16: bytes 0 and 2 (`rotate 0`) or 1 and 3 (`rotate 8`), with their signs, as halves.
+
+    ```mlir
+    %even = dsp.sxtb16 %x rotate 0 : i32
+    ```
+    """
+
+    name = "dsp.sxtb16"
+
+
+@irdl_op_definition
+class Uxtb16Op(ExtendOp):
+    """UXTB16: bytes 0 and 2 (`rotate 0`) or 1 and 3 (`rotate 8`), without sign, as halves.
+
+    ```mlir
+    %odd = dsp.uxtb16 %x rotate 8 : i32
+    ```
+    """
+
+    name = "dsp.uxtb16"
+
+
+class ExtendAddOp(IRDLOperation, abc.ABC):
+    """Two bytes of a word, extended to halves and added to those of another word."""
+
+    z = operand_def(i32)
+    x = operand_def(i32)
+    rotate = prop_def(IntegerAttr.constr(i64))
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$z `,` $x `rotate` $rotate attr-dict `:` type($result)"
+
+    def __init__(self, z: SSAValue, x: SSAValue, rotate: int = 0) -> None:
+        super().__init__(
+            operands=[z, x], result_types=[i32], properties={"rotate": IntegerAttr(rotate, i64)}
+        )
+
+    def verify_(self) -> None:
+        """Bytes 0 and 2, or 1 and 3."""
+        verify_rotation(self.rotate)
+
+
+@irdl_op_definition
+class Sxtab16Op(ExtendAddOp):
+    """SXTAB16: the halves of z plus the bytes that SXTB16 gives; each half wraps at 16 bits.
+
+    ```mlir
+    %even = dsp.sxtab16 %offsets, %x rotate 0 : i32
+    ```
+    """
+
+    name = "dsp.sxtab16"
+
+
+@irdl_op_definition
+class Uxtab16Op(ExtendAddOp):
+    """UXTAB16: the halves of z plus the bytes that UXTB16 gives; each half wraps at 16 bits.
+
+    ```mlir
+    %even = dsp.uxtab16 %offsets, %x rotate 0 : i32
+    ```
+    """
+
+    name = "dsp.uxtab16"
+
+
+@irdl_op_definition
+class SmladOp(IRDLOperation):
+    """SMLAD: acc + a.b * b.b + a.t * b.t, products of signed halves, modulo 2^32.
+
+    ```mlir
+    %sum = dsp.smlad %x, %w, %acc : i32
+    ```
+    """
+
+    name = "dsp.smlad"
+
+    a = operand_def(i32)
+    b = operand_def(i32)
+    acc = operand_def(i32)
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b `,` $acc attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue) -> None:
+        super().__init__(operands=[a, b, acc], result_types=[i32])
+
+
+@irdl_op_definition
+class SmlaOp(IRDLOperation):
+    """SMLABB, SMLABT, SMLATB, SMLATT: acc + one product of signed halves, modulo 2^32.
+
+    The first letter of `halves` is that of a, the second one that of b.
+
+    ```mlir
+    %sum = dsp.smla %x, %w, %acc halves "tb" : i32
+    ```
+    """
+
+    name = "dsp.smla"
+
+    a = operand_def(i32)
+    b = operand_def(i32)
+    acc = operand_def(i32)
+    halves = prop_def(StringAttr)
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b `,` $acc `halves` $halves attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue, halves: str = "bb") -> None:
+        super().__init__(
+            operands=[a, b, acc], result_types=[i32], properties={"halves": StringAttr(halves)}
+        )
+
+    def verify_(self) -> None:
+        """One half of each."""
+        verify_halves(self.halves)
+
+
+@irdl_op_definition
+class PackOp(IRDLOperation):
+    """PKHBT, PKHTB: a half of lo as the bottom of the result, a half of hi as its top.
+
+    The first letter of `halves` is that of lo, the second one that of hi. "tb" takes two
+    instructions.
+
+    ```mlir
+    %pair = dsp.pack %lo, %hi halves "bb" : i32
+    ```
+    """
+
+    name = "dsp.pack"
+
+    lo = operand_def(i32)
+    hi = operand_def(i32)
+    halves = prop_def(StringAttr)
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$lo `,` $hi `halves` $halves attr-dict `:` type($result)"
+
+    def __init__(self, lo: SSAValue, hi: SSAValue, halves: str = "bb") -> None:
+        super().__init__(
+            operands=[lo, hi], result_types=[i32], properties={"halves": StringAttr(halves)}
+        )
+
+    def verify_(self) -> None:
+        """One half of each."""
+        verify_halves(self.halves)
+
+
+@irdl_op_definition
+class RoundOp(IRDLOperation):
+    """VCVTR.S32.F32: the nearest integer, halves to even; beyond i32 its ends, and 0 for NaN.
+
+    ```mlir
+    %q = dsp.round %scaled : f32 -> i32
+    ```
+    """
+
+    name = "dsp.round"
+
+    x = operand_def(f32)
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x attr-dict `:` type($x) `->` type($result)"
+
+    def __init__(self, x: SSAValue) -> None:
+        super().__init__(operands=[x], result_types=[i32])
+
+
+@irdl_op_definition
+class KeepOrderOp(IRDLOperation):
+    """No instruction: memory is not read or written across this place by a compiler.
+
+    It computes nothing. A C compiler hoists loads as far as it can to hide how long they take; on a
+    core that does not overlap them that gains nothing, and its few registers run out. Between two
+    of these a lowering groups loads with the operations that read them.
+
+    The op declares no effects, so it has unknown ones: nothing moves across it, nothing removes it.
+
+    ```mlir
+    dsp.keep_order
+    ```
+    """
+
+    name = "dsp.keep_order"
+
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+DSP = Dialect(
+    "dsp",
+    [
+        LoadWordOp,
+        StoreWordOp,
+        Sxtb16Op,
+        Uxtb16Op,
+        Sxtab16Op,
+        Uxtab16Op,
+        SmladOp,
+        SmlaOp,
+        PackOp,
+        RoundOp,
+        KeepOrderOp,
+    ],
+    [],
+)
