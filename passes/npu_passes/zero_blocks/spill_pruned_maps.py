@@ -1,0 +1,104 @@
+"""`npu-spill-pruned-maps`: every map that is pruned goes off the chip, and nothing else.
+
+Level of IR: layers in destination style, after `npu-bufferize`, before `npu-spill-maps`. This is
+the machine of paper 003, section III-B: "layer-by-layer hardware processing that will store the
+activation maps to external DRAM". What a layer with several steps has before its last one (a sum
+before its ReLU) stays on the chip, so each map leaves once, when it is pruned, and is fetched by
+those that read it:
+
+    npu.prune_zero_blocks ins(%a : memref<1x8x32x32xf32, #npu.sram>) outs(%a : ...) block 4 ...
+    npu.conv2d ins(%a, %w : ...) outs(%b : ...)
+becomes
+    %0 = dram.alloc : memref<1x8x32x32xf32, #npu.dram>
+    npu.prune_zero_blocks ins(%a : ...) outs(%0 : memref<1x8x32x32xf32, #npu.dram>) block 4 ...
+    npu.conv2d ins(%0, %w : ...) outs(%b : ...)
+
+A map that is written again after that, that has a view from before, or that is pruned into another
+buffer than its own stays where it is. Without a machine with DMA nothing happens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue, Use
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from npu_dialect import dram
+from npu_dialect.npu.layers import PruneZeroBlocksOp
+from npu_dialect.sram import AllocOp
+from npu_dialect.target import machine_of
+from npu_passes.lowering.loop_builder import memref_type
+from npu_passes.memory.on_chip import functions
+from npu_passes.memory.spill_maps import off_chip, retype_views
+from npu_passes.memory.spilling.reader import VIEWS, uses_of, writes
+
+
+@dataclass(frozen=True)
+class SpillPrunedMapsPass(ModulePass):
+    """Let every pruned map leave the chip; see the module."""
+
+    name = "npu-spill-pruned-maps"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Find the maps of all functions, then rewrite."""
+        machine = machine_of(op)
+        if machine is None or not machine.dma_channels:
+            return
+        for plan in [plan for function in functions(op) for plan in analyze(function)]:
+            rewrite(plan)
+
+
+@dataclass(frozen=True)
+class PrunedMap:
+    """Where a map is pruned, and what uses it from then on."""
+
+    op: PruneZeroBlocksOp
+    map: SSAValue
+    later: tuple[Use, ...]
+
+
+def analyze(function: Operation) -> tuple[PrunedMap, ...]:
+    """The pruned maps that can leave."""
+    found: list[PrunedMap] = []
+    for op in function.walk():
+        if not isinstance(op, PruneZeroBlocksOp) or (target := op.destination) is None:
+            continue
+        if op.operands[0] is not target or not isinstance(target.owner, AllocOp):
+            continue
+        later = tuple(use for use in target.uses if is_behind(use.operation, op))
+        earlier = [use for use in target.uses if use not in later]
+        if any(isinstance(use.operation, VIEWS) for use in earlier):
+            continue
+        if later and not any(is_written(use) for use in later):
+            found.append(PrunedMap(op, target, later))
+    return tuple(found)
+
+
+def is_behind(op: Operation, other: Operation) -> bool:
+    """Whether an op, or the one around it in the block of another, comes after that other."""
+    block = other.parent
+    found = None if block is None else block.find_ancestor_op_in_block(op)
+    return found is not None and other.is_before_in_block(found)
+
+
+def is_written(use: Use) -> bool:
+    """Whether a use, or one of the views that it makes, writes."""
+    if isinstance(use.operation, VIEWS):
+        return any(writes(each) for each in uses_of(use.operation.results[0]))
+    return writes(use)
+
+
+def rewrite(plan: PrunedMap) -> None:
+    """Give a pruned map a buffer off the chip."""
+    kind = memref_type(plan.map)
+    new = dram.AllocOp(off_chip(kind))
+    new.buffer.name_hint = plan.map.name_hint
+    Rewriter.insert_op(new, InsertPoint.before(plan.op))
+    plan.op.operands[len(plan.op.operands) - 1] = new.buffer  # xDSL takes no negative index
+    for use in plan.later:
+        use.operation.operands[use.index] = new.buffer
+    retype_views(new.buffer)

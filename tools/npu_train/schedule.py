@@ -1,0 +1,67 @@
+"""How fast a network learns, epoch by epoch, and what is remembered of earlier steps: plain SGD.
+
+Paper 003, III-A: "standard SGD optimizer with learning rate step decay from 0.1 to 0.001".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+import torch
+from torch import nn
+
+from npu_tools.errors import UserError
+from npu_train.zebra import zebras
+
+STEPS = (0.5, 0.75)
+"""Shares of the epochs after which the learning rate is a tenth of what it was."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One stretch of training. `batch`: images that a step of all processes together takes.
+
+    `regularisation`: of Zebra, equation (1); `slimming`: of the scales of batch norms.
+
+    Raises: UserError for a number that cannot be.
+    """
+
+    epochs: int
+    batch: int = 64
+    learning_rate: float = 0.1
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    regularisation: float = 0.0
+    slimming: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check all numbers."""
+        for name in ("learning_rate", "weight_decay", "regularisation", "slimming", "momentum"):
+            value: float = getattr(self, name)
+            if not (isfinite(value) and value >= 0):
+                option = name.replace("_", "-")
+                raise UserError(f"--{option} {value}: expected a finite number of at least 0")
+        if self.momentum >= 1:
+            raise UserError(f"--momentum {self.momentum}: expected less than 1")
+        if self.batch < 1:
+            raise UserError(f"--batch {self.batch}: expected at least 1")
+
+    def rate(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 0."""
+        return self.learning_rate * 0.1 ** sum(epoch >= share * self.epochs for share in STEPS)
+
+
+def optimizer_of(model: nn.Module, recipe: Recipe) -> torch.optim.SGD:
+    """SGD for a network. Threshold networks of Zebra do not decay: the loss says where they go."""
+    apart = {id(part) for zebra in zebras(model) for part in zebra.parameters()}
+    weights = [part for part in model.parameters() if id(part) not in apart]
+    thresholds = [part for part in model.parameters() if id(part) in apart]
+    groups = [{"params": weights}, {"params": thresholds, "weight_decay": 0.0}]
+    return torch.optim.SGD(
+        [group for group in groups if group["params"]],
+        lr=recipe.learning_rate,
+        momentum=recipe.momentum,
+        weight_decay=recipe.weight_decay,
+    )
