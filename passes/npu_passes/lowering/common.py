@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf
+from typing import Literal
 
 import numpy as np
 from xdsl.dialects.builtin import i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from npu_dialect.npu import ActivationAttr
 from npu_dialect.npu.shapes import Axis
@@ -18,10 +19,22 @@ from npu_passes.lowering.loop_builder import Index, LoopBuilder, is_dense, memre
 
 @dataclass(frozen=True)
 class LoopOptions:
-    """What the machine allows: floating-point registers, and straight-line multiply-accumulates."""
+    """What the machine allows: floating-point registers, and straight-line multiply-accumulates.
+
+    `features` are the machine's instruction-set extensions. `flash`: whether weights may grow where
+    that saves instructions (`fast`), or not (`small`). `users` are the ops that name each symbol.
+    """
 
     registers: int
     unroll: int
+    features: tuple[str, ...] = ()
+    flash: str = "fast"
+    users: Mapping[str, Sequence[Operation]] = field(default_factory=dict[str, list[Operation]])
+
+    @property
+    def words(self) -> Literal["wide", "narrow"]:
+        """How weights for dual multiply-accumulates are stored."""
+        return "wide" if self.flash == "fast" else "narrow"
 
 
 def window_start(b: LoopBuilder, axis: Axis, position: Index, hint: str | None = None) -> Index:

@@ -170,12 +170,21 @@ class Scaling:
 
     def by_float(self, value: SSAValue, channel: Index) -> SSAValue:
         """One float32 product, a quotient if there is a divisor, one rounding."""
+        product = self.product(value, channel)
+        return rounded(self.b, product, self.zero_point, self.bounds)
+
+    def number(self, value: SSAValue, channel: Index) -> SSAValue:
+        """What `by_float` gives, less the zero point, as a float32."""
+        return nearest(self.b, self.product(value, channel), self.zero_point, self.bounds)
+
+    def product(self, value: SSAValue, channel: Index) -> SSAValue:
+        """An i32 in the new scale, a float32 that is not rounded yet."""
         b = self.b
         scale = b.load(self.tables[0], [channel]) if self.tables else b.real(self.scales[0])
         product = b.mulf(b.insert(arith.SIToFPOp(value, f32)).result, scale)
         if self.divisor is not None:
             product = b.divf(product, b.real(self.divisor))
-        return rounded(b, product, self.zero_point, self.bounds)
+        return product
 
     def by_shift(self, value: SSAValue, channel: Index) -> SSAValue:
         """One 64-bit product, rounded half to even."""
@@ -195,13 +204,18 @@ class Scaling:
 
 def rounded(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
     """sat(round(value) + zero_point) of a float32, as i32; NaN is the least integer."""
-    low, high = (float(bound - zero_point) for bound in bounds)
-    value = b.at_most(b.maxf(value, b.real(low)), b.real(high))
-    whole = b.subf(b.addf(value, b.real(ROUNDER)), b.real(ROUNDER))
+    whole = nearest(b, value, zero_point, bounds)
     number = b.insert(arith.FPToSIOp(whole, i32)).result
     if zero_point == 0:
         return number
     return fits(b, arith.AddiOp, number, b.integer(zero_point))
+
+
+def nearest(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
+    """sat(round(value) + zero_point) - zero_point of a float32, a float32."""
+    low, high = (float(bound - zero_point) for bound in bounds)
+    value = b.at_most(b.maxf(value, b.real(low)), b.real(high))
+    return b.subf(b.addf(value, b.real(ROUNDER)), b.real(ROUNDER))
 
 
 def shifted(
@@ -230,6 +244,10 @@ def real(b: LoopBuilder, value: SSAValue, zero_point: int, scale: SSAValue) -> S
     return b.mulf(number, scale)
 
 
+TABLES: dict[str, Float32Type | IntegerType] = {"float32": f32, "int32": i32, "int8": i8}
+"""Element types of tables."""
+
+
 def constant_table(b: LoopBuilder, op: LayerOp, what: str, values: np.ndarray) -> SSAValue:
     """A new read-only global with one number for each channel; gives its buffer."""
     function: Operation | None = op.parent_op()
@@ -238,7 +256,7 @@ def constant_table(b: LoopBuilder, op: LayerOp, what: str, values: np.ndarray) -
     assert isinstance(function, FuncOp)
     names = GlobalNames.of(function)
     name = names.fresh(identifier(f"{op.layer_name or function.sym_name.data}_{what}"))
-    element: Float32Type | IntegerType = f32 if values.dtype == np.float32 else i32
+    element = TABLES[values.dtype.name]
     kind = MemRefType(element, values.shape, NoneAttr(), FlashSpace())
     data = DenseIntOrFPElementsAttr(TensorType(element, values.shape), BytesAttr(values.tobytes()))
     table = memref.GlobalOp.get(StringAttr(name), kind, data, constant=UnitAttr())

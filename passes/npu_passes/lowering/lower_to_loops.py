@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, f32, i8, i32
@@ -56,9 +56,9 @@ from npu_dialect.npu.maps import Map, map_type
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.target import machine_of
 from npu_passes.lowering.common import LoopOptions
+from npu_passes.lowering.kernels.constants import symbol_users
+from npu_passes.lowering.kernels.convolution import lower_connected, lower_convolution
 from npu_passes.lowering.loop_builder import LoopBuilder
-from npu_passes.lowering.lower_conv import lower_conv2d
-from npu_passes.lowering.lower_dense import lower_fully_connected
 from npu_passes.lowering.lower_pool import lower_global_pool, lower_pool
 from npu_passes.lowering.lower_quantized import (
     lower_dequantize,
@@ -81,6 +81,7 @@ from npu_passes.lowering.lower_simple import (
 )
 from npu_passes.lowering.lower_zero_blocks import lower_prune_zero_blocks
 from npu_passes.lowering.overlaps import reject_overlaps
+from npu_passes.lowering.unused import drop_unused
 
 DEFAULT_REGISTERS = 16
 
@@ -90,9 +91,9 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     BatchNormOp: lower_batch_norm,
     ClampOp: lower_clamp,
     ConcatOp: lower_concat,
-    Conv2dOp: lower_conv2d,
+    Conv2dOp: lower_convolution,
     DequantizeOp: lower_dequantize,
-    FullyConnectedOp: lower_fully_connected,
+    FullyConnectedOp: lower_connected,
     GlobalAvgPool2dOp: lower_global_pool,
     GlobalMaxPool2dOp: lower_global_pool,
     LrnOp: lower_lrn,
@@ -134,6 +135,8 @@ class LowerToLoopsPass(ModulePass):
     """Floats that the core holds at once (0: no FPU). Default: the machine's, else 16."""
     unroll: int = 256
     """Multiply-accumulates in one straight line of code, at most."""
+    flash: Literal["fast", "small"] = "fast"
+    """`fast`: weights of bytes may be stored as 16 bits where that saves instructions."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
@@ -143,6 +146,7 @@ class LowerToLoopsPass(ModulePass):
             reject(layer)
         for layer in layers:
             lower_layer(layer, options)
+        drop_unused(op)
 
     def options(self, op: ModuleOp) -> LoopOptions:
         """The options, completed by the machine."""
@@ -155,7 +159,8 @@ class LowerToLoopsPass(ModulePass):
                 f"{self.name}: expected registers of at least 0 and unroll of at least 1, "
                 f"got {registers} and {self.unroll}"
             )
-        return LoopOptions(registers, self.unroll)
+        features = machine.features if machine else ()
+        return LoopOptions(registers, self.unroll, features, self.flash, symbol_users(op))
 
 
 def reject(layer: LayerOp) -> None:

@@ -1,0 +1,1 @@
+"""Convolutions and fully connected layers of bytes as loops that suit the core they run on."""

@@ -1,0 +1,70 @@
+"""The numbers of a learned parameter, wherever a lowering finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr, i8, i32
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import SymbolTable
+
+from npu_passes.lowering.loop_builder import memref_type
+
+DTYPES: dict[Any, str] = {i8: "<i1", i32: "<i4"}
+
+
+Users: TypeAlias = Mapping[str, Sequence[Operation]]
+"""The ops that refer to a symbol, by its name."""
+
+
+def symbol_users(module: Operation) -> Users:
+    """The ops that refer to each symbol."""
+    found: dict[str, list[Operation]] = {}
+    for op in module.walk():
+        for each in (*op.properties.values(), *op.attributes.values()):
+            if isinstance(each, SymbolRefAttr):
+                found.setdefault(each.string_value(), []).append(op)
+    return found
+
+
+def constant_of(value: SSAValue, users: Users) -> NDArray[np.integer[Any]] | None:
+    """The numbers of a buffer of i8 or i32 that is a constant; None if that cannot be seen.
+
+    Seen are globals with a value, also as the argument of a private function with one call.
+    """
+    owner = value.owner
+    if isinstance(owner, memref.GetGlobalOp):
+        return numbers_of(owner)
+    if not isinstance(owner, Block) or not isinstance(function := owner.parent_op(), func.FuncOp):
+        return None
+    call = only_call(function, users)
+    index = next(i for i, each in enumerate(owner.args) if each is value)
+    return None if call is None else constant_of(call.operands[index], users)
+
+
+def numbers_of(op: memref.GetGlobalOp) -> NDArray[np.integer[Any]] | None:
+    """The value of a global."""
+    found = SymbolTable.lookup_symbol(op, op.name_)
+    kind = memref_type(op.memref)
+    if not isinstance(found, memref.GlobalOp) or found.constant is None:
+        return None
+    data = found.initial_value
+    if kind.element_type not in DTYPES or not isinstance(data, DenseIntOrFPElementsAttr):
+        return None
+    array = np.frombuffer(data.data.data, np.dtype(DTYPES[kind.element_type]))
+    if array.size == 1:
+        return np.full(kind.get_shape(), array[0])
+    return array.reshape(kind.get_shape())
+
+
+def only_call(function: func.FuncOp, users: Users) -> func.CallOp | None:
+    """The one call of a private function, if nothing else names it."""
+    visibility = function.sym_visibility
+    if visibility is None or visibility.data != "private":
+        return None
+    found = users.get(function.sym_name.data, ())
+    return found[0] if len(found) == 1 and isinstance(found[0], func.CallOp) else None

@@ -1,0 +1,116 @@
+"""Which kernel suits a layer of bytes, if one does; the general loops take all others."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.shapes import Axis
+from npu_passes.lowering.common import LoopOptions
+from npu_passes.lowering.kernels.constants import constant_of
+from npu_passes.lowering.kernels.dense import DenseKernel, Runs
+from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
+from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.packing import QUAD, Format
+from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, Unit
+from npu_passes.lowering.loop_builder import LoopBuilder, is_dense, memref_type
+from npu_passes.lowering.lower_conv import lower_conv2d
+from npu_passes.lowering.lower_dense import lower_fully_connected
+from npu_passes.memory.choose_layouts import is_channels_last
+
+Weighted = Conv2dOp | FullyConnectedOp
+
+
+class Kernel(Protocol):
+    """Builds the loops of a layer."""
+
+    def build(self) -> None:
+        """Build them."""
+        ...
+
+
+def lower_convolution(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> None:
+    """Build the loops of a convolution."""
+    kernel = kernel_of(b, op, out, options)
+    if kernel is None:
+        lower_conv2d(b, op, out, options)
+    else:
+        kernel.build()
+
+
+def lower_connected(
+    b: LoopBuilder, op: FullyConnectedOp, out: SSAValue, options: LoopOptions
+) -> None:
+    """Build the loops of a fully connected layer: a convolution of one pixel.
+
+    Each weight is used once, so that widening it would cost flash and save little.
+    """
+    images, depth = shape_of(op.input)
+    runs = Runs(1, depth, 0) if depth >= QUAD else None
+    dense = is_dense(memref_type(op.input)) and is_dense(memref_type(out))
+    layer = None
+    if images == 1 and runs is not None and dense and is_plain(op):
+        layer = layer_of(b, op, out, unit_of(b, op, options, "narrow"), options)
+    if layer is None or runs is None:
+        lower_fully_connected(b, op, out, options)
+        return
+    DenseKernel(layer, op.input, Grid(Axis(1, 1), Axis(1, 1), depth), runs).build()
+
+
+def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> Kernel | None:
+    """What builds the loops of a convolution of bytes, or None where no kernel fits."""
+    kind = memref_type(out)
+    if not (is_plain(op) and shape_of(op.input)[0] == 1):
+        return None
+    if not (is_dense(kind) or is_channels_last(kind)) or not pools_apart(op):
+        return None
+    layer = layer_of(b, op, out, unit_of(b, op, options), options)
+    if layer is None or not is_channels_last(memref_type(op.input)):
+        return None
+    grid = Grid.of(op)
+    if op.group_count == 1:
+        runs = Runs.of(grid.columns, grid.channels)
+        return None if runs is None else DenseKernel(layer, op.input, grid, runs, op.pool)
+    each = op.group_count == grid.channels == len(layer.weights)
+    if each and grid.channels % QUAD == 0 and op.pool is None:
+        return DepthwiseKernel(layer, op.input, grid)
+    return None
+
+
+def is_plain(op: Weighted) -> bool:
+    """Whether a layer multiplies bytes with weights around zero, from a bias on."""
+    points = op.zero_points
+    return points is not None and int_values(points)[1] == 0 and op.accumulate is None
+
+
+def pools_apart(op: Conv2dOp) -> bool:
+    """Whether each pooled output can run over its window, if there is one."""
+    return op.pool is None or (
+        op.pool.is_max and (op.overlap is None or op.overlap.data != "accumulate")
+    )
+
+
+def layer_of(
+    b: LoopBuilder, op: Weighted, out: SSAValue, unit: Unit, options: LoopOptions
+) -> Layer | None:
+    """A layer with its numbers; None if they cannot be seen."""
+    weights = constant_of(op.weight, options.users)
+    bias: NDArray[np.integer[Any]] | None = None
+    if op.bias is not None and (bias := constant_of(op.bias, options.users)) is None:
+        return None
+    return None if weights is None else Layer(b, op, out, unit, weights, bias)
+
+
+def unit_of(b: LoopBuilder, op: Weighted, options: LoopOptions, form: Format | None = None) -> Unit:
+    """What multiplies on a machine."""
+    point = int_values(op.zero_points)[0] if op.zero_points is not None else 0
+    if "dsp" in options.features:
+        return DualUnit(b, op.input, point, form or options.words)
+    return ByteUnit(b, op.input, point)

@@ -1,0 +1,316 @@
+"""Convolutions of bytes with their channels last: runs of a kernel row meet repacked weights.
+
+Two neighbouring pixels of the interior and four filters make eight sums, which is what a core with
+16 registers can hold beside two pointers. Outputs whose window lies on the border are computed one
+by one, with the zero point taken off each byte, so that padding counts nothing; inside, the zero
+point is part of the bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import PoolAttr
+from npu_dialect.npu.shapes import Axis
+from npu_passes.lowering.common import tap_range, window_start
+from npu_passes.lowering.conv_plan import Span, interior
+from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.packing import FILTERS, QUAD, pack_runs, quad_size, quads_of
+from npu_passes.lowering.kernels.unit import Taps
+from npu_passes.lowering.kernels.walk import visit
+from npu_passes.lowering.loop_builder import Index, LoopBuilder
+
+STRAIGHT = 8
+"""Quads in one straight line of code, at most."""
+CHUNK = 4
+"""Quads in one turn of the inner loop."""
+PAIR = 2
+"""Pixels that share the loads of weights."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A kernel row as runs of bytes: how many, how long, and how far apart they begin."""
+
+    count: int
+    length: int
+    step: int
+
+    @staticmethod
+    def of(columns: Axis, channels: int) -> Runs | None:
+        """One run for a kernel row if possible, else one for each tap; None if those are short.
+
+        A row that padding can cut is cut between taps, which has to be between quads.
+        """
+        whole = columns.kernel * channels
+        padded = columns.interior() != (0, columns.outputs)
+        if columns.dilation == 1 and whole >= QUAD and not (padded and channels % QUAD):
+            return Runs(1, whole, 0)
+        if channels < QUAD:
+            return None
+        return Runs(columns.kernel, channels, columns.dilation * channels)
+
+
+class DenseKernel:
+    """Builds the loops of one convolution, or of a fully connected layer: one of a single pixel."""
+
+    def __init__(
+        self, layer: Layer, map: SSAValue, grid: Grid, runs: Runs, pool: PoolAttr | None = None
+    ) -> None:
+        self.layer, self.grid, self.runs, self.pool = layer, grid, runs, pool
+        self.b: LoopBuilder = layer.b
+        self.rows, self.columns = grid.rows, grid.columns
+        self.filters = len(layer.weights)
+        weights = layer.weights.reshape(self.filters, grid.channels, self.rows.kernel, -1)
+        rows = np.ascontiguousarray(weights.transpose(0, 2, 3, 1))
+        packed = pack_runs(
+            rows.reshape(self.filters, self.rows.kernel * runs.count, runs.length),
+            layer.unit.form,
+        )
+        self.taps = layer.table("taps", packed)
+        self.patch = layer.vector(map)
+        if self.is_flat:
+            layer.flatten()
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Where the quads of a run begin."""
+        return quads_of(self.runs.length)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all pixels are walked as one row."""
+        return self.pool is None and self.grid.is_pointwise
+
+    def build(self) -> None:
+        """Loops over the grid of outputs, inside them over blocks of filters."""
+        if self.pool is not None:
+            axes = self.pool.axes(self.rows.outputs, self.columns.outputs)
+            spans = interior(self.rows, axes[0]), interior(self.columns, axes[1])
+            visit(self.b, *spans, 1, self.window, self.clipped_window)
+        elif self.is_flat:
+            count = self.rows.size * self.columns.size
+            visit(self.b, Span(0, 1, 1), Span(0, count, count), PAIR, self.pair, self.inner_point)
+        else:
+            spans = interior(self.rows, None), interior(self.columns, None)
+            point = self.point if self.grid.is_padded else self.inner_point
+            visit(self.b, *spans, PAIR, self.pair, point)
+
+    def first_tap(self, filter: Index) -> Index:
+        """Where the weights of a block of filters begin."""
+        per_filter = quad_size(self.layer.unit.form, 1) * len(self.starts)
+        return self.b.mul(filter, per_filter * self.rows.kernel * self.runs.count)
+
+    # -- sums ------------------------------------------------------------------------------------
+
+    def whole(
+        self, base: Index, pixels: Sequence[int], first: Index, sums: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """Sums over a whole kernel at some pixels, the first of which begins at `base`."""
+        return self.over_rows((0, self.rows.kernel), base, pixels, first, sums, less_zero=False)
+
+    def over_rows(
+        self,
+        rows: tuple[Index, Index],
+        base: Index,
+        pixels: Sequence[int],
+        first: Index,
+        sums: Sequence[SSAValue],
+        *,
+        less_zero: bool,
+    ) -> Sequence[SSAValue]:
+        """Sums over whole kernel rows."""
+        b, runs = self.b, self.runs
+        size = quad_size(self.layer.unit.form, len(sums) // len(pixels)) * len(self.starts)
+        straight = self.rows.kernel * runs.count * len(self.starts) <= STRAIGHT
+
+        def one(row: Index, run: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at = b.add(b.add(base, b.mul(row, self.grid.row_step)), b.mul(run, runs.step))
+            number = b.add(b.mul(row, runs.count), run)
+            taps = b.add(first, b.mul(number, size))
+            return self.over_run(at, pixels, taps, sums, less_zero=less_zero)
+
+        def one_row(row: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(0, runs.count, lambda run, s: one(row, run, s), sums, hint="kx")
+
+        if straight and all(isinstance(bound, int) for bound in rows):
+            for row in range(self.rows.kernel):
+                for run in range(runs.count):
+                    sums = one(row, run, sums)
+            return sums
+        return b.loop(*rows, one_row, sums, hint="ky", carry="acc")
+
+    def over_run(
+        self,
+        base: Index,
+        pixels: Sequence[int],
+        first: Index,
+        sums: Sequence[SSAValue],
+        *,
+        less_zero: bool,
+        starts: Sequence[int] | None = None,
+    ) -> Sequence[SSAValue]:
+        """Sums over one run: turns of a loop, then the quads that are left."""
+        b, unit = self.b, self.layer.unit
+        starts = self.starts if starts is None else starts
+        size = quad_size(unit.form, len(sums) // len(pixels))
+
+        def some(
+            at: Index, taps: Index, quads: Sequence[int], sums: Sequence[SSAValue]
+        ) -> list[SSAValue]:
+            reach = pixels[-1] + quads[-1] + QUAD
+            patch = b.window(self.patch, [at], [reach], [0], "patch")
+            return unit.quads(
+                patch, pixels, quads, Taps(self.taps, taps), sums, less_zero=less_zero
+            )
+
+        def turn(quad: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
+            at, taps = b.add(base, b.mul(quad, QUAD)), b.add(first, b.mul(quad, size))
+            return some(at, taps, [QUAD * k for k in range(CHUNK)], sums)
+
+        if len(starts) <= STRAIGHT:
+            return some(base, first, starts, sums)
+        even = sum(start % QUAD == 0 for start in starts) // CHUNK * CHUNK
+        sums = b.loop(0, even, turn, sums, step=CHUNK, hint="k", carry="acc")
+        if even == len(starts):
+            return sums
+        at, taps = b.add(base, QUAD * even), b.add(first, even * size)
+        return some(at, taps, [start - QUAD * even for start in starts[even:]], sums)
+
+    def clipped(
+        self, row: Index, column: Index, first: Index, sums: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """Sums at one output anywhere, with the zero point taken off each byte."""
+        b = self.b
+        base, rows = self.grid.origin(b, row, column), tap_range(b, self.rows, row)
+        if not self.grid.cuts_rows:
+            return self.over_rows(rows, base, [0], first, sums, less_zero=True)
+        columns = tap_range(b, self.columns, column)
+        taps = quads_of(self.grid.channels)
+        size = quad_size(self.layer.unit.form, len(sums)) * len(taps)
+
+        def one(ky: Index, kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at = b.add(b.add(base, b.mul(ky, self.grid.row_step)), b.mul(kx, self.grid.step))
+            number = b.add(b.mul(ky, self.columns.kernel), kx)
+            return self.over_run(
+                at, [0], b.add(first, b.mul(number, size)), sums, less_zero=True, starts=taps
+            )
+
+        def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(*columns, lambda kx, s: one(ky, kx, s), sums, hint="kx", carry="acc")
+
+        return b.loop(*rows, one_row, sums, hint="ky", carry="acc")
+
+    # -- outputs ---------------------------------------------------------------------------------
+
+    def each_block(self, body: Callable[[Index, int], None]) -> None:
+        """Visit the blocks of filters: first filter, number of filters."""
+        whole = self.filters // FILTERS * FILTERS
+
+        def one(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            body(filter, FILTERS)
+            return ()
+
+        self.b.loop(0, whole, one, step=FILTERS, hint="oc")
+        if whole < self.filters:
+            body(whole, self.filters - whole)
+
+    def pair(self, row: Index, column: Index) -> None:
+        """Two neighbouring outputs of the interior."""
+        self.outputs(row, column, PAIR)
+
+    def inner_point(self, row: Index, column: Index) -> None:
+        """One output of the interior."""
+        self.outputs(row, column, 1)
+
+    def outputs(self, row: Index, column: Index, pixels: int) -> None:
+        """Neighbouring outputs of the interior."""
+        base = self.grid.origin(self.b, row, column)
+        places = [self.grid.pitch * p for p in range(pixels)]
+
+        def block(filter: Index, count: int) -> None:
+            starts = self.layer.biases(filter, count, folded=True) * pixels
+            sums = self.whole(base, places, self.first_tap(filter), starts)
+            self.layer.put(sums, filter, row, column, count, flat=self.is_flat)
+
+        self.each_block(block)
+
+    def point(self, row: Index, column: Index) -> None:
+        """One output anywhere."""
+
+        def block(filter: Index, count: int) -> None:
+            starts = self.layer.biases(filter, count, folded=False)
+            sums = self.clipped(row, column, self.first_tap(filter), starts)
+            self.layer.put(sums, filter, row, column, count)
+
+        self.each_block(block)
+
+    # -- with a pooling window ---------------------------------------------------------------------
+
+    def pool_axes(self) -> tuple[Axis, Axis]:
+        """The pooling windows; there are some when this is asked."""
+        assert self.pool is not None
+        return self.pool.axes(self.rows.outputs, self.columns.outputs)
+
+    def window(self, row: Index, column: Index) -> None:
+        """One pooled output whose window and taps all lie inside: pairs of its pixels."""
+        b, (ys, xs) = self.b, self.pool_axes()
+        base = self.grid.origin(
+            b, window_start(b, ys, row, "cy"), window_start(b, xs, column, "cx")
+        )
+        down = ys.dilation * self.grid.row_pitch
+        across = xs.dilation * self.grid.pitch
+
+        def block(filter: Index, count: int) -> None:
+            first = self.first_tap(filter)
+
+            def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                line = b.add(base, b.mul(wy, down))
+                for wx in range(0, xs.kernel, PAIR):
+                    width = min(PAIR, xs.kernel - wx)
+                    starts = self.layer.biases(filter, count, folded=True) * width
+                    places = [across * p for p in range(width)]
+                    sums = self.whole(b.add(line, wx * across), places, first, starts)
+                    for p in range(width):
+                        best = self.best(best, sums[p * count : (p + 1) * count])
+                return best
+
+            lowest = [self.layer.epilogue.lowest()] * count
+            best = b.loop(0, ys.kernel, one_row, lowest, hint="wy", carry="best")
+            self.layer.put(best, filter, row, column, count)
+
+        self.each_block(block)
+
+    def clipped_window(self, row: Index, column: Index) -> None:
+        """One pooled output anywhere."""
+        b, (ys, xs) = self.b, self.pool_axes()
+        top, left = window_start(b, ys, row, "cy"), window_start(b, xs, column, "cx")
+        rows, columns = tap_range(b, ys, row), tap_range(b, xs, column)
+
+        def block(filter: Index, count: int) -> None:
+            first = self.first_tap(filter)
+
+            def one(wy: Index, wx: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                y = b.add(top, b.mul(wy, ys.dilation), "cy")
+                x = b.add(left, b.mul(wx, xs.dilation), "cx")
+                starts = self.layer.biases(filter, count, folded=False)
+                return self.best(best, self.clipped(y, x, first, starts))
+
+            def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                return b.loop(*columns, lambda wx, s: one(wy, wx, s), best, hint="wx")
+
+            lowest = [self.layer.epilogue.lowest()] * count
+            best = b.loop(*rows, one_row, lowest, hint="wy", carry="best")
+            self.layer.put(best, filter, row, column, count)
+
+        self.each_block(block)
+
+    def best(self, best: Sequence[SSAValue], sums: Sequence[SSAValue]) -> list[SSAValue]:
+        """The greater ones: a maximum commutes with requantisation, which is monotone."""
+        return [self.b.maxf(new, old, "best") for old, new in zip(best, sums, strict=True)]

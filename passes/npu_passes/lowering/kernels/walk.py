@@ -1,0 +1,69 @@
+"""Visits to the outputs of a sliding window: pairs of the interior first, then all others singly.
+
+Each of the two bodies is built once, so that the code stays small:
+
+    for oy = 0 to H
+      inside = is oy a row of the interior?
+      for ox = low to (high if inside else low) step 2: the pair (oy, ox), (oy, ox + 1)
+      for i = 0 to what is left: the single output (oy, i, or behind the pairs)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from npu_passes.lowering.conv_plan import Span
+from npu_passes.lowering.loop_builder import Index, LoopBuilder
+
+Visit = Callable[[Index, Index], None]
+
+
+def visit(
+    b: LoopBuilder, rows: Span, columns: Span, width: int, block: Visit, point: Visit
+) -> None:
+    """Visit a grid: `block` computes `width` interior columns of a row, `point` one output."""
+    high = columns.low + max(0, columns.high - columns.low) // width * width
+    if rows.empty or high == columns.low:
+        rows, high = Span(0, 0, rows.total), columns.low
+
+    def one_row(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        last = last_of(row)
+
+        def pair(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            block(row, column)
+            return ()
+
+        def single(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            point(row, behind(b, index, columns.low, b.sub(last, columns.low)))
+            return ()
+
+        b.loop(columns.low, last, pair, step=width, hint="ox")
+        b.loop(0, b.sub(columns.total, b.sub(last, columns.low)), single, hint="i")
+        return ()
+
+    def last_of(row: Index) -> Index:
+        if high == columns.low or rows.whole:
+            return high
+        if isinstance(row, int):
+            return high if rows.low <= row < rows.high else columns.low
+        inside = b.between(row, rows.low, rows.high)
+        op = arith.SelectOp(inside, b.value(high), b.value(columns.low))
+        return b.insert(op, "last").result
+
+    b.loop(0, rows.total, one_row, hint="oy")
+
+
+def behind(b: LoopBuilder, index: Index, low: int, gap: Index) -> Index:
+    """The column of a single output: those from `low` on lie behind a gap."""
+    if gap == 0:
+        return index
+    if low == 0:
+        return b.add(index, gap, "ox")
+    if isinstance(index, int) and isinstance(gap, int):
+        return index + gap if index >= low else index
+    beyond = b.insert(arith.CmpiOp(b.value(index), b.value(low), "sge")).result
+    op = arith.SelectOp(beyond, b.value(b.add(index, gap)), b.value(index))
+    return b.insert(op, "ox").result

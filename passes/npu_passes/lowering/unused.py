@@ -1,0 +1,54 @@
+"""What lowering leaves without a use: constants that were repacked, and the arguments they came by.
+
+Private functions lose arguments that nothing in them uses, at their calls too; then constants that
+nothing reads go.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.rewriter import Rewriter
+
+from npu_passes.lowering.kernels.constants import Users, only_call, symbol_users
+
+
+def drop_unused(module: ModuleOp) -> None:
+    """Remove unused arguments of private functions, then constants without a reader."""
+    users = symbol_users(module)
+    for function in [op for op in module.walk() if isinstance(op, func.FuncOp)]:
+        drop_arguments(function, users)
+    for op in [op for op in module.walk() if isinstance(op, memref.GetGlobalOp)]:
+        if not op.memref.uses:
+            op.detach()
+            op.erase()
+    users = symbol_users(module)
+    for op in [op for op in module.walk() if isinstance(op, memref.GlobalOp)]:
+        if is_private(op) and op.sym_name.data not in users:
+            op.detach()
+            op.erase()
+
+
+def is_private(op: memref.GlobalOp) -> bool:
+    """Whether a constant can only be used in its module."""
+    return op.sym_visibility.data == "private"
+
+
+def drop_arguments(function: func.FuncOp, users: Users) -> None:
+    """Remove the unused arguments of a function with one call, which must be private."""
+    blocks = function.body.blocks
+    call = only_call(function, users)
+    if not blocks or function.arg_attrs is not None or call is None:
+        return
+    block = function.body.block
+    kept = [index for index, argument in enumerate(block.args) if argument.uses]
+    if len(kept) == len(block.args):
+        return
+    for argument in [each for each in block.args if not each.uses]:
+        block.erase_arg(argument)
+    kinds = [argument.type for argument in block.args]
+    function.function_type = FunctionType.from_lists(kinds, list(function.function_type.outputs))
+    operands = [call.operands[index] for index in kept]
+    new = func.CallOp(call.callee, operands, [result.type for result in call.results])
+    new.attributes.update(call.attributes)
+    Rewriter.replace_op(call, new)
