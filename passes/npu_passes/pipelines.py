@@ -40,6 +40,9 @@ def road(fusion: str, strategy: str, concat: str = "") -> str:
 
 FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fold-zero-points"
 
+BYTES = "npu-concat-in-place,npu-choose-layouts"
+"""Where maps lie on chip."""
+
 
 def off_chip(
     order: str = "", tails: str = "", moves: str = "", tile: str = "", blocks: str = ""
@@ -71,11 +74,12 @@ def off_chip(
 
 PIPELINES = {
     "default": Pipeline(
-        road(FUSE, "greedy", "npu-concat-in-place"),
-        "fuse, also where pooling windows overlap; concatenate in place; offsets for any graph",
+        road(f"{FUSE},npu-fuse-additions", "greedy", BYTES),
+        "fuse, also where pooling windows overlap, and additions; concatenate in place; offsets "
+        "for any graph",
     ),
     "rows": Pipeline(
-        road(f"{FUSE},npu-fuse-rows{{when=smallest}}", "greedy", "npu-concat-in-place"),
+        road(f"{FUSE},npu-fuse-rows{{when=smallest}}", "greedy", BYTES),
         "as default, and the layers that set the peak run row by row, with a few rows between them",
     ),
     "unlu2020": Pipeline(

@@ -71,7 +71,9 @@ def analyze(norm: BatchNormOp) -> Folding | None:
 
 def into_weights(layer: Conv2dOp | FullyConnectedOp, norm: BatchNormOp) -> Folding | None:
     """How a batch normalisation folds into a layer with weights."""
-    if layer.activation is not None or (isinstance(layer, Conv2dOp) and layer.pool is not None):
+    if layer.activation is not None:
+        return None
+    if isinstance(layer, Conv2dOp) and (layer.pool is not None or layer.addition is not None):
         return None
     weight = array_of(layer.weight)
     bias = np.zeros(1) if layer.bias is None else array_of(layer.bias)

@@ -90,7 +90,7 @@ class FoldZeroPointPattern(RewritePattern):
         kind = TensorType(i32, [shape_of(op.weight)[0]])
         constant = ConstantOp(DenseIntOrFPElementsAttr(kind, BytesAttr(bias.tobytes())), kind)
         constant.result.name_hint = (op.bias or op.weight).name_hint
-        new = type(op)(op.input, op.weight, constant.result, op.output_type)
+        new = with_bias(op, constant.result)
         segments = new.properties["operandSegmentSizes"]  # the layer may have had no bias
         points = int_array((0, int_values(op.zero_points)[1]))
         new.properties |= {
@@ -103,6 +103,13 @@ class FoldZeroPointPattern(RewritePattern):
         rewriter.insert((constant, new), InsertPoint.before(op))
         rewriter.replace(op, [], [new.output])
         erase_unused(old, rewriter)
+
+
+def with_bias(op: Conv2dOp | FullyConnectedOp, bias: SSAValue) -> Conv2dOp | FullyConnectedOp:
+    """A layer on the operands of another one, with a bias, which that one may have or not."""
+    if isinstance(op, Conv2dOp):
+        return Conv2dOp(op.input, op.weight, bias, op.output_type, residual=op.residual)
+    return FullyConnectedOp(op.input, op.weight, bias, op.output_type)
 
 
 class FoldZeroPointsPass(ModulePass):

@@ -154,7 +154,7 @@ def analyze(head: Conv2dOp | FullyConnectedOp, policy: Overlap) -> Fusion:
     pool, overlap = (head.pool, head.overlap) if isinstance(head, Conv2dOp) else (None, None)
     clause = overlap.data if overlap else None
     fusion = Fusion(head, (), head.activation, pool, clause, head.requantize)
-    if head.destination is not None:
+    if head.destination is not None or (isinstance(head, Conv2dOp) and head.addition is not None):
         return fusion
     while (layer := only_user(fusion.last.output)) is not None:
         longer = fusion.extended(layer, policy)

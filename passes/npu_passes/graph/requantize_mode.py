@@ -17,7 +17,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
-from npu_dialect.npu.attributes import float_values
+from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.layers import (
     Conv2dOp,
     FullyConnectedOp,
@@ -25,7 +25,7 @@ from npu_dialect.npu.layers import (
     QuantizedAvgPool2dOp,
     RequantizeOp,
 )
-from npu_dialect.npu.quantization import RequantizeAttr
+from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 
 
 @dataclass(frozen=True)
@@ -46,3 +46,10 @@ class RequantizeModePass(ModulePass):
                 layer.requantize = RequantizeAttr.of(
                     float_values(what.scales), what.offset, self.mode
                 )
+                if isinstance(layer, Conv2dOp) and (addition := layer.addition) is not None:
+                    layer.addition = AdditionAttr.of(
+                        addition.side.data,
+                        float_values(addition.scales),
+                        int_values(addition.zero_points),
+                        self.mode,
+                    )

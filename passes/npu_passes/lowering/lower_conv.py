@@ -205,8 +205,8 @@ class ConvLowering:
     def put(self, place: Place, filter: int, row: Index, column: Index, value: SSAValue) -> None:
         """Store one output."""
         channel = self.b.add(place.filter, filter)
-        value = self.epilogue(value, channel)
-        store(self.b, value, self.out, (place.image, channel, row, column))
+        at = (place.image, channel, row, column)
+        store(self.b, self.epilogue(value, channel, at), self.out, at)
 
     def each_output(self, place: Place, body: Callable[[int, Index, Index], None]) -> None:
         """Visit the pooled outputs of the filters of a block."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import (
@@ -22,8 +21,8 @@ from npu_dialect.npu import (
 )
 from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.quantization import add_multipliers
 from npu_passes.lowering import integers
+from npu_passes.lowering.additions import Addition
 from npu_passes.lowering.common import (
     LoopOptions,
     counted_taps,
@@ -31,7 +30,7 @@ from npu_passes.lowering.common import (
     tap_range,
     window_start,
 )
-from npu_passes.lowering.integers import Scaling, bounds_of, element_of, rounded, shifted
+from npu_passes.lowering.integers import Scaling, bounds_of, element_of, rounded
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, is_dense, memref_type
 from npu_passes.lowering.lower_simple import elementwise
 
@@ -91,53 +90,9 @@ def lower_requantize(b: LoopBuilder, op: RequantizeOp, out: SSAValue, _: LoopOpt
 def lower_quantized_add(b: LoopBuilder, op: QuantizedAddOp, out: SSAValue, _: LoopOptions) -> None:
     """Build the loops of `npu.quantized_add`."""
     bounds = bounds_of(element_of(out), None)
-    forms: dict[str, Callable[..., SSAValue]] = {
-        "float": add_floats,
-        "qlinear": add_ratios,
-        "fixed": add_fixed,
-    }
-    form = forms[op.mode.data]
-    elementwise(b, [op.lhs, op.rhs], out, lambda values: form(b, op, *values, bounds))
-
-
-def add_floats(
-    b: LoopBuilder, op: QuantizedAddOp, lhs: SSAValue, rhs: SSAValue, bounds: tuple[int, int]
-) -> SSAValue:
-    """Both in float32, added, divided, rounded."""
-    sa, sb, s = (b.real(scale) for scale in float_values(op.scales))
-    za, zb, z = int_values(op.zero_points)
-    total = b.addf(integers.real(b, lhs, za, sa), integers.real(b, rhs, zb, sb))
-    return rounded(b, b.divf(total, s), z, bounds)
-
-
-def add_ratios(
-    b: LoopBuilder, op: QuantizedAddOp, lhs: SSAValue, rhs: SSAValue, bounds: tuple[int, int]
-) -> SSAValue:
-    """Two fused multiply-adds on a constant, rounded."""
-    sa, sb, s = (np.float32(scale) for scale in float_values(op.scales))
-    za, zb, z = (np.float32(point) for point in int_values(op.zero_points))
-    ra, rb = sa / s, sb / s
-    start = z - np.float32(float(ra) * float(za) + float(rb * zb))
-    total = b.real(float(start))
-    for value, ratio in ((rhs, rb), (lhs, ra)):
-        number = b.insert(arith.SIToFPOp(value, f32)).result
-        total = b.insert(math.FmaOp(number, b.real(float(ratio)), total)).result
-    return rounded(b, total, 0, bounds)
-
-
-def add_fixed(
-    b: LoopBuilder, op: QuantizedAddOp, lhs: SSAValue, rhs: SSAValue, bounds: tuple[int, int]
-) -> SSAValue:
-    """Two 64-bit products, added, shifted."""
-    za, zb, z = int_values(op.zero_points)
-    ma, mb, shift = add_multipliers(*float_values(op.scales))
-    products: list[SSAValue] = []
-    for value, point, factor in ((lhs, za, ma), (rhs, zb, mb)):
-        number = integers.without(b, value, point)
-        wide = b.insert(arith.ExtSIOp(number, i64)).result
-        products.append(integers.fits(b, arith.MuliOp, wide, b.integer(factor, i64)))
-    total = integers.fits(b, arith.AddiOp, *products)
-    return shifted(b, total, b.integer(shift, i64), z, bounds)
+    scales, points = float_values(op.scales), int_values(op.zero_points)
+    addition = Addition(b, scales, points, op.mode.data, bounds)
+    elementwise(b, [op.lhs, op.rhs], out, lambda values: addition(*values))
 
 
 class AverageLowering:

@@ -2,6 +2,7 @@
 
     npu.max_pool2d ins(%x : ...) outs(%x : ...) ...     // rejected
     npu.relu ins(%x : ...) outs(%x : ...)               // element by element: in place
+    npu.conv2d ins(%x, %w, %r : ...) outs(%r : ...) ... then add residual first     // so is this
 
 Seen are views with static layout of one buffer; whether two arguments of a function overlap is for
 its caller to know.
@@ -44,8 +45,9 @@ def reject_overlaps(layer: LayerOp, name: str) -> None:
     out = layer.destination
     if out is None:
         return
-    for value in layer.inputs:
-        if overlap(value, out) and not (layer.ELEMENTWISE and same_elements(value, out)):
+    in_place = layer.in_place_inputs()
+    for index, value in enumerate(layer.inputs):
+        if overlap(value, out) and not (index in in_place and same_elements(value, out)):
             layer.emit_error(
                 "overwrites its input",
                 PassFailedException(

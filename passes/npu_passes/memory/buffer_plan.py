@@ -206,15 +206,17 @@ class Sharing:
             self.kinds[result] = self.spaces.map_type(result.type)
 
     def overwritten(self, op: LayerOp) -> SSAValue | None:
-        """The input that an element-wise layer may overwrite: a map like its result, dead after it.
+        """The input that a layer may overwrite: a map like its result, dead after it.
 
+        Whatever else it reads must not lie in the same buffer, or be read element by element too.
         A returned value does not die. A function argument is spared where the result is returned:
         writing straight into the output costs the same memory and saves a copy; and off the chip,
         where it is the caller's.
         """
-        if not op.ELEMENTWISE:
-            return None
-        for value in op.maps:
+        in_place = op.in_place_inputs()
+        for value in (op.inputs[index] for index in in_place):
+            if value in op.parameter_inputs:
+                continue
             home = self.root[value]
             owner = home.owner
             if value.type != op.results[0].type or self.last_use[home] > self.place[op]:
@@ -224,8 +226,9 @@ class Sharing:
             spared = self.spaces.ends_off_chip or is_returned(op.results[0])
             if isinstance(home, BlockArgument) and spared:
                 continue
-            same = [other for other in op.inputs if self.root[other] is home]
-            if all(shape_of(other) == shape_of(value) for other in same):
+            same = [index for index, other in enumerate(op.inputs) if self.root[other] is home]
+            shape = shape_of(value)
+            if all(index in in_place and shape_of(op.inputs[index]) == shape for index in same):
                 return value
         return None
 

@@ -44,7 +44,7 @@ IMAGES, GROUPS, OUT, IN, ROWS, COLUMNS = "images", "groups", "out", "in", "rows"
 def space_of(op: LayerOp) -> Space:
     """The loops of a layer in destination style."""
     match op:
-        case Conv2dOp():
+        case Conv2dOp() if op.residual is None:
             return conv_space(op)
         case FullyConnectedOp():
             return dense_space(op)

@@ -87,7 +87,7 @@ def bounds_of(op: Operation, free: int) -> tuple[int, int] | None:
     groups = 1
     if isinstance(op, Conv2dOp):
         groups = op.group_count
-        if op.pool is not None or shape_of(op.input)[0] > 1:
+        if op.pool is not None or op.residual is not None or shape_of(op.input)[0] > 1:
             return None
     shape = conv_shape(op, off_chip, bias_moves=op.bias in off_chip)
     if shape is None:

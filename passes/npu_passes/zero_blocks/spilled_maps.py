@@ -17,7 +17,7 @@ from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import VALUE_NAME, LayerOp
 from npu_dialect.npu.layers import DequantizeOp, QuantizedAddOp, QuantizedAvgPool2dOp, RequantizeOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.quantization import QUANTISED, RequantizeAttr
+from npu_dialect.npu.quantization import QUANTISED, AdditionAttr, RequantizeAttr
 from npu_dialect.npu.rows import RUNS
 from npu_passes.lowering.loop_builder import memref_type
 from npu_passes.tiling.accesses import root_of
@@ -112,6 +112,8 @@ def layers(function: Operation) -> Iterator[LayerOp]:
 
 def zero_of(op: LayerOp) -> int | None:
     """The zero point of a layer's result, if it says one."""
+    if isinstance(sum := op.properties.get("addition"), AdditionAttr) and sum.is_quantised:
+        return int_values(sum.zero_points)[-1]
     if isinstance(found := op.properties.get("requantize"), RequantizeAttr):
         return found.offset
     if isinstance(op, RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp):

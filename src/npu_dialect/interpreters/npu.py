@@ -21,6 +21,7 @@ from xdsl.interpreter import (
 from xdsl.utils.exceptions import InterpretationError
 
 from npu_dialect.interpreters.quantized import (
+    added,
     dequantize,
     epilogue,
     quantize,
@@ -127,13 +128,18 @@ def expect_floats(what: str, array: Array) -> None:
 
 
 def conv2d(op: Conv2dOp, inputs: Sequence[Array]) -> Array:
-    """Convolution, then activation, then pooling window; the old sums are the last of `inputs`."""
+    """Convolution, then activation, then pooling window or addition.
+
+    The old sums, or the residual of the addition, are the last of `inputs`.
+    """
     image, weight = weighted(op, inputs)
     bias = inputs[2] if op.bias is not None else None
     sums = convolve(image, weight, bias, op.axes(), op.group_count)
     if op.accumulate is not None:
         sums = inputs[-1] + sums
     result = activate(stored(op, sums), op.activation)
+    if op.addition is not None:
+        result = activate(added(op.addition, inputs[-1], result), op.sum_activation)
     return result if op.pool is None else pool(result, op.pool)
 
 
@@ -218,7 +224,7 @@ def layer(
         if op.destination is None:
             return (meaning(op, args),)
         *inputs, out = args
-        if any(spoils(op, array, out) for array in inputs):
+        if any(spoils(op, index, array, out) for index, array in enumerate(inputs)):
             raise InterpretationError("expected a destination that overlaps no input")
         out[...] = meaning(op, args if accumulates(op) else inputs)
         return ()
@@ -231,12 +237,12 @@ def accumulates(op: LayerOp) -> bool:
     return isinstance(op, Conv2dOp | FullyConnectedOp) and op.accumulate is not None
 
 
-def spoils(op: LayerOp, array: Array, out: Array) -> bool:
+def spoils(op: LayerOp, index: int, array: Array, out: Array) -> bool:
     """Whether writing the OFM destroys an input that is still needed: a buffer plan is wrong.
 
-    An element-wise layer may overwrite an input, element by element.
+    Some inputs may be overwritten, element by element.
     """
-    if op.ELEMENTWISE and array.__array_interface__ == out.__array_interface__:
+    if index in op.in_place_inputs() and array.__array_interface__ == out.__array_interface__:
         return False
     return np.shares_memory(array, out)
 

@@ -23,6 +23,7 @@ from npu_dialect.npu.layers.quantized import (
 )
 from npu_dialect.npu.maps import map_type
 from npu_dialect.npu.quantization import (
+    AdditionAttr,
     Multiplier,
     RequantizeAttr,
     add_multipliers,
@@ -121,10 +122,32 @@ def real(array: Array, zero_point: int, scale: Any) -> Array:
 def quantized_add(op: QuantizedAddOp, inputs: Sequence[Array]) -> Array:
     """`npu.quantized_add`."""
     a, b = inputs
-    scale_a, scale_b, scale = (f32(value) for value in float_values(op.scales))
-    za, zb, z = int_values(op.zero_points)
-    limits = output_limits(op)
-    match op.mode.data:
+    scales, points, limits = float_values(op.scales), int_values(op.zero_points), output_limits(op)
+    return quantized_sum(a, b, scales, points, limits, op.mode.data).astype(output_dtype(op))
+
+
+def added(what: AdditionAttr, residual: Array, own: Array) -> Array:
+    """The sum of what a layer has computed and its residual, in the element type of the former."""
+    a, b = what.ordered(residual, own)
+    if not what.is_quantised:
+        return a + b
+    limits = int(np.iinfo(own.dtype).min), int(np.iinfo(own.dtype).max)
+    scales, points = float_values(what.scales), int_values(what.zero_points)
+    return quantized_sum(a, b, scales, points, limits, what.mode.data).astype(own.dtype)
+
+
+def quantized_sum(
+    a: Array,
+    b: Array,
+    scales: Sequence[float],
+    zero_points: Sequence[int],
+    limits: tuple[int, int],
+    mode: str,
+) -> Array:
+    """The sum of two quantised maps: `npu.quantized_add`."""
+    scale_a, scale_b, scale = (f32(value) for value in scales)
+    za, zb, z = zero_points
+    match mode:
         case "float":
             total = real(a, za, scale_a) + real(b, zb, scale_b)
             made = rounded(total / scale, z, limits)
@@ -137,7 +160,7 @@ def quantized_add(op: QuantizedAddOp, inputs: Sequence[Array]) -> Array:
             ma, mb, shift = add_multipliers(float(scale_a), float(scale_b), float(scale))
             exact = (a.astype(np.int64) - za) * ma + (b.astype(np.int64) - zb) * mb
             made = saturated(shifted(exact, np.array(shift, np.int64)), z, limits)
-    return made.astype(output_dtype(op))
+    return made
 
 
 def fma(a: Any, b: Any, c: Any) -> Any:

@@ -33,7 +33,7 @@ from npu_dialect.npu.layers import (
     SoftmaxOp,
     TransposeOp,
 )
-from npu_dialect.npu.quantization import RequantizeAttr
+from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp
 from npu_dialect.target import TargetAttr
@@ -70,6 +70,7 @@ NPU = Dialect(
     ],
     [
         ActivationAttr,
+        AdditionAttr,
         DramSpace,
         FlashSpace,
         PoolAttr,

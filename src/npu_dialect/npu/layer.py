@@ -127,6 +127,13 @@ class LayerOp(IRDLOperation, abc.ABC):
         name = self.attributes.get(LAYER_NAME)
         return getattr(name, "data", None)
 
+    def in_place_inputs(self) -> tuple[int, ...]:
+        """Positions in `inputs` of maps whose buffer may be the destination.
+
+        Of each, element i is read for output element i only, before that is written.
+        """
+        return tuple(range(len(self.inputs))) if self.ELEMENTWISE else ()
+
     def rebuilt(self, inputs: Sequence[SSAValue], out: SSAValue | Attribute) -> Self:
         """The same layer on other inputs (as many as `self.inputs`).
 
@@ -218,19 +225,10 @@ class LayerOp(IRDLOperation, abc.ABC):
         properties: dict[str, Attribute],
         attributes: dict[str, Attribute],
     ) -> Self:
-        """Give the parsed operands to the op's segments: required ones, then optional ones."""
-        names = [name for name, _ in cls.get_irdl_definition().operands][:-1]
-        required = sum(not name_is_optional(cls, name) for name in names)
+        """Give the parsed operands to the op's segments."""
         if len(outs) > 1:
             parser.raise_error("expected one destination in outs(...)")
-        if variadic := next((name for name in names if name_is_variadic(cls, name)), None):
-            segments = [len(inputs) if name == variadic else 1 for name in names]
-        else:
-            if not required <= len(inputs) <= len(names):
-                wanted = str(required) if required == len(names) else f"{required}-{len(names)}"
-                parser.raise_error(f"expected {wanted} input operands, got {len(inputs)}")
-            segments = [int(index < len(inputs)) for index in range(len(names))]
-        segments.append(len(outs))
+        segments = [*cls.input_segments(parser, len(inputs), properties), len(outs)]
         properties["operandSegmentSizes"] = DenseArrayBase.from_list(IntegerType(32), segments)
         return cls.create(
             operands=(*inputs, *outs),
@@ -238,6 +236,20 @@ class LayerOp(IRDLOperation, abc.ABC):
             properties=properties,
             attributes=attributes,
         )
+
+    @classmethod
+    def input_segments(
+        cls, parser: Parser, count: int, properties: dict[str, Attribute]
+    ) -> list[int]:
+        """How many of `count` inputs belong to each operand: required ones, then optional ones."""
+        names = [name for name, _ in cls.get_irdl_definition().operands][:-1]
+        required = sum(not name_is_optional(cls, name) for name in names)
+        if variadic := next((name for name in names if name_is_variadic(cls, name)), None):
+            return [count if name == variadic else 1 for name in names]
+        if not required <= count <= len(names):
+            wanted = str(required) if required == len(names) else f"{required}-{len(names)}"
+            parser.raise_error(f"expected {wanted} input operands, got {count}")
+        return [int(index < count) for index in range(len(names))]
 
     @classmethod
     def parse_clauses(cls, parser: Parser) -> dict[str, Attribute]:

@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import frexp, isfinite
+from typing import TypeVar
 
 from xdsl.dialects.builtin import (
+    I64,
     DenseArrayBase,
     Float32Type,
     IntegerAttr,
@@ -31,8 +33,18 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.attributes import float_values, parse_floats, print_floats
+from npu_dialect.npu.attributes import (
+    float_values,
+    int_array,
+    int_values,
+    parse_floats,
+    parse_ints,
+    print_floats,
+    print_ints,
+)
 from npu_dialect.npu.maps import map_type
+
+T = TypeVar("T")
 
 ui8 = IntegerType(8, Signedness.UNSIGNED)
 """The element type of uint8 maps; i8 is that of int8 maps."""
@@ -47,6 +59,8 @@ ZERO_POINT = "npu.zero_point"
 
 MODES = ("float", "fixed")
 """How integers get another scale: by a float32 product, or by a multiplier and a shift."""
+QLINEAR_MODES = (*MODES, "qlinear")
+"""`qlinear` is the arithmetic of onnxruntime's QLinear operators where that differs."""
 
 
 def limits_of(element: Attribute) -> tuple[int, int]:
@@ -150,6 +164,102 @@ class RequantizeAttr(ParametrizedAttribute):
             self.print_clause(printer)
 
 
+@irdl_attr_definition
+class AdditionAttr(ParametrizedAttribute):
+    """The sum of what a layer computes and its operand `residual`: `add residual first ...`.
+
+    `side` says whether the residual is the first or the second summand. Quantised integers have
+    scales and zero points of first summand, second summand and sum, and a mode, as
+    `npu.quantized_add` has; floats have none of these.
+    """
+
+    name = "npu.addition"
+
+    side: StringAttr
+    scales: DenseArrayBase[Float32Type]
+    zero_points: DenseArrayBase[I64]
+    mode: StringAttr
+
+    @staticmethod
+    def of(
+        side: str,
+        scales: Sequence[float] = (),
+        zero_points: Sequence[int] = (),
+        mode: str = "float",
+    ) -> AdditionAttr:
+        """Build from Python values; `side` is `first` or `second`."""
+        return AdditionAttr(
+            StringAttr(side),
+            DenseArrayBase.from_list(f32, scales),
+            int_array(zero_points),
+            StringAttr(mode),
+        )
+
+    @property
+    def residual_first(self) -> bool:
+        """Whether the residual is the first summand."""
+        return self.side.data == "first"
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether this adds quantised integers, each of its own scale."""
+        return len(self.scales) > 0
+
+    def ordered(self, residual: T, own: T) -> tuple[T, T]:
+        """The two summands, or something of each, as first and second."""
+        return (residual, own) if self.residual_first else (own, residual)
+
+    def verify(self) -> None:
+        """Check the side, the scales and the mode."""
+        if self.side.data not in ("first", "second"):
+            raise VerifyException(f"expected a residual first or second, got {self.side.data}")
+        if self.is_quantised:
+            check_scales(self.scales, 3)
+            check_mode(self.mode, QLINEAR_MODES)
+        if len(self.zero_points) != len(self.scales):
+            points = list(int_values(self.zero_points))
+            raise VerifyException(f"expected {len(self.scales)} zero points, got {points}")
+
+    @classmethod
+    def parse_clause(cls, parser: AttrParser) -> AdditionAttr | None:
+        """Parse `add residual first [scales [..] zero_points [..] mode word]` if it is next."""
+        if not parser.parse_optional_keyword("add"):
+            return None
+        parser.parse_keyword("residual")
+        side = parser.parse_identifier()
+        if not parser.parse_optional_keyword("scales"):
+            return cls.of(side)
+        scales = parse_floats(parser)
+        parser.parse_keyword("zero_points")
+        zero_points = parse_ints(parser)
+        parser.parse_keyword("mode")
+        return cls.of(side, scales, zero_points, parser.parse_identifier())
+
+    def print_clause(self, printer: Printer) -> None:
+        """Print what `parse_clause` reads."""
+        printer.print_string(f"add residual {self.side.data}")
+        if self.is_quantised:
+            printer.print_string(" scales ")
+            print_floats(printer, self.scales)
+            printer.print_string(" zero_points ")
+            print_ints(printer, self.zero_points)
+            printer.print_string(f" mode {self.mode.data}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse `<add residual first ...>`."""
+        with parser.in_angle_brackets():
+            found = cls.parse_clause(parser)
+            if found is None:
+                parser.raise_error("expected `add`")
+        return found.parameters
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Print what `parse_parameters` reads."""
+        with printer.in_angle_brackets():
+            self.print_clause(printer)
+
+
 def check_scales(scales: DenseArrayBase[Float32Type], count: int | None = None) -> None:
     """Check that scales are positive numbers, and how many there are.
 
@@ -191,6 +301,18 @@ def check_zero_point(zero_point: int, element: Attribute) -> None:
         raise VerifyException(
             f"expected a zero point of {element} in [{low}, {high}], got {zero_point}"
         )
+
+
+def check_points(points: DenseArrayBase[IntegerType], elements: Sequence[Attribute]) -> None:
+    """Check that there is a zero point in range for each of some element types.
+
+    Raises: VerifyException.
+    """
+    values = int_values(points)
+    if len(values) != len(elements):
+        raise VerifyException(f"expected {len(elements)} zero points, got {list(values)}")
+    for value, element in zip(values, elements, strict=True):
+        check_zero_point(value, element)
 
 
 def expect_element(what: str, value: SSAValue, kinds: Sequence[Attribute]) -> Attribute:

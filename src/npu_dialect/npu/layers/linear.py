@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i8, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser
@@ -30,14 +30,9 @@ from npu_dialect.npu.layers.forms import (
     expect_vector,
     form,
 )
+from npu_dialect.npu.layers.weighted import check_accumulate, check_addition, check_elements
 from npu_dialect.npu.maps import ANY_MAP, shape_of
-from npu_dialect.npu.quantization import (
-    QUANTISED,
-    RequantizeAttr,
-    check_channel_scales,
-    check_zero_point,
-    expect_element,
-)
+from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 from npu_dialect.npu.shapes import Axis
 from npu_dialect.npu.syntax import flag_clause, int_clause, ints_clause
 
@@ -60,6 +55,12 @@ class Conv2dOp(LayerOp):
     With `accumulate`, in destination style, sums start from what the destination holds instead of
     the bias: a convolution can be computed a few input channels at a time (paper 004, listing 1.1).
 
+    `then add residual first` (or `second`) adds the last input, a map like the output, to what has
+    been requantised and activated: `npu.add`, or with scales `npu.quantized_add`, of the residual
+    and that as first and second operand (or the reverse), with an activation of its own. Each
+    element of the residual is read right before the same element of the output is written, so the
+    two may be one buffer.
+
     ```mlir
     %y = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0]
         then relu then max_pool [2, 2] by [2, 2]
@@ -72,6 +73,7 @@ class Conv2dOp(LayerOp):
     input = operand_def(ANY_MAP)
     weight = operand_def(ANY_MAP)
     bias = opt_operand_def(ANY_MAP)
+    residual = opt_operand_def(ANY_MAP)
 
     strides = prop_def(INT_ARRAY)
     pads = prop_def(INT_ARRAY)
@@ -83,6 +85,8 @@ class Conv2dOp(LayerOp):
     accumulate = opt_prop_def(UnitAttr)
     zero_points = opt_prop_def(INT_ARRAY)
     requantize = opt_prop_def(RequantizeAttr)
+    addition = opt_prop_def(AdditionAttr)
+    sum_activation = opt_prop_def(ActivationAttr)
 
     PARAMETERS: ClassVar = ("weight", "bias")
     CLAUSES: ClassVar = (
@@ -111,10 +115,13 @@ class Conv2dOp(LayerOp):
         accumulate: bool = False,
         zero_points: Sequence[int] | None = None,
         requantize: RequantizeAttr | None = None,
+        residual: SSAValue | None = None,
+        addition: AdditionAttr | None = None,
+        sum_activation: ActivationAttr | None = None,
     ) -> None:
         operands, results = form(out)
         super().__init__(
-            operands=[input, weight, bias, operands],
+            operands=[input, weight, bias, residual, operands],
             result_types=[results],
             properties={
                 "strides": int_array(strides),
@@ -127,6 +134,8 @@ class Conv2dOp(LayerOp):
                 "accumulate": UnitAttr() if accumulate else None,
                 "zero_points": None if zero_points is None else int_array(zero_points),
                 "requantize": requantize,
+                "addition": addition,
+                "sum_activation": sum_activation,
             },
         )
 
@@ -184,6 +193,20 @@ class Conv2dOp(LayerOp):
         """Multiply-accumulates, each convolution output counted once."""
         return prod(self.conv_shape()) * prod(shape_of(self.weight)[1:])
 
+    def in_place_inputs(self) -> tuple[int, ...]:
+        """The residual."""
+        return () if self.residual is None else (len(self.inputs) - 1,)
+
+    @classmethod
+    def input_segments(
+        cls, parser: Parser, count: int, properties: dict[str, Attribute]
+    ) -> list[int]:
+        """Input, weight, a bias or none, and the residual of an addition as the last one."""
+        added = int("addition" in properties)
+        if not 2 + added <= count <= 3 + added:
+            parser.raise_error(f"expected {2 + added}-{3 + added} input operands, got {count}")
+        return [1, 1, count - 2 - added, added]
+
     @classmethod
     def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
         """Parse `then relu then max_pool [2, 2] by [2, 2] overlap accumulate`."""
@@ -191,11 +214,22 @@ class Conv2dOp(LayerOp):
 
     def print_epilogue(self, printer: Printer) -> None:
         """Print what `parse_epilogue` reads."""
-        print_then(printer, self.activation, self.pool, self.overlap, self.requantize)
+        print_then(
+            printer,
+            self.activation,
+            self.pool,
+            self.overlap,
+            self.requantize,
+            self.addition,
+            self.sum_activation,
+        )
 
     def verify_elements(self, element: Attribute) -> None:
-        """Check the element types."""
+        """Check the element types, and the addition, whose shape is that of the output."""
         check_elements(self, element)
+        if self.requantize is not None and self.pool is not None and not self.pool.is_max:
+            raise VerifyException("expected no average of quantised integers")
+        check_addition(self)
 
 
 @irdl_op_definition
@@ -269,8 +303,9 @@ class FullyConnectedOp(LayerOp):
     def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
         """Parse `then relu`."""
         found = parse_then(parser)
-        if "pool" in found:
-            parser.raise_error("expected no pooling window behind a fully connected layer")
+        if "pool" in found or "addition" in found:
+            what = "pooling window" if "pool" in found else "addition"
+            parser.raise_error(f"expected no {what} behind a fully connected layer")
         return found
 
     def print_epilogue(self, printer: Printer) -> None:
@@ -280,47 +315,3 @@ class FullyConnectedOp(LayerOp):
     def verify_elements(self, element: Attribute) -> None:
         """Check the element types."""
         check_elements(self, element)
-
-
-def check_accumulate(op: Conv2dOp | FullyConnectedOp) -> None:
-    """Check that sums that accumulate have something to start from, and only that.
-
-    Raises: VerifyException on tensors, and for a bias.
-    """
-    if op.accumulate is None:
-        return
-    if op.destination is None:
-        raise VerifyException("expected accumulate only where a destination buffer holds sums")
-    if op.bias is not None:
-        raise VerifyException("expected no bias beside accumulate: sums have one start")
-
-
-def check_elements(op: Conv2dOp | FullyConnectedOp, element: Attribute) -> None:
-    """Check the element types of a layer with weights.
-
-    Without zero points they are all those of the output. With zero points the input is i8 or ui8,
-    the weight i8, the bias i32, and the output i32, or i8 or ui8 behind `then requantize`.
-
-    Raises: VerifyException.
-    """
-    if op.zero_points is None:
-        if op.requantize is not None:
-            raise VerifyException("expected requantize only with zero_points [input, weight]")
-        LayerOp.verify_elements(op, element)
-        return
-    points = int_values(op.zero_points)
-    if len(points) != 2:
-        raise VerifyException(f"expected zero_points [input, weight], got {list(points)}")
-    check_zero_point(points[0], expect_element("an input", op.input, QUANTISED))
-    check_zero_point(points[1], expect_element("a weight", op.weight, [i8]))
-    if op.bias is not None:
-        expect_element("a bias", op.bias, [i32])
-    expect_element("an output", op.output, [i32] if op.requantize is None else QUANTISED)
-    if op.requantize is None:
-        return
-    check_zero_point(op.requantize.offset, element)
-    check_channel_scales(op.requantize.scales, shape_of(op.weight)[0])
-    if op.accumulate is not None:
-        raise VerifyException("expected no requantize behind sums that accumulate")
-    if isinstance(op, Conv2dOp) and op.pool is not None and not op.pool.is_max:
-        raise VerifyException("expected no average of quantised integers")

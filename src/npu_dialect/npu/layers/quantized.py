@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     Float64Type,
     FloatAttr,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     UnitAttr,
     f32,
@@ -25,7 +24,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
-from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import (
     INT_ARRAY,
@@ -43,9 +41,11 @@ from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.quantization import (
     MODES,
+    QLINEAR_MODES,
     QUANTISED,
     check_channel_scales,
     check_mode,
+    check_points,
     check_scales,
     check_zero_point,
     expect_element,
@@ -60,25 +60,11 @@ from npu_dialect.npu.syntax import (
 )
 
 SCALES = DenseArrayBase.constr(f32)
-QLINEAR_MODES = (*MODES, "qlinear")
-"""`qlinear` is the arithmetic of onnxruntime's QLinear operators where that differs."""
 
 
 def float_array(values: Sequence[float]) -> DenseArrayBase[Float32Type]:
     """An `array<f32: ...>` of Python numbers."""
     return DenseArrayBase.from_list(f32, values)
-
-
-def check_points(points: DenseArrayBase[IntegerType], elements: Sequence[Attribute]) -> None:
-    """Check that there is a zero point in range for each of some element types.
-
-    Raises: VerifyException.
-    """
-    values = int_values(points)
-    if len(values) != len(elements):
-        raise VerifyException(f"expected {len(elements)} zero points, got {list(values)}")
-    for value, element in zip(values, elements, strict=True):
-        check_zero_point(value, element)
 
 
 def channels_of(value: SSAValue) -> int:

@@ -1,0 +1,169 @@
+"""`npu-fuse-additions`: a convolution that adds another map to what it computes (on tensors).
+
+    %c = npu.conv2d %x, %w, %b ... then requantize scales [0.01] zero_point 3 mode float : (...)
+    %s = npu.quantized_add %r, %c scales [0.2, 0.1, 0.3] zero_points [-5, 3, -128] mode float : ...
+    %y = npu.clamp %s low -128.0 high 90.0 : tensor<1x16x32x32xi8> -> tensor<1x16x32x32xi8>
+becomes
+    %y = npu.conv2d %x, %w, %b, %r ... then requantize scales [0.01] zero_point 3 mode float
+        then add residual first scales [0.2, 0.1, 0.3] zero_points [-5, 3, -128] mode float
+        then clamp [-128.0, 90.0] : (...)
+
+The decision: the map of the convolution never exists. Where the other summand dies here, as the
+shortcut around a residual block does, `npu-bufferize` gives its buffer to the sum: the block needs
+the input of its last convolution and the shortcut, and no third map.
+
+A convolution takes in an `npu.add` of floats, or an `npu.quantized_add` behind its requantisation,
+with the activations behind that. What is requantised, activated, added and rounded is what the
+single layers do, in their order: the results are the same bit for bit. Of two convolutions it is
+the later one that adds. It stays where it is, or moves behind the layer that computes the other
+summand.
+
+Nothing is fused where the convolution has a second use, a pooling window or sums that accumulate,
+where the summands differ in shape, the sum and the convolution in element type, or where the other
+summand is a constant. Expects `npu-fuse-conv-relu-pool` to have run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import ConstantLike
+
+from npu_dialect.npu.attributes import ActivationAttr, float_values, int_values
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import AddOp, Conv2dOp, QuantizedAddOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import AdditionAttr
+from npu_passes.graph.fuse_conv_relu_pool import activation_of, composed, only_user
+from npu_passes.graph.names import take_value_name
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """A convolution that takes in an addition, and the layers that activate the sum.
+
+    `absorbed` are these layers, the addition first.
+    """
+
+    conv: Conv2dOp
+    residual: SSAValue
+    addition: AdditionAttr
+    activation: ActivationAttr | None
+    absorbed: tuple[LayerOp, ...]
+
+    @property
+    def place(self) -> InsertPoint:
+        """Where both summands can be computed: at the convolution, or behind the residual."""
+        owner = self.residual.owner
+        if isinstance(owner, Operation) and self.conv.is_before_in_block(owner):
+            return InsertPoint.after(owner)
+        return InsertPoint.before(self.conv)
+
+
+def analyze(layer: AddOp | QuantizedAddOp) -> Fusion | None:
+    """How a convolution takes in an addition, or None if none can."""
+    if layer.destination is not None:
+        return None
+    found = [
+        (conv, side)
+        for side, value in (("second", layer.lhs), ("first", layer.rhs))
+        if (conv := conv_of(value, layer)) is not None
+    ]
+    if not found:
+        return None
+    conv, side = found[0]
+    for other, other_side in found[1:]:
+        if conv.is_before_in_block(other):
+            conv, side = other, other_side
+    residual = layer.lhs if side == "first" else layer.rhs
+    if shape_of(residual) != shape_of(conv.output) or is_constant(residual):
+        return None
+    activation, absorbed = activated(layer)
+    return Fusion(conv, residual, clause_of(layer, side), activation, absorbed)
+
+
+def conv_of(value: SSAValue, layer: AddOp | QuantizedAddOp) -> Conv2dOp | None:
+    """The convolution that computes a summand, if it can compute the sum instead."""
+    conv = value.owner
+    if not isinstance(conv, Conv2dOp) or conv.parent is not layer.parent:
+        return None
+    if conv.pool is not None or conv.addition is not None or not value.has_one_use():
+        return None
+    if value.type != layer.output_type:
+        return None
+    quantised = isinstance(layer, QuantizedAddOp)
+    return conv if quantised == (conv.requantize is not None) else None
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether a summand is a parameter, which lies in memory that a layer cannot overwrite."""
+    return ConstantLike.get_constant_value(value) is not None
+
+
+def clause_of(layer: AddOp | QuantizedAddOp, side: str) -> AdditionAttr:
+    """An addition as the clause of a convolution."""
+    if isinstance(layer, AddOp):
+        return AdditionAttr.of(side)
+    scales, points = float_values(layer.scales), int_values(layer.zero_points)
+    return AdditionAttr.of(side, scales, points, layer.mode.data)
+
+
+def activated(layer: LayerOp) -> tuple[ActivationAttr | None, tuple[LayerOp, ...]]:
+    """The activations behind a layer as one, and the layers: itself and those."""
+    activation: ActivationAttr | None = None
+    absorbed = (layer,)
+    while (user := only_user(absorbed[-1].output)) is not None:
+        if (more := activation_of(user)) is None:
+            break
+        activation = more if activation is None else composed(activation, more)
+        absorbed = (*absorbed, user)
+    return activation, absorbed
+
+
+def fused_layer(fusion: Fusion) -> Conv2dOp:
+    """The convolution that computes the activated sum."""
+    conv, last = fusion.conv, fusion.absorbed[-1]
+    layer = Conv2dOp(conv.input, conv.weight, conv.bias, last.output_type, residual=fusion.residual)
+    segments = layer.properties["operandSegmentSizes"]
+    layer.properties |= {**conv.properties, "operandSegmentSizes": segments}
+    layer.attributes |= conv.attributes
+    layer.addition, layer.sum_activation = fusion.addition, fusion.activation
+    take_value_name(layer, last)
+    return layer
+
+
+class FuseAdditionPattern(RewritePattern):
+    """Put one convolution in place of a convolution, an addition and the activations behind it."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: AddOp | QuantizedAddOp, rewriter: PatternRewriter, /) -> None:
+        """Fuse, if there is something to fuse."""
+        if (fusion := analyze(op)) is None:
+            return
+        layer = fused_layer(fusion)
+        rewriter.insert(layer, fusion.place)
+        rewriter.replace(fusion.absorbed[-1], [], [layer.output])
+        for absorbed in reversed((fusion.conv, *fusion.absorbed[:-1])):
+            rewriter.erase(absorbed)
+
+
+@dataclass(frozen=True)
+class FuseAdditionsPass(ModulePass):
+    """Fuse additions into the convolution that computes a summand; see the module."""
+
+    name = "npu-fuse-additions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Fuse each addition of the module that a convolution can take in."""
+        PatternRewriteWalker(FuseAdditionPattern(), apply_recursively=False).rewrite_module(op)

@@ -1,0 +1,82 @@
+"""The sum of two quantised integers of different scales, as `npu.quantized_add` says.
+
+%a = arith.mulf %lhs_real, %lhs_scale : f32       // mode float
+%b = arith.mulf %rhs_real, %rhs_scale : f32
+%s = arith.divf (%a + %b), %scale : f32           // then rounded, and held between bounds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import f32, i64
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu.quantization import add_multipliers
+from npu_passes.lowering import integers
+from npu_passes.lowering.integers import rounded, shifted
+from npu_passes.lowering.loop_builder import LoopBuilder
+
+
+class Addition:
+    """Adds two quantised integers; `scales` and `zero_points` are of lhs, rhs, sum."""
+
+    def __init__(
+        self,
+        b: LoopBuilder,
+        scales: Sequence[float],
+        zero_points: Sequence[int],
+        mode: str,
+        bounds: tuple[int, int],
+    ) -> None:
+        self.b, self.scales, self.points = b, scales, zero_points
+        self.mode, self.bounds = mode, bounds
+
+    def __call__(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """The sum of two i32, an i32 between the bounds."""
+        if self.mode == "qlinear":
+            return self.by_ratios(lhs, rhs)
+        if self.mode == "fixed":
+            return self.by_shift(lhs, rhs)
+        return self.of_floats(*map(self.number, (lhs, rhs), self.points))
+
+    def number(self, value: SSAValue, zero_point: int) -> SSAValue:
+        """An i32 without its zero point as a float32."""
+        b = self.b
+        return b.insert(arith.SIToFPOp(integers.without(b, value, zero_point), f32)).result
+
+    def of_floats(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Mode float, of float32 numbers that are the integers without their zero points."""
+        b = self.b
+        sa, sb, s = (b.real(scale) for scale in self.scales)
+        total = b.addf(b.mulf(lhs, sa), b.mulf(rhs, sb))
+        return rounded(b, b.divf(total, s), self.points[2], self.bounds)
+
+    def by_ratios(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Mode qlinear: two fused multiply-adds on a constant, rounded."""
+        b = self.b
+        sa, sb, s = (np.float32(scale) for scale in self.scales)
+        za, zb, z = (np.float32(point) for point in self.points)
+        ra, rb = sa / s, sb / s
+        start = z - np.float32(float(ra) * float(za) + float(rb * zb))
+        total = b.real(float(start))
+        for value, ratio in ((rhs, rb), (lhs, ra)):
+            number = b.insert(arith.SIToFPOp(value, f32)).result
+            total = b.insert(math.FmaOp(number, b.real(float(ratio)), total)).result
+        return rounded(b, total, 0, self.bounds)
+
+    def by_shift(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Mode fixed: two 64-bit products, added, shifted."""
+        b = self.b
+        *points, z = self.points
+        sa, sb, s = self.scales
+        *factors, shift = add_multipliers(sa, sb, s)
+        products: list[SSAValue] = []
+        for value, point, factor in zip((lhs, rhs), points, factors, strict=True):
+            number = integers.without(b, value, point)
+            wide = b.insert(arith.ExtSIOp(number, i64)).result
+            products.append(integers.fits(b, arith.MuliOp, wide, b.integer(factor, i64)))
+        total = integers.fits(b, arith.AddiOp, *products)
+        return shifted(b, total, b.integer(shift, i64), z, self.bounds)

@@ -1,0 +1,96 @@
+"""What layers with weights must have to be right: starts of sums, element types, additions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import i8, i32
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import (
+    QUANTISED,
+    check_channel_scales,
+    check_points,
+    check_zero_point,
+    expect_element,
+)
+
+if TYPE_CHECKING:
+    from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
+
+
+def check_accumulate(op: Conv2dOp | FullyConnectedOp) -> None:
+    """Check that sums that accumulate have something to start from, and only that.
+
+    Raises: VerifyException on tensors, and for a bias.
+    """
+    if op.accumulate is None:
+        return
+    if op.destination is None:
+        raise VerifyException("expected accumulate only where a destination buffer holds sums")
+    if op.bias is not None:
+        raise VerifyException("expected no bias beside accumulate: sums have one start")
+
+
+def check_elements(op: Conv2dOp | FullyConnectedOp, element: Attribute) -> None:
+    """Check the element types of a layer with weights.
+
+    Without zero points they are all those of the output. With zero points the input is i8 or ui8,
+    the weight i8, the bias i32, and the output i32, or i8 or ui8 behind `then requantize`.
+
+    Raises: VerifyException.
+    """
+    if op.zero_points is None:
+        if op.requantize is not None:
+            raise VerifyException("expected requantize only with zero_points [input, weight]")
+        LayerOp.verify_elements(op, element)
+        return
+    points = int_values(op.zero_points)
+    if len(points) != 2:
+        raise VerifyException(f"expected zero_points [input, weight], got {list(points)}")
+    check_zero_point(points[0], expect_element("an input", op.input, QUANTISED))
+    check_zero_point(points[1], expect_element("a weight", op.weight, [i8]))
+    if op.bias is not None:
+        expect_element("a bias", op.bias, [i32])
+    expect_element("an output", op.output, [i32] if op.requantize is None else QUANTISED)
+    if op.requantize is None:
+        return
+    check_zero_point(op.requantize.offset, element)
+    check_channel_scales(op.requantize.scales, shape_of(op.weight)[0])
+    if op.accumulate is not None:
+        raise VerifyException("expected no requantize behind sums that accumulate")
+
+
+def check_addition(op: Conv2dOp) -> None:
+    """Check the addition behind a convolution, and that nothing stands in its way.
+
+    The residual has the shape of the output. Quantised, it may have another element type.
+
+    Raises: VerifyException.
+    """
+    addition, residual = op.addition, op.residual
+    if addition is None or residual is None:
+        if addition is not None or residual is not None or op.sum_activation is not None:
+            raise VerifyException("expected `then add residual` and the residual as last input")
+        return
+    if op.pool is not None or op.accumulate is not None:
+        what = "a pooling window" if op.pool is not None else "sums that accumulate"
+        raise VerifyException(f"expected an addition or {what}, got both")
+    if addition.is_quantised != (op.requantize is not None) or (
+        op.zero_points is not None and op.requantize is None
+    ):
+        raise VerifyException(
+            "expected an addition with scales behind requantize, without scales behind floats"
+        )
+    if shape_of(residual) != shape_of(op.output):
+        raise VerifyException(
+            f"expected a residual of shape {list(shape_of(op.output))}, got {residual.type}"
+        )
+    if addition.is_quantised:
+        element = op.output_type.get_element_type()
+        other = expect_element("a residual", residual, QUANTISED)
+        check_points(addition.zero_points, (*addition.ordered(other, element), element))
