@@ -147,6 +147,7 @@ class Importer:
             value = None if on_integers is None else on_integers(node, self.builder)
             if value is not None:
                 return value
+            self.reject_integers(node)
             self.warn_of_floats(node)
             return rule(node, self.builder)
         if node.op_type in (*MOVING, *QLINEAR):

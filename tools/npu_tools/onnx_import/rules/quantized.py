@@ -87,7 +87,11 @@ def quantize_linear(node: Node, graph: Builder) -> Value:
     if isinstance(value, Padded) and not value.is_integer:
         integers = quantized_floats(graph, value.source, params)
         return replace(value, source=integers, fill=params.zero_point)
-    return quantized_floats(graph, graph.map(node, 0), params)
+    source = graph.map(node, 0)
+    element = map_type(source).get_element_type()
+    if element != f32:
+        raise NodeError(f"an input of {element_name(element)} elements; expected float32")
+    return quantized_floats(graph, source, params)
 
 
 def quantized_constant(node: Node, graph: Builder, value: Constant) -> Constant:
@@ -197,7 +201,7 @@ def conv(node: Node, graph: Builder) -> Value | None:
     source, constant = found
     weight = weight_of(constant, 0)
     scales = products_scale(source, weight)
-    bias = bias_of(graph.optional(node, 2), scales, weight.array.shape[0])
+    bias = bias_of(graph.optional(node, 2), scales, weight.array.shape)
     padded = value.padded(graph, source.params) if has_zeros(value) else unpadded(source.value)
     sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
     return Scaled(sums, scales, view=shape)
@@ -237,7 +241,7 @@ def gemm(node: Node, graph: Builder) -> Value | None:
     filters = weight.array.shape[0]
     if bias is not None and bias.array.shape not in ((filters,), (1, filters), (1,), ()):
         return None
-    sums, shape = matrix_sums(graph, source, weight, bias_of(bias, scales, filters))
+    sums, shape = matrix_sums(graph, source, weight, bias_of(bias, scales, weight.array.shape))
     return Scaled(sums, scales, view=shape)
 
 
@@ -353,8 +357,7 @@ def with_bias(
     vector = row_vector(addend.array, value.shape)
     if vector is None or graph.uses[name] != 1 or value.value.first_use is not None:
         return None
-    filters = shape_of(layer.weight)[0]
-    bias = graph.integers(required_bias(addend, value.scales, filters))
+    bias = graph.integers(required_bias(addend, value.scales, shape_of(layer.weight)))
     source, weight, points = layer.input, layer.weight, layer.zero_points
     assert points is not None
     sums = graph.emit(
@@ -364,9 +367,9 @@ def with_bias(
     return replace(value, value=graph.replace_last_use(layer, sums))
 
 
-def required_bias(addend: Constant, scales: Array, filters: int) -> Constant:
-    """An addend as a bias of sums."""
-    bias = bias_of(addend, scales.reshape(-1), filters)
+def required_bias(addend: Constant, scales: Array, shape: Sequence[int]) -> Constant:
+    """An addend as a bias of sums by weights of a shape."""
+    bias = bias_of(addend, scales.reshape(-1), shape)
     assert bias is not None
     return bias
 

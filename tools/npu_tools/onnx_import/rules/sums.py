@@ -6,7 +6,7 @@ Weights are stored as int8, whatever the model has: uint8 ones and their zero po
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -25,6 +25,10 @@ from npu_tools.onnx_import.quantized import ELEMENTS, QuantizedConstant, Scaled
 from npu_tools.onnx_import.rules.conv import convolution
 from npu_tools.onnx_import.rules.window import Window, spatial_rank
 from npu_tools.onnx_import.tensors import Array
+
+LARGEST_SUM = 2**31 - 1
+LARGEST_PRODUCT = 255 * 255
+"""The largest product of differences to zero points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,22 +78,33 @@ def products_scale(source: Scaled, weight: Weight) -> Array:
         return source.scale * weight.scales.astype(np.float32)
 
 
-def bias_of(bias: Constant | None, scales: Array, filters: int) -> Constant | None:
-    """A bias [O] as int32 in units of the sums' scales.
+def bias_of(bias: Constant | None, scales: Array, shape: Sequence[int]) -> Constant | None:
+    """A bias [O] as int32 in units of the sums' scales, for weights of a shape [O, ...].
 
-    One that was quantised so stays as it is; any other is rounded once.
+    One that was quantised so stays as it is; any other is rounded once. A bias so large that the
+    sums would wrap around is made smaller: what it is added to saturates all the same.
+
+    Raises: NodeError for a bias that is no vector, or holds other numbers.
     """
     if bias is None:
         return None
+    filters = shape[0]
+    if bias.array.size not in (1, filters):
+        raise NodeError(
+            f"bias '{bias.name}' has shape {list(bias.array.shape)}; expected one number for each "
+            f"of {filters} filters"
+        )
+    if bias.array.dtype != np.float32 or not np.isfinite(bias.array).all():
+        raise NodeError(
+            f"bias '{bias.name}' holds {bias.array.dtype} elements; expected finite float32 numbers"
+        )
+    steps = np.rint(bias.array.reshape(-1).astype(np.float64) / scales.astype(np.float64))
     if isinstance(bias, QuantizedConstant) and bias.integers.dtype == np.int32:
         own = np.broadcast_to(bias.scale.reshape(-1), (filters,))
-        if np.allclose(own, scales, rtol=1e-5, atol=0):
-            return Constant(bias.name, bias.integers.reshape(-1))
-    if bias.array.dtype != np.float32:
-        raise NodeError(f"bias '{bias.name}' holds {bias.array.dtype} elements; expected float32")
-    steps = np.rint(bias.array.reshape(-1).astype(np.float64) / scales.astype(np.float64))
-    limits = np.iinfo(np.int32)
-    held = np.clip(steps, limits.min, limits.max)
+        if not bias.zero_point.any() and np.allclose(own, scales, rtol=1e-5, atol=0):
+            steps = bias.integers.reshape(-1)
+    largest = max(LARGEST_SUM - LARGEST_PRODUCT * prod(shape[1:]), LARGEST_SUM // 2)
+    held = np.clip(steps, -largest, largest)
     return Constant(bias.name, np.broadcast_to(held, (filters,)).astype(np.int32))
 
 
@@ -130,6 +145,10 @@ def matrix_sums(
     graph: Builder, source: Scaled, weight: Weight, bias: Constant | None
 ) -> tuple[SSAValue, tuple[int, ...]]:
     """A product [..., I] x [I, O] of integers as [rows, O], and the shape that it stands for."""
+    if weight.array.ndim != 2:
+        raise NodeError(
+            f"weight '{weight.name}' has shape {list(weight.array.shape)}; expected [I, O]"
+        )
     shape, (outputs, depth) = source.shape, weight.array.shape
     if not shape or shape[-1] != depth:
         raise NodeError(
