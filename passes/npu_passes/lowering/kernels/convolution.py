@@ -6,7 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
@@ -66,10 +67,10 @@ def lower_connected(
 
 def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> Kernel | None:
     """What builds the loops of a convolution of bytes, or None where no kernel fits."""
-    kind = memref_type(out)
     if not (is_plain(op) and shape_of(op.input)[0] == 1):
         return None
-    if not (is_dense(kind) or is_channels_last(kind)) or not pools_apart(op):
+    stored = (out,) if op.residual is None else (out, op.residual)
+    if not all(is_gapless(memref_type(map)) for map in stored) or not pools_apart(op):
         return None
     layer = layer_of(b, op, out, unit_of(b, op, options), options)
     if layer is None or not is_channels_last(memref_type(op.input)):
@@ -82,6 +83,11 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     if each and grid.channels % QUAD == 0 and op.pool is None:
         return DepthwiseKernel(layer, op.input, grid)
     return None
+
+
+def is_gapless(kind: MemRefType[Attribute]) -> bool:
+    """Whether the pixels of a map lie in one row, at one distance."""
+    return is_dense(kind) or is_channels_last(kind)
 
 
 def is_plain(op: Weighted) -> bool:

@@ -39,6 +39,8 @@ class Layer:
         self.zero_point = int_values(op.zero_points)[0] if op.zero_points is not None else 0
         self.epilogue = Epilogue(b, op, out)
         self.pixels = out
+        self.residual = op.residual if isinstance(op, Conv2dOp) else None
+        self.residual_pixels = self.residual
 
     def vector(self, map: SSAValue) -> SSAValue:
         """The memory of a map as a vector."""
@@ -94,7 +96,8 @@ class Layer:
             for f in range(count):
                 channel, x = b.add(filter, f), b.add(column, p)
                 at = self.place(channel, row, x, flat=flat)
-                value = self.epilogue(sums[p * count + f], channel)
+                residual = self.residual_pixels if flat else self.residual
+                value = self.epilogue(sums[p * count + f], channel, at, residual)
                 store(b, value, self.pixels if flat else self.out, at)
 
     def place(self, channel: Index, row: Index, column: Index, *, flat: bool) -> tuple[Index, ...]:
@@ -104,10 +107,17 @@ class Layer:
         return (column, channel) if flat else (0, channel, row, column)
 
     def flatten(self) -> None:
-        """See the output as [pixels, channels] too, in whatever layout."""
-        kind = memref_type(self.out)
-        if kind.get_num_dims() == 2:
+        """See the output, and the residual, as [pixels, channels] too, in whatever layout."""
+        if memref_type(self.out).get_num_dims() == 2:
             return
+        self.pixels = self.flattened(self.out)
+        if self.residual is not None:
+            same = self.residual is self.out
+            self.residual_pixels = self.pixels if same else self.flattened(self.residual)
+
+    def flattened(self, map: SSAValue) -> SSAValue:
+        """A map of one image as [pixels, channels]."""
+        kind = memref_type(map)
         _, channels, height, width = kind.get_shape()
         strides = kind.get_strides()
         assert strides is not None
@@ -116,8 +126,8 @@ class Layer:
         result = MemRefType(
             kind.element_type, shape, StridedLayoutAttr(steps, None), kind.memory_space
         )
-        op = memref.ReinterpretCastOp(self.out, [], [], [], [0], shape, steps, result)
-        self.pixels = self.b.insert(op, self.out.name_hint).result
+        op = memref.ReinterpretCastOp(map, [], [], [], [0], shape, steps, result)
+        return self.b.insert(op, map.name_hint).result
 
 
 def wrapped(values: NDArray[np.int64]) -> NDArray[np.int32]:
