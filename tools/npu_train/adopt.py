@@ -5,7 +5,8 @@ A state has tensors and no layers, so the layers take the shapes of the tensors 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import cast
 
 from torch import Tensor, nn
 
@@ -22,7 +23,8 @@ def adopt(model: nn.Module, state: Mapping[str, Tensor]) -> None:
 
     Raises: UserError if the state is of another network.
     """
-    for name, layer in model.named_modules():
+    modules = cast(Iterable[tuple[str, nn.Module]], model.named_modules())
+    for name, layer in modules:
         weight, bias = state.get(f"{name}.weight"), state.get(f"{name}.bias")
         if weight is not None and isinstance(layer, nn.Conv2d | nn.Linear | nn.BatchNorm2d):
             take_shapes(layer, weight, bias)

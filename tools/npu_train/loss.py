@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from npu_tools.errors import UserError
 from npu_train.zebra import zebras
 
 
@@ -36,7 +37,7 @@ def zebra_penalty(model: nn.Module, like: Tensor) -> Tensor:
 def slimming_penalty(model: nn.Module, strength: float) -> Tensor:
     """Network slimming: `strength` * the sum of |scale| over all batch norms (Z. Liu et al. 2017).
 
-    Raises: ValueError if the network has no batch norm with a scale.
+    Raises: UserError if the network has no batch norm with a scale.
     """
     scales = [
         module.weight.abs().sum()
@@ -44,5 +45,5 @@ def slimming_penalty(model: nn.Module, strength: float) -> Tensor:
         if isinstance(module, nn.BatchNorm2d) and module.affine
     ]
     if not scales:
-        raise ValueError("a network without batch norm cannot be slimmed")
+        raise UserError("the network has no batch norm: slimming needs the scales of one")
     return strength * torch.stack(scales).sum()
