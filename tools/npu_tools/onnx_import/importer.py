@@ -22,6 +22,7 @@ from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.onnx_import.builder import Builder, Constant, Lazy, Unknown, Value, element_name
 from npu_tools.onnx_import.errors import ModelError, NodeError, first_line
 from npu_tools.onnx_import.folding import SIZES, constant_value, fold
+from npu_tools.onnx_import.graph import node_label
 from npu_tools.onnx_import.inferred import check_inferred_shapes
 from npu_tools.onnx_import.load import PORTS, default_opset, model_inputs
 from npu_tools.onnx_import.names import UniqueNames, identifier
@@ -29,7 +30,7 @@ from npu_tools.onnx_import.node import Node
 from npu_tools.onnx_import.rules import FOREIGN, RULES
 from npu_tools.onnx_import.rules.qlinear import QLINEAR
 from npu_tools.onnx_import.rules.quantized import MOVING, ON_INTEGERS, ON_SCALED
-from npu_tools.onnx_import.tensors import decode, type_name
+from npu_tools.onnx_import.tensors import Array, decode, type_name
 
 PORT_NAME = "npu.name"
 """Argument and result attribute: the name that the model gives to an input or output."""
@@ -72,7 +73,7 @@ class Importer:
             self.builder.values[value.name] = argument
         for tensor in self.graph.initializer:
             if self.builder.uses[tensor.name]:
-                self.builder.values[tensor.name] = Constant(tensor.name, decode(tensor))
+                self.builder.values[tensor.name] = Constant(tensor.name, self.decoded(tensor))
         for proto in self.graph.node:
             self.import_node(Node(proto, self.opset))
         if self.problems:
@@ -81,6 +82,20 @@ class Importer:
         check_inferred_shapes(self.model, self.builder.values)
         self.block.add_op(ReturnOp(*results))
         return ModuleOp([self.function(symbol, results)])
+
+    def decoded(self, tensor: TensorProto) -> Array:
+        """The elements of an initialiser.
+
+        Raises: ModelError that names a node that reads it.
+        """
+        try:
+            return decode(tensor)
+        except ModelError as error:
+            reader = next((node for node in self.graph.node if tensor.name in node.input), None)
+            if reader is None:
+                raise
+            kind = f"node '{node_label(reader)}' ({reader.op_type})"
+            raise ModelError(f"{kind}: {error}") from error
 
     def function(self, symbol: str, results: Sequence[SSAValue]) -> FuncOp:
         """The function around the block, its arguments and results named as in the model."""

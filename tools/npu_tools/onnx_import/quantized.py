@@ -368,15 +368,17 @@ def zero_point_of(node: Node, graph: Builder, index: int) -> Array | None:
     return array
 
 
-def params_of(node: Node, graph: Builder, scale: int, zero_point: int) -> Params:
-    """The parameters of a quantised map; without a zero point it is 0 of uint8.
+def params_of(
+    node: Node, graph: Builder, scale: int, zero_point: int, default: IntegerType = ui8
+) -> Params:
+    """The parameters of a quantised map; without a zero point it is 0 of the `default` type.
 
     Raises: NodeError.
     """
     found = one_scale(node, graph, scale)
     array = zero_point_of(node, graph, zero_point)
     if array is None:
-        return Params(found, 0, ui8)
+        return Params(found, 0, default)
     if array.size != 1 or array.dtype not in ELEMENTS:
         raise NodeError(
             f"zero point '{node.operand(zero_point)}' holds {array.size} {array.dtype}; "

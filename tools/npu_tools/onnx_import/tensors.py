@@ -71,7 +71,8 @@ def expected_bytes(tensor: TensorProto) -> int:
         raise ModelError(f"tensor '{tensor.name}' has dims {dims}; expected none below zero")
     if tensor.data_type not in NUMPY_TYPES:
         raise ModelError(
-            f"tensor '{tensor.name}' holds {type_name(tensor.data_type)} elements; expected float32"
+            f"tensor '{tensor.name}' holds {type_name(tensor.data_type)} elements; expected "
+            "float32, int8, uint8 or int32"
         )
     return prod(dims) * NUMPY_TYPES[tensor.data_type].itemsize
 

@@ -16,6 +16,7 @@ from npu_tools.onnx_import.rules.activation import (
     sigmoid,
 )
 from npu_tools.onnx_import.rules.conv import conv
+from npu_tools.onnx_import.rules.edges import dequantize_linear, quantize_linear
 from npu_tools.onnx_import.rules.elementwise import (
     add,
     batch_normalization,
@@ -37,7 +38,7 @@ from npu_tools.onnx_import.rules.pool import (
     reduce_mean,
 )
 from npu_tools.onnx_import.rules.qlinear import MICROSOFT, QLINEAR
-from npu_tools.onnx_import.rules.quantized import cast, dequantize_linear, quantize_linear
+from npu_tools.onnx_import.rules.quantized import cast
 from npu_tools.onnx_import.rules.shape import (
     concat,
     dropout,

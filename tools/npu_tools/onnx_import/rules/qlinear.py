@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
-from xdsl.utils.hints import isa
 
 from npu_dialect.npu import ConcatOp, PoolAttr
 from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.quantization import QUANTISED, ui8
 from npu_tools.onnx_import.builder import Builder, Constant, Value, element_name
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node
@@ -86,7 +86,22 @@ def padded_source(node: Node, graph: Builder, index: int, params: Params) -> tup
 
 def map_operand(node: Node, graph: Builder, index: int) -> Scaled:
     """A map, its scale and its zero point, three operands in a row."""
-    return source_of(node, graph, index, params_of(node, graph, index + 1, index + 2))
+    return source_of(node, graph, index, source_params(node, graph, index))
+
+
+def source_params(node: Node, graph: Builder, index: int) -> Params:
+    """The scale and the zero point behind a map; one that is left out has the type of the map."""
+    element = quantised_element(node, graph, index)
+    return params_of(node, graph, index + 1, index + 2, ui8 if element is None else element)
+
+
+def quantised_element(node: Node, graph: Builder, index: int) -> IntegerType | None:
+    """int8 or uint8, if an operand holds such elements."""
+    value = graph.value(node, index)
+    if isinstance(value, Constant):
+        return ELEMENTS.get(value.array.dtype)
+    element = graph.element_of(node.operand(index))
+    return next((each for each in QUANTISED if each == element), None)
 
 
 def weight_operand(node: Node, graph: Builder, index: int, axis: int) -> Weight:
@@ -135,8 +150,8 @@ def int32_bias(node: Node, graph: Builder, index: int, filters: int) -> Constant
 
 def qlinear_conv(node: Node, graph: Builder) -> Value:
     """QLinearConv."""
-    source, padded = padded_source(node, graph, 0, params_of(node, graph, 1, 2))
-    weight, params = weight_operand(node, graph, 3, 0), params_of(node, graph, 6, 7)
+    source, padded = padded_source(node, graph, 0, source_params(node, graph, 0))
+    weight, params = weight_operand(node, graph, 3, 0), params_of(node, graph, 6, 7, source.element)
     bias = int32_bias(node, graph, 8, weight.array.shape[0])
     sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
     return Scaled(sums, products_scale(source, weight), view=shape).quantize(graph, params)
@@ -145,7 +160,7 @@ def qlinear_conv(node: Node, graph: Builder) -> Value:
 def qlinear_matmul(node: Node, graph: Builder) -> Value:
     """QLinearMatMul with a constant matrix."""
     source, weight = map_operand(node, graph, 0), weight_operand(node, graph, 3, 1)
-    params = params_of(node, graph, 6, 7)
+    params = params_of(node, graph, 6, 7, source.element)
     sums, shape = matrix_sums(graph, source, weight, None)
     return Scaled(sums, products_scale(source, weight), view=shape).quantize(graph, params)
 
@@ -163,7 +178,7 @@ def qgemm(node: Node, graph: Builder) -> Value:
     found = Scaled(sums, scales, view=shape)
     if not node.operand(7):
         return found
-    return found.quantize(graph, params_of(node, graph, 7, 8))
+    return found.quantize(graph, params_of(node, graph, 7, 8, source.element))
 
 
 def conv_integer(node: Node, graph: Builder) -> Value:
@@ -184,34 +199,31 @@ def matmul_integer(node: Node, graph: Builder) -> Value:
 
 def integer_params(node: Node, graph: Builder) -> Params:
     """The input of ConvInteger and MatMulInteger has scale 1; its zero point may be left out."""
-    points = zero_point_of(node, graph, 2)
+    points, element = zero_point_of(node, graph, 2), quantised_element(node, graph, 0)
+    if element is None:
+        raise NodeError(f"input '{node.operand(0)}' is no map of int8 or uint8; expected one")
     if points is None:
-        element = graph.element_of(node.operand(0))
-        constant = graph.value(node, 0)
-        if isinstance(constant, Constant):
-            element = ELEMENTS.get(constant.array.dtype, i32)
-    elif points.size != 1:
-        raise NodeError(f"{points.size} zero points of the input; expected one")
-    else:
-        element = ELEMENTS.get(points.dtype, i32)
-    if not isa(element, IntegerType) or element not in ELEMENTS.values():
-        found = "no" if element is None else element_name(element)
-        raise NodeError(f"an input of {found} elements; expected int8 or uint8")
-    return Params(np.float32(1), 0 if points is None else int(points.reshape(-1)[0]), element)
+        return Params(np.float32(1), 0, element)
+    if points.size != 1 or points.dtype not in ELEMENTS:
+        raise NodeError(
+            f"zero point '{node.operand(2)}' holds {points.size} {points.dtype}; expected one int8 "
+            "or uint8 for a map"
+        )
+    return Params(np.float32(1), int(points.reshape(-1)[0]), ELEMENTS[points.dtype])
 
 
 def qlinear_add(node: Node, graph: Builder) -> Value:
     """QLinearAdd."""
     lhs, rhs = map_operand(node, graph, 0), map_operand(node, graph, 3)
-    return added(graph, lhs, rhs, params_of(node, graph, 6, 7), "qlinear")
+    return added(graph, lhs, rhs, params_of(node, graph, 6, 7, lhs.element), "qlinear")
 
 
 def qlinear_concat(node: Node, graph: Builder) -> Value:
     """QLinearConcat: the scale of the result comes first."""
     if len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
         raise NodeError(f"{len(node.inputs)} inputs; expected 2 and 3 for each part")
-    params = params_of(node, graph, 0, 1)
     sources = [map_operand(node, graph, index) for index in range(2, len(node.inputs), 3)]
+    params = params_of(node, graph, 0, 1, sources[0].element)
     parts = [source.quantize(graph, params) for source in sources]
     axis = axis_of(node.int("axis", 1), len(shape_of(parts[0])))
     return parts[0] if len(parts) == 1 else graph.emit(lambda out: ConcatOp(parts, axis, out))
@@ -236,7 +248,8 @@ def pooled_operands(node: Node, graph: Builder) -> tuple[Scaled, Params]:
     """
     if node.int("channels_last", 0):
         raise NodeError("channels_last; expected maps [N, C, H, W]")
-    return map_operand(node, graph, 0), params_of(node, graph, 3, 4)
+    source = map_operand(node, graph, 0)
+    return source, params_of(node, graph, 3, 4, source.element)
 
 
 def average(graph: Builder, source: Scaled, window: PoolAttr | None, params: Params) -> SSAValue:
