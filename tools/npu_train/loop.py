@@ -32,6 +32,11 @@ EVALUATED = 256
 """Images that are evaluated at once."""
 
 
+def seeded(seed: int) -> None:
+    """Let what networks are made of, drawn on the host, follow from a seed."""
+    torch.default_generator.manual_seed(seed)
+
+
 @dataclass(frozen=True)
 class Varied(Dataset[tuple[Tensor, int]]):
     """Training images, shifted and mirrored at random; the same ones in the same epoch."""
@@ -93,7 +98,7 @@ class Training:
         self.place = place
         self.offset = offset
         self.done = 0
-        self.optimizer = optimizer_of(self.model, recipe)
+        self.optimizer: Any = optimizer_of(self.model, recipe)
         self.spread = place.spread(self.model)
         self.line = Progress()
         self.share = place.share(recipe.batch)
@@ -130,8 +135,7 @@ class Training:
             loss: Any = self.loss(images.to(self.place.device), labels.to(self.place.device))
             self.optimizer.zero_grad(set_to_none=True)
             loss.backward()
-            step: Any = self.optimizer.step
-            step()
+            self.optimizer.step()
             total, steps = total + loss.detach(), steps + 1
             self.say(steps, len(batches))
         mean = float(self.place.total(total)) / max(steps * self.place.processes, 1)

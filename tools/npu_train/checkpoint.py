@@ -1,0 +1,122 @@
+"""Files that a training can be resumed from, and that run no code when they are read.
+
+A checkpoint is a dictionary of tensors and plain data (`torch.load` with `weights_only=True`). It
+is written beside its place and renamed, so an interruption leaves the one before.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from npu_tools.errors import UserError
+from npu_tools.files import write_files
+
+FORMAT = "npu-train checkpoint 1"
+NAME = "checkpoint.pt"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a training is: `done` epochs of stretch number `stretch` are over.
+
+    `settings`: the options, which have to be the same to go on. `start`: the network's state at
+    the end of the first stretch, which is what is pruned for the second; empty before. `log`: an
+    entry for each epoch. `random`: the state of torch's generator.
+    """
+
+    settings: Mapping[str, Any]
+    stretch: int
+    done: int
+    start: Mapping[str, Any]
+    model: Mapping[str, Any]
+    optimizer: Mapping[str, Any]
+    log: list[dict[str, Any]]
+    random: torch.Tensor
+
+    def write(self, folder: Path) -> None:
+        """Write `checkpoint.pt` into a folder. Raises: UserError if it cannot be written."""
+        held = io.BytesIO()
+        torch.save({"format": FORMAT, **{key: getattr(self, key) for key in KEYS}}, held)
+        write_files(folder, {NAME: held.getvalue()})
+
+
+KEYS = tuple(field.name for field in fields(Checkpoint))
+
+
+def read(folder: Path, settings: Mapping[str, Any]) -> Checkpoint:
+    """The checkpoint of a folder, made with the same settings.
+
+    Raises: UserError if there is none, it is another kind of file, or settings differ.
+    """
+    path = folder / NAME
+    if not path.is_file():
+        raise UserError(f"{folder}: no {NAME}: nothing to --resume")
+    checkpoint = parsed(path)
+    for key in settings:
+        was, now = checkpoint.settings.get(key), settings[key]
+        if was != now:
+            raise UserError(
+                f"{path}: made with {key} {said(was)}, not {said(now)}: give the options of then, "
+                "or another folder without --resume"
+            )
+    return checkpoint
+
+
+def parsed(path: Path) -> Checkpoint:
+    """The checkpoint in a file. Raises: UserError."""
+    load: Any = torch.load
+    try:
+        found = load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # zip, pickle and torch's own errors
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise UserError(f"{path}: not a checkpoint of npu-train: {reason}") from None
+    if not isinstance(found, dict):
+        raise UserError(f"{path}: not a checkpoint of npu-train")
+    held = cast("dict[str, Any]", found)
+    if held.get("format") != FORMAT or not all(
+        isinstance(held.get(key), KINDS[key]) for key in KEYS
+    ):
+        raise UserError(f"{path}: not a checkpoint of npu-train: expected {FORMAT!r}")
+    return Checkpoint(**{key: held[key] for key in KEYS})
+
+
+KINDS: Mapping[str, type] = {
+    "settings": dict,
+    "stretch": int,
+    "done": int,
+    "start": dict,
+    "model": dict,
+    "optimizer": dict,
+    "log": list,
+    "random": torch.Tensor,
+}
+
+
+def said(value: object) -> str:
+    """An option's value for a person."""
+    return "nothing" if value is None else str(value)
+
+
+def fill(module: nn.Module, state: Mapping[str, Any], path: Path) -> None:
+    """Load the state of a network.
+
+    Raises: UserError if it is that of another network.
+    """
+    try:
+        module.load_state_dict(state)
+    except Exception as error:  # names, shapes, types: torch and Python raise what they like
+        text = " ".join(str(error).split())
+        raise UserError(f"{path}: a checkpoint of another network: {text[:200]}") from None
+
+
+def exists(folder: Path) -> bool:
+    """Whether a folder holds a checkpoint."""
+    return os.path.lexists(folder / NAME)

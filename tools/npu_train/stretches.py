@@ -1,0 +1,219 @@
+"""One training as the paper puts it together: a plain start, pruning, then Zebra on what is left.
+
+    stretch 0   the plain network, with the penalty of network slimming    (`pretrain` epochs)
+                channels and weights are pruned, channels removed; Zebra modules are added
+    stretch 1   the network that stays, with the regularised loss          (`epochs`)
+
+Paper 003, III-A: weight pruning is done "on a well-trained model", and slimming trains with its
+penalty first, slims, "and then retrain[s] with our method". Without `pretrain` there is stretch 1
+alone, with both penalties.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from npu_tools.errors import UserError
+from npu_tools.files import write_files
+from npu_train import checkpoint
+from npu_train.checkpoint import Checkpoint
+from npu_train.data import Classified
+from npu_train.distributed import Place
+from npu_train.loop import Training, seeded
+from npu_train.models import ZebraOptions, add_zebra, build
+from npu_train.pruning import check_share, finish, prune_weights
+from npu_train.schedule import Recipe
+from npu_train.shrink import shrink
+from npu_train.slimming import prune_channels
+
+LOG = "log.jsonl"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides which weights come out, beside the images.
+
+    `block` None: no Zebra. Raises: UserError for numbers that cannot be, or do not go together.
+    """
+
+    data: str
+    images: int
+    model: str
+    width: float
+    block: int | None
+    threshold: float
+    pretrain: int
+    prune_channels: float
+    prune_weights: float
+    recipe: Recipe
+
+    def __post_init__(self) -> None:
+        """Check what the parts do not check themselves."""
+        if self.block is not None:
+            ZebraOptions(self.block, self.threshold)
+        for share in (self.prune_channels, self.prune_weights):
+            check_share(share)
+        if (self.prune_channels or self.prune_weights) and not self.pretrain:
+            raise UserError("pruning needs a trained network: expected --pretrain of at least 1")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The options by name, as a checkpoint keeps them."""
+        flat = asdict(self)
+        return {**flat, **flat.pop("recipe")}
+
+    @property
+    def recipes(self) -> tuple[Recipe, Recipe]:
+        """The recipes of both stretches."""
+        first = replace(self.recipe, epochs=self.pretrain, regularisation=0.0)
+        second = replace(self.recipe, slimming=0.0) if self.pretrain else self.recipe
+        return first, second
+
+
+def plain(settings: Settings, data: Classified) -> nn.Module:
+    """The network before any training, drawn from the seed."""
+    seeded(settings.recipe.seed)
+    channels, size = data.shape
+    return build(
+        settings.model,
+        classes=len(data.classes),
+        channels=channels,
+        size=size,
+        width=settings.width,
+        zebra=None,
+    )
+
+
+def prepared(model: nn.Module, settings: Settings, data: Classified) -> nn.Module:
+    """The network of the second stretch, from that of the first."""
+    channels, size = data.shape
+    if settings.prune_channels:
+        prune_channels(model, settings.prune_channels)
+        model = shrink(model, example(model, data))
+    if settings.prune_weights:
+        prune_weights(model, settings.prune_weights)
+    if settings.block is not None:
+        options = ZebraOptions(settings.block, settings.threshold)
+        add_zebra(model, options, channels=channels, size=size)
+    return model
+
+
+def finished(model: nn.Module, data: Classified) -> nn.Module:
+    """What is exported: pruned weights are zero for good, channels without any effect are gone."""
+    finish(model)
+    return shrink(model, example(model, data)).eval()
+
+
+def example(model: nn.Module, data: Classified) -> Tensor:
+    """An image [1, C, H, W] where the network is."""
+    image, _ = data.held_out[0]
+    return image[None].to(next(model.parameters()).device)
+
+
+@dataclass
+class Session:
+    """A training that writes a checkpoint and its log into a folder after each epoch."""
+
+    settings: Settings
+    data: Classified
+    folder: Path
+    place: Place
+    tell: Callable[[str], None]
+
+    def run(self, resume: bool) -> nn.Module:
+        """Train, from the checkpoint on if asked to. The trained network.
+
+        Raises: UserError for a checkpoint that does not fit, or one that would be overwritten.
+        """
+        found = self.found(resume)
+        model = plain(self.settings, self.data).to(self.place.device)
+        entries = [] if found is None else found.log
+        if found is not None and found.start:
+            checkpoint.fill(model, found.start, self.path)
+        start: dict[str, Any] = {}
+        for stretch, recipe in enumerate(self.settings.recipes):
+            if stretch:
+                start = copied(model) if self.settings.pretrain else {}
+                model = prepared(model, self.settings, self.data)
+            if found is None or found.stretch <= stretch:
+                offset = stretch * self.settings.pretrain
+                training = Training(model, self.data, recipe, self.place, offset)
+                if found is not None and found.stretch == stretch:
+                    self.continued(training, found)
+                training.run(self.writer(training, stretch, start, entries))
+        return model
+
+    @property
+    def path(self) -> Path:
+        """The checkpoint."""
+        return self.folder / checkpoint.NAME
+
+    def found(self, resume: bool) -> Checkpoint | None:
+        """The checkpoint to go on from, if any. Raises: UserError."""
+        if resume:
+            return checkpoint.read(self.folder, self.settings.as_dict())
+        if self.place.first and checkpoint.exists(self.folder):
+            raise UserError(
+                f"{self.path} is there already: --resume goes on with it; else choose another "
+                "folder, or remove it"
+            )
+        return None
+
+    def continued(self, training: Training, found: Checkpoint) -> None:
+        """Bring a training to where it was."""
+        checkpoint.fill(training.model, found.model, self.path)
+        try:
+            training.optimizer.load_state_dict(found.optimizer)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"{self.path}: a checkpoint of another network: {error}") from None
+        training.done = found.done
+        torch.set_rng_state(found.random)
+
+    def writer(
+        self, training: Training, stretch: int, start: dict[str, Any], entries: list[dict[str, Any]]
+    ) -> Callable[[dict[str, Any]], None]:
+        """What happens after an epoch."""
+
+        def write(entry: dict[str, Any]) -> None:
+            entries.append({"stretch": stretch, **entry})
+            if not self.place.first:
+                return
+            self.tell(line(entries[-1], training.recipe.epochs))
+            lines = "".join(json.dumps(each) + "\n" for each in entries)
+            write_files(self.folder, {LOG: lines})
+            Checkpoint(
+                settings=self.settings.as_dict(),
+                stretch=stretch,
+                done=training.done,
+                start=start,
+                model=training.model.state_dict(),
+                optimizer=training.optimizer.state_dict(),
+                log=entries,
+                random=torch.get_rng_state(),
+            ).write(self.folder)
+
+        return write
+
+
+def copied(model: nn.Module) -> dict[str, Any]:
+    """The state of a network that further training leaves alone."""
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+
+def line(entry: dict[str, Any], epochs: int) -> str:
+    """An entry of the log for a person."""
+    zeros = entry["zero_share"]
+    parts = [
+        f"{'pre-training ' * (not entry['stretch'])}epoch {entry['epoch']}/{epochs}",
+        f"loss {entry['loss']:.4f}",
+        f"accuracy {100 * entry['accuracy']:.2f} %",
+        *([] if zeros is None else [f"in zero blocks {100 * zeros:.1f} %"]),
+        f"{entry['seconds']:.1f} s",
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,159 @@
+"""The command line of the sweep, and its table.
+
+    npu-train sweep --out table
+
+writes `table/table.md` and, with all digits, `table/rows.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import fmean
+
+import torch
+
+from npu_tools.arguments import natural, positive, usage_error
+from npu_tools.errors import UserError
+from npu_tools.files import write_files
+from npu_train.data import load
+from npu_train.pruning import check_share
+from npu_train.schedule import Recipe
+from npu_train.sweep import METHODS, Row, Seed, Sweep
+from npu_train.zebra import ZebraOptions
+
+THRESHOLDS = (0.0, 0.05, 0.1, 0.15, 0.2)
+TITLES = {
+    "zebra": "Zebra",
+    "zebra + slimming": "Zebra + slimming",
+    "zebra + weight pruning": "Zebra + weight pruning",
+    "slimming": "slimming alone",
+}
+
+
+def sweep(args: Sequence[str]) -> int:
+    """Run `npu-train sweep`; returns the exit code.
+
+    Raises: UserError for options that cannot be.
+    """
+    options = argument_parser().parse_args(args)
+    what = sweep_of(options)
+    torch.set_num_threads(1)  # the table must not depend on the number of cores
+    data = load("digits")
+    rows = [
+        row
+        for seed in range(options.seed, options.seed + options.seeds)
+        for row in Seed(what, data, seed, lambda text: print(text, flush=True)).rows()
+    ]
+    text = table(rows)
+    print(f"\n{text}")
+    held = json.dumps([asdict(row) for row in rows], indent=2) + "\n"
+    for path in write_files(options.out, {"table.md": text, "rows.json": held}):
+        print(f"wrote {path}")
+    return 0
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """All options of the sweep."""
+    parser = argparse.ArgumentParser(
+        "npu-train sweep", description="Thresholds against accuracy and bandwidth, on digits."
+    )
+    parser.error = usage_error
+    add = parser.add_argument
+    add("--out", required=True, type=Path, metavar="DIR", help="where to write")
+    add("--thresholds", type=numbers, default=THRESHOLDS, metavar="T,T,...", help="targets")
+    add("--methods", type=methods, default=METHODS, metavar="NAME,...", help=", ".join(METHODS))
+    add("--width", type=float, default=0.125, help="of ResNet-18 (default: %(default)s)")
+    add("--block", type=positive, default=4, metavar="B", help="default: %(default)s")
+    add("--pretrain", type=positive, default=8, metavar="N", help="epochs without Zebra")
+    add("--epochs", type=positive, default=8, metavar="N", help="epochs behind these")
+    add("--batch", type=positive, default=32, metavar="N", help="images a step (%(default)s)")
+    add("--weight-decay", type=float, default=0.01, help="default: %(default)s")
+    add("--regularisation", type=float, default=0.1, help="of Zebra (default: %(default)s)")
+    add("--slimming", type=float, default=1e-3, help="L1 penalty (default: %(default)s)")
+    add("--prune-channels", type=float, default=0.3, metavar="SHARE", help="default: %(default)s")
+    add("--prune-weights", type=float, default=0.4, metavar="SHARE", help="default: %(default)s")
+    add("--images", type=positive, default=100, metavar="N", help="that the C runs on")
+    add("--sram", type=positive, default=131072, metavar="BYTES", help="of the machine")
+    add("--seed", type=natural, default=0, help="the first one (default: %(default)s)")
+    add("--seeds", type=positive, default=1, metavar="N", help="trainings of each network")
+    return parser
+
+
+def sweep_of(options: argparse.Namespace) -> Sweep:
+    """The options, checked before anything is trained. Raises: UserError."""
+    for threshold in options.thresholds:
+        ZebraOptions(options.block, threshold)
+    for share in (options.prune_channels, options.prune_weights):
+        check_share(share)
+    recipe = Recipe(
+        options.epochs,
+        options.batch,
+        weight_decay=options.weight_decay,
+        regularisation=options.regularisation,
+        slimming=options.slimming,
+    )
+    return Sweep(
+        options.thresholds,
+        options.methods,
+        recipe,
+        options.pretrain,
+        options.width,
+        options.block,
+        options.prune_channels,
+        options.prune_weights,
+        options.images,
+        options.sram,
+    )
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Thresholds with commas between them. Raises: UserError."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise UserError(f"--thresholds {text}: expected numbers with commas between them") from None
+
+
+def methods(text: str) -> tuple[str, ...]:
+    """Methods with commas between them. Raises: UserError."""
+    names = tuple(text.split(","))
+    for name in names:
+        if name not in METHODS:
+            raise UserError(f"--methods: expected some of {', '.join(METHODS)}, got {name!r}")
+    return names
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The table in Markdown: thresholds down, methods across; means over the seeds."""
+    names = list(dict.fromkeys(row.method for row in rows))
+    thresholds = sorted({row.threshold for row in rows})
+    lines = [
+        "| threshold | "
+        + " | ".join(f"{TITLES[name]}: less moved, accuracy" for name in names)
+        + " |",
+        "|---" * (len(names) + 1) + "|",
+    ]
+    for threshold in thresholds:
+        cells = [f"{threshold:g}"]
+        for name in names:
+            cells.append(cell([r for r in rows if (r.method, r.threshold) == (name, threshold)]))
+        lines.append("| " + " | ".join(cells) + " |")
+    lines.append("")
+    lines.append(headline(rows))
+    return "\n".join(lines) + "\n"
+
+
+def cell(rows: Sequence[Row]) -> str:
+    """What some trainings of one network have come to."""
+    less, accuracy = fmean(row.reduced for row in rows), fmean(row.accuracy for row in rows)
+    return f"{100 * less:.1f} %, {100 * accuracy:.2f} %"
+
+
+def headline(rows: Sequence[Row]) -> str:
+    """How the C and torch differ."""
+    differing = sum(row.differing for row in rows)
+    return f"Images to which the C gives another class than torch, of all networks: {differing}."
