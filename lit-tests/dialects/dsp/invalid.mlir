@@ -1,0 +1,71 @@
+// RUN: NPU_DIAGNOSTICS
+
+func.func @f(%m: memref<8x8xi8>, %i: index) {
+  %x = dsp.load_word %m[%i] : memref<8x8xi8> -> i32
+  func.return
+}
+// CHECK: expected one axis without gaps, got memref<8x8xi8>
+
+// -----
+
+func.func @f(%m: memref<8xi8, strided<[2]>>, %i: index) {
+  %x = dsp.load_word %m[%i] : memref<8xi8, strided<[2]>> -> i32
+  func.return
+}
+// CHECK: expected one axis without gaps, got memref<8xi8, strided<[2]>>
+
+// -----
+
+func.func @f(%m: memref<8xi16>, %i: index) {
+  %x = dsp.load_word %m[%i] : memref<8xi16> -> i32
+  func.return
+}
+// CHECK: expected bytes in memory, got memref<8xi16>
+
+// -----
+
+func.func @f(%m: memref<3xi8>, %i: index, %x: i32) {
+  dsp.store_word %x, %m[%i] : i32, memref<3xi8>
+  func.return
+}
+// CHECK: expected at least 4 bytes, got memref<3xi8>
+
+// -----
+
+func.func @f(%x: i32) {
+  %y = dsp.sxtb16 %x rotate 16 : i32
+  func.return
+}
+// CHECK: expected a rotation by 0 or 8, got 16
+
+// -----
+
+func.func @f(%x: i32) {
+  %y = dsp.uxtab16 %x, %x rotate 4 : i32
+  func.return
+}
+// CHECK: expected a rotation by 0 or 8, got 4
+
+// -----
+
+func.func @f(%x: i32) {
+  %y = dsp.smla %x, %x, %x halves "b" : i32
+  func.return
+}
+// CHECK: expected halves "bb", "bt", "tb" or "tt", got "b"
+
+// -----
+
+func.func @f(%x: i32) {
+  %y = dsp.pack %x, %x halves "top" : i32
+  func.return
+}
+// CHECK: expected halves "bb", "bt", "tb" or "tt", got "top"
+
+// -----
+
+func.func @f(%x: i64) {
+  %y = dsp.smlad %x, %x, %x : i64
+  func.return
+}
+// CHECK: Expected attribute i32 but got i64

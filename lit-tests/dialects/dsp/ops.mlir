@@ -1,0 +1,38 @@
+// RUN: NPU_ROUNDTRIP
+// RUN: NPU_GENERIC --check-prefix=GENERIC
+
+// CHECK-LABEL: @words
+// GENERIC-LABEL: "words"
+func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %i: index, %f: f32) {
+  // CHECK: %x = dsp.load_word %m[%i] : memref<64xi8, #npu.sram> -> i32
+  // GENERIC: %x = "dsp.load_word"(%m, %i) : (memref<64xi8, #npu.sram>, index) -> i32
+  %x = dsp.load_word %m[%i] : memref<64xi8, #npu.sram> -> i32
+  // CHECK-NEXT: %y = dsp.load_word %u[%i] : memref<?xui8, strided<[1], offset: ?>> -> i32
+  %y = dsp.load_word %u[%i] : memref<?xui8, strided<[1], offset: ?>> -> i32
+  // CHECK-NEXT: %a = dsp.sxtb16 %x rotate 0 : i32
+  // GENERIC: %a = "dsp.sxtb16"(%x) <{rotate = 0 : i64}> : (i32) -> i32
+  %a = dsp.sxtb16 %x rotate 0 : i32
+  // CHECK-NEXT: %b = dsp.uxtb16 %y rotate 8 : i32
+  %b = dsp.uxtb16 %y rotate 8 : i32
+  // CHECK-NEXT: %c = dsp.sxtab16 %a, %x rotate 8 {note = "c"} : i32
+  %c = dsp.sxtab16 %a, %x rotate 8 {note = "c"} : i32
+  // CHECK-NEXT: %d = dsp.uxtab16 %b, %y rotate 0 : i32
+  %d = dsp.uxtab16 %b, %y rotate 0 : i32
+  // CHECK-NEXT: %s = dsp.smlad %a, %b, %c : i32
+  // GENERIC: %s = "dsp.smlad"(%a, %b, %c) : (i32, i32, i32) -> i32
+  %s = dsp.smlad %a, %b, %c : i32
+  // CHECK-NEXT: %t = dsp.smla %a, %b, %s halves "tb" : i32
+  // GENERIC: %t = "dsp.smla"(%a, %b, %s) <{halves = "tb"}> : (i32, i32, i32) -> i32
+  %t = dsp.smla %a, %b, %s halves "tb" : i32
+  // CHECK-NEXT: dsp.keep_order
+  // GENERIC: "dsp.keep_order"() : () -> ()
+  dsp.keep_order
+  // CHECK-NEXT: %p = dsp.pack %d, %t halves "bt" : i32
+  %p = dsp.pack %d, %t halves "bt" : i32
+  // CHECK-NEXT: %q = dsp.round %f : f32 -> i32
+  %q = dsp.round %f : f32 -> i32
+  // CHECK-NEXT: dsp.store_word %p, %m[%i] : i32, memref<64xi8, #npu.sram>
+  // GENERIC: "dsp.store_word"(%p, %m, %i) : (i32, memref<64xi8, #npu.sram>, index) -> ()
+  dsp.store_word %p, %m[%i] : i32, memref<64xi8, #npu.sram>
+  func.return
+}

@@ -1,0 +1,211 @@
+"""One function with every op of the dsp dialect, many words, and what numpy says it computes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+Words: TypeAlias = NDArray[np.int32]
+
+EXTREMES = (0, 1, -1, 0x7F80_7F80, -0x7F80_7F81, -(2**31), 2**31 - 1, -0x7FFF_8000)
+"""Words whose bytes and halves are the smallest and greatest ones, in changing places."""
+
+FLOATS = (
+    *(0.0, -0.0, 0.5, -0.5, 1.5, -1.5, 2.5, 0.49999997, -0.50000006, 1e-40),
+    *(np.nan, np.inf, -np.inf, 8388607.5, -8388607.5, 8388606.5, 8388608.0, -8388609.0),
+    *(4194304.5, -4194305.5, 16777216.0, -1e9, 2147483520.0, 2147483648.0, -2147483648.0),
+    *(-2147483904.0, 3e38, -3e38),
+)
+"""Where rounding to integers changes its ways."""
+
+COUNT = 256
+"""Words of each input."""
+
+BEFORE = 3
+"""Bytes before the part that words are read from, at every alignment."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """The inputs of the function."""
+
+    a: Words
+    b: Words
+    acc: Words
+    x: NDArray[np.float32]
+    signed: NDArray[np.int8]
+    unsigned: NDArray[np.uint8]
+
+    @staticmethod
+    def of(seed: int, count: int = COUNT) -> Case:
+        """Every pair of extremes, as far as they fit, and random words behind them."""
+        random = np.random.default_rng(seed)
+        left, right = (pick.ravel() for pick in np.meshgrid(EXTREMES, EXTREMES))
+        some = random.integers(-(2**31), 2**31, (3, count)).astype(np.int32)
+        known = min(len(left), count)
+        some[0, :known], some[1, :known] = left[:known], right[:known]
+        some[2, :known] = random.choice(EXTREMES, known)
+        x = (random.standard_normal(count) * 10 ** random.uniform(-1, 10, count)).astype(np.float32)
+        x[: len(FLOATS)] = FLOATS[:count]
+        size = count + BEFORE + 3
+        a, b, acc = some
+        return Case(
+            a,
+            b,
+            acc,
+            x,
+            random.integers(-128, 128, size).astype(np.int8),
+            random.integers(0, 256, size).astype(np.uint8),
+        )
+
+    @property
+    def arrays(self) -> list[NDArray[Any]]:
+        """In the order of the arguments."""
+        return [self.a, self.b, self.acc, self.x, self.signed, self.unsigned]
+
+
+def packed(bottom: NDArray[Any], top: NDArray[Any]) -> Words:
+    """Words of two halves, modulo 2^16."""
+    return np.stack([bottom, top], 1).astype(np.int16).view(np.int32).ravel()
+
+
+def half(x: Words, letter: str) -> NDArray[np.int64]:
+    """Signed halves."""
+    return x.view(np.int16).reshape(-1, 2)[:, "bt".index(letter)].astype(np.int64)
+
+
+def chosen(x: Words, kind: type[np.int8 | np.uint8], rotate: int) -> NDArray[np.int64]:
+    """Bytes 0 and 2, or 1 and 3, one row for each word."""
+    return x.view(kind).reshape(-1, 4)[:, rotate // 8 :: 2].astype(np.int64)
+
+
+def extended(kind: type[np.int8 | np.uint8], rotate: int) -> Callable[[Case], Words]:
+    """What (s|u)xtb16 gives of `a`."""
+    return lambda case: packed(*chosen(case.a, kind, rotate).T)
+
+
+def added(kind: type[np.int8 | np.uint8], rotate: int) -> Callable[[Case], Words]:
+    """What (s|u)xtab16 gives of `b` and `a`."""
+
+    def compute(case: Case) -> Words:
+        bottom, top = chosen(case.a, kind, rotate).T
+        return packed(half(case.b, "b") + bottom, half(case.b, "t") + top)
+
+    return compute
+
+
+def multiplied(*pairs: str) -> Callable[[Case], Words]:
+    """`acc` plus products of halves of `a` and `b`."""
+
+    def compute(case: Case) -> Words:
+        products = [half(case.a, pair[0]) * half(case.b, pair[1]) for pair in pairs]
+        return np.sum([case.acc.astype(np.int64), *products], axis=0).astype(np.int32)
+
+    return compute
+
+
+def pair_of(halves: str) -> Callable[[Case], Words]:
+    """Halves of `a` and `b` as words."""
+    return lambda case: packed(half(case.a, halves[0]), half(case.b, halves[1]))
+
+
+def rounded(case: Case) -> Words:
+    """The nearest integers."""
+    ends = np.iinfo(np.int32)
+    return np.clip(np.rint(np.nan_to_num(case.x.astype(np.float64))), ends.min, ends.max).astype(
+        np.int32
+    )
+
+
+def loaded(data: NDArray[Any]) -> Words:
+    """A word from every byte on, without those before the part."""
+    return sliding_window_view(data[BEFORE:], 4).copy().view(np.int32).ravel()
+
+
+OPS: dict[str, Callable[[Case], Words]] = {
+    "dsp.sxtb16 %a rotate 0 : i32": extended(np.int8, 0),
+    "dsp.sxtb16 %a rotate 8 : i32": extended(np.int8, 8),
+    "dsp.uxtb16 %a rotate 0 : i32": extended(np.uint8, 0),
+    "dsp.uxtb16 %a rotate 8 : i32": extended(np.uint8, 8),
+    "dsp.sxtab16 %b, %a rotate 0 : i32": added(np.int8, 0),
+    "dsp.sxtab16 %b, %a rotate 8 : i32": added(np.int8, 8),
+    "dsp.uxtab16 %b, %a rotate 0 : i32": added(np.uint8, 0),
+    "dsp.uxtab16 %b, %a rotate 8 : i32": added(np.uint8, 8),
+    "dsp.smlad %a, %b, %acc : i32": multiplied("bb", "tt"),
+    **{
+        f'dsp.smla %a, %b, %acc halves "{halves}" : i32': multiplied(halves)
+        for halves in ("bb", "bt", "tb", "tt")
+    },
+    **{
+        f'dsp.pack %a, %b halves "{halves}" : i32': pair_of(halves)
+        for halves in ("bb", "bt", "tb", "tt")
+    },
+    "dsp.round %x : f32 -> i32": rounded,
+    "dsp.load_word %low[%i] : LOW -> i32": lambda case: loaded(case.signed),
+    "dsp.load_word %high[%i] : HIGH -> i32": lambda case: loaded(case.unsigned),
+}
+"""An op on the operands of one turn of the loop to what it gives of all of them."""
+
+
+def expected(case: Case) -> tuple[Words, NDArray[np.uint8]]:
+    """The outputs: a row of words for each op, and `a` as bytes, one byte too far."""
+    stored = np.concatenate([np.zeros(1, np.uint8), case.a.view(np.uint8)])
+    return np.stack([compute(case) for compute in OPS.values()]), stored
+
+
+def program(count: int = COUNT) -> str:
+    """The module."""
+    size = count + BEFORE + 3
+    kinds = [
+        *(("a", f"{count}xi32"), ("b", f"{count}xi32"), ("acc", f"{count}xi32")),
+        *(("x", f"{count}xf32"), ("low", f"{size}xi8"), ("high", f"{size}xui8")),
+        *(("words", f"{len(OPS)}x{count}xi32"), ("stored", f"{4 * count + 1}xui8")),
+    ]
+    sizes = [4 * count] * 4 + [-(-size // 4) * 4] * 2 + [4 * count * len(OPS), 4 * count + 1]
+    arguments = ", ".join(
+        f"%{name}s: memref<{kind}, #npu.sram> {{sram.{'output' if place > 5 else 'input'}, "
+        f'npu.name = "{name}", sram.offset = {sum(sizes[:place])} : i64}}'
+        for place, (name, kind) in enumerate(kinds)
+    )
+    loads = "".join(
+        f"%{name} = memref.load %{name}s[%i] : memref<{kind}, #npu.sram>\n"
+        for name, kind in kinds[:4]
+    )
+    rows = "".join(
+        f"%row{row} = arith.constant {row} : index\n%result{row} = {op}\n"
+        f"memref.store %result{row}, %wordss[%row{row}, %i] : memref<{kinds[6][1]}, #npu.sram>\n"
+        for row, op in enumerate(OPS)
+    )
+    views = {
+        name: f"memref<{count + 3}x{element}, strided<[1], offset: {BEFORE}>, #npu.sram>"
+        for name, element in (("low", "i8"), ("high", "ui8"))
+    }
+    subviews = "".join(
+        f"%{name} = memref.subview %{name}s[{BEFORE}] [{count + 3}] [1] : "
+        f"memref<{size}x{'i8' if name == 'low' else 'ui8'}, #npu.sram> to {kind}\n"
+        for name, kind in views.items()
+    )
+    rows = re.sub("LOW|HIGH", lambda found: views[found[0].lower()], rows)
+    return f"""
+    func.func @words({arguments}) attributes {{sram.arena = {sum(sizes)} : i64}} {{
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %four = arith.constant 4 : index
+      %count = arith.constant {count} : index
+      %none = arith.constant 0 : i32
+      dsp.store_word %none, %storeds[%zero] : i32, memref<{kinds[7][1]}, #npu.sram>
+      {subviews}
+      scf.for %i = %zero to %count step %one {{
+        {loads}{rows}
+        %begin = arith.muli %i, %four : index
+        %at = arith.addi %begin, %one : index
+        dsp.store_word %a, %storeds[%at] : i32, memref<{kinds[7][1]}, #npu.sram>
+      }}
+      func.return
+    }}"""
