@@ -32,6 +32,11 @@ class LoopOptions:
     users: Mapping[str, Sequence[Operation]] = field(default_factory=dict[str, list[Operation]])
 
     @property
+    def rounds(self) -> bool:
+        """Whether the core rounds a float32 to an integer in one instruction."""
+        return "dsp" in self.features and self.registers > 0
+
+    @property
     def words(self) -> Literal["wide", "narrow"]:
         """How weights for dual multiply-accumulates are stored."""
         return "wide" if self.flash == "fast" else "narrow"

@@ -8,7 +8,8 @@ knows signless integers only.
     %w = arith.extui %b : i8 to i32
 
 Rounding half to even needs no function of the C library: of a float32 p with |p| < 2^22, (p +
-1.5 * 2^23) - 1.5 * 2^23 is the nearest integer, as float32 has no fractions there.
+1.5 * 2^23) - 1.5 * 2^23 is the nearest integer, as float32 has no fractions there. A core with an
+instruction for it has `dsp.round`.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from npu_dialect import dsp
 from npu_dialect.npu.attributes import ActivationAttr, FlashSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.quantization import Multiplier, limits_of, ui8
@@ -203,19 +205,39 @@ class Scaling:
 
 
 def rounded(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
-    """sat(round(value) + zero_point) of a float32, as i32; NaN is the least integer."""
+    """sat(round(value) + zero_point) of a float32, as i32; NaN is the least integer.
+
+    `dsp.round` gives 0 for NaN, which no product of a scale and an integer is.
+    """
+    if b.rounds:
+        return moved(b, by_instruction(b, value, zero_point, bounds), zero_point)
     whole = nearest(b, value, zero_point, bounds)
-    number = b.insert(arith.FPToSIOp(whole, i32)).result
-    if zero_point == 0:
-        return number
-    return fits(b, arith.AddiOp, number, b.integer(zero_point))
+    return moved(b, b.insert(arith.FPToSIOp(whole, i32)).result, zero_point)
 
 
 def nearest(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
     """sat(round(value) + zero_point) - zero_point of a float32, a float32."""
+    if b.rounds:
+        number = by_instruction(b, value, zero_point, bounds)
+        return b.insert(arith.SIToFPOp(number, f32)).result
     low, high = (float(bound - zero_point) for bound in bounds)
     value = b.at_most(b.maxf(value, b.real(low)), b.real(high))
     return b.subf(b.addf(value, b.real(ROUNDER)), b.real(ROUNDER))
+
+
+def by_instruction(
+    b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]
+) -> SSAValue:
+    """sat(round(value) + zero_point) - zero_point of a float32, an i32."""
+    number = b.insert(dsp.RoundOp(value)).result
+    return held(b, number, *(bound - zero_point for bound in bounds))
+
+
+def moved(b: LoopBuilder, number: SSAValue, zero_point: int) -> SSAValue:
+    """number + zero_point, which fits."""
+    if zero_point == 0:
+        return number
+    return fits(b, arith.AddiOp, number, b.integer(zero_point))
 
 
 def shifted(
@@ -233,9 +255,7 @@ def shifted(
     whole = b.insert(arith.ShRSIOp(fits(b, arith.AddiOp, product, bias), shift)).result
     low, high = (bound - zero_point for bound in bounds)
     number = b.insert(arith.TruncIOp(held(b, whole, low, high, i64), i32)).result
-    if zero_point == 0:
-        return number
-    return fits(b, arith.AddiOp, number, b.integer(zero_point))
+    return moved(b, number, zero_point)
 
 
 def real(b: LoopBuilder, value: SSAValue, zero_point: int, scale: SSAValue) -> SSAValue:

@@ -45,8 +45,9 @@ Body: TypeAlias = Callable[[Index, Sequence[SSAValue]], BodyResult]
 class LoopBuilder:
     """Builds at one place of a function; constants go to the front of the outermost block."""
 
-    def __init__(self, before: Operation) -> None:
-        """Build in front of an op."""
+    def __init__(self, before: Operation, *, rounds: bool = False) -> None:
+        """Build in front of an op; `rounds`: the core rounds a float32 in one instruction."""
+        self.rounds = rounds
         block = before.parent_block()
         assert block is not None
         self.block = block

@@ -205,6 +205,7 @@ def lower_layer(layer: LayerOp, options: LoopOptions) -> None:
     out = layer.destination
     assert out is not None
     if not is_empty(layer):
-        LOWERINGS[type(layer)](LoopBuilder(layer), layer, out, options)
+        builder = LoopBuilder(layer, rounds=options.rounds)
+        LOWERINGS[type(layer)](builder, layer, out, options)
     layer.detach()
     layer.erase()

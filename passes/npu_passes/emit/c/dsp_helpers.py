@@ -27,6 +27,9 @@ ARM = "NPU_DSP_ARM"
 KEEP_ORDER = "NPU_KEEP_ORDER"
 """Macro that a compiler moves no access to memory across."""
 
+NO_INLINE = "NPU_NOINLINE"
+"""Macro in front of a function that gets registers of its own."""
+
 MACROS = {
     ARM: """\
 /* Words of packed bytes and halves: instructions of Arm, or the same in plain C. */
@@ -42,6 +45,16 @@ MACROS = {
 #define NPU_KEEP_ORDER() __asm__ volatile("" : : : "memory")
 #else
 #define NPU_KEEP_ORDER() ((void)0)
+#endif
+#endif
+""",
+    NO_INLINE: """\
+/* Tight loops are compiled on their own: inside a caller they would run out of registers. */
+#ifndef NPU_NOINLINE
+#ifdef __GNUC__
+#define NPU_NOINLINE __attribute__((noinline))
+#else
+#define NPU_NOINLINE
 #endif
 #endif
 """,

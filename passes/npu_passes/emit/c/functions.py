@@ -17,6 +17,7 @@ from npu_dialect.npu.layer import LAYER_NAME
 from npu_passes.emit.c import carried
 from npu_passes.emit.c.body import WIDTH, Body, Pointer
 from npu_passes.emit.c.buffers import memory_of
+from npu_passes.emit.c.dsp_helpers import NO_INLINE, use_macro
 from npu_passes.emit.c.expr import Expr
 from npu_passes.emit.c.memory import qualified
 from npu_passes.emit.c.names import Scope, comment
@@ -47,7 +48,8 @@ def layer_function(program: Program, function: Function, unit: Unit) -> str:
         if not argument.uses:
             body.line(f"(void){argument_name(body, argument)};")
     print_block(body, function.op.body.block)
-    head = prototype(f"static void {function.name}", parameters)
+    alone = f"{use_macro(body.unit, NO_INLINE)} " if body.keeps_order else ""
+    head = prototype(f"static {alone}void {function.name}", parameters)
     return "\n".join((*layer_comment(function, body), head, "{", *body.lines, "}", ""))
 
 
