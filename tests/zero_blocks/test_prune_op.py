@@ -92,7 +92,7 @@ def test_bytes(
     clauses = f"block {block} threshold {threshold} scale 0.25 zero_point {zero}"
 
     def kept(value: Any) -> bool:
-        return (int(value) - zero) * 0.25 >= threshold
+        return bool(np.float32(int(value) - zero) * np.float32(0.25) >= np.float32(threshold))
 
     expected = by_hand(array, block, kept, zero)
     for found in results(program(shape, element, clauses, in_place=False), array, in_place=False):
@@ -115,3 +115,12 @@ def test_another_block_size_is_noticed() -> None:
     assert pruned[1][0][0, 0, 3, 3] == pruned[1][1][0, 0, 3, 3] == np.float32(0.25)
     with pytest.raises(AssertionError):
         np.testing.assert_array_equal(pruned[0], pruned[1])
+
+
+def test_bytes_count_in_float32() -> None:
+    """3 steps of 0.1 are 0.3 in float32, as of exact numbers they are less."""
+    array = np.array([[[[3, 2]]]], np.int8)
+    module = program(array.shape, "i8", "block 1 threshold 0.3 scale 0.1", in_place=False)
+    assert np.float32(3) * np.float32(0.1) == np.float32(0.3)
+    for found in results(module, array, in_place=False):
+        np.testing.assert_array_equal(found, [[[[3, 0]]]])

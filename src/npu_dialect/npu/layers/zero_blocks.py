@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import ceil, isfinite
+from math import isfinite
 from typing import ClassVar
 
+import numpy as np
 from xdsl.dialects.builtin import Float64Type, FloatAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
@@ -27,7 +27,8 @@ class PruneZeroBlocksOp(LayerOp):
     right and at the bottom hold what is left. A block with a NaN stays.
 
     A map of i8 or ui8 has a `scale`, and its `zero_point` is what zero means: an element q counts
-    as (q - zero_point) * scale. It may run in place: a block needs itself only.
+    as (q - zero_point) * scale in float32, as `npu.dequantize` says. It may run in place: a block
+    needs itself only.
 
     ```mlir
     %y = npu.prune_zero_blocks %x block 4 threshold 0.1
@@ -92,8 +93,11 @@ class PruneZeroBlocksOp(LayerOp):
         threshold = self.threshold.value.data
         if self.scale is None:
             return threshold
-        least = self.zero + ceil(Fraction(threshold) / Fraction(self.scale.value.data))
-        return min(least, limits_of(map_type(self.input).get_element_type())[1] + 1)
+        low, high = limits_of(map_type(self.input).get_element_type())
+        steps = np.arange(low - self.zero, high - self.zero + 1).astype(np.float32)
+        with np.errstate(over="ignore"):
+            reals, bound = steps * np.float32(self.scale.value.data), np.float32(threshold)
+        return low + int(np.count_nonzero(reals < bound))
 
     def axes(self) -> tuple[Axis, Axis]:
         """The blocks along rows and columns, as windows side by side."""
