@@ -169,6 +169,7 @@ def run(options: argparse.Namespace) -> int:
         extra["verify"] = verified.as_dict()
     stack = measure_stack(compiled.files, compiled.name, options.target)
     report = replace(compiled.report, stack_bytes=stack.bytes)
+    extra |= {"stack_without": stack.without} if stack.without else {}
     text = json.dumps({**report.as_dict(), **extra}, indent=2) + "\n"
     folder = options.folder or Path(compiled.name)
     pictures = {} if drawing is None else {drawing: stop.picture()}

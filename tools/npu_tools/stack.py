@@ -1,8 +1,8 @@
 """Worst-case stack of the emitted C, from the machine's own compiler.
 
 gcc writes the frame of each function and the calls between them (`-fcallgraph-info=su`); the answer
-is the heaviest path from the run function. Functions of the C library have no frame in there and
-count nothing: the result is that of the emitted code.
+is the heaviest path from the run function. What functions of libraries take is read from their
+machine code (library_stack.py); where that cannot be, they count nothing, and are named.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from npu_dialect.target import Toolchain
+from npu_tools.library_stack import library_stack
 
-FLAGS = ("-std=c99", "-O2", "-c", "-fcallgraph-info=su")
-"""How the C is meant to be built, and the option that makes gcc write what it knows."""
+FLAGS = ("-std=c99", "-O2", "-ffunction-sections", "-fdata-sections", "-c", "-fcallgraph-info=su")
+"""How the C is meant to be built, and the option that makes gcc write what it knows. Others give
+other frames."""
 LARGEST_SOURCE = 16_000_000
 """Characters of C above which the compiler is not worth waiting for."""
 
@@ -29,32 +31,43 @@ EDGE = re.compile(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
 
 @dataclass(frozen=True)
 class StackUse:
-    """Bytes of stack, or why they are not known."""
+    """Bytes of stack, or why they are not known; the functions that are not in the sum."""
 
     bytes: int | None
     reason: str = ""
+    without: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """The number, or `not measured: why`."""
-        return f"not measured: {self.reason}" if self.bytes is None else f"{self.bytes} bytes"
+        if self.bytes is None:
+            return f"not measured: {self.reason}"
+        more = f", and what {', '.join(self.without)} may take" if self.without else ""
+        return f"{self.bytes} bytes{more}"
 
 
 @dataclass(frozen=True)
 class CallGraph:
-    """Frames in bytes, and who calls whom."""
+    """Frames in bytes, and who calls whom; those whose frames are not known."""
 
     frames: Mapping[str, int]
     calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    foreign: tuple[str, ...] = ()
 
     @staticmethod
     def parse(text: str) -> CallGraph:
         """Read what gcc writes (VCG)."""
-        found = ((title, FRAME.search(label)) for title, label in NODE.findall(text))
-        frames = {title: int(frame[1]) if frame else 0 for title, frame in found}
+        found = {title: FRAME.search(label) for title, label in NODE.findall(text)}
+        frames = {title: int(frame[1]) if frame else 0 for title, frame in found.items()}
+        foreign = tuple(title for title, frame in found.items() if frame is None)
         calls: dict[str, tuple[str, ...]] = {}
         for source, target in EDGE.findall(text):
             calls[source] = (*calls.get(source, ()), target)
-        return CallGraph(frames, calls)
+        return CallGraph(frames, calls, foreign)
+
+    def using(self, library: Mapping[str, int]) -> CallGraph:
+        """The same with bytes of functions that were not known."""
+        foreign = tuple(name for name in self.foreign if name not in library)
+        return CallGraph({**self.frames, **library}, self.calls, foreign)
 
     def deepest(self, name: str) -> int:
         """Bytes of the heaviest path that starts at a function; emitted code never recurs."""
@@ -86,4 +99,5 @@ def measure_stack(files: Mapping[str, str | bytes], name: str, target: str) -> S
         if done.returncode or not written.exists():
             return StackUse(None, f"{toolchain.compiler} cannot say")
         graph = CallGraph.parse(written.read_text(encoding="utf-8"))
-    return StackUse(graph.deepest(f"{name}_run"))
+    graph = graph.using(library_stack(toolchain, compiler, graph.foreign))
+    return StackUse(graph.deepest(f"{name}_run"), without=tuple(sorted(graph.foreign)))

@@ -23,7 +23,7 @@ def table(report: Report, stack: str) -> str:
         "",
         f"weights in {'DRAM' if report.naive.feature_map_reads else 'flash'}: "
         f"{report.weights_bytes} bytes",
-        f"worst-case stack (the C library's functions not counted): {stack}",
+        f"worst-case stack: {stack}",
     ]
     lines += [microcode_line(report.microcode)] if report.microcode else []
     return "\n".join(lines)

@@ -1,0 +1,145 @@
+"""Stack of the library functions that emitted C calls, read from their machine code.
+
+They come without `-fstack-usage`, but in few instructions move the stack pointer. Their names are
+linked with the machine's own libraries and disassembled; the frame of a function is the sum of all
+that it takes, on whichever path: never less than it needs. Where code moves the stack pointer by a
+register, or calls through one, nothing is known.
+
+     8d38:  push  {r4, r5, r6, lr}          16 bytes
+     8e90:  bl    9444 <__clzsi2>           calls __clzsi2
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from npu_dialect.target import Toolchain
+
+OBJDUMPS = ("arm-none-eabi-", "riscv64-unknown-elf-", "riscv32-unknown-elf-")
+"""What the names of bare-metal compilers begin with whose machine code can be read here."""
+
+HEAD = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
+HEADS = re.compile(HEAD.pattern, re.MULTILINE)
+SYMBOLS = re.compile(r"^([0-9a-f]+) [A-Za-z] (\S+)$", re.MULTILINE)
+CODE = re.compile(r"^ *[0-9a-f]+:\t(\S+)(?:\t(.*))?$")
+BRANCH = re.compile(r"c?b|j|call|tail")
+PLACE = re.compile(r"<([^>+]+)(?:\+0x[0-9a-f]+)?>")
+TAKES = (
+    re.compile(r"subw?(?:\.w)? (?:sp, )?sp, #(\d+)"),
+    re.compile(r"sub sp, #(\d+)"),
+    re.compile(r"strd?(?:\.w)? .*\[sp, #-(\d+)\]!"),
+    re.compile(r"(?:c\.)?addi?(?:16sp)? sp,sp,-(\d+)"),
+)
+"""Instructions that move the stack pointer down by a number."""
+PUSHES = re.compile(r"(?:push|stmdb|stmfd|vpush|vstmdb)(?:\.w|\.32|\.64)? (?:sp!, )?\{(.*)\}")
+UNKNOWN = re.compile(
+    r"(?:add|sub)(?:\.w|s)? sp, (?:sp, )?[a-z]+\d|(?:add|sub) sp,sp,[a-z]|mov(?:\.w)? sp, r[^7]"
+    r"|blx(?:\.w|\.n)? (?:r\d|ip)|(?:c\.)?jalr (?!.*<)"
+)
+SAVE = re.compile(r"__riscv_save_(\d+)$")
+"""Takes stack for its caller: room for the return address and so many other registers."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Functions as their machine code shows them: frames in bytes, who calls whom, and those of
+    which nothing is known."""
+
+    frames: Mapping[str, int] = field(default_factory=dict[str, int])
+    calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    unknown: frozenset[str] = frozenset()
+
+    @staticmethod
+    def parse(text: str) -> Code:
+        """Read what `objdump -d --no-show-raw-insn` prints, and in front of it `nm`.
+
+        Of functions with several names objdump shows one.
+        """
+        frames: dict[str, int] = {}
+        calls: dict[str, tuple[str, ...]] = {}
+        unknown: set[str] = set()
+        name = ""
+        for line in text.splitlines():
+            if head := HEAD.match(line):
+                name = head[2]
+                frames[name], calls[name] = 0, ()
+            elif name and (code := CODE.match(line)):
+                instruction = f"{code[1]} {(code[2] or '').split('@')[0]}".strip()
+                frames[name] += taken(instruction)
+                place = PLACE.search(instruction) if BRANCH.match(instruction) else None
+                if UNKNOWN.match(instruction):
+                    unknown.add(name)
+                elif place is not None and (save := SAVE.match(place[1])):
+                    frames[name] += 16 * (int(save[1]) // 4 + 1)
+                elif place is not None and place[1] not in (name, *calls[name]):
+                    calls[name] += (place[1],)
+        for name in [name for name in frames if name.startswith("__riscv_")]:
+            frames[name], calls[name] = 0, ()
+            unknown.discard(name)
+        heads = {int(place, 16): name for place, name in HEADS.findall(text)}
+        for place, name in SYMBOLS.findall(text):
+            if name not in frames and int(place, 16) in heads:
+                frames[name], calls[name] = 0, (heads[int(place, 16)],)
+        return Code(frames, calls, frozenset(unknown))
+
+    def deepest(self, name: str, path: tuple[str, ...] = ()) -> int | None:
+        """Bytes of the heaviest path from a function; None if that is not known."""
+        if name in self.unknown or name not in self.frames or name in path:
+            return None
+        below = [self.deepest(each, (*path, name)) for each in self.calls[name]]
+        known = [each for each in below if each is not None]
+        return None if len(known) < len(below) else self.frames[name] + max(known, default=0)
+
+
+def taken(instruction: str) -> int:
+    """Bytes by which an instruction moves the stack pointer down."""
+    for pattern in TAKES:
+        if found := pattern.match(instruction):
+            return int(found[1])
+    if pushed := PUSHES.match(instruction):
+        return sum(register_bytes(each.strip()) for each in pushed[1].split(","))
+    return 0
+
+
+def register_bytes(text: str) -> int:
+    """Bytes of a register of a list, or of a range of them (`d8-d11`)."""
+    first, _, last = text.partition("-")
+    count = int(last[1:]) - int(first[1:]) + 1 if last else 1
+    return count * (8 if text.startswith("d") else 4)
+
+
+def library_stack(toolchain: Toolchain, compiler: str, names: Iterable[str]) -> dict[str, int]:
+    """Bytes of stack that each of these functions takes, with all that it calls.
+
+    Those of which nothing is known are left out: of libraries that are not linked statically, of
+    machine code that cannot be read.
+    """
+    names = sorted(set(names))
+    if not names or not toolchain.compiler.startswith(OBJDUMPS):
+        return {}
+    text = disassembled(toolchain, compiler, names)
+    code = Code.parse(text)
+    found = ((name, code.deepest(name)) for name in names)
+    return {name: size for name, size in found if size is not None}
+
+
+def disassembled(toolchain: Toolchain, compiler: str, names: Iterable[str]) -> str:
+    """The machine code of functions of the machine's libraries; nothing if they do not link."""
+    with tempfile.TemporaryDirectory(prefix="npu-") as folder:
+        Path(folder, "none.c").write_text("typedef int none;\n", encoding="utf-8")
+        command = [compiler, *toolchain.flags, "-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,0"]
+        command += [*(f"-Wl,-u,{name}" for name in names), "none.c", "-lm", "-o", "none.elf"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        if done.returncode:
+            return ""
+        prefix, text = compiler.removesuffix("gcc"), ""
+        for command in (["nm"], ["objdump", "-d", "--no-show-raw-insn"]):
+            command = [f"{prefix}{command[0]}", *command[1:], "none.elf"]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            text += done.stdout
+        return text
