@@ -230,7 +230,8 @@ def by_instruction(
 ) -> SSAValue:
     """sat(round(value) + zero_point) - zero_point of a float32, an i32."""
     number = b.insert(dsp.RoundOp(value)).result
-    return held(b, number, *(bound - zero_point for bound in bounds))
+    low, high = bounds
+    return held(b, number, low - zero_point, high - zero_point)
 
 
 def moved(b: LoopBuilder, number: SSAValue, zero_point: int) -> SSAValue:

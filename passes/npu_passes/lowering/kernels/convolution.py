@@ -20,6 +20,7 @@ from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.packing import QUAD, Format
+from npu_passes.lowering.kernels.planar import PlanarKernel
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, Unit
 from npu_passes.lowering.loop_builder import LoopBuilder, is_dense, memref_type
 from npu_passes.lowering.lower_conv import lower_conv2d
@@ -72,10 +73,15 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     stored = (out,) if op.residual is None else (out, op.residual)
     if not all(is_gapless(memref_type(map)) for map in stored) or not pools_apart(op):
         return None
-    layer = layer_of(b, op, out, unit_of(b, op, options), options)
-    if layer is None or not is_channels_last(memref_type(op.input)):
+    unit, grid = unit_of(b, op, options), Grid.of(op)
+    layer = layer_of(b, op, out, unit, options)
+    if layer is None:
         return None
-    grid = Grid.of(op)
+    planar = is_dense(memref_type(op.input)) and op.group_count == 1 and grid.channels < QUAD
+    if planar and isinstance(unit, DualUnit) and PlanarKernel.fits(grid, op.pool):
+        return PlanarKernel(layer, unit, op.input, grid, op.pool)
+    if not is_channels_last(memref_type(op.input)):
+        return None
     if op.group_count == 1:
         runs = Runs.of(grid.columns, grid.channels)
         return None if runs is None else DenseKernel(layer, op.input, grid, runs, op.pool)

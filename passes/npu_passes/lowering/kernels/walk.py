@@ -67,3 +67,43 @@ def behind(b: LoopBuilder, index: Index, low: int, gap: Index) -> Index:
     beyond = b.insert(arith.CmpiOp(b.value(index), b.value(low), "sge")).result
     op = arith.SelectOp(beyond, b.value(b.add(index, gap)), b.value(index))
     return b.insert(op, "ox").result
+
+
+Line = Callable[[Index, bool, Index, int], None]
+"""Visits outputs of a row: (row, whether it is interior, column, number of columns)."""
+
+
+def visit_lines(b: LoopBuilder, rows: Span, columns: Span, width: int, line: Line) -> None:
+    """Visit a grid row by row: interior columns side by side, those of the border at known places.
+
+    The code of a row is built twice where padding cuts some rows: for them, and for all others.
+    """
+    low, high = (columns.low, columns.high) if not columns.empty else (0, 0)
+    even = low + (high - low) // width * width
+
+    def one_row(row: Index, inside: bool) -> tuple[()]:
+        for column in (*range(low), *range(even, columns.total)):
+            line(row, inside, column, 1)
+
+        def some(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            line(row, inside, column, width)
+            return ()
+
+        b.loop(low, even, some, step=width, hint="ox")
+        return ()
+
+    def body(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        if rows.whole or rows.empty:
+            return one_row(row, rows.whole)
+        if isinstance(row, int):
+            return one_row(row, rows.low <= row < rows.high)
+        inside = b.between(row, rows.low, rows.high)
+        b.choose(inside, lambda: one_row(row, True), lambda: one_row(row, False))
+        return ()
+
+    b.loop(0, rows.total, body, hint="oy")
+
+
+def border_columns(columns: Span, width: int) -> int:
+    """How many columns `visit_lines` builds code for, beside the interior."""
+    return columns.total - max(0, columns.high - columns.low) // width * width
