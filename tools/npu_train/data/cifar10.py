@@ -80,7 +80,10 @@ def pickled(data: bytes) -> Batch:
     found: Any = plain_pickle(data)
     if not isinstance(found, dict):
         raise ValueError("expected a dictionary with data and labels")
-    held = cast("dict[object, object]", found)
+    held = {
+        key.decode("latin1") if isinstance(key, bytes) else key: value
+        for key, value in cast("dict[object, object]", found).items()
+    }
     labels = held.get("labels")
     if not isinstance(labels, list) or not all(
         isinstance(label, int) for label in cast("list[object]", labels)
