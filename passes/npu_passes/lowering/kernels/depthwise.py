@@ -20,11 +20,13 @@ from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.packing import QUAD, Format, halves_of, words_of
 from npu_passes.lowering.kernels.unit import DualUnit
-from npu_passes.lowering.kernels.walk import visit
+from npu_passes.lowering.kernels.walk import border_columns, visit, visit_lines
 from npu_passes.lowering.loop_builder import Index
 
 PAIR = 2
 """Pixels that share the loads of weights."""
+MOST_COLUMNS = 8
+"""Columns of the border with code of their own, at most."""
 STRAIGHT = 32
 """Taps in one straight line of code, at most."""
 
@@ -51,9 +53,12 @@ class DepthwiseKernel:
 
     def build(self) -> None:
         """Loops over the grid of outputs, inside them over channels, four at a time."""
-        spans = interior(self.rows, None), interior(self.columns, None)
+        rows, columns = interior(self.rows, None), interior(self.columns, None)
+        if border_columns(columns, PAIR) <= MOST_COLUMNS:
+            visit_lines(self.b, rows, columns, PAIR, self.line)
+            return
         point = self.point if self.grid.is_padded else self.inner_point
-        visit(self.b, *spans, PAIR, self.pair, point)
+        visit(self.b, rows, columns, PAIR, self.pair, point)
 
     def each_quad(self, body: Callable[[Index], None]) -> None:
         """Visit the first of every four channels."""
@@ -66,37 +71,42 @@ class DepthwiseKernel:
 
     def pair(self, row: Index, column: Index) -> None:
         """Two neighbouring outputs of the interior."""
-        self.outputs(row, column, PAIR)
+        self.line(row, True, column, PAIR)
 
     def inner_point(self, row: Index, column: Index) -> None:
         """One output of the interior."""
-        self.outputs(row, column, 1)
+        self.line(row, True, column, 1)
 
-    def outputs(self, row: Index, column: Index, pixels: int) -> None:
-        """Neighbouring outputs of the interior."""
-        b, columns = self.b, self.columns.kernel
+    def line(self, row: Index, inside: bool, column: Index, width: int) -> None:
+        """Neighbouring outputs of a row that see the same columns of the kernel."""
+        b, step = self.b, self.grid.step
         base = self.grid.origin(b, row, column)
-        places = [self.grid.pitch * p for p in range(pixels)]
-        reach = places[-1] + self.grid.step * (columns - 1) + QUAD
+        places = [self.grid.pitch * p for p in range(width)]
+        every = (0, self.columns.kernel)
+        low, high = self.columns.taps(column) if isinstance(column, int) else every
+        rows = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
+        whole = inside and (low, high) == every
+        reach = places[-1] + step * (high - low - 1) + QUAD
 
         def quad(channel: Index) -> None:
-            start = b.add(base, channel)
+            start = b.add(b.add(base, low * step), channel)
 
             def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 at = b.add(start, b.mul(ky, self.grid.row_step))
                 patch = b.window(self.patch, [at], [reach], [0], "patch")
-                taps = self.row_of_taps(channel, b.mul(ky, columns), columns)
-                for kx in range(columns):
-                    here = [place + kx * self.grid.step for place in places]
-                    sums = self.tap(patch, here, taps, kx * self.size, sums, less_zero=False)
+                number = b.add(b.mul(ky, self.columns.kernel), low)
+                taps = self.row_of_taps(channel, number, high - low)
+                for kx in range(high - low):
+                    here = [place + kx * step for place in places]
+                    sums = self.tap(patch, here, taps, kx * self.size, sums, less_zero=not whole)
                 return sums
 
-            sums: Sequence[SSAValue] = self.layer.biases(channel, QUAD, folded=True) * pixels
-            if self.count <= STRAIGHT:
+            sums: Sequence[SSAValue] = self.layer.biases(channel, QUAD, folded=whole) * width
+            if inside and self.count <= STRAIGHT:
                 for ky in range(self.rows.kernel):
                     sums = one_row(ky, sums)
-            else:
-                sums = b.loop(0, self.rows.kernel, one_row, sums, hint="ky", carry="acc")
+            elif low < high:
+                sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
             self.layer.put(sums, channel, row, column, QUAD)
 
         self.each_quad(quad)
