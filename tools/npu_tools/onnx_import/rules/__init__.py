@@ -16,7 +16,11 @@ from npu_tools.onnx_import.rules.activation import (
     sigmoid,
 )
 from npu_tools.onnx_import.rules.conv import conv
-from npu_tools.onnx_import.rules.edges import dequantize_linear, quantize_linear
+from npu_tools.onnx_import.rules.edges import (
+    dequantize_linear,
+    dynamic_quantize_linear,
+    quantize_linear,
+)
 from npu_tools.onnx_import.rules.elementwise import (
     add,
     batch_normalization,
@@ -54,8 +58,10 @@ from npu_tools.onnx_import.rules.shape import (
 from npu_tools.onnx_import.rules.softmax import softmax
 from npu_tools.onnx_import.rules.zero_blocks import (
     cast_or,
+    dequantize_or,
     greater_or_equal,
     mul_or,
+    quantize_or,
     resize,
     slice_,
 )
@@ -70,9 +76,10 @@ RULES: Mapping[str, Rule] = {
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
-    "DequantizeLinear": dequantize_linear,
+    "DequantizeLinear": dequantize_or(dequantize_linear),
     "Div": div,
     "Dropout": dropout,
+    "DynamicQuantizeLinear": dynamic_quantize_linear,
     "Flatten": flatten,
     "Gemm": gemm,
     "GlobalAveragePool": global_average_pool,
@@ -87,7 +94,7 @@ RULES: Mapping[str, Rule] = {
     "MaxPool": max_pool,
     "Mul": mul_or(mul),
     "Pad": pad,
-    "QuantizeLinear": quantize_linear,
+    "QuantizeLinear": quantize_or(quantize_linear),
     "ReduceMean": reduce_mean,
     "Relu": relu,
     "Reshape": reshape,

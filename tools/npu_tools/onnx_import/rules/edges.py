@@ -104,7 +104,10 @@ def dequantize_linear(node: Node, graph: Builder) -> Value:
             f"scale '{node.operand(1)}' has {scales.size} numbers; expected one for a map"
         )
     if array is not None and ELEMENTS.get(array.dtype, i32) != element:
-        raise NodeError(f"a zero point of {array.dtype} for elements of {element_name(element)}")
+        raise NodeError(
+            f"a zero point of {array.dtype} for elements of {element_name(element)}; expected "
+            "equal types"
+        )
     if array is not None and array.size > 1:
         raise NodeError(
             f"zero point '{node.operand(2)}' has {array.size} numbers; expected one for a map"
@@ -136,7 +139,9 @@ def dequantized_constant(node: Node, graph: Builder, value: Constant) -> Quantiz
     array = zero_point_of(node, graph, 2)
     points = np.zeros(scales.shape, np.int64) if array is None else array.astype(np.int64)
     if array is not None and array.dtype != integers.dtype:
-        raise NodeError(f"a zero point of {array.dtype} for elements of {integers.dtype}")
+        raise NodeError(
+            f"a zero point of {array.dtype} for elements of {integers.dtype}; expected equal types"
+        )
     axis = node.int("axis", 1)
     check_along(scales, points, integers, axis)
     point, scale = along(points, integers.ndim, axis), along(scales, integers.ndim, axis)
@@ -160,4 +165,14 @@ def check_along(scales: Array, points: Array, tensor: Array, axis: int) -> None:
     raise NodeError(
         f"{scales.size} scales along axis {axis} of shape {list(tensor.shape)}; expected one, or "
         "as many as the axis has places"
+    )
+
+
+def dynamic_quantize_linear(node: Node, graph: Builder) -> Value:
+    """DynamicQuantizeLinear: its scale depends on the map.
+
+    Raises: NodeError.
+    """
+    raise NodeError(
+        "its scale is computed at run time; expected static quantisation, as npu-quantize does it"
     )

@@ -37,6 +37,7 @@ from npu_tools.onnx_import.rules.sums import (
     convolution_sums,
     matrix_sums,
     products_scale,
+    vector_operand,
     weight_of,
 )
 from npu_tools.onnx_import.rules.window import as_rows, from_rows, spatial_rank
@@ -131,12 +132,11 @@ def integer_weight(
     return weight_of(QuantizedConstant(constant.name, ONE, array, scales, wide, axis), axis)
 
 
-def int32_bias(node: Node, graph: Builder, index: int, filters: int) -> Constant | None:
+def int32_bias(bias: Constant | None, filters: int) -> Constant | None:
     """A bias in units of the sums.
 
     Raises: NodeError if it is not int32, or not as long as there are filters.
     """
-    bias = graph.optional(node, index)
     if bias is None:
         return None
     if bias.array.dtype != np.int32 or bias.array.size not in (1, filters):
@@ -152,7 +152,7 @@ def qlinear_conv(node: Node, graph: Builder) -> Value:
     """QLinearConv."""
     source, padded = padded_source(node, graph, 0, source_params(node, graph, 0))
     weight, params = weight_operand(node, graph, 3, 0), params_of(node, graph, 6, 7, source.element)
-    bias = int32_bias(node, graph, 8, weight.array.shape[0])
+    bias = int32_bias(vector_operand(node, graph, 8), weight.array.shape[0])
     sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
     return Scaled(sums, products_scale(source, weight), view=shape).quantize(graph, params)
 
@@ -171,7 +171,7 @@ def qgemm(node: Node, graph: Builder) -> Value:
     weight = weight_operand(node, graph, 3, 0 if node.int("transB", 0) else 1)
     if node.int("transA", 0):
         raise NodeError("transA; expected an input [N, I]")
-    bias = int32_bias(node, graph, 6, weight.array.shape[0])
+    bias = int32_bias(graph.optional(node, 6), weight.array.shape[0])
     sums, shape = matrix_sums(graph, source, weight, bias)
     alpha = np.float32(node.float("alpha", 1.0))
     scales = alpha * source.scale * weight.scales

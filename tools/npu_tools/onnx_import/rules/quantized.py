@@ -55,9 +55,11 @@ from npu_tools.onnx_import.rules.sums import (
     convolution_sums,
     matrix_sums,
     products_scale,
+    vector_operand,
     weight_of,
 )
 from npu_tools.onnx_import.rules.window import as_rows, spatial_rank
+from npu_tools.onnx_import.rules.zero_blocks import large_integers, mul_integers_or
 from npu_tools.onnx_import.surrounded import Surrounded, settled
 from npu_tools.onnx_import.tensors import Array
 
@@ -77,7 +79,7 @@ def conv(node: Node, graph: Builder) -> Value | None:
     source, constant = found
     weight = weight_of(constant, 0)
     scales = products_scale(source, weight)
-    bias = bias_of(graph.optional(node, 2), scales, weight.array.shape)
+    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
     padded = value.padded(graph, source.params) if has_zeros(value) else unpadded(source.value)
     sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
     return Scaled(sums, scales, view=shape)
@@ -329,10 +331,11 @@ ON_INTEGERS: Mapping[str, IntegerRule] = {
     "Gemm": gemm,
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": moving(global_max_pool, keeps_channels=True),
+    "GreaterOrEqual": large_integers,
     "Identity": same,
     "MatMul": matmul,
     "MaxPool": moving(max_pool, keeps_channels=True),
-    "Mul": mul,
+    "Mul": mul_integers_or(mul),
     "Pad": pad_quantised,
     "ReduceMean": reduce_mean,
     "Relu": relu,

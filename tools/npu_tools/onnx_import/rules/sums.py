@@ -78,6 +78,20 @@ def products_scale(source: Scaled, weight: Weight) -> Array:
         return source.scale * weight.scales.astype(np.float32)
 
 
+def vector_operand(node: Node, graph: Builder, index: int) -> Constant | None:
+    """The bias of a convolution, which may be left out.
+
+    Raises: NodeError if it is no vector.
+    """
+    bias = graph.optional(node, index)
+    if bias is not None and bias.array.ndim != 1:
+        raise NodeError(
+            f"bias '{bias.name}' has shape {list(bias.array.shape)}; expected one number for each "
+            "filter"
+        )
+    return bias
+
+
 def bias_of(bias: Constant | None, scales: Array, shape: Sequence[int]) -> Constant | None:
     """A bias [O] as int32 in units of the sums' scales, for weights of a shape [O, ...].
 

@@ -11,13 +11,19 @@ gives, from either of torch's exporters,
 
 From GreaterOrEqual on the flags are no map but a `BlockFlags` value, which only the next operator
 of the chain takes; Mul makes `npu.prune_zero_blocks` of it, and the pool is gone.
+
+In a quantised network QuantizeLinear and DequantizeLinear stand around the map, and may stand
+around its maxima and its flags, as onnxruntime's quantiser puts them. The flags are
+`QuantizedFlags` then, and the layer works on the integers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard
 
+import numpy as np
 from onnx import TensorProto
 from xdsl.ir import Operation, SSAValue
 
@@ -27,6 +33,8 @@ from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import BlockFlags, Builder, Value
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node
+from npu_tools.onnx_import.quantized import Params, Scaled, params_of
+from npu_tools.onnx_import.surrounded import settled
 
 PATTERN = "MaxPool, GreaterOrEqual, Cast, Resize, Slice, Mul that prune zero blocks"
 GRIDS = {
@@ -34,6 +42,23 @@ GRIDS = {
     "half_pixel": ("round_prefer_floor", "round_prefer_ceil"),
 }
 """Ways to find the nearest element that repeat each one b times, where the scale is b."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuantizedFlags(BlockFlags):
+    """Flags of blocks of a map of integers; as integers themselves, they are `held`.
+
+    `one` is the real number that a flag that is set stands for: its own scale may round it.
+    """
+
+    scaled: Scaled
+    held: Params | None = None
+    one: np.float32 = field(default_factory=lambda: np.float32(1))
+
+    @property
+    def factor(self) -> np.float32:
+        """What the map is multiplied by where it stays; 1 if no integer can tell it from 1."""
+        return np.float32(1) if abs(float(self.one) - 1) * 255 < 0.5 else self.one
 
 
 def flags_of(node: Node, graph: Builder) -> BlockFlags:
@@ -49,10 +74,47 @@ def flags_of(node: Node, graph: Builder) -> BlockFlags:
 
 def greater_or_equal(node: Node, graph: Builder) -> Value:
     """GreaterOrEqual: which block maxima are not below the threshold."""
-    maxima, array = graph.value(node, 0), graph.weight(node, 1)
-    pool = maxima.owner if isinstance(maxima, SSAValue) else None
+    maxima = graph.value(node, 0)
+    return flags_of_maxima(node, graph, maxima if isinstance(maxima, SSAValue) else None)
+
+
+def large_integers(node: Node, graph: Builder) -> Value | None:
+    """GreaterOrEqual of block maxima of a map of integers."""
+    maxima = settled(graph, graph.value(node, 0))
+    if not is_plain(maxima):
+        return None
+    flags = flags_of_maxima(node, graph, maxima.value)
+    return QuantizedFlags(
+        flags.source,
+        flags.block,
+        flags.threshold,
+        flags.shape,
+        flags.pool,
+        scaled=replace(maxima, value=flags.source),
+    )
+
+
+def is_plain(value: Value) -> TypeGuard[Scaled]:
+    """Whether a value is a map of 8-bit integers with nothing pending."""
+    return (
+        isinstance(value, Scaled)
+        and not value.is_sum
+        and not value.is_clamped
+        and value.view is None
+    )
+
+
+def flags_of_maxima(node: Node, graph: Builder, maxima: SSAValue | None) -> BlockFlags:
+    """The flags of a map whose block maxima are compared with a threshold.
+
+    Raises: NodeError for anything else.
+    """
+    array, pool = graph.weight(node, 1), None if maxima is None else maxima.owner
     if not isinstance(pool, MaxPool2dOp) or array.size != 1:
         raise NodeError(f"expected block maxima and a scalar: {PATTERN} are supported")
+    threshold = float(array.reshape(-1)[0])
+    if not threshold >= 0 or threshold == np.inf:
+        raise NodeError(f"a threshold of {threshold}; expected a number of at least 0")
     block = int_values(pool.kernel)[0]
     plain = {tuple(int_values(each)) for each in (pool.kernel, pool.strides)} == {(block, block)}
     padded = any(int_values(pool.pads)) or set(int_values(pool.dilations)) != {1}
@@ -62,14 +124,18 @@ def greater_or_equal(node: Node, graph: Builder) -> Value:
             "expected maxima of square blocks side by side that cover the map (ceil_mode=1 where "
             "they do not divide it)"
         )
-    alone = graph.uses[node.operand(0)] == 1
-    return BlockFlags(
-        pool.input,
-        block,
-        float(array.reshape(-1)[0]),
-        shape_of(pool.results[0]),
-        pool if alone else None,
-    )
+    alone = all(graph.uses[name] == 1 for name in names_of(graph, pool.results[0]))
+    shape = shape_of(pool.results[0])
+    return BlockFlags(pool.input, block, threshold, shape, pool if alone else None)
+
+
+def names_of(graph: Builder, map: SSAValue) -> list[str]:
+    """The values of the model that a map is, as real numbers or as the integers themselves."""
+    return [
+        name
+        for name, value in graph.values.items()
+        if value is map or (isinstance(value, Scaled) and value.value is map)
+    ]
 
 
 def resize(node: Node, graph: Builder) -> Value:
@@ -123,6 +189,35 @@ def slice_(node: Node, graph: Builder) -> Value:
 
 
 Rule = Callable[[Node, Builder], Value]
+IntegerRule = Callable[[Node, Builder], Value | None]
+
+
+def quantize_or(rule: Rule) -> Rule:
+    """QuantizeLinear of flags, or what another rule says."""
+
+    def quantize(node: Node, graph: Builder) -> Value:
+        flags = graph.value(node, 0)
+        if not isinstance(flags, QuantizedFlags):
+            return rule(node, graph)
+        params = params_of(node, graph, 1, 2)
+        one = np.float32(params.integer(float(flags.one)) - params.zero_point) * params.scale
+        return replace(flags, held=params, one=np.float32(one))
+
+    return quantize
+
+
+def dequantize_or(rule: Rule) -> Rule:
+    """DequantizeLinear of flags, or what another rule says."""
+
+    def dequantize(node: Node, graph: Builder) -> Value:
+        flags = graph.value(node, 0)
+        if not isinstance(flags, QuantizedFlags):
+            return rule(node, graph)
+        if flags.held != params_of(node, graph, 1, 2):
+            raise NodeError("expected the scale and zero point that the flags have got")
+        return replace(flags, held=None)
+
+    return dequantize
 
 
 def cast_or(rule: Rule) -> Rule:
@@ -155,13 +250,46 @@ def mul_or(rule: Rule) -> Rule:
     return mul
 
 
+def mul_integers_or(rule: IntegerRule) -> IntegerRule:
+    """Mul of a map of integers and the flags of its blocks, or what another rule says."""
+
+    def mul(node: Node, graph: Builder) -> Value | None:
+        values = [graph.value(node, index) for index in range(2)]
+        for index, flags in enumerate(values):
+            if isinstance(flags, QuantizedFlags):
+                source = settled(graph, values[1 - index])
+                if (
+                    not is_plain(source)
+                    or source.value is not flags.source
+                    or source.params != flags.scaled.params
+                    or shape_of(source.value) != flags.shape
+                ):
+                    raise NodeError("expected flags of the blocks of the map that they multiply")
+                scales = (source.scales * flags.factor).astype(np.float32)
+                return replace(source, value=pruned(node, graph, flags), scales=scales)
+        return rule(node, graph)
+
+    return mul
+
+
 def pruned(node: Node, graph: Builder, flags: BlockFlags) -> SSAValue:
-    """The layer; the pool that nobody else reads goes away."""
+    """The layer; the pool that nobody else reads goes away.
+
+    Raises: NodeError if the flags are not as many as elements.
+    """
     if not flags.spread:
         raise NodeError(f"expected a Resize before it: {PATTERN} are supported")
-    value = graph.emit(
-        lambda out: PruneZeroBlocksOp(flags.source, flags.block, flags.threshold, out)
-    )
+    source, block, threshold = flags.source, flags.block, flags.threshold
+    if isinstance(flags, QuantizedFlags):
+        scale, zero = float(flags.scaled.scale), flags.scaled.zero_point
+        value = graph.emit(
+            lambda out: PruneZeroBlocksOp(
+                source, block, threshold, out, scale=scale, zero_point=zero
+            ),
+            flags.scaled.element,
+        )
+    else:
+        value = graph.emit(lambda out: PruneZeroBlocksOp(source, block, threshold, out))
     if isinstance(flags.pool, Operation) and flags.pool.parent is not None:
         flags.pool.detach()
         flags.pool.erase()
