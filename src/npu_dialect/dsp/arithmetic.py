@@ -1,36 +1,11 @@
-"""Arithmetic on words of packed bytes and halves: the DSP instructions of Arm, with one result
-everywhere.
-
-    %x = dsp.load_word %image[%i] : memref<64xi8, #npu.sram> -> i32      // bytes 0 to 3
-    %even = dsp.sxtb16 %x rotate 0 : i32                                 // bytes 0 and 2, as halves
-    %odd = dsp.sxtb16 %x rotate 8 : i32                                  // bytes 1 and 3
-    %t = dsp.smlad %even, %w0, %acc : i32                                // two products at once
-    %u = dsp.smlad %odd, %w1, %t : i32
-
-All values are i32 words. A word holds four bytes, byte j in bits 8j to 8j + 7, or two 16-bit
-halves: "b" (bottom) in bits 15 to 0 and "t" (top) in bits 31 to 16. Which operation an instruction
-does is taken from the Armv7-M Architecture Reference Manual (ARM DDI 0403), chapter A7.7; each op
-below names its instruction. An instruction that sets a flag of the processor does so unread: only
-the word that it gives has a meaning here.
-
-Every op has portable C beside the instruction, so a module with these ops runs on any machine.
-"""
+"""Arithmetic on the bytes and halves of words: ops that are at most two instructions, without effects."""
 
 from __future__ import annotations
 
 import abc
 
-from xdsl.dialects.builtin import (
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    StringAttr,
-    f32,
-    i32,
-    i64,
-)
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, f32, i32, i64
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -39,31 +14,14 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
-
-WORD_BYTES = 4
-"""Bytes of a word."""
 
 HALVES = ("bb", "bt", "tb", "tt")
 """Which half of a first and of a second word an op reads."""
 
 ROTATIONS = (0, 8)
 """Bits that a word is rotated to the right before its bytes 0 and 2 are taken."""
-
-
-def verify_bytes(kind: Attribute) -> None:
-    """A buffer is a vector of bytes without gaps, long enough for a word."""
-    assert isa(kind, MemRefType[Attribute])
-    element = kind.element_type
-    if not isa(element, IntegerType) or element.width.data != 8:
-        raise VerifyException(f"expected bytes in memory, got {kind}")
-    shape, strides = kind.get_shape(), kind.get_strides()
-    if len(shape) != 1 or strides is None or tuple(strides) != (1,):
-        raise VerifyException(f"expected one axis without gaps, got {kind}")
-    if 0 <= shape[0] < WORD_BYTES:
-        raise VerifyException(f"expected at least {WORD_BYTES} bytes, got {kind}")
 
 
 def verify_halves(halves: StringAttr) -> None:
@@ -76,62 +34,6 @@ def verify_rotation(rotate: IntegerAttr) -> None:
     """Bytes 0 and 2, or 1 and 3."""
     if rotate.value.data not in ROTATIONS:
         raise VerifyException(f"expected a rotation by 0 or 8, got {rotate.value.data}")
-
-
-@irdl_op_definition
-class LoadWordOp(IRDLOperation):
-    """LDR: four consecutive bytes as a word, byte j of it from index + j, at any alignment.
-
-    ```mlir
-    %x = dsp.load_word %image[%i] : memref<64xi8, #npu.sram> -> i32
-    ```
-    """
-
-    name = "dsp.load_word"
-
-    memref = operand_def(MemRefType)
-    index = operand_def(IndexType)
-    result = result_def(i32)
-
-    traits = traits_def(MemoryReadEffect())
-
-    assembly_format = "$memref `[` $index `]` attr-dict `:` type($memref) `->` type($result)"
-
-    def __init__(self, memref: SSAValue, index: SSAValue) -> None:
-        super().__init__(operands=[memref, index], result_types=[i32])
-
-    def verify_(self) -> None:
-        """The buffer is a vector of bytes."""
-        verify_bytes(self.memref.type)
-
-
-@irdl_op_definition
-class StoreWordOp(IRDLOperation):
-    """STR: a word as four consecutive bytes, byte j of it to index + j, at any alignment.
-
-    ```mlir
-    dsp.store_word %x, %padded[%i] : i32, memref<64xi8, #npu.sram>
-    ```
-    """
-
-    name = "dsp.store_word"
-
-    value = operand_def(i32)
-    memref = operand_def(MemRefType)
-    index = operand_def(IndexType)
-
-    traits = traits_def(MemoryWriteEffect())
-
-    assembly_format = (
-        "$value `,` $memref `[` $index `]` attr-dict `:` type($value) `,` type($memref)"
-    )
-
-    def __init__(self, value: SSAValue, memref: SSAValue, index: SSAValue) -> None:
-        super().__init__(operands=[value, memref, index])
-
-    def verify_(self) -> None:
-        """The buffer is a vector of bytes."""
-        verify_bytes(self.memref.type)
 
 
 class ExtendOp(IRDLOperation, abc.ABC):
@@ -335,45 +237,3 @@ class RoundOp(IRDLOperation):
 
     def __init__(self, x: SSAValue) -> None:
         super().__init__(operands=[x], result_types=[i32])
-
-
-@irdl_op_definition
-class KeepOrderOp(IRDLOperation):
-    """No instruction: memory is not read or written across this place by a compiler.
-
-    It computes nothing. A C compiler hoists loads as far as it can to hide how long they take; on a
-    core that does not overlap them that gains nothing, and its few registers run out. Between two
-    of these a lowering groups loads with the operations that read them.
-
-    The op declares no effects, so it has unknown ones: nothing moves across it, nothing removes it.
-
-    ```mlir
-    dsp.keep_order
-    ```
-    """
-
-    name = "dsp.keep_order"
-
-    assembly_format = "attr-dict"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-
-DSP = Dialect(
-    "dsp",
-    [
-        LoadWordOp,
-        StoreWordOp,
-        Sxtb16Op,
-        Uxtb16Op,
-        Sxtab16Op,
-        Uxtab16Op,
-        SmladOp,
-        SmlaOp,
-        PackOp,
-        RoundOp,
-        KeepOrderOp,
-    ],
-    [],
-)

@@ -1,0 +1,73 @@
+"""Arithmetic on words of packed bytes and halves: the DSP instructions of Arm, with one result
+everywhere.
+
+    %x = dsp.load_word %image[%i] : memref<64xi8, #npu.sram> -> i32      // bytes 0 to 3
+    %even = dsp.sxtb16 %x rotate 0 : i32                                 // bytes 0 and 2, as halves
+    %odd = dsp.sxtb16 %x rotate 8 : i32                                  // bytes 1 and 3
+    %t = dsp.smlad %even, %w0, %acc : i32                                // two products at once
+    %u = dsp.smlad %odd, %w1, %t : i32
+
+All values are i32 words. A word holds four bytes, byte j in bits 8j to 8j + 7, or two 16-bit
+halves: "b" (bottom) in bits 15 to 0 and "t" (top) in bits 31 to 16. Which operation an instruction
+does is taken from the Armv7-M Architecture Reference Manual (ARM DDI 0403), chapter A7.7; each op
+below names its instruction. An instruction that sets a flag of the processor does so unread: only
+the word that it gives has a meaning here.
+
+Every op has portable C beside the instruction, so a module with these ops runs on any machine.
+"""
+
+from xdsl.ir import Dialect
+
+from npu_dialect.dsp.arithmetic import (
+    HALVES,
+    ROTATIONS,
+    ExtendAddOp,
+    ExtendOp,
+    PackOp,
+    RoundOp,
+    SmladOp,
+    SmlaOp,
+    Sxtab16Op,
+    Sxtb16Op,
+    Uxtab16Op,
+    Uxtb16Op,
+)
+from npu_dialect.dsp.memory import WORD_BYTES, KeepOrderOp, LoadWordOp, StoreWordOp
+
+__all__ = [
+    "DSP",
+    "HALVES",
+    "ROTATIONS",
+    "WORD_BYTES",
+    "ExtendAddOp",
+    "ExtendOp",
+    "KeepOrderOp",
+    "LoadWordOp",
+    "PackOp",
+    "RoundOp",
+    "SmlaOp",
+    "SmladOp",
+    "StoreWordOp",
+    "Sxtab16Op",
+    "Sxtb16Op",
+    "Uxtab16Op",
+    "Uxtb16Op",
+]
+
+DSP = Dialect(
+    "dsp",
+    [
+        LoadWordOp,
+        StoreWordOp,
+        Sxtb16Op,
+        Uxtb16Op,
+        Sxtab16Op,
+        Uxtab16Op,
+        SmladOp,
+        SmlaOp,
+        PackOp,
+        RoundOp,
+        KeepOrderOp,
+    ],
+    [],
+)

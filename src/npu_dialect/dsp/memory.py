@@ -1,0 +1,105 @@
+"""Words in memory of bytes, and the order of accesses to it."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+WORD_BYTES = 4
+"""Bytes of a word."""
+
+
+def verify_bytes(kind: Attribute) -> None:
+    """A buffer is a vector of bytes without gaps, long enough for a word."""
+    assert isa(kind, MemRefType[Attribute])
+    element = kind.element_type
+    if not isa(element, IntegerType) or element.width.data != 8:
+        raise VerifyException(f"expected bytes in memory, got {kind}")
+    shape, strides = kind.get_shape(), kind.get_strides()
+    if len(shape) != 1 or strides is None or tuple(strides) != (1,):
+        raise VerifyException(f"expected one axis without gaps, got {kind}")
+    if 0 <= shape[0] < WORD_BYTES:
+        raise VerifyException(f"expected at least {WORD_BYTES} bytes, got {kind}")
+
+
+@irdl_op_definition
+class LoadWordOp(IRDLOperation):
+    """LDR: four consecutive bytes as a word, byte j of it from index + j, at any alignment.
+
+    ```mlir
+    %x = dsp.load_word %image[%i] : memref<64xi8, #npu.sram> -> i32
+    ```
+    """
+
+    name = "dsp.load_word"
+
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    result = result_def(i32)
+
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = "$memref `[` $index `]` attr-dict `:` type($memref) `->` type($result)"
+
+    def __init__(self, memref: SSAValue, index: SSAValue) -> None:
+        super().__init__(operands=[memref, index], result_types=[i32])
+
+    def verify_(self) -> None:
+        """The buffer is a vector of bytes."""
+        verify_bytes(self.memref.type)
+
+
+@irdl_op_definition
+class StoreWordOp(IRDLOperation):
+    """STR: a word as four consecutive bytes, byte j of it to index + j, at any alignment.
+
+    ```mlir
+    dsp.store_word %x, %padded[%i] : i32, memref<64xi8, #npu.sram>
+    ```
+    """
+
+    name = "dsp.store_word"
+
+    value = operand_def(i32)
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType)
+
+    traits = traits_def(MemoryWriteEffect())
+
+    assembly_format = (
+        "$value `,` $memref `[` $index `]` attr-dict `:` type($value) `,` type($memref)"
+    )
+
+    def __init__(self, value: SSAValue, memref: SSAValue, index: SSAValue) -> None:
+        super().__init__(operands=[value, memref, index])
+
+    def verify_(self) -> None:
+        """The buffer is a vector of bytes."""
+        verify_bytes(self.memref.type)
+
+
+@irdl_op_definition
+class KeepOrderOp(IRDLOperation):
+    """No instruction: memory is not read or written across this place by a compiler.
+
+    It computes nothing. A C compiler hoists loads as far as it can to hide how long they take; on a
+    core that does not overlap them that gains nothing, and its few registers run out. Between two
+    of these a lowering groups loads with the operations that read them.
+
+    The op declares no effects, so it has unknown ones: nothing moves across it, nothing removes it.
+
+    ```mlir
+    dsp.keep_order
+    ```
+    """
+
+    name = "dsp.keep_order"
+
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__()
