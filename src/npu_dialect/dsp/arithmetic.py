@@ -1,4 +1,4 @@
-"""Arithmetic on the bytes and halves of words: ops that are at most two instructions, without effects."""
+"""Arithmetic on the bytes and halves of words: an instruction or two each, without effects."""
 
 from __future__ import annotations
 
