@@ -98,6 +98,15 @@ def test_sums_keep_what_any_term_needs() -> None:
     assert channels(small)[0] == 8 - 2  # 1 and 2 are zero in all terms
 
 
+def test_sums_keep_what_a_term_is_needed_for() -> None:
+    model = network()
+    classifier = model.get_submodule("5")
+    assert isinstance(classifier, nn.Linear)
+    with torch.no_grad():
+        classifier.weight[:, 3] = 0  # of the last sum, but the block before it reads it too
+    assert channels(same(model, images())) == channels(model)
+
+
 def constant(kernel: int, scale: float, shift: float) -> nn.Sequential:
     """Two convolutions; the second of the four channels between them is a number everywhere."""
     torch.manual_seed(0)
@@ -183,6 +192,7 @@ def test_unknown_layers() -> None:
     model = Odd().eval()
     with torch.no_grad():
         model.norm.weight[0] = 0
+        model.again.weight[:, 2] = 0
     assert channels(same(model, images())) == [4]
 
 
