@@ -66,7 +66,8 @@ class Settings:
     def as_dict(self) -> dict[str, Any]:
         """The options by name, as a checkpoint keeps them."""
         flat = asdict(self)
-        return {**flat, **flat.pop("recipe")}
+        recipe = flat.pop("recipe")
+        return flat | recipe
 
     @property
     def recipes(self) -> tuple[Recipe, Recipe]:
