@@ -22,6 +22,7 @@ from npu_dialect.target import Machine
 from npu_passes.pipelines import DEFAULT, PIPELINES
 from npu_tools.arguments import natural, positive, usage_error
 from npu_tools.errors import UserError, guarded
+from npu_tools.integration import integration_files, parse_kinds
 
 if TYPE_CHECKING:
     from npu_tools.driver import Job
@@ -104,6 +105,13 @@ def argument_parser() -> argparse.ArgumentParser:
         help="how integers change scales: fixed without floats, at most 1 away (default: as "
         "the model's operators do)",
     )
+    add(
+        "--emit",
+        type=parse_kinds,
+        default=(),
+        metavar="KIND[,KIND]",
+        help="cmake|zephyr|arduino: files for these builds, too",
+    )
     add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
     add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
     add("--jobs", type=positive, default=1, metavar="N", help="layers to find tiles for at once")
@@ -173,7 +181,8 @@ def run(options: argparse.Namespace) -> int:
     text = json.dumps({**report.as_dict(), **extra}, indent=2) + "\n"
     folder = options.folder or Path(compiled.name)
     pictures = {} if drawing is None else {drawing: stop.picture()}
-    paths = write_files(folder, {**compiled.files, "report.json": text}, pictures)
+    around = integration_files(options.emit, compiled.name, compiled.files, folder)
+    paths = write_files(folder, {**compiled.files, **around, "report.json": text}, pictures)
     if options.json:
         print(text, end="")
         return 0

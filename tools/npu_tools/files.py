@@ -16,7 +16,8 @@ def write_files(
 ) -> list[Path]:
     """Write files (name to content) into a folder, which is made if it is missing.
 
-    `elsewhere` are files (path to content) of other folders, which have to be there.
+    A name may be a path below the folder. `elsewhere` are files (path to content) of other
+    folders, which have to be there.
 
     Everything is written beside its place and renamed at the end, so that a failure leaves neither
     a half-written file nor a part of the files behind.
@@ -28,7 +29,9 @@ def write_files(
     try:
         made = make_folders(folder)
         for name, content in files.items():
-            staged.append((stage(folder, content), folder / name))
+            place = folder / name
+            made += make_folders(place.parent)
+            staged.append((stage(place.parent, content), place))
         for path, content in (elsewhere or {}).items():
             place = replaceable(path)
             staged.append((stage(place.parent, content), place))

@@ -1,0 +1,121 @@
+"""`--emit=arduino`: a library for Arduino's IDE and arduino-cli, in a folder of its own.
+
+    out/arduino/lenet5/library.properties
+    out/arduino/lenet5/keywords.txt
+    out/arduino/lenet5/src/lenet5.c, lenet5.h
+    out/arduino/lenet5/examples/lenet5_once/lenet5_once.ino
+
+Arduino compiles what lies in `src/`, so the C is there once more. The sketch runs the network once;
+programs with transfers, or with a file of weights, have none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from npu_tools.integration.network import MARK, Network
+
+LONGEST = 63
+"""Characters of a library's or a sketch's name, which names its folder."""
+
+PROPERTIES = """\
+# {mark}.
+name={library}
+version=1.0.0
+author=npu-dialect
+maintainer=npu-dialect
+sentence=The neural network {name}, compiled to C.
+paragraph=Call {name}_run() with an arena of {arena} bytes. Nothing is allocated, nothing is kept.
+category=Data Processing
+url=https://example.com/
+architectures=*
+includes={name}.h
+"""
+
+SKETCH = """\
+// {mark}.
+//
+// Run the neural network {name} once, on zeros, and print its outputs and its time.
+#include <{name}.h>
+
+static uint8_t arena[{upper}_ARENA_BYTES] __attribute__((aligned(16)));
+
+void setup() {{
+  Serial.begin(115200);
+  // Inputs and outputs lie in the arena, so that nothing is copied.
+{pointers}
+{fills}
+  const unsigned long before = micros();
+  const int status = {name}_run({arguments}arena);
+  const unsigned long after = micros();
+  Serial.print("{name}_run: ");
+  Serial.print(status);
+  Serial.print(" (0 is good), microseconds: ");
+  Serial.println(after - before);
+{prints}
+}}
+
+void loop() {{}}
+"""
+
+POINTER = "  {kind} *const {name} = reinterpret_cast<{kind} *>(arena + {macro}_OFFSET);"
+FILL = "  for (size_t i = 0; i < {macro}_ELEMENTS; ++i) {name}[i] = 0;"
+PRINT = "  for (size_t i = 0; i < {macro}_ELEMENTS; ++i) Serial.println({name}[i]);"
+
+PARAMETER = re.compile(r"(const )?(\w+) \*(?:restrict )?(\w+)")
+
+
+def arduino_files(network: Network) -> dict[str, str]:
+    """The files of the library."""
+    library = network.name[:LONGEST]
+    root = f"arduino/{library}"
+    files = {
+        f"{root}/library.properties": PROPERTIES.format(
+            mark=MARK, library=library, name=network.name, arena=network.macro("ARENA_BYTES")
+        ),
+        f"{root}/keywords.txt": "".join(keywords(network)),
+    }
+    for name in (*network.sources, *network.headers):
+        files[f"{root}/src/{name}"] = str(network.files[name])
+    if (text := sketch(network)) is not None:
+        name = f"{network.name[: LONGEST - 5]}_once"
+        files[f"{root}/examples/{name}/{name}.ino"] = text
+    return files
+
+
+def keywords(network: Network) -> Iterator[str]:
+    """What the editor colours: the function and its macros."""
+    yield f"# {MARK}.\n"
+    yield f"{network.name}_run\tKEYWORD2\n"
+    pattern = rf"^#define ({network.name.upper()}_\w+) "
+    for macro in re.findall(pattern, network.header, re.MULTILINE):
+        yield f"{macro}\tLITERAL1\n"
+
+
+def sketch(network: Network) -> str | None:
+    """The example; None for a program whose arguments are not all in the arena."""
+    upper = network.name.upper()
+    run = re.search(rf"^int {network.name}_run\(([^)]*)\);", network.header, re.MULTILINE)
+    assert run is not None, "every header has its function"
+    parameters = [" ".join(text.split()) for text in run[1].split(",")]
+    if parameters.pop() != "void *arena":
+        return None
+    matches = [PARAMETER.fullmatch(text) for text in parameters]
+    macros = re.findall(rf"^#define ({upper}_\w+)_OFFSET \d+$", network.header, re.MULTILINE)
+    if None in matches or len(macros) != len(parameters):
+        return None
+    arguments: list[tuple[bool, dict[str, str]]] = []
+    for match, macro in zip(filter(None, matches), macros, strict=True):
+        is_input = match[1] is not None
+        name = f"{'input' if is_input else 'output'}_{len(arguments)}"
+        arguments.append((is_input, {"kind": match[2], "name": name, "macro": macro}))
+    return SKETCH.format(
+        mark=MARK,
+        name=network.name,
+        upper=upper,
+        pointers="\n".join(POINTER.format(**names) for _, names in arguments),
+        fills="\n".join(FILL.format(**names) for is_input, names in arguments if is_input),
+        arguments="".join(f"{names['name']}, " for _, names in arguments),
+        prints="\n".join(PRINT.format(**names) for is_input, names in arguments if not is_input),
+    )
