@@ -36,3 +36,13 @@ func.func @stays(%x: tensor<1x1x8x8xi8>, %v: tensor<1x3xi8>, %u: tensor<2x3xi8>,
   %d = npu.fully_connected %f, %g : (tensor<1x3xf32>, tensor<2x3xf32>) -> tensor<1x2xf32>
   func.return
 }
+
+// A residual stays what it is.
+// CHECK-LABEL: func.func @residual
+// CHECK: arith.constant dense<384> : tensor<1xi32>
+// CHECK-NEXT: npu.conv2d %x, %w, %w_{{[0-9]+}}, %x {{.*}} zero_points [0, 0] {{.*}} then add residual first
+func.func @residual(%x: tensor<1x1x2x2xi8>) -> tensor<1x1x2x2xi8> {
+  %w = arith.constant dense<3> : tensor<1x1x1x1xi8>
+  %y = npu.conv2d %x, %w, %x zero_points [-128, 0] then requantize scales [0.5] zero_point 0 mode float then add residual first scales [0.5, 0.5, 0.5] zero_points [0, 0, 0] mode float : (tensor<1x1x2x2xi8>, tensor<1x1x1x1xi8>, tensor<1x1x2x2xi8>) -> tensor<1x1x2x2xi8>
+  func.return %y : tensor<1x1x2x2xi8>
+}

@@ -49,3 +49,12 @@ func.func @row(%x : memref<4x4xf32>) {
   npu.add ins(%x, %r : memref<4x4xf32>, memref<1x4xf32, strided<[4, 1], offset: 4>>) outs(%x : memref<4x4xf32>)
   func.return
 }
+
+// -----
+
+// A residual is read where the sum is written, an input all around it.
+// CHECK-LABEL: npu-lower-to-loops: expected npu.conv2d to write a buffer that overlaps none it reads
+func.func @residual(%x : memref<1x1x4x4xf32>, %w : memref<1x1x1x1xf32>) {
+  npu.conv2d ins(%x, %w, %x : memref<1x1x4x4xf32>, memref<1x1x1x1xf32>, memref<1x1x4x4xf32>) outs(%x : memref<1x1x4x4xf32>) then add residual first
+  func.return
+}

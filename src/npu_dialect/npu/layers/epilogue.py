@@ -35,7 +35,7 @@ def parse_then(parser: Parser) -> dict[str, Attribute]:
         ):
             found["activation"] = activation
         else:
-            parser.raise_error("expected an activation, or one pooling window after it")
+            parser.raise_error("expected an activation, or one pooling window or addition after it")
     return found
 
 
