@@ -19,6 +19,7 @@ from npu_dialect.npu import ConcatOp, FullyConnectedOp, PoolAttr
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
 from npu_tools.onnx_import.builder import Builder, Constant, Value
+from npu_tools.onnx_import.moved import Rule, applied, moved
 from npu_tools.onnx_import.node import Node
 from npu_tools.onnx_import.padding import unpadded
 from npu_tools.onnx_import.quantized import (
@@ -63,7 +64,6 @@ from npu_tools.onnx_import.rules.zero_blocks import large_integers, mul_integers
 from npu_tools.onnx_import.surrounded import Surrounded, settled
 from npu_tools.onnx_import.tensors import Array
 
-Rule = Callable[[Node, Builder], Value]
 IntegerRule = Callable[[Node, Builder], Value | None]
 
 
@@ -164,18 +164,14 @@ def moving(rule: Rule, *, keeps_channels: bool = False) -> IntegerRule:
     """
 
     def on_integers(node: Node, graph: Builder) -> Value | None:
-        name, value = node.operand(0), settled(graph, graph.value(node, 0))
+        value = settled(graph, graph.value(node, 0))
+        if not isinstance(value, Quantized):
+            return None
         if not isinstance(value, Scaled) or value.shape != shape_of(value.value):
-            return None
+            return moved(rule, node, graph, value)
         if value.scales.size > 1 and not keeps_channels:
-            return None
-        held = graph.values[name]
-        graph.values[name] = value.value
-        try:
-            result = rule(node, graph)
-        finally:
-            graph.values[name] = held
-        return replace(value, value=result, view=None) if isinstance(result, SSAValue) else None
+            return moved(rule, node, graph, value)
+        return replace(value, value=applied(rule, node, graph, value.value), view=None)
 
     return on_integers
 
