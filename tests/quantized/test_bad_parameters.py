@@ -269,6 +269,14 @@ def test_zero_points_left_out_of_operators(kind: str) -> None:
     np.testing.assert_array_equal(results[0], results[1])
 
 
+def test_parts_of_a_concatenation_have_zero_points() -> None:
+    graph = Graph()  # onnxruntime reads where there is nothing
+    params = graph.params("x", 0.1, 0, "int8")
+    y = graph.add("QLinearConcat", [*params, "x", params[0], ""], "y", axis=1)
+    text = message_of(graph.model(FEEDS, y, "int8", 13))
+    assert "(com.microsoft.QLinearConcat): input 4 is left out; expected all of them" in text
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_exit_code_and_message(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -222,6 +222,8 @@ def qlinear_concat(node: Node, graph: Builder) -> Value:
     """QLinearConcat: the scale of the result comes first."""
     if len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
         raise NodeError(f"{len(node.inputs)} inputs; expected 2 and 3 for each part")
+    if "" in node.inputs:
+        raise NodeError(f"input {list(node.inputs).index('')} is left out; expected all of them")
     sources = [map_operand(node, graph, index) for index in range(2, len(node.inputs), 3)]
     params = params_of(node, graph, 0, 1, sources[0].element)
     parts = [source.quantize(graph, params) for source in sources]
