@@ -6,18 +6,19 @@ becomes
     %r = npu.conv2d ... then relu {npu.layer = "c1", npu.value = "r1_out"}
 
 The layer keeps the name of the first, which holds the weights; the value is what the last one
-computed.
+computed, and integers mean what its integers meant (`npu.scale`, `npu.zero_point`).
 """
 
 from __future__ import annotations
 
 from npu_dialect.npu.layer import VALUE_NAME, LayerOp
+from npu_dialect.npu.quantization import SCALE, ZERO_POINT
 
 
 def take_value_name(layer: LayerOp, last: LayerOp) -> None:
     """Name the value of a layer after the value of `last`, whose place it takes; or not at all."""
-    name = last.attributes.get(VALUE_NAME)
-    if name is not None:
-        layer.attributes[VALUE_NAME] = name
-    else:
-        layer.attributes.pop(VALUE_NAME, None)
+    for key in (VALUE_NAME, SCALE, ZERO_POINT):
+        if (attribute := last.attributes.get(key)) is not None:
+            layer.attributes[key] = attribute
+        else:
+            layer.attributes.pop(key, None)

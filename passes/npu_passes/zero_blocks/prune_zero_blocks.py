@@ -16,21 +16,29 @@ map that leaves the chip is pruned in its tile buffer, on its way, so it is touc
     %t = dma.start %tile to %part channel 3 : ...
 
 A map is left alone if a part of it is written by anything but a layer with a ReLU, or cuts blocks.
-Maps of integers are, too: layers do not say the scale that the threshold would need. What is
-pruned already stays as it is.
+What is pruned already stays as it is.
+
+A map of integers is behind a ReLU if none of them is below its zero point, be it by a clamp or
+because the type has none. The threshold is a real number, so the layer must say what its integers
+mean, as layers of imported networks do; a map without that is left alone:
+
+    %y = npu.conv2d ... then requantize scales [0.01] zero_point -128 mode float
+        {npu.scale = 0.05 : f32, npu.zero_point = -128 : i64}
+    %z = npu.prune_zero_blocks %y block 4 threshold 0.1 scale 0.05 zero_point -128
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import Literal
 
+import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, f32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr, f32
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -38,8 +46,16 @@ from xdsl.utils.exceptions import PassFailedException
 from npu_dialect import dma, dram
 from npu_dialect.npu.attributes import ActivationAttr
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
-from npu_dialect.npu.layers import ClampOp, PruneZeroBlocksOp, ReluOp
+from npu_dialect.npu.layers import (
+    ClampOp,
+    DequantizeOp,
+    PruneZeroBlocksOp,
+    QuantizedAddOp,
+    ReluOp,
+    RequantizeOp,
+)
 from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.quantization import QUANTISED, SCALE, ZERO_POINT, limits_of
 from npu_dialect.npu.rows import RUNS
 from npu_dialect.npu.structure import provenance
 from npu_passes.memory.on_chip import functions
@@ -93,7 +109,7 @@ class PruneZeroBlocksPass(ModulePass):
         self.check_size([layer.output for layer in layers])
         for layer in layers:
             value = layer.output
-            new = PruneZeroBlocksOp(value, self.block_size, self.threshold, value.type)
+            new = self.pruned(layer, value, value.type)
             if layer.layer_name is not None:
                 new.attributes[LAYER_NAME] = StringAttr(f"{layer.layer_name}_zero_blocks")
             Rewriter.insert_op(new, InsertPoint.after(layer))
@@ -104,12 +120,45 @@ class PruneZeroBlocksPass(ModulePass):
         """Prune a tile before it leaves the chip."""
         tile, writer = store.source, writer_of(store)
         assert writer is not None
-        new = PruneZeroBlocksOp(tile, self.block_size, self.threshold, tile)
+        new = self.pruned(writer, tile, tile)
         new.attributes.update(provenance(writer))
-        for key in (VALUE_NAME, RUNS):
+        for key in (VALUE_NAME, RUNS, SCALE, ZERO_POINT):
             if (attribute := writer.attributes.get(key)) is not None:
                 new.attributes[key] = attribute
         Rewriter.insert_op(new, InsertPoint.before(store))
+
+    def pruned(
+        self, writer: LayerOp, value: SSAValue, out: SSAValue | Attribute
+    ) -> PruneZeroBlocksOp:
+        """The layer that prunes what another one writes."""
+        meaning = Meaning.of(writer)
+        assert meaning is not None
+        return PruneZeroBlocksOp(
+            value,
+            self.block_size,
+            self.threshold,
+            out,
+            scale=meaning.scale,
+            zero_point=meaning.zero,
+        )
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What the elements of a map stand for: floats have no scale."""
+
+    scale: float | None = None
+    zero: int = 0
+
+    @staticmethod
+    def of(op: LayerOp) -> Meaning | None:
+        """Of the map that a layer writes; None if it does not say."""
+        if map_type(op.output).get_element_type() == f32:
+            return Meaning()
+        scale, zero = op.attributes.get(SCALE), op.attributes.get(ZERO_POINT)
+        if not (isinstance(scale, FloatAttr) and isinstance(zero, IntegerAttr)):
+            return None
+        return Meaning(float(np.float32(scale.value.data)), zero.value.data)
 
 
 def fail(message: str) -> None:
@@ -118,20 +167,31 @@ def fail(message: str) -> None:
 
 
 def ends_with_relu(op: LayerOp) -> bool:
-    """Whether nothing that a layer writes is below zero because of its activation."""
-    match op:
-        case ReluOp():
-            return True
-        case ClampOp():
-            return op.low.value.data >= 0
-        case _:
-            activation = op.properties.get("activation")
-            return isinstance(activation, ActivationAttr) and activation.bounds[0] >= 0
+    """Whether nothing that a layer writes is below zero because of its activation.
+
+    Integers may be clamped by their type alone.
+    """
+    meaning, element = Meaning.of(op), map_type(op.output).get_element_type()
+    if meaning is None:
+        return False
+    least = -inf
+    if isinstance(op, RequantizeOp | QuantizedAddOp) or "requantize" in op.properties:
+        least = limits_of(element)[0]
+    activation = op.properties.get("activation")
+    if isinstance(op, ReluOp):
+        least = 0
+    elif isinstance(op, ClampOp):
+        least = op.low.value.data
+    elif isinstance(activation, ActivationAttr):
+        least = max(least, activation.bounds[0])
+    return least >= meaning.zero
 
 
-def is_prunable(value: SSAValue) -> bool:
-    """Whether a map has rows and columns of real numbers."""
-    return len(shape_of(value)) == 4 and map_type(value).get_element_type() == f32
+def is_prunable(op: LayerOp) -> bool:
+    """Whether a layer's map has rows and columns of numbers whose meaning is known."""
+    element = map_type(op.output).get_element_type()
+    known = element == f32 or element in QUANTISED
+    return known and len(shape_of(op.output)) == 4 and Meaning.of(op) is not None
 
 
 def rectified(module: ModuleOp) -> Iterator[LayerOp]:
@@ -140,8 +200,9 @@ def rectified(module: ModuleOp) -> Iterator[LayerOp]:
         if not isinstance(op, LayerOp) or op.destination is not None or not ends_with_relu(op):
             continue
         users = [use.operation for use in op.output.uses]
-        read = any(not isinstance(user, ReturnOp | PruneZeroBlocksOp) for user in users)
-        if read and is_prunable(op.output):
+        last = ReturnOp | PruneZeroBlocksOp | DequantizeOp
+        read = any(not isinstance(user, last) for user in users)
+        if read and is_prunable(op):
             yield op
 
 
@@ -168,7 +229,7 @@ def can_prune(store: dma.StartOp, whole: SSAValue, block: int) -> bool:
     return bool(
         writer is not None
         and ends_with_relu(writer)
-        and is_prunable(store.source)
+        and is_prunable(writer)
         and has_whole_blocks(store.target, whole, block)
     )
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, StringAttr, f32, i8
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr, f32, i8, i64
 from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
@@ -34,9 +34,9 @@ from npu_dialect.npu import (
     QuantizeOp,
     RequantizeOp,
 )
-from npu_dialect.npu.layer import LAYER_NAME
+from npu_dialect.npu.layer import LAYER_NAME, LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_dialect.npu.quantization import limits_of, ui8
+from npu_dialect.npu.quantization import SCALE, ZERO_POINT, limits_of, ui8
 from npu_tools.onnx_import.builder import Builder, Constant, Lazy
 from npu_tools.onnx_import.errors import NodeError
 from npu_tools.onnx_import.node import Node
@@ -125,7 +125,7 @@ class Quantized(Lazy):
         if (least, most) != (low, high):
             source = value
             value = graph.emit(lambda out: ClampOp(source, least, most, out))
-        return value
+        return meaning(value, params)
 
     def name_layers(self, graph: Builder, first: int) -> None:
         """Call the new layers after the node that they compute, if it is another one."""
@@ -198,7 +198,8 @@ class Scaled(Quantized):
         points = (self.zero_point, params.zero_point)
         scales, divisor = self.scales.reshape(-1).astype(np.float32), float(params.scale)
         if self.is_sum:
-            scales, divisor = scales / params.scale, None
+            with np.errstate(all="ignore"):  # check_ratios finds what overflows
+                scales, divisor = scales / params.scale, None
         check_ratios(scales)
         numbers = [float(scale) for scale in scales]
         value = graph.emit(
@@ -285,10 +286,11 @@ def added(graph: Builder, lhs: Scaled, rhs: Scaled, params: Params, mode: str) -
     """The layer that adds two quantised maps."""
     scales = [float(scale) for scale in (lhs.scale, rhs.scale, params.scale)]
     points = (lhs.zero_point, rhs.zero_point, params.zero_point)
-    return graph.emit(
+    value = graph.emit(
         lambda out: QuantizedAddOp(lhs.value, rhs.value, scales, points, out, mode=mode),
         params.element,
     )
+    return meaning(value, params)
 
 
 def averaged(
@@ -297,16 +299,25 @@ def averaged(
     """The layer that averages a quantised map."""
     scales = [float(source.scale), float(params.scale)]
     points = (source.zero_point, params.zero_point)
-    return graph.emit(
+    value = graph.emit(
         lambda out: QuantizedAvgPool2dOp(source.value, window, scales, points, out, mode=mode),
         params.element,
     )
+    return meaning(value, params)
 
 
 def quantized_floats(graph: Builder, source: SSAValue, params: Params) -> SSAValue:
     """The layer that quantises a float32 map."""
     scale = float(params.scale)
     return graph.emit(lambda out: QuantizeOp(source, scale, params.zero_point, out), params.element)
+
+
+def meaning(value: SSAValue, params: Params) -> SSAValue:
+    """Integers whose layer says what they mean, for passes that work on real numbers."""
+    if isinstance(layer := value.owner, LayerOp):
+        layer.attributes[SCALE] = FloatAttr(float(params.scale), f32)
+        layer.attributes[ZERO_POINT] = IntegerAttr(params.zero_point, i64)
+    return value
 
 
 def check_ratios(scales: Array) -> None:
