@@ -124,6 +124,11 @@ def rounded(case: Case) -> Words:
     )
 
 
+def held(low: int, high: int) -> Callable[[Case], Words]:
+    """`a` held between two ends."""
+    return lambda case: np.clip(case.a, low, high).astype(np.int32)
+
+
 def loaded(data: NDArray[Any]) -> Words:
     """A word from every byte on, without those before the part."""
     return sliding_window_view(data[BEFORE:], 4).copy().view(np.int32).ravel()
@@ -148,6 +153,10 @@ OPS: dict[str, Callable[[Case], Words]] = {
         for halves in ("bb", "bt", "tb", "tt")
     },
     "dsp.round %x : f32 -> i32": rounded,
+    "dsp.ssat %a to 8 : i32": held(-128, 127),
+    "dsp.ssat %a to 16 : i32": held(-(2**15), 2**15 - 1),
+    "dsp.usat %a to 8 : i32": held(0, 255),
+    "dsp.usat %a to 16 : i32": held(0, 2**16 - 1),
     "dsp.load_word %low[%i] : LOW -> i32": lambda case: loaded(case.signed),
     "dsp.load_word %high[%i] : HIGH -> i32": lambda case: loaded(case.unsigned),
 }

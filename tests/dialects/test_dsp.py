@@ -115,6 +115,8 @@ def test_constructors_are_what_the_text_says() -> None:
         dsp.SmlaOp(a, b, acc, "tb"): '%0 = dsp.smla %a, %b, %acc halves "tb" : i32',
         dsp.PackOp(a, b, "bt"): '%0 = dsp.pack %a, %b halves "bt" : i32',
         dsp.RoundOp(x): "%0 = dsp.round %x : f32 -> i32",
+        dsp.SsatOp(a, 16): "%0 = dsp.ssat %a to 16 : i32",
+        dsp.UsatOp(a): "%0 = dsp.usat %a to 8 : i32",
         dsp.KeepOrderOp(): "dsp.keep_order",
     }
     for op, text in made.items():

@@ -111,6 +111,7 @@ def test_an_instruction_for_each_op(tmp_path: Path) -> None:
         *("pkhbt lsl", "pkhbt", "pkhtb asr", "vcvtr.s32.f32"),
     ):
         assert used.count(name) == 1, name
+    assert used.count("ssat") == used.count("usat") == 2
     assert used.count("smlabt") + used.count("smlatb") == 2  # GCC swaps operands
     assert not {"ldrb", "strb", "vstr.32", "smulbb"} & set(used)
 

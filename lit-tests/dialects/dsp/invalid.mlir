@@ -69,3 +69,11 @@ func.func @f(%x: i64) {
   func.return
 }
 // CHECK: Expected attribute i32 but got i64
+
+// -----
+
+func.func @bits(%x: i32) {
+  %y = dsp.ssat %x to 7 : i32
+  func.return
+}
+// CHECK: expected 8 or 16 bits, got 7

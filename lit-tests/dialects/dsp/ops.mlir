@@ -31,6 +31,11 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   %p = dsp.pack %d, %t halves "bt" : i32
   // CHECK-NEXT: %q = dsp.round %f : f32 -> i32
   %q = dsp.round %f : f32 -> i32
+  // CHECK-NEXT: %narrow = dsp.ssat %q to 16 : i32
+  %narrow = dsp.ssat %q to 16 : i32
+  // CHECK-NEXT: %byte = dsp.usat %narrow to 8 : i32
+  // GENERIC: %byte = "dsp.usat"(%narrow) <{bits = 8 : i64}> : (i32) -> i32
+  %byte = dsp.usat %narrow to 8 : i32
   // CHECK-NEXT: dsp.store_word %p, %m[%i] : i32, memref<64xi8, #npu.sram>
   // GENERIC: "dsp.store_word"(%p, %m, %i) : (i32, memref<64xi8, #npu.sram>, index) -> ()
   dsp.store_word %p, %m[%i] : i32, memref<64xi8, #npu.sram>

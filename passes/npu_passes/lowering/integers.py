@@ -209,6 +209,11 @@ def rounded(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int,
 
     `dsp.round` gives 0 for NaN, which no product of a scale and an integer is.
     """
+    if b.rounds and zero_point and bounds in ((-128, 127), (0, 255)) and zero_point != bounds[0]:
+        # The zero point is added to 16 bits, so that the last step is one instruction too.
+        number = b.insert(dsp.SsatOp(b.insert(dsp.RoundOp(value)).result, 16)).result
+        end = dsp.SsatOp if bounds[0] else dsp.UsatOp
+        return b.insert(end(moved(b, number, zero_point))).result
     if b.rounds:
         return moved(b, by_instruction(b, value, zero_point, bounds), zero_point)
     whole = nearest(b, value, zero_point, bounds)
@@ -230,8 +235,12 @@ def by_instruction(
 ) -> SSAValue:
     """sat(round(value) + zero_point) - zero_point of a float32, an i32."""
     number = b.insert(dsp.RoundOp(value)).result
-    low, high = bounds
-    return held(b, number, low - zero_point, high - zero_point)
+    low, high = bounds[0] - zero_point, bounds[1] - zero_point
+    if (low, high) == (0, 255):
+        return b.insert(dsp.UsatOp(number)).result
+    if (low, high) == (-128, 127):
+        return b.insert(dsp.SsatOp(number)).result
+    return held(b, number, low, high)
 
 
 def moved(b: LoopBuilder, number: SSAValue, zero_point: int) -> SSAValue:

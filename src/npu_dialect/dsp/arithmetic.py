@@ -20,6 +20,9 @@ from xdsl.utils.exceptions import VerifyException
 HALVES = ("bb", "bt", "tb", "tt")
 """Which half of a first and of a second word an op reads."""
 
+SATURATIONS = (8, 16)
+"""Bits that a word is held to."""
+
 ROTATIONS = (0, 8)
 """Bits that a word is rotated to the right before its bytes 0 and 2 are taken."""
 
@@ -237,3 +240,49 @@ class RoundOp(IRDLOperation):
 
     def __init__(self, x: SSAValue) -> None:
         super().__init__(operands=[x], result_types=[i32])
+
+
+class SaturateOp(IRDLOperation, abc.ABC):
+    """The nearest integer that some bits can hold."""
+
+    x = operand_def(i32)
+    bits = prop_def(IntegerAttr.constr(i64))
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x `to` $bits attr-dict `:` type($result)"
+
+    def __init__(self, x: SSAValue, bits: int = 8) -> None:
+        super().__init__(
+            operands=[x], result_types=[i32], properties={"bits": IntegerAttr(bits, i64)}
+        )
+
+    def verify_(self) -> None:
+        """The bits are those of a byte or a half."""
+        if self.bits.value.data not in SATURATIONS:
+            raise VerifyException(f"expected 8 or 16 bits, got {self.bits.value.data}")
+
+
+@irdl_op_definition
+class SsatOp(SaturateOp):
+    """SSAT: the nearest signed integer of 8 or 16 bits.
+
+    ```mlir
+    %q = dsp.ssat %x to 8 : i32
+    ```
+    """
+
+    name = "dsp.ssat"
+
+
+@irdl_op_definition
+class UsatOp(SaturateOp):
+    """USAT: the nearest unsigned integer of 8 or 16 bits.
+
+    ```mlir
+    %q = dsp.usat %x to 8 : i32
+    ```
+    """
+
+    name = "dsp.usat"

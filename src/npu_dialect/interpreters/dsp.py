@@ -137,6 +137,17 @@ class DspFunctions(InterpreterFunctions):
         """The nearest integer."""
         return (rounded(args[0]),)
 
+    @impl(dsp.SsatOp)
+    def run_ssat(self, _: Interpreter, op: dsp.SsatOp, args: PythonValues) -> PythonValues:
+        """The nearest signed integer of some bits."""
+        end = 1 << (op.bits.value.data - 1)
+        return (min(max(int(args[0]), -end), end - 1),)
+
+    @impl(dsp.UsatOp)
+    def run_usat(self, _: Interpreter, op: dsp.UsatOp, args: PythonValues) -> PythonValues:
+        """The nearest unsigned integer of some bits."""
+        return (min(max(int(args[0]), 0), (1 << op.bits.value.data) - 1),)
+
     @impl(dsp.KeepOrderOp)
     def run_keep_order(
         self, _: Interpreter, op: dsp.KeepOrderOp, args: PythonValues

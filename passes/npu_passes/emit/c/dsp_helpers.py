@@ -163,6 +163,18 @@ return (int32_t)((uint32_t)acc + (uint32_t)bottom + (uint32_t)top);""",
     "return __smlad(a, b, acc);",
 )
 
+
+def saturate(letter: str, bits: int) -> Helper:
+    """The nearest integer of some bits."""
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if letter == "s" else (0, 2**bits - 1)
+    return Helper(
+        "int32_t {}(int32_t x)",
+        f"The nearest integer from {low} to {high}.",
+        f"return x < {low} ? {low} : x > {high} ? {high} : x;",
+        assembly(f"{letter}sat %0, #{bits}, %1", "x"),
+    )
+
+
 SIDES = {"b": "bottom", "t": "top"}
 
 
@@ -260,6 +272,8 @@ def helpers() -> Iterator[tuple[str, Helper]]:
         yield f"smla{halves}", smla(halves)
         yield f"pack_{halves}", pack(halves)
     for letter in "su":
+        for bits in dsp.SATURATIONS:
+            yield f"{letter}sat{bits}", saturate(letter, bits)
         for rotate in dsp.ROTATIONS:
             end = f"_ror{rotate}" if rotate else ""
             yield f"{letter}xtb16{end}", extend(letter, rotate)
@@ -297,6 +311,8 @@ def name_of(op: Operation) -> str:
             return f"smla{op.halves.data}"
         case dsp.PackOp():
             return f"pack_{op.halves.data}"
+        case dsp.SaturateOp():
+            return f"{op.name.removeprefix('dsp.')}{op.bits.value.data}"
         case dsp.ExtendOp() | dsp.ExtendAddOp() if rotate := op.rotate.value.data:
             return f"{op.name.removeprefix('dsp.')}_ror{rotate}"
         case _:
@@ -318,6 +334,8 @@ DSP_OPERATORS: dict[type[Operation], Build] = dict.fromkeys(
         dsp.SmlaOp,
         dsp.PackOp,
         dsp.RoundOp,
+        dsp.SsatOp,
+        dsp.UsatOp,
     ),
     computed,
 )

@@ -235,9 +235,9 @@ class DenseKernel:
         places = [self.grid.pitch * p for p in range(pixels)]
 
         def block(filter: Index, count: int) -> None:
-            starts = self.layer.biases(filter, count, folded=True) * pixels
+            starts = self.layer.biases(filter, range(count), folded=True) * pixels
             sums = self.whole(base, places, self.first_tap(filter), starts)
-            self.layer.put(sums, filter, row, column, count, flat=self.is_flat)
+            self.layer.put(sums, filter, row, column, range(count), flat=self.is_flat)
 
         self.each_block(block)
 
@@ -245,9 +245,9 @@ class DenseKernel:
         """One output anywhere."""
 
         def block(filter: Index, count: int) -> None:
-            starts = self.layer.biases(filter, count, folded=False)
+            starts = self.layer.biases(filter, range(count), folded=False)
             sums = self.clipped(row, column, self.first_tap(filter), starts)
-            self.layer.put(sums, filter, row, column, count)
+            self.layer.put(sums, filter, row, column, range(count))
 
         self.each_block(block)
 
@@ -274,7 +274,7 @@ class DenseKernel:
                 line = b.add(base, b.mul(wy, down))
                 for wx in range(0, xs.kernel, PAIR):
                     width = min(PAIR, xs.kernel - wx)
-                    starts = self.layer.biases(filter, count, folded=True) * width
+                    starts = self.layer.biases(filter, range(count), folded=True) * width
                     places = [across * p for p in range(width)]
                     sums = self.whole(b.add(line, wx * across), places, first, starts)
                     for p in range(width):
@@ -283,7 +283,7 @@ class DenseKernel:
 
             lowest = [self.layer.epilogue.lowest()] * count
             best = b.loop(0, ys.kernel, one_row, lowest, hint="wy", carry="best")
-            self.layer.put(best, filter, row, column, count)
+            self.layer.put(best, filter, row, column, range(count))
 
         self.each_block(block)
 
@@ -299,7 +299,7 @@ class DenseKernel:
             def one(wy: Index, wx: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 y = b.add(top, b.mul(wy, ys.dilation), "cy")
                 x = b.add(left, b.mul(wx, xs.dilation), "cx")
-                starts = self.layer.biases(filter, count, folded=False)
+                starts = self.layer.biases(filter, range(count), folded=False)
                 return self.best(best, self.clipped(y, x, first, starts))
 
             def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -307,7 +307,7 @@ class DenseKernel:
 
             lowest = [self.layer.epilogue.lowest()] * count
             best = b.loop(*rows, one_row, lowest, hint="wy", carry="best")
-            self.layer.put(best, filter, row, column, count)
+            self.layer.put(best, filter, row, column, range(count))
 
         self.each_block(block)
 

@@ -77,43 +77,50 @@ class DepthwiseKernel:
         """One output of the interior."""
         self.line(row, True, column, 1)
 
+    def lanes(self, width: int) -> Sequence[Sequence[int]]:
+        """The channels of a quad whose sums are computed at once.
+
+        With two pixels those of one word of halves, as registers are short.
+        """
+        if isinstance(self.layer.unit, DualUnit) and width > 1:
+            return (0, 2), (1, 3)
+        return ((0, 2, 1, 3),)
+
     def line(self, row: Index, inside: bool, column: Index, width: int) -> None:
         """Neighbouring outputs of a row that see the same columns of the kernel."""
         b, step = self.b, self.grid.step
         base = self.grid.origin(b, row, column)
-        places = [self.grid.pitch * p for p in range(width)]
         every = (0, self.columns.kernel)
         low, high = self.columns.taps(column) if isinstance(column, int) else every
         rows = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
         whole = inside and (low, high) == every
-        reach = places[-1] + step * (high - low - 1) + QUAD
 
         def quad(channel: Index) -> None:
             start = b.add(b.add(base, low * step), channel)
+            for lanes in self.lanes(width):
 
-            def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                at = b.add(start, b.mul(ky, self.grid.row_step))
-                patch = b.window(self.patch, [at], [reach], [0], "patch")
-                number = b.add(b.mul(ky, self.columns.kernel), low)
-                taps = self.row_of_taps(channel, number, high - low)
-                for kx in range(high - low):
-                    here = [place + kx * step for place in places]
-                    sums = self.tap(patch, here, taps, kx * self.size, sums, less_zero=not whole)
-                return sums
+                def one_row(
+                    ky: Index, sums: Sequence[SSAValue], lanes: Sequence[int] = lanes
+                ) -> Sequence[SSAValue]:
+                    at = b.add(start, b.mul(ky, self.grid.row_step))
+                    number = b.add(b.mul(ky, self.columns.kernel), low)
+                    taps = self.some_taps(channel, number, high - low)
+                    return self.row(at, taps, high - low, width, lanes, sums, less_zero=not whole)
 
-            sums: Sequence[SSAValue] = self.layer.biases(channel, QUAD, folded=whole) * width
-            if inside and self.count <= STRAIGHT:
-                for ky in range(self.rows.kernel):
-                    sums = one_row(ky, sums)
-            elif low < high:
-                sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
-            self.layer.put(sums, channel, row, column, QUAD)
+                biases = self.layer.biases(channel, lanes, folded=whole)
+                sums: Sequence[SSAValue] = biases * width
+                if inside and self.count <= STRAIGHT:
+                    for ky in range(self.rows.kernel):
+                        sums = one_row(ky, sums)
+                elif low < high:
+                    sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
+                self.layer.put(sums, channel, row, column, lanes)
 
         self.each_quad(quad)
 
     def point(self, row: Index, column: Index) -> None:
         """One output anywhere, with the zero point taken off each byte."""
-        b = self.b
+        b, lanes = self.b, self.lanes(1)[0]
         base = self.grid.origin(b, row, column)
         rows, columns = tap_range(b, self.rows, row), tap_range(b, self.columns, column)
 
@@ -123,21 +130,20 @@ class DepthwiseKernel:
             def one(ky: Index, kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 line = b.add(start, b.mul(ky, self.grid.row_step))
                 at = b.add(line, b.mul(kx, self.grid.step))
-                patch = b.window(self.patch, [at], [QUAD], [0], "patch")
                 number = b.add(b.mul(ky, self.columns.kernel), kx)
-                taps = self.row_of_taps(channel, number, 1)
-                return self.tap(patch, [0], taps, 0, sums, less_zero=True)
+                taps = self.some_taps(channel, number, 1)
+                return self.row(at, taps, 1, 1, lanes, sums, less_zero=True)
 
             def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 return b.loop(*columns, lambda kx, s: one(ky, kx, s), sums, hint="kx", carry="acc")
 
-            sums: Sequence[SSAValue] = self.layer.biases(channel, QUAD, folded=False)
+            sums: Sequence[SSAValue] = self.layer.biases(channel, lanes, folded=False)
             sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
-            self.layer.put(sums, channel, row, column, QUAD)
+            self.layer.put(sums, channel, row, column, lanes)
 
         self.each_quad(quad)
 
-    def row_of_taps(self, channel: Index, number: Index, count: int) -> SSAValue:
+    def some_taps(self, channel: Index, number: Index, count: int) -> SSAValue:
         """The weights of some taps, of four channels."""
         b = self.b
         # The weights of four channels take `size` elements for each tap.
@@ -150,53 +156,69 @@ class DepthwiseKernel:
         at = b.add(first, b.mul(number, self.size))
         return b.window(self.taps, [at], [count * self.size], [0], "taps")
 
-    def tap(
+    def row(
         self,
-        patch: SSAValue,
-        places: Sequence[int],
+        at: Index,
         taps: SSAValue,
-        first: int,
+        count: int,
+        width: int,
+        lanes: Sequence[int],
         sums: Sequence[SSAValue],
         *,
         less_zero: bool,
     ) -> list[SSAValue]:
-        """The sums with one tap more."""
-        unit = self.layer.unit
-        if isinstance(unit, DualUnit):
-            return self.dual(unit, patch, places, taps, first, sums, less_zero)
+        """The sums with some taps of a kernel row more; what two pixels share is loaded once."""
         b, found = self.b, list(sums)
-        for c in range(QUAD):
-            weight = widened(b, b.load(taps, [first + c], "w"), "w")
-            for p, place in enumerate(places):
-                value = widened(b, b.load(patch, [place + c], "x"), "x")
-                value = without(b, value, unit.zero_point) if less_zero else value
-                found[p * QUAD + c] = b.mac(found[p * QUAD + c], value, weight)
-        return found
-
-    def dual(
-        self,
-        unit: DualUnit,
-        patch: SSAValue,
-        places: Sequence[int],
-        taps: SSAValue,
-        first: int,
-        sums: Sequence[SSAValue],
-        less_zero: bool,
-    ) -> list[SSAValue]:
-        """The sums with one tap more, two products of halves for each word of halves."""
-        b, found = self.b, list(sums)
-        crowded = len(places) > 1
-        words: list[SSAValue] = []
-        for half in (0, 1):
-            if half == 0 or crowded:
-                words = [unit.word(patch, place) for place in places]
-            weight = unit.weight(taps, first, half, 0, 1)
-            for p, word in enumerate(words):
-                value = unit.halves(word, half, less_zero)
-                for c, halves in ((half, "bb"), (half + 2, "tt")):
-                    at = p * QUAD + c
-                    op = dsp.SmlaOp(value, weight, found[at], halves)
-                    found[at] = b.insert(op, "acc").results[0]
-            if crowded:
+        users: dict[int, list[tuple[int, int]]] = {}
+        for pixel in range(width):
+            for tap in range(count):
+                place = pixel * self.grid.pitch + tap * self.grid.step
+                users.setdefault(place, []).append((pixel, tap))
+        patch = b.window(self.patch, [at], [max(users) + QUAD], [0], "patch")
+        weights: dict[int, list[SSAValue]] = {}
+        for place in sorted(users):
+            values = self.values(patch, place, lanes, less_zero)
+            for pixel, tap in users[place]:
+                if tap not in weights:
+                    weights[tap] = self.weights(taps, tap, lanes)
+                part = slice(pixel * len(lanes), (pixel + 1) * len(lanes))
+                found[part] = self.products(values, weights[tap], found[part])
+            if isinstance(self.layer.unit, DualUnit) and width > 1:
                 b.insert(dsp.KeepOrderOp())
         return found
+
+    def values(
+        self, patch: SSAValue, place: int, lanes: Sequence[int], less_zero: bool
+    ) -> list[SSAValue]:
+        """The bytes of some lanes: words of two halves, or each by itself."""
+        b, unit = self.b, self.layer.unit
+        if isinstance(unit, DualUnit):
+            word = unit.word(patch, place)
+            return [unit.halves(word, lane, less_zero) for lane in lanes[::2]]
+        loaded = [widened(b, b.load(patch, [place + lane], "x"), "x") for lane in lanes]
+        return [without(b, x, unit.zero_point) for x in loaded] if less_zero else loaded
+
+    def weights(self, taps: SSAValue, tap: int, lanes: Sequence[int]) -> list[SSAValue]:
+        """The weights of a tap for some lanes: words of two halves, or each by itself."""
+        b, unit, first = self.b, self.layer.unit, tap * self.size
+        if isinstance(unit, DualUnit):
+            return [unit.weight(taps, first, lane, 0, 1) for lane in lanes[::2]]
+        return [widened(b, b.load(taps, [first + lane], "w"), "w") for lane in lanes]
+
+    def products(
+        self, values: Sequence[SSAValue], weights: Sequence[SSAValue], sums: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """The sums of some lanes with a product more each."""
+        b = self.b
+        if not isinstance(self.layer.unit, DualUnit):
+            return [b.mac(*each) for each in zip(sums, values, weights, strict=True)]
+        return [
+            b.insert(dsp.SmlaOp(value, weight, total, halves), "acc").result
+            for value, weight, pair in zip(values, weights, batched(sums), strict=True)
+            for total, halves in zip(pair, ("bb", "tt"), strict=True)
+        ]
+
+
+def batched(sums: Sequence[SSAValue]) -> list[Sequence[SSAValue]]:
+    """Sums two by two."""
+    return [sums[index : index + 2] for index in range(0, len(sums), 2)]

@@ -69,13 +69,13 @@ class Layer:
         total = self.weights.reshape(len(self.bias), -1).astype(np.int64).sum(axis=1)
         return self.table("starts", wrapped(self.bias - self.zero_point * total))
 
-    def biases(self, filter: Index, count: int, *, folded: bool) -> list[SSAValue]:
-        """First values of the sums of a block of filters."""
+    def biases(self, filter: Index, lanes: Sequence[int], *, folded: bool) -> list[SSAValue]:
+        """First values of the sums of some filters behind a first one."""
         b = self.b
         vector = self.folded if folded else self.plain
         if vector is None:
-            return [self.epilogue.zero()] * count
-        return [b.load(vector, [b.add(filter, f)], "bias") for f in range(count)]
+            return [self.epilogue.zero()] * len(lanes)
+        return [b.load(vector, [b.add(filter, lane)], "bias") for lane in lanes]
 
     def put(
         self,
@@ -83,24 +83,24 @@ class Layer:
         filter: Index,
         row: Index,
         column: Index,
-        count: int,
+        lanes: Sequence[int],
         *,
         flat: bool = False,
     ) -> None:
-        """Store sums: pixel by pixel, each filter by filter.
+        """Store sums: pixel by pixel, those of some filters behind a first one.
 
         `flat`: `column` counts the pixels of all rows.
         """
         b = self.b
-        for p in range(len(sums) // count):
-            for f in range(count):
-                channel, x = b.add(filter, f), b.add(column, p)
-                at = self.place(channel, row, x, flat=flat)
-                residual = self.residual_pixels if flat else self.residual
-                value = self.epilogue(sums[p * count + f], channel, at, residual)
-                store(b, value, self.pixels if flat else self.out, at)
+        for index, total in enumerate(sums):
+            pixel, lane = divmod(index, len(lanes))
+            channel, x = b.add(filter, lanes[lane]), b.add(column, pixel)
+            at = self.place(channel, row, x, flat)
+            residual = self.residual_pixels if flat else self.residual
+            value = self.epilogue(total, channel, at, residual)
+            store(b, value, self.pixels if flat else self.out, at)
 
-    def place(self, channel: Index, row: Index, column: Index, *, flat: bool) -> tuple[Index, ...]:
+    def place(self, channel: Index, row: Index, column: Index, flat: bool) -> tuple[Index, ...]:
         """The index of an output."""
         if len(shape_of(self.out)) == 2:
             return (0, channel)

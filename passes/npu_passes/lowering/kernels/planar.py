@@ -118,7 +118,7 @@ class PlanarKernel:
 
         def block(filter: Index, count: int) -> None:
             sums = self.sums(row, inside, column, width, filter, count)
-            self.layer.put(sums, filter, row, column, count)
+            self.layer.put(sums, filter, row, column, range(count))
 
         self.each_block(block)
 
@@ -144,7 +144,7 @@ class PlanarKernel:
 
             lowest = [self.layer.epilogue.lowest()] * count
             best = b.loop(0, ys.kernel, one_row, lowest, hint="wy", carry="best")
-            self.layer.put(best, filter, row, column, count)
+            self.layer.put(best, filter, row, column, range(count))
 
         self.each_block(block)
 
@@ -197,7 +197,7 @@ class PlanarKernel:
                 *bounds, lambda ky, s: one_row(channel, ky, s), sums, hint="ky", carry="acc"
             )
 
-        starts = self.layer.biases(filter, count, folded=whole) * width
+        starts = self.layer.biases(filter, range(count), folded=whole) * width
         return b.loop(0, self.grid.channels, one_channel, starts, hint="ic", carry="acc")
 
     def row(
