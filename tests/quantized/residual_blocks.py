@@ -50,7 +50,9 @@ class ResidualMaker(LayerMaker):
         filters = self.random.choice((channels, 5, 8))
         same = map_type(x).get_element_type()
         shortcut = self.shortcut(x, filters)
-        main = self.conv(x, channels, self.random.choice((1, 3)))
+        main = x
+        if self.random.random() < 0.7:
+            main = self.conv(x, channels, self.random.choice((1, 3)))
         main = self.conv(main, filters, self.random.choice((1, 3)))
         lhs, rhs = (main, shortcut) if self.random.random() < 0.5 else (shortcut, main)
         y = self.sum(lhs, rhs, self.random.choice((same, map_type(main).get_element_type())))
