@@ -37,6 +37,7 @@ HEADER = ("-E", "-x", "c", "-include", "math.h", "-")
 TOOLS = (
     Tool("gcc", ("gcc", "--version")),
     Tool("g++", ("g++", "--version")),
+    Tool("cmake", ("cmake", "--version")),
     Tool("qemu-system-arm", ("qemu-system-arm", "--version")),
     Tool("qemu-system-misc", ("qemu-system-riscv32", "--version")),
     Tool("gcc-arm-none-eabi", ("arm-none-eabi-gcc", "--version")),
