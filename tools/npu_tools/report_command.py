@@ -262,7 +262,7 @@ def report(options: argparse.Namespace, maps: Sequence[BlockMap]) -> None:
     print("\n".join(table(maps)))
     left = [each.layer for each in maps if each.relu and not each.pruned]
     if options.threshold is not None and left:
-        print(f"\nnot pruned, as nothing reads them or they hold integers: {', '.join(left)}")
+        print(f"\nnot pruned, as no layer works on them: {', '.join(left)}")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,6 @@ from npu_dialect.interpreters.zero_blocks import in_blocks, spread
 from npu_dialect.npu.layer import VALUE_NAME, LayerOp
 from npu_dialect.npu.layers import ConcatOp, PruneZeroBlocksOp
 from npu_dialect.npu.maps import bytes_of, shape_of
-from npu_dialect.npu.quantization import QUANTISED, limits_of
 from npu_passes.pipelines import FUSE
 from npu_passes.zero_blocks.model import index_bits, index_bytes, moved_bytes
 from npu_passes.zero_blocks.prune_zero_blocks import PruneZeroBlocksPass, ends_with_relu
@@ -128,14 +127,6 @@ def map_layers(module: ModuleOp) -> list[LayerOp]:
     return [op for op in module.walk() if isinstance(op, LayerOp) and is_map(op)]
 
 
-def is_rectified(op: LayerOp) -> bool:
-    """Whether nothing in a layer's map is below zero: by a ReLU, or as the integers end there."""
-    if ends_with_relu(op):
-        return True
-    kind = op.output_type.get_element_type()
-    return kind in QUANTISED and zero_of(op) == limits_of(kind)[0]
-
-
 def value_name(op: LayerOp) -> str | None:
     """The name of a layer's map in the model."""
     return getattr(op.attributes.get(VALUE_NAME), "data", None)
@@ -205,7 +196,7 @@ def block_maps(found: Mapping[LayerOp, Sequence[Flags]], block: int) -> list[Blo
                 shape_of(op.output),
                 bytes_of(op.output_type) // prod(shape_of(op.output)),
                 block,
-                is_rectified(origin),
+                ends_with_relu(origin),
                 isinstance(op, PruneZeroBlocksOp),
                 np.concatenate(flags),
             )
