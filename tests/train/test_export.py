@@ -13,18 +13,13 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+import torch
+from torch import nn
 
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import PruneZeroBlocksOp
 from npu_tools.errors import UserError
 from npu_tools.onnx_import import import_file
-
-pytest.importorskip("torch", reason="torch is not installed: make test TRAIN=1")
-pytest.importorskip("onnxscript", reason="onnxscript is not installed: make test TRAIN=1")
-
-import torch
-from torch import nn
-
 from npu_train.export import export
 from npu_train.models import NETWORKS, ZebraOptions, build
 from npu_train.pruning import prune_weights
@@ -33,7 +28,6 @@ from npu_train.slimming import prune_channels
 from npu_train.zebra import zebras
 
 onnxruntime: Any = pytest.importorskip("onnxruntime")
-torch.set_num_threads(1)
 
 
 def network(name: str, size: int, zebra: ZebraOptions | None) -> nn.Module:

@@ -9,19 +9,14 @@ from math import nan, prod
 from typing import Any
 
 import pytest
-
-from npu_tools.errors import UserError
-
-pytest.importorskip("torch", reason="torch is not installed: make test TRAIN=1")
-
 import torch
 from torch import nn
 
+from npu_tools.errors import UserError
 from npu_train.models import NETWORKS, ZebraOptions, add_zebra, build
 from npu_train.models.parts import activations, map_shapes
 from npu_train.zebra import Zebra, zebras
 
-torch.set_num_threads(1)
 OPTIONS = ZebraOptions(4, 0.1)
 
 
@@ -76,6 +71,17 @@ def test_narrow_networks_for_small_images(name: str) -> None:
     logits.sum().backward()
     for parameter in model.parameters():
         assert parameter.grad is not None
+
+
+def test_maps_of_resnets_begin_with_values_from_0_to_1() -> None:
+    torch.manual_seed(0)
+    model = build("resnet18", classes=3, size=16, width=0.25, zebra=None)
+    seen: list[float] = []
+    for place in activations(model):
+        place.register_forward_hook(lambda _, __, y: seen.append(float((y > 1).float().mean())))
+    model(torch.randn(16, 3, 16, 16))
+    assert len(seen) == 17
+    assert max(seen) < 0.01
 
 
 def test_seeds_repeat() -> None:

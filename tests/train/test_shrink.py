@@ -6,14 +6,10 @@
 from __future__ import annotations
 
 import pytest
-
-from npu_tools.errors import UserError
-
-pytest.importorskip("torch", reason="torch is not installed: make test TRAIN=1")
-
 import torch
 from torch import Tensor, nn
 
+from npu_tools.errors import UserError
 from npu_train.adopt import adopt
 from npu_train.models import NETWORKS, ZebraOptions, build
 from npu_train.models.parts import Activation, map_shapes
@@ -22,7 +18,6 @@ from npu_train.shrink import shrink
 from npu_train.slimming import prune_channels
 from npu_train.zebra import Zebra, zebras
 
-torch.set_num_threads(1)
 SIZE = 8
 
 

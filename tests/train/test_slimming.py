@@ -8,20 +8,14 @@ from __future__ import annotations
 from math import nan
 
 import pytest
-
-from npu_tools.errors import UserError
-
-pytest.importorskip("torch", reason="torch is not installed: make test TRAIN=1")
-
 import torch
 from torch import Tensor, nn
 
+from npu_tools.errors import UserError
 from npu_train.models import ZebraOptions, build
 from npu_train.pruning import check_finished, finish, prune_weights, weighted
 from npu_train.slimming import prune_channels
 from npu_train.zebra import zebras
-
-torch.set_num_threads(1)
 
 
 def network() -> nn.Module:

@@ -10,21 +10,15 @@ from math import inf, nan, sqrt
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-
-from npu_tools.errors import UserError
-
-pytest.importorskip("torch", reason="torch is not installed: make test TRAIN=1")
-
-import torch
 from torch import nn
 
+from npu_tools.errors import UserError
 from npu_train.loss import slimming_penalty, total_loss, zebra_penalty
 from npu_train.zebra import Zebra, ZebraOptions, keep_of, straight_through, zebras
-
-torch.set_num_threads(1)
 
 
 def pruned(x: NDArray[np.float32], block: int, threshold: float) -> NDArray[np.float32]:

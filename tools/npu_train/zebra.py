@@ -52,6 +52,9 @@ class Zebra(nn.Module):
     batch, [N, C], for the loss. Else, and in evaluation, all are `threshold` (paper, II-B), and
     `thresholds` stays None in training.
 
+    Maps are expected to be finite: `npu.prune_zero_blocks` keeps a block with a NaN, and 0 times
+    infinity is NaN here.
+
     Raises: UserError if the block or the threshold cannot be.
     """
 
