@@ -79,6 +79,7 @@ def objects(target: str, model: Path, folder: Path, level: str) -> Path:
     write_files(folder, files_of(model, target))
     compiler, core = tools_of(target)
     flags = ("-std=c99", "-Wall", "-Wextra", "-Werror", level, "-ffreestanding")
+    flags += ("-Wstack-usage=4096",)  # a frame whose size is not known is a warning, too
     subprocess.run([compiler, *core, *flags, "-c", "net.c"], cwd=folder, check=True)
     return folder / "net.o"
 

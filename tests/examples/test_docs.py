@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
-PAGES = ("README.md", "docs/architecture.md", "docs/off-chip.md")
+PAGES = ("README.md", "docs/architecture.md", "docs/integration.md", "docs/off-chip.md")
 README = ROOT / "README.md"
 MODEL = "examples/lenet5/lenet5.onnx"
 PLACE = re.compile(r"`((?:src|passes|tools|tests|lit-tests|examples|docs|bench|scripts)/[\w./-]*)`")

@@ -340,6 +340,15 @@ def test_sketches_only_where_all_is_in_the_arena() -> None:
         assert sketches(HEADER.replace(old, new)) == []
 
 
+def test_names_that_are_reserved_to_arduino(tmp_path: Path) -> None:
+    header = HEADER.replace("NET", "ARDUINO_NET").replace("net_run", "arduino_net_run")
+    files: dict[str, str | bytes] = {"arduino_net.c": "", "arduino_net.h": header}
+    found = integration_files(("arduino",), "arduino_net", files, tmp_path)
+    properties = found["arduino/npu_arduino_net/library.properties"]
+    assert "\nname=npu_arduino_net\n" in properties
+    assert "\nincludes=arduino_net.h\n" in properties
+
+
 def test_long_names(tmp_path: Path) -> None:
     name = "n" * 100
     header = HEADER.replace("NET", name.upper()).replace("net_run", f"{name}_run")

@@ -68,7 +68,7 @@ PARAMETER = re.compile(r"(const )?(\w+) \*(?:restrict )?(\w+)")
 
 def arduino_files(network: Network) -> dict[str, str]:
     """The files of the library."""
-    library = network.name[:LONGEST]
+    library = library_name(network.name)
     root = f"arduino/{library}"
     files = {
         f"{root}/library.properties": PROPERTIES.format(
@@ -79,9 +79,15 @@ def arduino_files(network: Network) -> dict[str, str]:
     for name in (*network.sources, *network.headers):
         files[f"{root}/src/{name}"] = str(network.files[name])
     if (text := sketch(network)) is not None:
-        name = f"{network.name[: LONGEST - 5]}_once"
+        name = f"{library[: LONGEST - 5]}_once"
         files[f"{root}/examples/{name}/{name}.ino"] = text
     return files
+
+
+def library_name(name: str) -> str:
+    """The name of the library: only Arduino's own begin with that word."""
+    free = f"npu_{name}" if name.lower().startswith("arduino") else name
+    return free[:LONGEST]
 
 
 def keywords(network: Network) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """`--emit=zephyr`: the output folder becomes a Zephyr module.
 
-    west build ... -- -DZEPHYR_EXTRA_MODULES=/path/of/out        and CONFIG_NPU_LENET5=y in prj.conf
+    west build ... -- -DEXTRA_ZEPHYR_MODULES=/path/of/out        and CONFIG_NPU_LENET5=y in prj.conf
 
 All of its files lie in `zephyr/`, where Zephyr looks for them.
 """
@@ -12,7 +12,7 @@ from npu_tools.integration.network import MARK, Network
 MODULE = """\
 # {mark}.
 #
-# west build ... -- -DZEPHYR_EXTRA_MODULES=PATH/OF/THE/FOLDER/ABOVE
+# west build ... -- -DEXTRA_ZEPHYR_MODULES=PATH/OF/THE/FOLDER/ABOVE
 name: {name}
 build:
   cmake: zephyr
