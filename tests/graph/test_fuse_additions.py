@@ -86,6 +86,19 @@ def test_c_of_floats_is_that_of_single_layers(seed: int) -> None:
     np.testing.assert_allclose(made[0], wanted, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("seed", [2, 7])
+def test_off_chip_an_addition_is_not_cut(seed: int) -> None:
+    """No named road of a machine with DMA fuses additions; one that does computes the same."""
+    module = ResidualMaker(seed, quantised=True).network()
+    inputs = random_inputs(module, seed)
+    wanted = run_function(module, None, inputs)[0]
+    road = PIPELINES["off-chip"].text.partition(",npu-outline-layers")[0]
+    road = road.replace("npu-detect-modules", "npu-fuse-additions,npu-detect-modules")
+    placed = run_passes(context(), module, on("zynq7020", road))
+    assert additions(placed)
+    np.testing.assert_array_equal(run_function(placed, None, inputs)[0], wanted)
+
+
 def test_a_residual_network_needs_two_maps() -> None:
     module = resnet()
     largest = 8 * 32 * 32

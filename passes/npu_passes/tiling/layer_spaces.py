@@ -258,7 +258,7 @@ class TileForm:
 def tile_layer(op: LayerOp, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> LayerOp:
     """The layer on a tile: its pads, its groups, its scales, and the sums that it starts from."""
     match op:
-        case Conv2dOp():
+        case Conv2dOp() if op.residual is None:
             new = tile_conv(op, form, inputs, out)
         case FullyConnectedOp():
             new = started(op, form, inputs, out)
