@@ -9,6 +9,7 @@ cut a window, and is part of the bias elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,15 @@ def pack_rows(weights: NDArray[np.int8]) -> NDArray[np.int32]:
         block = np.stack(words, axis=-1)[first : first + count]  # filters, C, rows, words
         parts.append(block.transpose(1, 2, 3, 0).reshape(-1))
     return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class Views:
+    """Rows of the input, from element `origin` of a row on, and their weights."""
+
+    patch: SSAValue
+    origin: int
+    taps: SSAValue
 
 
 class PlanarKernel:
@@ -179,19 +189,26 @@ class PlanarKernel:
         taps = b.mul(filter, self.grid.channels * self.rows.kernel * self.words)
         bounds = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
 
-        def one_row(channel: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        line = self.rows.dilation * self.columns.size
+        size = self.words * count
+
+        def views(channel: Index, ky: Index, rows: int) -> Views:
             at = b.add(
-                b.add(base, b.mul(channel, self.rows.size * self.columns.size)),
-                b.mul(ky, self.rows.dilation * self.columns.size),
+                b.add(base, b.mul(channel, self.rows.size * self.columns.size)), b.mul(ky, line)
             )
             number = b.add(b.mul(channel, self.rows.kernel), ky)
-            weights = b.add(taps, b.mul(number, self.words * count))
-            return self.row(at, weights, steps, width, sums, less_zero=not whole)
+            weights = b.add(taps, b.mul(number, size))
+            return self.views(at, weights, steps, (rows, line, size))
+
+        def one_row(channel: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return self.row(views(channel, ky, 1), 0, 0, steps, width, sums, less_zero=not whole)
 
         def one_channel(channel: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             if inside and self.rows.kernel <= STRAIGHT:
+                seen = views(channel, 0, self.rows.kernel)  # one pointer for all rows
                 for ky in range(self.rows.kernel):
-                    sums = one_row(channel, ky, sums)
+                    places = ky * line, ky * size
+                    sums = self.row(seen, *places, steps, width, sums, less_zero=not whole)
                 return sums
             return b.loop(
                 *bounds, lambda ky, s: one_row(channel, ky, s), sums, hint="ky", carry="acc"
@@ -200,26 +217,34 @@ class PlanarKernel:
         starts = self.layer.biases(filter, range(count), folded=whole) * width
         return b.loop(0, self.grid.channels, one_channel, starts, hint="ic", carry="acc")
 
+    def views(
+        self, at: Index, weights: Index, steps: Sequence[Step], extent: tuple[int, int, int]
+    ) -> Views:
+        """Some kernel rows of the input from an element on, and their weights.
+
+        `extent`: how many rows, and how far apart they are in the input and in the weights.
+        """
+        rows, line, size = extent
+        starts = [product.word.start for step in steps for product in step.products]
+        origin = min(starts)
+        reach = max(starts) + QUAD - origin + (rows - 1) * line
+        patch = self.b.window(self.patch, [self.b.add(at, origin)], [reach], [0], "patch")
+        return Views(patch, origin, self.b.window(self.taps, [weights], [rows * size], [0], "taps"))
+
     def row(
         self,
-        at: Index,
-        weights: Index,
+        views: Views,
+        place: int,
+        weights: int,
         steps: Sequence[Step],
         pixels: int,
         sums: Sequence[SSAValue],
         *,
         less_zero: bool,
     ) -> Sequence[SSAValue]:
-        """The sums with one kernel row more."""
+        """The sums with one kernel row more, which begins at places of the views."""
         b, unit, found = self.b, self.unit, list(sums)
         count = len(sums) // pixels
-        words = sorted(
-            {product.word for step in steps for product in step.products},
-            key=lambda word: (word.start, word.half),
-        )
-        origin, reach = words[0].start, words[-1].start + QUAD - words[0].start
-        patch = b.window(self.patch, [b.add(at, origin)], [reach], [0], "patch")
-        vector = b.window(self.taps, [weights], [self.words * count], [0], "taps")
         crowded = len(sums) >= CROWDED
         values: dict[Word, SSAValue] = {}
         for step in steps:
@@ -228,12 +253,13 @@ class PlanarKernel:
                 values = {word: value for word, value in values.items() if word in used}
             for product in step.products:
                 if product.word not in values:
-                    loaded = unit.word(patch, product.word.start - origin)
+                    at = place + product.word.start - views.origin
+                    loaded = unit.word(views.patch, at)
                     values[product.word] = unit.halves(loaded, product.word.half, less_zero)
             if crowded:
                 b.insert(dsp.KeepOrderOp())
             for f in range(count):
-                weight = b.load(vector, [step.weight * count + f], "w")
+                weight = b.load(views.taps, [weights + step.weight * count + f], "w")
                 for product in step.products:
                     here = product.pixel * count + f
                     found[here] = self.product(values, product, weight, found[here])
