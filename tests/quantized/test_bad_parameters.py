@@ -144,6 +144,25 @@ def test_biases(form: str) -> None:
     rejected(form, "b", np.zeros(6, np.int16))
 
 
+def float_bias(values: Sequence[float]) -> tuple[Graph, str]:
+    """A convolution with a bias of floats."""
+    graph, _ = qdq()
+    graph.nodes[3].input[2] = graph.constant("c", values, np.float32)
+    return graph, "y_int"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e9, -3e6])
+def test_biases_of_floats(value: float) -> None:
+    graph, output = float_bias([0, 1, 2, value, 4, 5])
+    assert "bias 'c' " in message_of(graph.model(FEEDS, output, "int8", 13))
+
+
+@pytest.mark.parametrize("value", [2.1e6, -2.147e6])
+def test_sums_with_a_large_bias_do_not_wrap_around(value: float) -> None:
+    graph, output = float_bias([0, 1, 2, value, 4, 5])
+    compare(graph, FEEDS, output, "int8", close=True)
+
+
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize(
     "kind",

@@ -98,7 +98,7 @@ def bias_of(bias: Constant | None, scales: Array, shape: Sequence[int]) -> Const
     One that was quantised so stays as it is; any other is rounded once. A bias so large that the
     sums would wrap around is made smaller: what it is added to saturates all the same.
 
-    Raises: NodeError for a bias that is no vector, or holds other numbers.
+    Raises: NodeError for a bias of another length, of other numbers, or of more than 32 bits.
     """
     if bias is None:
         return None
@@ -112,11 +112,17 @@ def bias_of(bias: Constant | None, scales: Array, shape: Sequence[int]) -> Const
         raise NodeError(
             f"bias '{bias.name}' holds {bias.array.dtype} elements; expected finite float32 numbers"
         )
-    steps = np.rint(bias.array.reshape(-1).astype(np.float64) / scales.astype(np.float64))
+    with np.errstate(all="ignore"):
+        steps = np.rint(bias.array.reshape(-1).astype(np.float64) / scales.astype(np.float64))
     if isinstance(bias, QuantizedConstant) and bias.integers.dtype == np.int32:
         own = np.broadcast_to(bias.scale.reshape(-1), (filters,))
         if not bias.zero_point.any() and np.allclose(own, scales, rtol=1e-5, atol=0):
-            steps = bias.integers.reshape(-1)
+            steps = bias.integers.reshape(-1).astype(np.float64)
+    if not (np.abs(steps) <= LARGEST_SUM + 1).all():
+        raise NodeError(
+            f"bias '{bias.name}' is {np.abs(steps).max():.3g} times the scale of the products that "
+            "it is added to; expected an integer of 32 bits"
+        )
     largest = max(LARGEST_SUM - LARGEST_PRODUCT * prod(shape[1:]), LARGEST_SUM // 2)
     held = np.clip(steps, -largest, largest)
     return Constant(bias.name, np.broadcast_to(held, (filters,)).astype(np.int32))
