@@ -7,6 +7,7 @@ order; a bottom product and a top product are two of the four sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,33 @@ def pack_taps(weights: NDArray[np.int8], form: Format) -> NDArray[np.int32] | ND
     return (words_of(quads) if form == "narrow" else halves_of(quads)).reshape(-1)
 
 
+@dataclass(frozen=True)
+class Row:
+    """What of a kernel row is computed: how many taps, for how many pixels and which lanes."""
+
+    taps: int
+    width: int
+    lanes: Sequence[int]
+    less_zero: bool
+
+    def users(self, grid: Grid) -> dict[int, list[tuple[int, int]]]:
+        """The pixels and taps that want the quad at each place, from the first one on."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for pixel in range(self.width):
+            for tap in range(self.taps):
+                place = pixel * grid.pitch + tap * grid.step
+                found.setdefault(place, []).append((pixel, tap))
+        return found
+
+
+@dataclass(frozen=True)
+class Views:
+    """Some kernel rows of the input, and their weights."""
+
+    patch: SSAValue
+    taps: SSAValue
+
+
 class DepthwiseKernel:
     """Builds the loops of one depthwise convolution, of a multiple of four channels."""
 
@@ -61,13 +89,13 @@ class DepthwiseKernel:
         visit(self.b, rows, columns, PAIR, self.pair, point)
 
     def each_quad(self, body: Callable[[Index], None]) -> None:
-        """Visit the first of every four channels."""
+        """Visit every four channels, by their number."""
 
-        def one(channel: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            body(channel)
+        def one(quad: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            body(quad)
             return ()
 
-        self.b.loop(0, self.grid.channels, one, step=QUAD, hint="c")
+        self.b.loop(0, self.grid.channels // QUAD, one, hint="q")
 
     def pair(self, row: Index, column: Index) -> None:
         """Two neighbouring outputs of the interior."""
@@ -95,28 +123,28 @@ class DepthwiseKernel:
         rows = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
         whole = inside and (low, high) == every
 
-        def quad(channel: Index) -> None:
+        def one_quad(quad: Index) -> None:
+            channel = b.mul(quad, QUAD)
             start = b.add(b.add(base, low * step), channel)
             for lanes in self.lanes(width):
+                row_of = Row(high - low, width, lanes, less_zero=not whole)
 
                 def one_row(
-                    ky: Index, sums: Sequence[SSAValue], lanes: Sequence[int] = lanes
+                    ky: Index, sums: Sequence[SSAValue], row_of: Row = row_of
                 ) -> Sequence[SSAValue]:
-                    at = b.add(start, b.mul(ky, self.grid.row_step))
-                    number = b.add(b.mul(ky, self.columns.kernel), low)
-                    taps = self.some_taps(channel, number, high - low)
-                    return self.row(at, taps, high - low, width, lanes, sums, less_zero=not whole)
+                    return self.row(self.views(start, quad, ky, low, row_of, 1), 0, row_of, sums)
 
                 biases = self.layer.biases(channel, lanes, folded=whole)
                 sums: Sequence[SSAValue] = biases * width
                 if inside and self.count <= STRAIGHT:
-                    for ky in range(self.rows.kernel):
-                        sums = one_row(ky, sums)
+                    views = self.views(start, quad, 0, low, row_of, self.rows.kernel)
+                    for ky in range(self.rows.kernel):  # one pointer for all rows
+                        sums = self.row(views, ky, row_of, sums)
                 elif low < high:
                     sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
                 self.layer.put(sums, channel, row, column, lanes)
 
-        self.each_quad(quad)
+        self.each_quad(one_quad)
 
     def point(self, row: Index, column: Index) -> None:
         """One output anywhere, with the zero point taken off each byte."""
@@ -124,15 +152,15 @@ class DepthwiseKernel:
         base = self.grid.origin(b, row, column)
         rows, columns = tap_range(b, self.rows, row), tap_range(b, self.columns, column)
 
-        def quad(channel: Index) -> None:
+        row_of = Row(1, 1, lanes, less_zero=True)
+
+        def one_quad(quad: Index) -> None:
+            channel = b.mul(quad, QUAD)
             start = b.add(base, channel)
 
             def one(ky: Index, kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                line = b.add(start, b.mul(ky, self.grid.row_step))
-                at = b.add(line, b.mul(kx, self.grid.step))
-                number = b.add(b.mul(ky, self.columns.kernel), kx)
-                taps = self.some_taps(channel, number, 1)
-                return self.row(at, taps, 1, 1, lanes, sums, less_zero=True)
+                at = b.add(start, b.mul(kx, self.grid.step))
+                return self.row(self.views(at, quad, ky, kx, row_of, 1), 0, row_of, sums)
 
             def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 return b.loop(*columns, lambda kx, s: one(ky, kx, s), sums, hint="kx", carry="acc")
@@ -141,50 +169,41 @@ class DepthwiseKernel:
             sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
             self.layer.put(sums, channel, row, column, lanes)
 
-        self.each_quad(quad)
+        self.each_quad(one_quad)
 
-    def some_taps(self, channel: Index, number: Index, count: int) -> SSAValue:
-        """The weights of some taps, of four channels."""
-        b = self.b
-        # The weights of four channels take `size` elements for each tap.
-        per_channel, rest = divmod(self.size * self.count, QUAD)
-        first = (
-            b.mul(b.floor_div(channel, QUAD), self.size * self.count)
-            if rest
-            else b.mul(channel, per_channel)
-        )
-        at = b.add(first, b.mul(number, self.size))
-        return b.window(self.taps, [at], [count * self.size], [0], "taps")
+    def views(
+        self, start: Index, quad: Index, ky: Index, kx: Index, row_of: Row, rows: int
+    ) -> Views:
+        """Kernel rows from `ky` on, whose first tap is number `kx`, of the input and weights.
+
+        `start` is the byte of that tap in the first row of the kernel.
+        """
+        b, columns = self.b, self.columns.kernel
+        at = b.add(start, b.mul(ky, self.grid.row_step))
+        reach = (rows - 1) * self.grid.row_step + max(row_of.users(self.grid)) + QUAD
+        patch = b.window(self.patch, [at], [reach], [0], "patch")
+        number = b.add(b.mul(ky, columns), kx)
+        first = b.add(b.mul(quad, self.size * self.count), b.mul(number, self.size))
+        length = ((rows - 1) * columns + row_of.taps) * self.size
+        return Views(patch, b.window(self.taps, [first], [length], [0], "taps"))
 
     def row(
-        self,
-        at: Index,
-        taps: SSAValue,
-        count: int,
-        width: int,
-        lanes: Sequence[int],
-        sums: Sequence[SSAValue],
-        *,
-        less_zero: bool,
+        self, views: Views, number: int, row_of: Row, sums: Sequence[SSAValue]
     ) -> list[SSAValue]:
         """The sums with some taps of a kernel row more; what two pixels share is loaded once."""
-        b, found = self.b, list(sums)
-        users: dict[int, list[tuple[int, int]]] = {}
-        for pixel in range(width):
-            for tap in range(count):
-                place = pixel * self.grid.pitch + tap * self.grid.step
-                users.setdefault(place, []).append((pixel, tap))
-        patch = b.window(self.patch, [at], [max(users) + QUAD], [0], "patch")
+        found, lanes = list(sums), row_of.lanes
+        first = number * self.columns.kernel
         weights: dict[int, list[SSAValue]] = {}
-        for place in sorted(users):
-            values = self.values(patch, place, lanes, less_zero)
-            for pixel, tap in users[place]:
+        for place, users in sorted(row_of.users(self.grid).items()):
+            at = number * self.grid.row_step + place
+            values = self.values(views.patch, at, lanes, row_of.less_zero)
+            for pixel, tap in users:
                 if tap not in weights:
-                    weights[tap] = self.weights(taps, tap, lanes)
+                    weights[tap] = self.weights(views.taps, first + tap, lanes)
                 part = slice(pixel * len(lanes), (pixel + 1) * len(lanes))
                 found[part] = self.products(values, weights[tap], found[part])
-            if isinstance(self.layer.unit, DualUnit) and width > 1:
-                b.insert(dsp.KeepOrderOp())
+            if isinstance(self.layer.unit, DualUnit) and row_of.width > 1:
+                self.b.insert(dsp.KeepOrderOp())
         return found
 
     def values(
