@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -53,6 +55,27 @@ def plain(*command: str) -> Callable[[Path], Result]:
         return Result(failed=[name]) if run(*command) else Result(passed=1)
 
     return check
+
+
+WITH_TORCH = ("tools/npu_train", "tests/train")
+"""What is typed by torch, which only `make test TRAIN=1` installs."""
+
+
+def pyright(folder: Path) -> Result:
+    """The types. Without torch, what is typed by it is skipped."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    names = WITH_TORCH if find_spec("torch") is None else ()
+    if not names:
+        return plain("pyright")(folder)
+    options = settings["tool"]["pyright"]
+    for key in ("include", "extraPaths"):
+        options[key] = [str(ROOT / path) for path in options[key]]
+    options |= {"exclude": [str(ROOT / name) for name in names], "venvPath": str(ROOT)}
+    config = folder / "pyrightconfig.json"
+    config.write_text(json.dumps(options), encoding="utf-8")
+    result = plain("pyright", "-p", str(config))(folder)
+    result.skipped = [f"pyright {name}: needs torch (make test TRAIN=1)" for name in names]
+    return result
 
 
 def explain(tool: str, code: int, result: Result) -> Result:
@@ -121,7 +144,7 @@ def all_of_pytest(folder: Path) -> Result:
 CHECKS: dict[str, Callable[[Path], Result]] = {
     "ruff check": plain("ruff", "check", "."),
     "ruff format": plain("ruff", "format", "--check", "."),
-    "pyright": plain("pyright"),
+    "pyright": pyright,
     "lit": lit,
     "pytest": pytest,
     "all of pytest": all_of_pytest,

@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     data = load(options.data)
     settings = settings_of(options, data)
     with joined() as place:
-        session = Session(settings, data, options.out, place, print)
+        session = Session(settings, data, options.out, place, say)
         model = session.run(options.resume)
         if place.first:
             from npu_train.loop import evaluate
@@ -114,6 +114,11 @@ def run(options: argparse.Namespace) -> int:
             for path in write(small, data, options.out):
                 print(f"wrote {path}")
     return 0
+
+
+def say(text: str) -> None:
+    """Print a line at once, wherever it goes."""
+    print(text, flush=True)
 
 
 def alone(place: Place) -> Place:
@@ -130,6 +135,8 @@ def settings_of(options: argparse.Namespace, data: Classified) -> Settings:
 
     if options.seed >= 2**63:
         raise UserError(f"--seed {options.seed}: expected less than 2 to the 63")
+    if options.block is not None and options.block > data.shape[1]:
+        raise UserError(f"block size {options.block}: expected at most the image's {data.shape[1]}")
     recipe = Recipe(
         options.epochs,
         options.batch,

@@ -1,0 +1,189 @@
+"""The command npu-train: what it writes, several processes, and what users get wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from npu_tools import compile
+from npu_train import main
+from npu_train.checkpoint import NAME
+from npu_train.data import load
+from npu_train.stretches import LOG
+from train.files import cifar_binary
+
+SMALL = ["--model", "resnet18", "--width", "0.03125", "--batch", "10"]
+ZEBRA = ["--block", "4", "--threshold", "0.05", "--regularisation", "0.5"]
+PRUNED = ["--pretrain", "1", "--slimming", "1e-3", "--prune-channels", "0.2"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """CIFAR-10 of twenty images to train on."""
+    folder = tmp_path_factory.mktemp("cifar")
+    cifar_binary(folder)
+    return f"cifar10:{folder}"
+
+
+def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The message of a run that fails."""
+    assert main.main(arguments) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert error.startswith("npu-train: error: ")
+    return error.removeprefix("npu-train: error: ").strip()
+
+
+def test_from_images_to_c(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Everything in the folder, and npu-compile takes it."""
+    out = tmp_path / "out"
+    options = ["--data", data, *SMALL, *ZEBRA, *PRUNED, "--epochs", "1", "--out", str(out)]
+    assert main.main([*options, "--prune-weights", "0.2"]) == 0, capsys.readouterr().err
+    said = capsys.readouterr().out
+    assert "pre-training epoch 1/1, loss " in said
+    assert f"wrote {out / 'model.onnx'}" in said
+    names = ["calibration.npz", NAME, LOG, "model.onnx"]
+    assert sorted(path.name for path in out.iterdir()) == sorted(names)
+    entries = [json.loads(line) for line in (out / LOG).read_text().splitlines()]
+    assert [(entry["stretch"], entry["epoch"]) for entry in entries] == [(0, 1), (1, 1)]
+    images = np.load(out / "calibration.npz")["input"]
+    assert (images.shape, images.dtype) == ((16, 3, 32, 32), np.float32)
+    np.testing.assert_array_equal(images[3], np.asarray(load(data).train[3][0]))
+    model = [str(out / "model.onnx"), "--target", "exynos-npu", "-o", str(tmp_path / "c")]
+    calibrated = ["--pipeline", "zero-blocks", "--calibrate", str(out / "calibration.npz")]
+    assert compile.main([*model, *calibrated]) == 0, capsys.readouterr().err
+
+
+def test_resumed(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two processes, one after the other, that leave the network of one."""
+    options = ["--data", data, *SMALL, "--epochs", "2", "--out"]
+    assert main.main([*options, str(tmp_path / "a")]) == 0
+    assert main.main([*options, str(tmp_path / "b")]) == 0
+    networks = [(tmp_path / name / "model.onnx").read_bytes() for name in "ab"]
+    assert networks[0] == networks[1]
+    assert "is there already" in failing([*options, str(tmp_path / "b")], capsys)
+    (tmp_path / "b" / "model.onnx").unlink()
+    assert main.main([*options, str(tmp_path / "b"), "--resume"]) == 0
+    assert (tmp_path / "b" / "model.onnx").read_bytes() == networks[0]
+    other = ["--data", data, *SMALL, "--epochs", "3", "--out", str(tmp_path / "b"), "--resume"]
+    assert "made with epochs 2, not 3" in failing(other, capsys)
+
+
+def test_two_processes(data: str, tmp_path: Path) -> None:
+    """torchrun: the first process writes, and says everything once."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    options = ["--data", data, *SMALL, *ZEBRA, *PRUNED, "--epochs", "1", "--out", str(out)]
+    done = subprocess.run(
+        [*command, "-m", "npu_train.main", *options],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("epoch 1/1") == 2
+    assert done.stdout.count("exported: ") == 1
+    entries = [json.loads(line) for line in (out / LOG).read_text().splitlines()]
+    assert [(entry["stretch"], entry["epoch"]) for entry in entries] == [(0, 1), (1, 1)]
+    assert all(0 <= entry["accuracy"] <= 1 for entry in entries)
+    assert (out / "model.onnx").stat().st_size > 10000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--data", "mnist"], "--data mnist: expected digits, cifar10:FOLDER or tiny-imagenet"),
+        (["--data", "cifar10:/nowhere"], "/nowhere: not CIFAR-10: expected data_batch_1"),
+        (["--data", "tiny-imagenet:/nowhere"], "/nowhere: not Tiny-ImageNet: no train/*/images"),
+        (["--model", "lenet"], "network 'lenet': expected vgg16, resnet18, resnet56, mobilenet"),
+        (["--width", "0"], "width 0.0: expected a finite number above 0"),
+        (["--width", "0.001"], "a layer of 64 channels would have none"),
+        (["--block", "0"], "argument --block: expected an integer of at least 1, got '0'"),
+        (["--block", "64", "--pretrain", "9"], "block size 64: expected at most the image's 32"),
+        (["--block", "4", "--threshold", "-1"], "threshold -1.0: expected a finite number"),
+        (["--block", "4", "--threshold", "nan"], "threshold nan: expected a finite number"),
+        (["--block", "4", "--regularisation", "inf"], "--regularisation inf: expected a finite"),
+        (["--prune-weights", "0.5"], "pruning needs a trained network: expected --pretrain"),
+        (["--prune-channels", "2"], "share 2.0: expected at least 0 and less than 1"),
+        (["--epochs", "0"], "argument --epochs: expected an integer of at least 1"),
+        (["--resume"], "no checkpoint.pt: nothing to --resume"),
+        (["--seed", str(2**63)], f"--seed {2**63}: expected less than 2 to the 63"),
+        (["--fast"], "unrecognized arguments: --fast"),
+    ],
+)
+def test_what_users_get_wrong(
+    data: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    message: str,
+) -> None:
+    common = ["--data", data, *SMALL, "--epochs", "1", "--out", str(tmp_path / "out")]
+    assert message in failing([*common, *options], capsys)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_in_the_way(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "out").write_text("mine")
+    options = ["--data", data, *SMALL, "--epochs", "1", "--out", str(tmp_path / "out")]
+    assert f"cannot write into {tmp_path / 'out'}" in failing(options, capsys)
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.mark.parametrize("arguments", [["sweep", "--out", "x"], ["--data", "digits"]])
+def test_without_torch(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    """One message that names the extra."""
+
+    def found(name: str) -> object:
+        return None if name == "torch" else find_spec(name)
+
+    monkeypatch.setattr(main, "find_spec", found)
+    options = arguments if arguments[0] == "sweep" else [*arguments, *SMALL, "--out", "x"]
+    message = failing(options, capsys)
+    assert message == "npu-train needs torch: pip install 'npu-dialect[train]'"
+
+
+@pytest.mark.parametrize(
+    ("package", "data", "named"),
+    [("sklearn.datasets", "digits", "scikit-learn"), ("PIL.Image", "tiny-imagenet", "Pillow")],
+)
+def test_without_what_reads_the_data(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    package: str,
+    data: str,
+    named: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    if data != "digits":
+        from train.files import tiny_imagenet
+
+        monkeypatch.undo()
+        tiny_imagenet(tmp_path)
+        monkeypatch.setitem(sys.modules, package, None)
+        data = f"{data}:{tmp_path}"
+    options = ["--data", data, *SMALL, "--out", str(tmp_path / "out")]
+    assert f"needs {named}: pip install 'npu-dialect[train]'" in failing(options, capsys)
+
+
+def test_no_torch_is_imported_for_help() -> None:
+    """`--help` and wrong options answer at once, with or without torch."""
+    code = (
+        "import sys; from npu_train.main import main; code = main(['--data', 'digits']);"
+        "print(code, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "1 False\n"
+    assert "the following arguments are required: --model, --out" in done.stderr
