@@ -267,6 +267,18 @@ class LoopBuilder:
         op = memref.ReinterpretCastOp(buffer, [], [], [], [0], [count], [1], result)
         return self.insert(op, hint).result
 
+    def pixels(self, buffer: SSAValue, hint: str | None = None) -> SSAValue:
+        """A map of one image as [pixels, channels]; its rows must lie one behind the other."""
+        kind = memref_type(buffer)
+        _, channels, height, width = kind.get_shape()
+        strides = kind.get_strides()
+        assert strides is not None
+        steps, shape = [strides[3] or 0, strides[1] or 0], [height * width, channels]
+        layout = StridedLayoutAttr(steps, None)
+        result = MemRefType(kind.element_type, shape, layout, kind.memory_space)
+        op = memref.ReinterpretCastOp(buffer, [], [], [], [0], shape, steps, result)
+        return self.insert(op, hint).result
+
     # -- control -------------------------------------------------------------------------------
 
     def loop(

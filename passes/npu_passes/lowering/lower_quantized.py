@@ -33,6 +33,7 @@ from npu_passes.lowering.common import (
 from npu_passes.lowering.integers import Scaling, bounds_of, element_of, rounded
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, is_dense, memref_type
 from npu_passes.lowering.lower_simple import elementwise
+from npu_passes.memory.choose_layouts import is_channels_last
 
 
 def lower_quantize(b: LoopBuilder, op: QuantizeOp, out: SSAValue, _: LoopOptions) -> None:
@@ -193,11 +194,16 @@ class AverageLowering:
         even = size // 4 * 4
         flat = is_dense(memref_type(self.op.input))
         vector = b.flat(self.op.input) if flat else self.op.input
+        last = is_channels_last(memref_type(self.op.input)) and shape_of(self.op.input)[0] == 1
+        pixels = b.pixels(self.op.input) if last and not flat else None
         base = b.mul(b.add(b.mul(channel[0], shape_of(self.op.input)[1]), channel[1]), size)
 
         def element(k: Index) -> SSAValue:
             if flat:
                 value = integers.load(b, vector, (b.add(base, k),))
+                return integers.real(b, value, self.points[0], b.real(self.scales[0]))
+            if pixels is not None:
+                value = integers.load(b, pixels, (k, channel[1]))
                 return integers.real(b, value, self.points[0], b.real(self.scales[0]))
             row = b.floor_div(k, width)
             return self.real((*channel, row, b.sub(k, b.mul(row, width))))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
@@ -110,24 +110,12 @@ class Layer:
         """See the output, and the residual, as [pixels, channels] too, in whatever layout."""
         if memref_type(self.out).get_num_dims() == 2:
             return
-        self.pixels = self.flattened(self.out)
+        self.pixels = self.b.pixels(self.out, self.out.name_hint)
         if self.residual is not None:
             same = self.residual is self.out
-            self.residual_pixels = self.pixels if same else self.flattened(self.residual)
-
-    def flattened(self, map: SSAValue) -> SSAValue:
-        """A map of one image as [pixels, channels]."""
-        kind = memref_type(map)
-        _, channels, height, width = kind.get_shape()
-        strides = kind.get_strides()
-        assert strides is not None
-        steps = [strides[3] or 0, strides[1] or 0]
-        shape = [height * width, channels]
-        result = MemRefType(
-            kind.element_type, shape, StridedLayoutAttr(steps, None), kind.memory_space
-        )
-        op = memref.ReinterpretCastOp(map, [], [], [], [0], shape, steps, result)
-        return self.b.insert(op, map.name_hint).result
+            self.residual_pixels = (
+                self.pixels if same else self.b.pixels(self.residual, self.residual.name_hint)
+            )
 
 
 def wrapped(values: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -40,7 +40,7 @@ PAIR = 2
 """Pixels that share the loads of weights."""
 MOST_COLUMNS = 8
 """Columns of the border, at most: each has code of its own."""
-STRAIGHT = 8
+STRAIGHT = 12
 """Kernel rows in one straight line of code, at most."""
 
 
