@@ -52,7 +52,7 @@ func.func @f(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>, %r: tensor<1x2x4x
   %y = npu.conv2d %x, %w, %r then max_pool [2, 2] by [2, 2] then add residual first : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   func.return
 }
-// CHECK: expected an activation, or one pooling window or addition after it
+// CHECK: expected an activation, or one pooling window after it, or one addition
 
 // -----
 

@@ -35,7 +35,9 @@ def parse_then(parser: Parser) -> dict[str, Attribute]:
         ):
             found["activation"] = activation
         else:
-            parser.raise_error("expected an activation, or one pooling window or addition after it")
+            parser.raise_error(
+                "expected an activation, or one pooling window after it, or one addition"
+            )
     return found
 
 
