@@ -107,7 +107,9 @@ PIPELINES = {
         "reader of a map takes its place: less memory, more copying on chip",
     ),
     "zero-blocks": Pipeline(
-        off_chip(tile="{block-size=4}", blocks="npu-compress-spills{block-size=4}"),
+        off_chip(
+            tile="{block-size=4}", blocks="npu-fuse-zero-blocks,npu-compress-spills{block-size=4}"
+        ),
         "as off-chip, and maps that leave the chip move without their zero blocks: the same "
         "results, fewer bytes",
     ),

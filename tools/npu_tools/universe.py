@@ -36,6 +36,7 @@ PASSES = {
     "npu-fuse-conv-relu-pool": "npu_passes.graph.fuse_conv_relu_pool:FuseConvReluPoolPass",
     "npu-fuse-rows": "npu_passes.rows.fuse_rows:FuseRowsPass",
     "npu-fuse-tails": "npu_passes.rows.fuse_tails:FuseTailsPass",
+    "npu-fuse-zero-blocks": "npu_passes.zero_blocks.fuse_zero_blocks:FuseZeroBlocksPass",
     "npu-inline-modules": "npu_passes.modules.inline_modules:InlineModulesPass",
     "npu-integer-io": "npu_passes.graph.integer_io:IntegerIoPass",
     "npu-lower-dma-to-pl330": "npu_passes.lowering.lower_dma_to_pl330:LowerDmaToPl330Pass",

@@ -15,7 +15,13 @@ from xdsl.ir import Operation, SSAValue
 from npu_dialect import dma, dram
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import VALUE_NAME, LayerOp
-from npu_dialect.npu.layers import DequantizeOp, QuantizedAddOp, QuantizedAvgPool2dOp, RequantizeOp
+from npu_dialect.npu.layers import (
+    DequantizeOp,
+    PruneZeroBlocksOp,
+    QuantizedAddOp,
+    QuantizedAvgPool2dOp,
+    RequantizeOp,
+)
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import QUANTISED, AdditionAttr, RequantizeAttr
 from npu_dialect.npu.rows import RUNS
@@ -68,6 +74,13 @@ class SpilledMap:
         return next((name for name in names if name), self.alloc.buffer.name_hint or "a map")
 
     @property
+    def last_writers(self) -> tuple[LayerOp, ...]:
+        """The writers without those whose tiles are pruned afterwards."""
+        prunes = [op for op in self.writers if isinstance(op, PruneZeroBlocksOp)]
+        pruned = [root_of(op.output) for op in prunes]
+        return tuple(op for op in self.writers if op in prunes or root_of(op.output) not in pruned)
+
+    @property
     def zero(self) -> int:
         """The element that its writers mean by zero; any other is right as well, but seldom met."""
         if memref_type(self.alloc.buffer).element_type not in QUANTISED:
@@ -77,10 +90,11 @@ class SpilledMap:
     @property
     def predicted(self) -> float | None:
         """The share of elements that is expected in zero blocks; None if a layer does not say."""
-        shares = [share_of(op) for op in self.writers]
+        last = self.last_writers
+        shares = [share_of(op) for op in last]
         if not shares or any(share is None for share in shares):
             return None
-        weights = [runs_of(op) * op.output_type.element_count() for op in self.writers]
+        weights = [runs_of(op) * op.output_type.element_count() for op in last]
         parts = zip(shares, weights, strict=True)
         return sum((share or 0.0) * weight for share, weight in parts) / sum(weights)
 
