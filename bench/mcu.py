@@ -192,7 +192,11 @@ def line(target: str, measured: Measured) -> str:
 
 
 def layer_lines(target: str, measured: Measured) -> list[str]:
-    """What is predicted of each layer, and the instructions that it took."""
+    """What is predicted of each layer, and the instructions that it took.
+
+    The hook keeps gcc from merging code of neighbouring layers, so their sum may differ from the
+    whole by more than what stands between them: the last row.
+    """
     rows: list[tuple[str, ...]] = [
         ("layer", "op", "MACs", "in", "out", "weights", "instructions", "per MAC", "share")
     ]
@@ -203,7 +207,7 @@ def layer_lines(target: str, measured: Measured) -> list[str]:
         share = f"{count / total:.1%}"
         rows.append((layer["name"], layer["op"], *map(str, sizes), str(count), rate, share))
     rest = total - sum(measured.layers)
-    rows.append(("beside them", "", "", "", "", "", str(rest), "", f"{rest / total:.1%}"))
+    rows.append(("the whole, less these", "", "", "", "", "", str(rest), "", f"{rest / total:.1%}"))
     return [
         f"layers on {target}: predicted MACs and bytes, measured instructions",
         *columns(rows, 2),

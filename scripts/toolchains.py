@@ -38,6 +38,7 @@ TOOLS = (
     Tool("gcc", ("gcc", "--version")),
     Tool("g++", ("g++", "--version")),
     Tool("cmake", ("cmake", "--version")),
+    Tool("arduino-builder", ("arduino-builder", "-version")),
     Tool("qemu-system-arm", ("qemu-system-arm", "--version")),
     Tool("qemu-system-misc", ("qemu-system-riscv32", "--version")),
     Tool("gcc-arm-none-eabi", ("arm-none-eabi-gcc", "--version")),
