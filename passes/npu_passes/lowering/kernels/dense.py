@@ -180,8 +180,10 @@ class DenseKernel:
         sums = b.loop(0, even, turn, sums, step=CHUNK, hint="k", carry="acc")
         if even == len(starts):
             return sums
-        at, taps = b.add(base, QUAD * even), b.add(first, even * size)
-        return some(at, taps, [start - QUAD * even for start in starts[even:]], sums)
+        # Of a run that is just longer than the turns only the quad that overlaps them is left.
+        rest = starts[even:]
+        at, taps = b.add(base, rest[0]), b.add(first, even * size)
+        return some(at, taps, [start - rest[0] for start in rest], sums)
 
     def clipped(
         self, row: Index, column: Index, first: Index, sums: Sequence[SSAValue]

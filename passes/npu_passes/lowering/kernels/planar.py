@@ -70,6 +70,14 @@ class Views:
     taps: SSAValue
 
 
+def row_of(grid: Grid, pool: PoolAttr | None) -> int:
+    """Elements of a row that neighbouring outputs, or those of a pooling window, need."""
+    pixels = PAIR
+    if pool is not None:
+        pixels = pool.axes(grid.rows.outputs, grid.columns.outputs)[1].reach
+    return (pixels - 1) * grid.columns.stride + grid.columns.kernel
+
+
 class PlanarKernel:
     """Builds the loops of one convolution on dual multiply-accumulates."""
 
@@ -94,7 +102,8 @@ class PlanarKernel:
             if any(axis.before or axis.after or axis.ceil for axis in axes):
                 return False
             span, width = interior(grid.columns, axes[1]), 1
-        return border_columns(span, width) <= MOST_COLUMNS
+        wide = row_of(grid, pool) >= QUAD
+        return wide and border_columns(span, width) <= MOST_COLUMNS
 
     def build(self) -> None:
         """Loops over rows, inside them over columns, inside them over blocks of filters."""
@@ -146,7 +155,8 @@ class PlanarKernel:
                 for wx in range(0, xs.kernel, pair):
                     width = min(pair, xs.kernel - wx)
                     x = b.add(left, wx * xs.dilation, "cx")
-                    sums = self.sums(y, inside, x, width, filter, count)
+                    behind = wx * xs.dilation * self.columns.stride
+                    sums = self.sums(y, inside, x, width, filter, count, behind)
                     for p in range(width):
                         some = sums[p * count : (p + 1) * count]
                         best = [b.maxf(n, o, "best") for o, n in zip(best, some, strict=True)]
@@ -160,10 +170,11 @@ class PlanarKernel:
 
     # -- sums ------------------------------------------------------------------------------------
 
-    def pixels(self, column: Index, width: int) -> tuple[list[Pixel], int, int]:
+    def pixels(self, column: Index, width: int, behind: int) -> tuple[list[Pixel], int, int]:
         """What pixels need of a row, and where words may be loaded, from their first element on.
 
-        At a known column elements are counted from the first one of the row.
+        At a known column elements are counted from the first one of the row. `behind`: elements of
+        the pooling window in front of them.
         """
         axis = self.columns
         if isinstance(column, int):
@@ -172,14 +183,26 @@ class PlanarKernel:
             return [Pixel(s, *t) for s, t in zip(starts, taps)], 0, axis.size - QUAD
         starts = [axis.stride * p for p in range(width)]
         span = starts[-1] + axis.kernel
-        return [Pixel(start, 0, axis.kernel) for start in starts], min(0, span - QUAD), span - QUAD
+        found = [Pixel(start, 0, axis.kernel) for start in starts]
+        if span >= QUAD:
+            return found, 0, span - QUAD
+        # A word that reaches over the pixels stays in the row where it stays in the window.
+        last = row_of(self.grid, self.pool) - QUAD - behind
+        return found, max(-behind, span - QUAD), min(0, last)
 
     def sums(
-        self, row: Index, inside: bool, column: Index, width: int, filter: Index, count: int
+        self,
+        row: Index,
+        inside: bool,
+        column: Index,
+        width: int,
+        filter: Index,
+        count: int,
+        behind: int = 0,
     ) -> Sequence[SSAValue]:
         """Sums of neighbouring convolution outputs, for a block of filters."""
         b = self.b
-        pixels, first, last = self.pixels(column, width)
+        pixels, first, last = self.pixels(column, width, behind)
         steps = plan_row(self.columns.kernel, pixels, first, last)
         assert steps is not None  # a row has a word at least
         whole = inside and all(p.high - p.low == self.columns.kernel for p in pixels)
