@@ -34,13 +34,14 @@ def zebra(
     ends: tuple[int, int] | None = None,
     scale: float | None = None,
     last: str = "r keep",
+    threshold: float = 0.5,
 ) -> ModelProto:
     """A relu and the chain behind it; the keywords make it another one."""
     kernel = [pool or block] * 2
     ragged = height % block or width % block
     scales: Array = np.array([1, 1, scale or block, scale or block], np.float32)
     weights: dict[str, Array] = {
-        "t": np.array(0.5, np.float32),
+        "t": np.array(threshold, np.float32),
         "scales": scales,
         "starts": int64(0, 0),
         "ends": int64(*(ends or (height, width))),
@@ -100,6 +101,8 @@ def test_maxima_that_somebody_else_reads_stay() -> None:
         (zebra(9, 9, 4, ends=(9, 8)), "flags of the blocks of the map that they multiply"),
         (zebra(8, 8, 4, last="x keep"), "flags of the blocks of the map that they multiply"),
         (zebra(8, 8, 4, last="r c"), "flags of the blocks of the map that they multiply"),
+        (zebra(8, 8, 4, threshold=-1), "a threshold of -1.0; expected a number of at least 0"),
+        (zebra(8, 8, 4, threshold=np.nan), "a threshold of nan; expected a number of at least 0"),
     ],
 )
 def test_other_chains(proto: ModelProto, message: str) -> None:

@@ -9,11 +9,14 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import Float64Type, FloatAttr, IntegerAttr, ModuleOp, i64
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from npu_dialect.interpreters import run_function
+from npu_dialect.npu import PruneZeroBlocksOp
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
+from npu_passes.zero_blocks.prune_zero_blocks import PruneZeroBlocksPass
 from npu_tools.driver import context
 
 Array = npt.NDArray[Any]
@@ -124,3 +127,40 @@ def test_bytes_count_in_float32() -> None:
     assert np.float32(3) * np.float32(0.1) == np.float32(0.3)
     for found in results(module, array, in_place=False):
         np.testing.assert_array_equal(found, [[[[3, 0]]]])
+
+
+@pytest.mark.parametrize(
+    ("block", "threshold", "message"),
+    [
+        (0, 0.1, "expected a block of at least 1 element, got 0"),
+        (4, float("nan"), "expected a threshold of at least 0, got nan"),
+        (4, -0.5, "expected a threshold of at least 0, got -0.5"),
+    ],
+)
+def test_bad_numbers(block: int, threshold: float, message: str) -> None:
+    """Numbers that the text of a program could not hold, too."""
+    module = program((1, 1, 4, 4), "f32", "block 4 threshold 0.1", in_place=False)
+    (op,) = (each for each in module.walk() if isinstance(each, PruneZeroBlocksOp))
+    op.block, op.threshold = IntegerAttr(block, i64), FloatAttr(threshold, Float64Type())
+    with pytest.raises(VerifyException, match=message):
+        module.verify()
+
+
+@pytest.mark.parametrize(
+    ("block", "threshold", "message"),
+    [
+        (0, 0.1, "expected a block-size of at least 1, got 0"),
+        (5, 0.1, "expected a block-size of at most 4, rows or columns of the largest map, got 5"),
+        (4, float("nan"), "expected a threshold of at least 0, got nan"),
+    ],
+)
+def test_bad_options(block: int, threshold: float, message: str) -> None:
+    """One message, with the name of the pass."""
+    kind = "tensor<1x1x4x4xf32>"
+    text = (
+        f"func.func @f(%x: {kind}) -> {kind} {{\n  %y = npu.relu %x : {kind} -> {kind}\n"
+        f"  %z = npu.add %y, %y : ({kind}, {kind}) -> {kind}\n  func.return %z : {kind}\n}}"
+    )
+    module = Parser(context(), text).parse_module()
+    with pytest.raises(PassFailedException, match=f"npu-prune-zero-blocks: {message}"):
+        PruneZeroBlocksPass(block, threshold, "all").apply(context(), module)
