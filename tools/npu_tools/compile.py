@@ -106,6 +106,11 @@ def argument_parser() -> argparse.ArgumentParser:
         "the model's operators do)",
     )
     add(
+        "--flash",
+        choices=("fast", "small"),
+        help="fast: weights of bytes may take 16 bits where that saves instructions (default)",
+    )
+    add(
         "--emit",
         type=parse_kinds,
         default=(),
@@ -211,6 +216,7 @@ def job_of(options: argparse.Namespace) -> Job:
         plan_as=options.plan_as,
         io=options.io,
         requantize=options.requantize,
+        flash=options.flash,
         input_dims=parse_input_dims(options.input_dim),
         dump_ir=options.dump_ir,
         jobs=options.jobs,

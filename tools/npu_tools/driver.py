@@ -27,6 +27,7 @@ from npu_passes.emit.c.names import identifier, is_identifier
 from npu_passes.graph.integer_io import IntegerIoPass
 from npu_passes.graph.plan_as import PlanAsPass
 from npu_passes.graph.requantize_mode import RequantizeModePass
+from npu_passes.graph.use_flash import Flash, UseFlashPass
 from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
 from npu_tools.errors import UserError
 from npu_tools.frontends import load
@@ -77,6 +78,7 @@ class Job:
     plan_as: str | None = None
     io: Literal["model", "int8"] = "model"
     requantize: Literal["float", "fixed"] | None = None
+    flash: Flash | None = None
     input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
     dump_ir: Path | None = None
     jobs: int = 1
@@ -176,6 +178,8 @@ def prepare(module: ModuleOp, job: Job) -> None:
         IntegerIoPass().apply(context(), module)
     if job.requantize is not None:
         RequantizeModePass(job.requantize).apply(context(), module)
+    if job.flash is not None:
+        UseFlashPass(job.flash).apply(context(), module)
 
 
 def check_flash(report: Report, machine: Machine) -> None:

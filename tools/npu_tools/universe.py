@@ -53,6 +53,7 @@ PASSES = {
     "npu-spill-maps": "npu_passes.memory.spill_maps:SpillMapsPass",
     "npu-spill-pruned-maps": "npu_passes.zero_blocks.spill_pruned_maps:SpillPrunedMapsPass",
     "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",
+    "npu-use-flash": "npu_passes.graph.use_flash:UseFlashPass",
     "pl330-check": "npu_passes.microcode.check:Pl330CheckPass",
 }
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, f32, i8, i32
@@ -55,6 +55,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import Map, map_type
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.target import machine_of
+from npu_passes.graph.use_flash import Flash, flash_of
 from npu_passes.lowering.common import LoopOptions
 from npu_passes.lowering.kernels.constants import symbol_users
 from npu_passes.lowering.kernels.convolution import lower_connected, lower_convolution
@@ -135,8 +136,9 @@ class LowerToLoopsPass(ModulePass):
     """Floats that the core holds at once (0: no FPU). Default: the machine's, else 16."""
     unroll: int = 256
     """Multiply-accumulates in one straight line of code, at most."""
-    flash: Literal["fast", "small"] = "fast"
-    """`fast`: weights of bytes may be stored as 16 bits where that saves instructions."""
+    flash: Flash | None = None
+    """`fast`: weights of bytes may be stored as 16 bits where that saves instructions; `small`: not
+    (default: as the module says, else `fast`)."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
@@ -160,7 +162,8 @@ class LowerToLoopsPass(ModulePass):
                 f"got {registers} and {self.unroll}"
             )
         features = machine.features if machine else ()
-        return LoopOptions(registers, self.unroll, features, self.flash, symbol_users(op))
+        flash = self.flash or flash_of(op)
+        return LoopOptions(registers, self.unroll, features, flash, symbol_users(op))
 
 
 def reject(layer: LayerOp) -> None:

@@ -1,0 +1,55 @@
+"""`npu-use-flash{prefer=small}`: whether weights may take more flash where that saves instructions.
+
+    builtin.module {
+becomes
+    builtin.module attributes {npu.flash = "small"} {
+
+The decision stands on the module, where `npu-lower-to-loops` finds it: `fast` stores weights of
+bytes as 16 bits for dual multiply-accumulates, `small` as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+FLASH = "npu.flash"
+"""Module attribute: what flash is used for."""
+
+Flash = Literal["fast", "small"]
+
+
+@dataclass(frozen=True)
+class UseFlashPass(ModulePass):
+    """Say what flash is used for; see the module."""
+
+    name = "npu-use-flash"
+
+    prefer: Flash = "fast"
+    """`fast` or `small`."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Write it on the module."""
+        op.attributes[FLASH] = StringAttr(self.prefer)
+
+
+def flash_of(module: Operation) -> Flash:
+    """What flash is used for: as the module says, else `fast`.
+
+    Raises: PassFailedException for an attribute that says something else.
+    """
+    found = module.attributes.get(FLASH, StringAttr("fast"))
+    if found == StringAttr("fast"):
+        return "fast"
+    if found == StringAttr("small"):
+        return "small"
+    module.emit_error(
+        "says something else about flash",
+        PassFailedException(f'npu-lower-to-loops: expected {FLASH} "fast" or "small", got {found}'),
+    )
