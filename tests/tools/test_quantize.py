@@ -286,6 +286,43 @@ def test_bad_models(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rejected(folder, capsys, arguments, "Linear): the model is quantised already")
 
 
+def test_numbers_that_are_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for value, part in (
+        (np.nan, "node 'conv1' (Conv): tensor 'w1' holds infinite numbers, or what is none"),
+        (1e38, "is not finite on the calibration data; expected finite numbers"),
+    ):
+        proto = small_net()
+        weight = np.full((3, 1, 3, 3), value, np.float32)
+        proto.graph.initializer[0].CopyFrom(numpy_helper.from_array(weight, "w1"))
+        arguments = save(folder, proto, input=inputs() + 9)
+        rejected(folder, capsys, arguments, "net.onnx: ", part)
+
+
+@pytest.mark.parametrize("form", ["qdq", "operators"])
+def test_names_that_the_quantiser_gives(form: str, folder: Path) -> None:
+    quantised_small(save(folder, small_net(), input=inputs()), "--format", form)
+    expected = Path("int8.onnx").read_bytes()
+    proto = small_net()
+    for tensor, name in zip(proto.graph.initializer, ("r1_scale", "c1_zero_point"), strict=False):
+        for node in proto.graph.node:
+            for index, read in enumerate(node.input):
+                node.input[index] = name if read == tensor.name else read
+        tensor.name = name
+    result = quantised_small(save(folder, proto, input=inputs()), "--format", form)
+    feeds = {"input": inputs()[:1]}
+    np.testing.assert_array_equal(
+        onnxruntime_says(result, feeds),
+        onnxruntime_says(ModelProto.FromString(expected), feeds),
+    )
+
+
+@pytest.mark.parametrize("form", ["qdq", "operators"])
+def test_operands_that_are_left_out(form: str, folder: Path) -> None:
+    proto = small_net()
+    proto.graph.node[0].input[2] = ""
+    quantised_small(save(folder, proto, input=inputs()), "--format", form)
+
+
 def test_what_onnxruntime_refuses(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from onnx import ModelProto, version_converter
+import numpy as np
+from onnx import ModelProto, numpy_helper, version_converter
 from onnx.shape_inference import infer_shapes
 
 from npu_tools.errors import UserError
@@ -45,6 +46,8 @@ RUNS_AT_ONCE = 32
 """How many runs to keep in memory where only the least and the largest values matter."""
 ENTROPY_BINS = 1024
 """Bins of the histogram in which entropy looks for 128; onnxruntime's own 128 leave no choice."""
+GIVEN = ("_scale", "_zero_point", "_quantized", "_QuantizeLinear", "_DequantizeLinear", "_Output")
+"""How names end that the quantiser gives, without a look at those that are there."""
 ALREADY = ("DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear", "QLinear", "QGemm")
 """How the names of operators of quantised models start."""
 
@@ -72,7 +75,8 @@ def need_quantiser() -> None:
 def check_floats(model: ModelProto) -> None:
     """Check that there is something to quantise.
 
-    Raises: UserError for a model that is quantised already, or has no weights.
+    Raises: UserError for a model that is quantised already, or has no weights, or such of
+    infinite numbers.
     """
     for node in model.graph.node:
         if node.op_type.startswith(ALREADY):
@@ -82,6 +86,14 @@ def check_floats(model: ModelProto) -> None:
             )
     if not any(node.op_type in WITH_WEIGHTS for node in model.graph.node):
         raise UserError(f"nothing to quantise; expected {', '.join(sorted(WITH_WEIGHTS))}")
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        for name in node.input[1:] if node.op_type in WITH_WEIGHTS else ():
+            if name in tensors and not np.isfinite(numpy_helper.to_array(tensors[name])).all():
+                raise UserError(
+                    f"node '{node.name or node.output[0]}' ({node.op_type}): tensor '{name}' holds "
+                    "infinite numbers, or what is none; expected finite numbers"
+                )
 
 
 def quantised(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe) -> ModelProto:
@@ -93,6 +105,8 @@ def quantised(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe) -> Model
         try:
             prepared = simplified(at_least_opset(model), Path(folder))
             return cleaned(static(prepared, runs, recipe, Path(folder)))
+        except UserError:
+            raise
         except Exception as error:  # onnxruntime's exceptions share no public base
             raise UserError(f"onnxruntime cannot quantise it: {first_line(error)}") from error
 
@@ -126,9 +140,35 @@ def simplified(model: ModelProto, folder: Path) -> ModelProto:
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.log_severity_level = 4
     ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    prepared = infer_shapes(ModelProto.FromString(path.read_bytes()))
+    prepared = infer_shapes(without_clashes(ModelProto.FromString(path.read_bytes())))
     import_module("onnxruntime.quantization.quant_utils").add_pre_process_metadata(prepared)
     return prepared
+
+
+def without_clashes(model: ModelProto) -> ModelProto:
+    """The model without names that the quantiser gives, and without "" at the end of inputs."""
+    graph = model.graph
+    ports = {value.name for value in (*graph.input, *graph.output)}
+    taken = ports | {tensor.name for tensor in graph.initializer}
+    taken |= {name for node in graph.node for name in node.output}
+    new: dict[str, str] = {}
+    for name in sorted(taken - ports):
+        if name.endswith(GIVEN):
+            other = name + "_"
+            while other in taken:
+                other += "_"
+            taken.add(other)
+            new[name] = other
+    for tensor in graph.initializer:
+        tensor.name = new.get(tensor.name, tensor.name)
+    for node in graph.node:
+        while node.input and not node.input[-1]:
+            del node.input[-1]
+        for names in (node.input, node.output):
+            for index, name in enumerate(names):
+                names[index] = new.get(name, name)
+    del graph.value_info[:]
+    return model
 
 
 def static(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe, folder: Path) -> ModelProto:
@@ -182,7 +222,14 @@ def measured_ranges(
     step = RUNS_AT_ONCE if method == "minmax" else len(runs)
     for first in range(0, len(runs), step):
         calibrator.collect_data(reader(runs[first : first + step]))
-    return calibrator.compute_data()
+    ranges: Any = calibrator.compute_data()
+    for name, data in ranges.items():
+        low, high = data.range_value
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise UserError(
+                f"map '{name}' is not finite on the calibration data; expected finite numbers"
+            )
+    return ranges
 
 
 def reader(runs: Sequence[Feeds]) -> object:
