@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from npu_tools.compile import main
 from quantized.build import Graph, compare, integers
 
 KINDS = ("int8", "uint8")
@@ -139,3 +141,20 @@ def test_pads_of_integer_sums() -> None:
     graph.constant("w", integers(2, "uint8", 6, 4, 3, 3))
     y = graph.add("ConvInteger", [padded, "w", fill], "y")
     assert compare(graph, {"x": x}, y, np.int32) == ["conv2d"]
+
+
+@pytest.mark.parametrize("io", ["model", "int8"])
+def test_in_c(io: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A layer of its own in front of a pool, and pads of a convolution."""
+    graph, point = Graph(), -3
+    real = graph.dequantize(graph.quantize("x", 0.1, point, "int8"), 0.1, point, "int8")
+    real = padded(graph, real)
+    real = graph.dequantize(graph.quantize(real, 0.1, point, "int8"), 0.1, point, "int8")
+    y = graph.add("MaxPool", [real], "pooled", kernel_shape=[2, 2])
+    y = graph.dequantize(graph.quantize(y, 0.1, point, "int8"), 0.1, point, "int8")
+    y = graph.add("Conv", [graph.add("Pad", [y, "pads"], "again"), weights_of(graph)], "y")
+    y = graph.dequantize(graph.quantize(y, 1.0, 3, "int8"), 1.0, 3, "int8")
+    proto = graph.model({"x": np.zeros((1, 4, 6, 7), np.float32)}, y, np.float32, 13)
+    (tmp_path / "net.onnx").write_bytes(proto.SerializeToString())
+    more = ["--target", "host", "-o", str(tmp_path / "out"), "--verify", "--io", io]
+    assert main([str(tmp_path / "net.onnx"), *more]) == 0, capsys.readouterr().err
