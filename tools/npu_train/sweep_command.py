@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, replace
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
 
@@ -41,19 +43,38 @@ def sweep(args: Sequence[str]) -> int:
     """
     options = argument_parser().parse_args(args)
     what = sweep_of(options)
-    torch.set_num_threads(1)  # the table must not depend on the number of cores
-    data = load("digits")
-    rows = [
-        row
-        for seed in range(options.seed, options.seed + options.seeds)
-        for row in Seed(what, data, seed, lambda text: print(text, flush=True)).rows()
-    ]
+    rows = list(rows_of(what, range(options.seed, options.seed + options.seeds), options.jobs))
     text = table(rows)
     print(f"\n{text}")
     held = json.dumps([asdict(row) for row in rows], indent=2) + "\n"
     for path in write_files(options.out, {"table.md": text, "rows.json": held}):
         print(f"wrote {path}")
     return 0
+
+
+def rows_of(what: Sweep, seeds: Sequence[int], jobs: int) -> Iterator[Row]:
+    """The rows of all seeds and methods, several of these at once; the order is the same."""
+    parts = [(replace(what, methods=(name,)), seed) for seed in seeds for name in what.methods]
+    if jobs == 1:
+        for part in parts:
+            yield from part_of(part)
+        return
+    fresh = get_context("spawn")  # torch's threads do not survive a fork
+    with ProcessPoolExecutor(jobs, fresh) as pool:
+        for rows in pool.map(part_of, parts):
+            yield from rows
+
+
+def part_of(part: tuple[Sweep, int]) -> list[Row]:
+    """The rows of a seed and a method."""
+    torch.set_num_threads(1)  # the table must not depend on the number of cores
+    what, seed = part
+    return list(Seed(what, load("digits"), seed, say).rows())
+
+
+def say(text: str) -> None:
+    """Print a line at once, wherever it goes."""
+    print(text, flush=True)
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -71,15 +92,16 @@ def argument_parser() -> argparse.ArgumentParser:
     add("--pretrain", type=positive, default=8, metavar="N", help="epochs without Zebra")
     add("--epochs", type=positive, default=8, metavar="N", help="epochs behind these")
     add("--batch", type=positive, default=32, metavar="N", help="images a step (%(default)s)")
-    add("--weight-decay", type=float, default=0.01, help="default: %(default)s")
+    add("--weight-decay", type=float, default=0.02, help="default: %(default)s")
     add("--regularisation", type=float, default=0.1, help="of Zebra (default: %(default)s)")
     add("--slimming", type=float, default=1e-3, help="L1 penalty (default: %(default)s)")
     add("--prune-channels", type=float, default=0.3, metavar="SHARE", help="default: %(default)s")
     add("--prune-weights", type=float, default=0.4, metavar="SHARE", help="default: %(default)s")
     add("--images", type=positive, default=100, metavar="N", help="that the C runs on")
     add("--sram", type=positive, default=131072, metavar="BYTES", help="of the machine")
+    add("--jobs", type=positive, default=1, metavar="N", help="methods at once (%(default)s)")
     add("--seed", type=natural, default=0, help="the first one (default: %(default)s)")
-    add("--seeds", type=positive, default=1, metavar="N", help="trainings of each network")
+    add("--seeds", type=positive, default=2, metavar="N", help="trainings of each network")
     return parser
 
 
