@@ -139,8 +139,9 @@ class DenseKernel:
         def one_row(row: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return b.loop(0, runs.count, lambda run, s: one(row, run, s), sums, hint="kx")
 
-        if straight and all(isinstance(bound, int) for bound in rows):
-            for row in range(self.rows.kernel):
+        low, high = rows
+        if straight and isinstance(low, int) and isinstance(high, int):
+            for row in range(low, high):
                 for run in range(runs.count):
                     sums = one(row, run, sums)
             return sums
