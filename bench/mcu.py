@@ -217,6 +217,22 @@ def layer_lines(target: str, measured: Measured) -> list[str]:
     ]
 
 
+def verdict(name: str, ours: Mapping[str, int], figures: Mapping[str, Any]) -> str:
+    """Whether ours are within figures: `must` and `goal` as they are, a peer's as --flash says.
+
+    `fast` takes at most twice the peer's ROM; `small` at most that, and 85 % of its instructions.
+    """
+    if name in ("must", "goal"):
+        met = all(ours[key] <= limit for key, limit in figures.items())
+        return "met" if met else "missed"
+    if name == "measured" or "rom" not in figures:
+        return ""
+    fast = ours["rom"] <= 2 * figures["rom"]
+    small = ours["rom"] <= figures["rom"]
+    small &= 100 * ours["instructions"] <= 85 * figures["instructions"]
+    return ", ".join(kind for kind, good in (("fast", fast), ("small", small)) if good) or "neither"
+
+
 def known_networks(stem: str, target: str) -> Iterator[Mapping[str, Any]]:
     """What is recorded of a model's file on a machine."""
     with PEERS.open("rb") as file:
@@ -245,9 +261,7 @@ def recorded_lines(stem: str, target: str, measured: Measured) -> Iterator[str]:
             instructions = figures.get("instructions")
             rate = "-" if instructions is None else per_mac(instructions, macs)
             of_it = "-" if instructions is None else f"{ours['instructions'] / instructions:.1%}"
-            met = all(ours[key] <= limit for key, limit in figures.items() if key in ours)
-            verdict = ("met" if met else "missed") if name in ("must", "goal") else ""
-            rows.append((name, *cells, rate, of_it, verdict))
+            rows.append((name, *cells, rate, of_it, verdict(name, ours, figures)))
         yield f"{entry['what']} on {target}, recorded figures (see {PEERS.name}):"
         yield from columns(rows, 1)
 
