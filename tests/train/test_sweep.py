@@ -22,7 +22,7 @@ from npu_train.sweep_command import table
 from npu_train.zebra import keep_of
 
 SRAM = 131072
-SHORT = ["--pretrain", "4", "--epochs", "4", "--images", "5", "--methods", "zebra"]
+SHORT = ["--pretrain", "4", "--epochs", "4", "--images", "5", "--methods", "zebra", "--seeds", "1"]
 WHOLE, PROJECTED = 0, 1
 """What a layer reads of a map: a 1x1 convolution of stride 2 leaves the last row and column."""
 STAGE = [(WHOLE,), (WHOLE, WHOLE), (WHOLE,), (WHOLE, PROJECTED)]
