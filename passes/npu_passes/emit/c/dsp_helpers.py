@@ -41,7 +41,7 @@ MACROS = {
     KEEP_ORDER: """\
 /* Compilers move no access to memory across this: loads that are hoisted fill the registers. */
 #ifndef NPU_KEEP_ORDER
-#if defined(__GNUC__) && defined(__arm__)
+#if defined(__GNUC__) && (defined(__arm__) || defined(__riscv))
 #define NPU_KEEP_ORDER() __asm__ volatile("" : : : "memory")
 #else
 #define NPU_KEEP_ORDER() ((void)0)

@@ -26,10 +26,6 @@ from npu_passes.lowering.kernels.unit import Taps
 from npu_passes.lowering.kernels.walk import visit
 from npu_passes.lowering.loop_builder import Index, LoopBuilder
 
-STRAIGHT = 8
-"""Quads in one straight line of code, at most."""
-CHUNK = 4
-"""Quads in one turn of the inner loop."""
 PAIR = 2
 """Pixels that share the loads of weights."""
 
@@ -128,7 +124,7 @@ class DenseKernel:
         """Sums over whole kernel rows."""
         b, runs = self.b, self.runs
         size = quad_size(self.layer.unit.form, len(sums) // len(pixels)) * len(self.starts)
-        straight = self.rows.kernel * runs.count * len(self.starts) <= STRAIGHT
+        straight = self.rows.kernel * runs.count * len(self.starts) <= self.layer.unit.straight
 
         def one(row: Index, run: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             at = b.add(b.add(base, b.mul(row, self.grid.row_step)), b.mul(run, runs.step))
@@ -173,12 +169,12 @@ class DenseKernel:
 
         def turn(quad: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
             at, taps = b.add(base, b.mul(quad, QUAD)), b.add(first, b.mul(quad, size))
-            return some(at, taps, [QUAD * k for k in range(CHUNK)], sums)
+            return some(at, taps, [QUAD * k for k in range(unit.chunk)], sums)
 
-        if len(starts) <= STRAIGHT:
+        if len(starts) <= unit.straight:
             return some(base, first, starts, sums)
-        even = sum(start % QUAD == 0 for start in starts) // CHUNK * CHUNK
-        sums = b.loop(0, even, turn, sums, step=CHUNK, hint="k", carry="acc")
+        even = sum(start % QUAD == 0 for start in starts) // unit.chunk * unit.chunk
+        sums = b.loop(0, even, turn, sums, step=unit.chunk, hint="k", carry="acc")
         if even == len(starts):
             return sums
         # Of a run that is just longer than the turns only the quad that overlaps them is left.

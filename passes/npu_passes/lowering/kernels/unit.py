@@ -35,6 +35,10 @@ class Unit(ABC):
     """Multiplies bytes of an input whose zero point is `zero_point`."""
 
     form: Format
+    straight: int
+    """Quads in one straight line of code, at most."""
+    chunk: int
+    """Quads in one turn of an inner loop."""
 
     def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int) -> None:
         self.b, self.zero_point = b, zero_point
@@ -77,9 +81,11 @@ class Unit(ABC):
 
 
 class ByteUnit(Unit):
-    """One byte at a time."""
+    """One byte at a time, few of them: a C compiler loads all weights that it can see first."""
 
     form: Format = "bytes"
+    straight = 1
+    chunk = 1
 
     def quad(
         self,
@@ -101,11 +107,16 @@ class ByteUnit(Unit):
                 weight = widened(b, b.load(taps, [first + k * filters + f], "w"), "w")
                 for p, value in enumerate(values):
                     found[p * filters + f] = b.mac(found[p * filters + f], value, weight)
+            if len(sums) >= CROWDED:
+                b.insert(dsp.KeepOrderOp())
         return found
 
 
 class DualUnit(Unit):
     """Two 16-bit multiply-accumulates at a time."""
+
+    straight = 8
+    chunk = 4
 
     def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int, form: Format) -> None:
         super().__init__(b, map, zero_point)
