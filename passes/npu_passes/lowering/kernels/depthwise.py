@@ -136,7 +136,7 @@ class DepthwiseKernel:
 
                 biases = self.layer.biases(channel, lanes, folded=whole)
                 sums: Sequence[SSAValue] = biases * width
-                if inside and self.count <= STRAIGHT:
+                if low < high and inside and self.count <= STRAIGHT:
                     views = self.views(start, quad, 0, low, row_of, self.rows.kernel)
                     for ky in range(self.rows.kernel):  # one pointer for all rows
                         sums = self.row(views, ky, row_of, sums)

@@ -238,6 +238,8 @@ class PlanarKernel:
             )
 
         starts = self.layer.biases(filter, range(count), folded=whole) * width
+        if not steps:  # nothing but padding
+            return starts
         return b.loop(0, self.grid.channels, one_channel, starts, hint="ic", carry="acc")
 
     def views(
