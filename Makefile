@@ -1,6 +1,6 @@
 # Everything runs in .venv, which is made in the checkout when it is missing or older than pyproject.toml.
 #   PYTHON=python3.12   the Python to make .venv with (3.11 or newer)
-#   TRAIN=1             also install what training and .pt2 import need (torch, scikit-learn)
+#   TRAIN=1             also install what training and .pt2 import need (torch, scikit-learn, Pillow)
 #   TORCH=torch         the torch to install then, such as torch==2.13.0
 #   CI=true             a missing compiler or emulator fails its tests instead of skipping them
 TORCH ?= torch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -85,3 +86,32 @@ def test_every_target_of_make_is_explained() -> None:
         ["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     assert all(f"make {target}\t" in helped for target in targets)
+
+
+@pytest.mark.parametrize("torch", [True, False])
+def test_types_without_torch(
+    check: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torch: bool
+) -> None:
+    """What is typed by torch is left out where it is missing, and named."""
+    seen: list[dict[str, list[str]]] = []
+
+    def run(module: str, *arguments: str) -> int:
+        assert module == "pyright"
+        for name in arguments[1:]:
+            seen.append(json.loads((tmp_path / name).read_text(encoding="utf-8")))
+        return 0
+
+    (tmp_path / "pyproject.toml").write_text('[tool.pyright]\ninclude = ["tools"]\n')
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    monkeypatch.setattr(check, "run", run)
+
+    def find_spec(name: str) -> object:
+        return object() if torch else None
+
+    monkeypatch.setattr(check, "find_spec", find_spec)
+    result = check.pyright(tmp_path)
+    assert (result.passed, result.failed) == (1, [])
+    assert len(result.skipped) == (0 if torch else 2)
+    folders = ["tools/npu_train", "tests/train"]
+    assert seen == ([] if torch else [{"include": ["tools"], "exclude": folders}])
+    assert [path.name for path in tmp_path.iterdir()] == ["pyproject.toml"]
