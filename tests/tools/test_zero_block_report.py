@@ -184,6 +184,18 @@ def test_minus_zero_moves() -> None:
     assert is_zero(array, 0).tolist() == [True, False, False, False]
 
 
+def test_maps_of_the_same_layer() -> None:
+    """A concatenation of integers rescales its parts: as many maps with one name."""
+    kept = np.ones((1, 2, 2, 2), np.bool_)
+    one, two = (
+        BlockMap("cat", "npu.requantize", None, (1, 2, 8, 8), 1, 4, True, False, kept)
+        for _ in range(2)
+    )
+    other = BlockMap("c", "npu.conv2d", "y", (1, 2, 7, 8), 1, 4, True, False, kept)
+    assert report_command.chosen([one, other, two], []) == [other, two]
+    assert report_command.chosen([one, other, two], ["y", "cat"]) == [other, one, two]
+
+
 def test_what_is_drawn() -> None:
     """A block that half of the channels keep, one that none does, and a ragged one that all do."""
     kept = np.zeros((1, 2, 1, 3), np.bool_)

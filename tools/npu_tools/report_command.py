@@ -199,26 +199,27 @@ def check_layers(names: Sequence[str], block: int, module: ModuleOp) -> None:
     from npu_dialect.npu.maps import shape_of
     from npu_tools.zero_block_maps import map_layers, value_name
 
-    known = {each.layer_name: each for each in map_layers(module)}
-    known |= {value_name(each): each for each in map_layers(module)}
+    layers = map_layers(module)
+    known = [name for op in layers for name in (op.layer_name, value_name(op)) if name]
     for name in names:
         if name not in known:
-            near = get_close_matches(name, [each for each in known if each], 1)
+            near = get_close_matches(name, known, 1)
             raise UserError(
                 f"--layer {name}: expected a layer with a map of its own, or the name of the map"
                 + (f"; did you mean {near[0]}?" if near else "")
             )
-        rows, columns = shape_of(known[name].output)[2:]
-        if block > max(rows, columns):
-            raise UserError(
-                f"--block-size {block}: larger than the map of {name}, {rows} x {columns}"
-            )
+        for op in layers:
+            rows, columns = shape_of(op.output)[2:]
+            if name in (op.layer_name, value_name(op)) and block > max(rows, columns):
+                raise UserError(
+                    f"--block-size {block}: larger than the map of {name}, {rows} x {columns}"
+                )
 
 
 def chosen(maps: Sequence[BlockMap], names: Sequence[str]) -> list[BlockMap]:
     """The maps to draw: those that are named, or the last behind a ReLU of each size."""
     if names:
-        return [next(each for each in maps if name in (each.layer, each.value)) for name in names]
+        return [each for name in names for each in maps if name in (each.layer, each.value)]
     behind = [each for each in maps if each.relu] or list(maps)
     last = {each.shape[2:]: each for each in behind if max(each.shape[2:]) >= each.block}
     return sorted(last.values(), key=maps.index)[:PANELS]

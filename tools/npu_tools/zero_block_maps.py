@@ -45,7 +45,7 @@ Array: TypeAlias = NDArray[Any]
 Flags: TypeAlias = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockMap:
     """The blocks of one layer's map [N, C, H, W], over all samples; sizes in bytes.
 
