@@ -183,10 +183,9 @@ def main() -> int:
         model = model_file(folder, image, options)
         target = machine_file(folder, options.sram * KB * (1 if options.int8 else 4))
         good = print_table(model, target, image, options.thresholds)
-    kind = (
-        "int8" if options.int8 else f"float32, {4 * options.sram} KB of SRAM: the plan of int8 in"
-    )
-    print(f"\n{kind} {options.sram} KB; blocks of {BLOCK} x {BLOCK}; random weights, a photograph")
+    size = f"{options.sram} KB of SRAM"
+    kind = f"int8, {size}" if options.int8 else f"float32, the plan of int8 in {size}"
+    print(f"\n{kind}; blocks of {BLOCK} x {BLOCK}; random weights, a photograph")
     return 0 if good else 1
 
 
