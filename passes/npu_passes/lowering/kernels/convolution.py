@@ -78,8 +78,8 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     if layer is None:
         return None
     planar = is_dense(memref_type(op.input)) and op.group_count == 1 and grid.channels < QUAD
-    if planar and isinstance(unit, DualUnit) and PlanarKernel.fits(grid, op.pool):
-        return PlanarKernel(layer, unit, op.input, grid, op.pool)
+    if planar and PlanarKernel.fits(grid, op.pool):
+        return PlanarKernel(layer, op.input, grid, op.pool)
     if not is_channels_last(memref_type(op.input)):
         return None
     if op.group_count == 1:

@@ -136,11 +136,13 @@ class DepthwiseKernel:
 
                 biases = self.layer.biases(channel, lanes, folded=whole)
                 sums: Sequence[SSAValue] = biases * width
-                if low < high and inside and self.count <= STRAIGHT:
+                if low >= high:
+                    pass  # nothing but padding
+                elif inside and self.count <= STRAIGHT:
                     views = self.views(start, quad, 0, low, row_of, self.rows.kernel)
                     for ky in range(self.rows.kernel):  # one pointer for all rows
                         sums = self.row(views, ky, row_of, sums)
-                elif low < high:
+                else:
                     sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
                 self.layer.put(sums, channel, row, column, lanes)
 

@@ -9,30 +9,19 @@ cut a window, and is part of the bias elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
-from npu_dialect import dsp
 from npu_dialect.npu import PoolAttr
 from npu_dialect.npu.shapes import Axis
 from npu_passes.lowering.common import tap_range, window_start
 from npu_passes.lowering.conv_plan import Span, interior
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.packing import FILTERS, blocks_of, pairs
-from npu_passes.lowering.kernels.row_plan import (
-    QUAD,
-    Pixel,
-    Product,
-    Step,
-    Word,
-    plan_row,
-    weight_words,
-)
-from npu_passes.lowering.kernels.unit import CROWDED, DualUnit
+from npu_passes.lowering.kernels.packing import FILTERS
+from npu_passes.lowering.kernels.planar_rows import ByteRows, DualRows, RowPlan, Rows, Views
+from npu_passes.lowering.kernels.row_plan import QUAD, Pixel
+from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit
 from npu_passes.lowering.kernels.walk import border_columns, visit_lines
 from npu_passes.lowering.loop_builder import Index
 
@@ -40,34 +29,6 @@ PAIR = 2
 """Pixels that share the loads of weights."""
 MOST_COLUMNS = 8
 """Columns of the border, at most: each has code of its own."""
-STRAIGHT = 12
-"""Kernel rows in one straight line of code, at most."""
-
-
-def pack_rows(weights: NDArray[np.int8]) -> NDArray[np.int32]:
-    """Weights [filters, channels, rows, taps] as words, block by block of filters.
-
-    In a block: channel by channel, row by row, word by word, a word of each filter.
-    """
-    parts: list[NDArray[np.int32]] = []
-    zero = np.zeros_like(weights[..., 0])
-    for first, count in blocks_of(len(weights)):
-        words = [
-            pairs(weights[..., low], zero if high is None else weights[..., high])
-            for low, high in weight_words(weights.shape[-1])
-        ]
-        block = np.stack(words, axis=-1)[first : first + count]  # filters, C, rows, words
-        parts.append(block.transpose(1, 2, 3, 0).reshape(-1))
-    return np.concatenate(parts)
-
-
-@dataclass(frozen=True)
-class Views:
-    """Rows of the input, from element `origin` of a row on, and their weights."""
-
-    patch: SSAValue
-    origin: int
-    taps: SSAValue
 
 
 def row_of(grid: Grid, pool: PoolAttr | None) -> int:
@@ -78,17 +39,24 @@ def row_of(grid: Grid, pool: PoolAttr | None) -> int:
     return (pixels - 1) * grid.columns.stride + grid.columns.kernel
 
 
-class PlanarKernel:
-    """Builds the loops of one convolution on dual multiply-accumulates."""
+def rows_of(layer: Layer, taps: int) -> Rows:
+    """Kernel rows on the unit of a layer."""
+    unit = layer.unit
+    if isinstance(unit, DualUnit):
+        return DualRows(layer.b, unit, taps)
+    assert isinstance(unit, ByteUnit)
+    return ByteRows(layer.b, unit, taps)
 
-    def __init__(
-        self, layer: Layer, unit: DualUnit, map: SSAValue, grid: Grid, pool: PoolAttr | None
-    ) -> None:
-        self.layer, self.unit, self.grid, self.pool = layer, unit, grid, pool
+
+class PlanarKernel:
+    """Builds the loops of one convolution."""
+
+    def __init__(self, layer: Layer, map: SSAValue, grid: Grid, pool: PoolAttr | None) -> None:
+        self.layer, self.grid, self.pool = layer, grid, pool
         self.b, self.rows, self.columns = layer.b, grid.rows, grid.columns
         self.filters = len(layer.weights)
-        self.words = len(weight_words(self.columns.kernel))
-        self.taps = layer.table("taps", pack_rows(layer.weights))
+        self.form = rows_of(layer, self.columns.kernel)
+        self.taps = layer.table("taps", self.form.packed(layer.weights))
         self.patch = layer.vector(map)
 
     @staticmethod
@@ -203,17 +171,16 @@ class PlanarKernel:
         """Sums of neighbouring convolution outputs, for a block of filters."""
         b = self.b
         pixels, first, last = self.pixels(column, width, behind)
-        steps = plan_row(self.columns.kernel, pixels, first, last)
-        assert steps is not None  # a row has a word at least
+        plan = self.form.plan(pixels, first, last)
         whole = inside and all(p.high - p.low == self.columns.kernel for p in pixels)
         x = 0 if isinstance(column, int) else window_start(b, self.columns, column)
         y = window_start(b, self.rows, row)
         base = b.add(b.mul(y, self.columns.size), x)
-        taps = b.mul(filter, self.grid.channels * self.rows.kernel * self.words)
+        taps = b.mul(filter, self.grid.channels * self.rows.kernel * self.form.words)
         bounds = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
 
         line = self.rows.dilation * self.columns.size
-        size = self.words * count
+        size = self.form.words * count
 
         def views(channel: Index, ky: Index, rows: int) -> Views:
             at = b.add(
@@ -221,82 +188,37 @@ class PlanarKernel:
             )
             number = b.add(b.mul(channel, self.rows.kernel), ky)
             weights = b.add(taps, b.mul(number, size))
-            return self.views(at, weights, steps, (rows, line, size))
+            return self.views(at, weights, plan, (rows, line, size))
 
         def one_row(channel: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return self.row(views(channel, ky, 1), 0, 0, steps, width, sums, less_zero=not whole)
+            return self.form.row(views(channel, ky, 1), 0, 0, plan, sums, less_zero=not whole)
 
         def one_channel(channel: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            if inside and self.rows.kernel <= STRAIGHT:
+            if inside and self.rows.kernel <= self.form.straight:
                 seen = views(channel, 0, self.rows.kernel)  # one pointer for all rows
                 for ky in range(self.rows.kernel):
                     places = ky * line, ky * size
-                    sums = self.row(seen, *places, steps, width, sums, less_zero=not whole)
+                    sums = self.form.row(seen, *places, plan, sums, less_zero=not whole)
                 return sums
             return b.loop(
                 *bounds, lambda ky, s: one_row(channel, ky, s), sums, hint="ky", carry="acc"
             )
 
         starts = self.layer.biases(filter, range(count), folded=whole) * width
-        if not steps:  # nothing but padding
+        if not any(pixel.low < pixel.high for pixel in pixels):  # nothing but padding
             return starts
         return b.loop(0, self.grid.channels, one_channel, starts, hint="ic", carry="acc")
 
     def views(
-        self, at: Index, weights: Index, steps: Sequence[Step], extent: tuple[int, int, int]
+        self, at: Index, weights: Index, plan: RowPlan, extent: tuple[int, int, int]
     ) -> Views:
         """Some kernel rows of the input from an element on, and their weights.
 
         `extent`: how many rows, and how far apart they are in the input and in the weights.
         """
         rows, line, size = extent
-        starts = [product.word.start for step in steps for product in step.products]
-        origin = min(starts)
-        reach = max(starts) + QUAD - origin + (rows - 1) * line
-        patch = self.b.window(self.patch, [self.b.add(at, origin)], [reach], [0], "patch")
-        return Views(patch, origin, self.b.window(self.taps, [weights], [rows * size], [0], "taps"))
-
-    def row(
-        self,
-        views: Views,
-        place: int,
-        weights: int,
-        steps: Sequence[Step],
-        pixels: int,
-        sums: Sequence[SSAValue],
-        *,
-        less_zero: bool,
-    ) -> Sequence[SSAValue]:
-        """The sums with one kernel row more, which begins at places of the views."""
-        b, unit, found = self.b, self.unit, list(sums)
-        count = len(sums) // pixels
-        crowded = len(sums) >= CROWDED
-        values: dict[Word, SSAValue] = {}
-        for step in steps:
-            used = {product.word for product in step.products}
-            if crowded:  # what the next step does not use would fill a register
-                values = {word: value for word, value in values.items() if word in used}
-            for product in step.products:
-                if product.word not in values:
-                    at = place + product.word.start - views.origin
-                    loaded = unit.word(views.patch, at)
-                    values[product.word] = unit.halves(loaded, product.word.half, less_zero)
-            if crowded:
-                b.insert(dsp.KeepOrderOp())
-            for f in range(count):
-                weight = b.load(views.taps, [weights + step.weight * count + f], "w")
-                for product in step.products:
-                    here = product.pixel * count + f
-                    found[here] = self.product(values, product, weight, found[here])
-                if crowded:
-                    b.insert(dsp.KeepOrderOp())
-        return found
-
-    def product(
-        self, values: dict[Word, SSAValue], product: Product, weight: SSAValue, total: SSAValue
-    ) -> SSAValue:
-        """One multiply-accumulate."""
-        value = values[product.word]
-        if not product.halves:
-            return self.b.insert(dsp.SmladOp(value, weight, total), "acc").result
-        return self.b.insert(dsp.SmlaOp(value, weight, total, product.halves), "acc").result
+        reach = plan.end - plan.origin + (rows - 1) * line
+        start = self.b.add(at, plan.origin)
+        patch = self.b.window(self.patch, [start], [reach], [0], "patch")
+        taps = self.b.window(self.taps, [weights], [rows * size], [0], "taps")
+        return Views(patch, plan.origin, taps)

@@ -1,0 +1,214 @@
+"""A kernel row of few channels on either unit: how its weights are stored, and its products.
+
+On dual multiply-accumulates a row is planned in words of halves (`row_plan.py`); elsewhere each
+element meets the weights of each filter.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import SSAValue
+
+from npu_dialect import dsp
+from npu_passes.lowering.integers import widened, without
+from npu_passes.lowering.kernels.packing import blocks_of, pairs
+from npu_passes.lowering.kernels.row_plan import (
+    QUAD,
+    Pixel,
+    Product,
+    Step,
+    Word,
+    plan_row,
+    weight_words,
+)
+from npu_passes.lowering.kernels.unit import CROWDED, ByteUnit, DualUnit
+from npu_passes.lowering.loop_builder import LoopBuilder
+
+
+def pack_rows(weights: NDArray[np.int8]) -> NDArray[np.int32]:
+    """Weights [filters, channels, rows, taps] as words, block by block of filters.
+
+    In a block: channel by channel, row by row, word by word, a word of each filter.
+    """
+    zero = np.zeros_like(weights[..., 0])
+    words = [
+        pairs(weights[..., low], zero if high is None else weights[..., high])
+        for low, high in weight_words(weights.shape[-1])
+    ]
+    return in_blocks(np.stack(words, axis=-1))
+
+
+def in_blocks(weights: NDArray[Any]) -> NDArray[Any]:
+    """[filters, channels, rows, elements], block by block of filters, those innermost."""
+    blocks = [weights[first : first + count] for first, count in blocks_of(len(weights))]
+    return np.concatenate([block.transpose(1, 2, 3, 0).reshape(-1) for block in blocks])
+
+
+@dataclass(frozen=True)
+class Views:
+    """Rows of the input, from element `origin` of a row on, and their weights."""
+
+    patch: SSAValue
+    origin: int
+    taps: SSAValue
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """How some pixels meet a kernel row: elements `origin` to `end` of the input's row are read."""
+
+    pixels: Sequence[Pixel]
+    steps: Sequence[Step]
+    origin: int
+    end: int
+
+
+class Rows(ABC):
+    """Kernel rows on one unit. `words`: elements of the weights of a row, for each filter."""
+
+    words: int
+    straight: int
+    """Kernel rows in one straight line of code, at most."""
+
+    @abstractmethod
+    def packed(self, weights: NDArray[np.int8]) -> NDArray[Any]:
+        """Weights [filters, channels, rows, taps] in the order in which they are read."""
+
+    @abstractmethod
+    def plan(self, pixels: Sequence[Pixel], first: int, last: int) -> RowPlan:
+        """What is read for some pixels; words may be loaded at `first` to `last`."""
+
+    @abstractmethod
+    def row(
+        self,
+        views: Views,
+        place: int,
+        weights: int,
+        plan: RowPlan,
+        sums: Sequence[SSAValue],
+        *,
+        less_zero: bool,
+    ) -> Sequence[SSAValue]:
+        """The sums with one kernel row more, which begins at places of the views."""
+
+
+class ByteRows(Rows):
+    """A byte at a time. Rows are not unrolled: a C compiler would load all weights first."""
+
+    straight = 1
+
+    def __init__(self, b: LoopBuilder, unit: ByteUnit, taps: int) -> None:
+        self.b, self.unit, self.words = b, unit, taps
+
+    def packed(self, weights: NDArray[np.int8]) -> NDArray[Any]:
+        """See `Rows`."""
+        return in_blocks(weights)
+
+    def plan(self, pixels: Sequence[Pixel], first: int, last: int) -> RowPlan:
+        """See `Rows`."""
+        starts = [pixel.start + pixel.low for pixel in pixels if pixel.low < pixel.high]
+        ends = [pixel.start + pixel.high for pixel in pixels if pixel.low < pixel.high]
+        return RowPlan(pixels, (), min(starts, default=0), max(ends, default=0))
+
+    def row(
+        self,
+        views: Views,
+        place: int,
+        weights: int,
+        plan: RowPlan,
+        sums: Sequence[SSAValue],
+        *,
+        less_zero: bool,
+    ) -> Sequence[SSAValue]:
+        """See `Rows`."""
+        b, found = self.b, list(sums)
+        count = len(sums) // len(plan.pixels)
+        values: dict[int, SSAValue] = {}
+        for tap in range(self.words):
+            wanted = [(p, pixel.element(tap)) for p, pixel in enumerate(plan.pixels)]
+            users = [(p, element) for p, element in wanted if element is not None]
+            for _, element in users:
+                if element not in values:
+                    at = place + element - views.origin
+                    value = widened(b, b.load(views.patch, [at], "x"), "x")
+                    values[element] = (
+                        without(b, value, self.unit.zero_point) if less_zero else value
+                    )
+            for f in range(count if users else 0):
+                loaded = b.load(views.taps, [weights + tap * count + f], "w")
+                weight = widened(b, loaded, "w")
+                for p, element in users:
+                    here = p * count + f
+                    found[here] = b.mac(found[here], values[element], weight)
+        return found
+
+
+class DualRows(Rows):
+    """Two products at a time."""
+
+    straight = 12
+
+    def __init__(self, b: LoopBuilder, unit: DualUnit, taps: int) -> None:
+        self.b, self.unit, self.taps = b, unit, taps
+        self.words = len(weight_words(taps))
+
+    def packed(self, weights: NDArray[np.int8]) -> NDArray[Any]:
+        """See `Rows`."""
+        return pack_rows(weights)
+
+    def plan(self, pixels: Sequence[Pixel], first: int, last: int) -> RowPlan:
+        """See `Rows`."""
+        steps = plan_row(self.taps, pixels, first, last)
+        assert steps is not None  # a row has a word at least
+        starts = [product.word.start for step in steps for product in step.products]
+        return RowPlan(pixels, steps, min(starts, default=0), max(starts, default=-QUAD) + QUAD)
+
+    def row(
+        self,
+        views: Views,
+        place: int,
+        weights: int,
+        plan: RowPlan,
+        sums: Sequence[SSAValue],
+        *,
+        less_zero: bool,
+    ) -> Sequence[SSAValue]:
+        """See `Rows`."""
+        b, unit, found = self.b, self.unit, list(sums)
+        count = len(sums) // len(plan.pixels)
+        crowded = len(sums) >= CROWDED
+        values: dict[Word, SSAValue] = {}
+        for step in plan.steps:
+            used = {product.word for product in step.products}
+            if crowded:  # what the next step does not use would fill a register
+                values = {word: value for word, value in values.items() if word in used}
+            for product in step.products:
+                if product.word not in values:
+                    at = place + product.word.start - views.origin
+                    loaded = unit.word(views.patch, at)
+                    values[product.word] = unit.halves(loaded, product.word.half, less_zero)
+            if crowded:
+                b.insert(dsp.KeepOrderOp())
+            for f in range(count):
+                weight = b.load(views.taps, [weights + step.weight * count + f], "w")
+                for product in step.products:
+                    here = product.pixel * count + f
+                    found[here] = self.product(values, product, weight, found[here])
+                if crowded:
+                    b.insert(dsp.KeepOrderOp())
+        return found
+
+    def product(
+        self, values: dict[Word, SSAValue], product: Product, weight: SSAValue, total: SSAValue
+    ) -> SSAValue:
+        """One multiply-accumulate."""
+        value = values[product.word]
+        if not product.halves:
+            return self.b.insert(dsp.SmladOp(value, weight, total), "acc").result
+        return self.b.insert(dsp.SmlaOp(value, weight, total, product.halves), "acc").result
