@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import FloatAttr, ModuleOp
+from xdsl.dialects.builtin import Float64Type, FloatAttr, ModuleOp
+from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect.npu import ReluOp
+from npu_dialect.npu import MaxPool2dOp, ReluOp
 from npu_passes.zero_blocks.measure_zero_blocks import MeasureZeroBlocksPass
 from npu_passes.zero_blocks.spilled_maps import ZERO_BLOCKS
 from npu_tools.driver import context
@@ -42,6 +43,22 @@ def test_share_of_elements(tmp_path: Path) -> None:
     assert measured(tmp_path / "data.npz", 1) == 47 / 48
     np.savez(tmp_path / "one.npz", x=array[:1])
     assert measured(tmp_path / "one.npz") == 16 / 24
+
+
+def test_bytes_say_what_zero_is(tmp_path: Path) -> None:
+    """A layer that only moves integers has no zero point of its own; the importer notes it."""
+    text = TEXT.replace("xf32", "xi8").replace("npu.relu %x", "npu.max_pool2d %x kernel [1, 1]")
+    marked = text.replace("kernel [1, 1]", "kernel [1, 1] {npu.zero_point = -7 : i64}")
+    array = np.full((1, 1, 4, 6), -7, np.int8)
+    array[0, 0, 0, 0] = 0
+    np.savez(tmp_path / "data.npz", x=array)
+    shares: list[Attribute] = []
+    for each in (text, marked):
+        module = Parser(context(), each).parse_module()
+        MeasureZeroBlocksPass(str(tmp_path / "data.npz"), 4).apply(context(), module)
+        (pool,) = (op for op in module.walk() if isinstance(op, MaxPool2dOp))
+        shares.append(pool.attributes[ZERO_BLOCKS])
+    assert shares == [FloatAttr(0.0, Float64Type()), FloatAttr(8 / 24, Float64Type())]
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,8 @@ def ends_with_relu(op: LayerOp) -> bool:
     least = -inf
     if isinstance(op, RequantizeOp | QuantizedAddOp) or "requantize" in op.properties:
         least = limits_of(element)[0]
-    activation = op.properties.get("activation")
+    last = "sum_activation" if "addition" in op.properties else "activation"
+    activation = op.properties.get(last)
     if isinstance(op, ReluOp):
         least = 0
     elif isinstance(op, ClampOp):

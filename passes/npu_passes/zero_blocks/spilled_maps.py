@@ -23,7 +23,7 @@ from npu_dialect.npu.layers import (
     RequantizeOp,
 )
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.quantization import QUANTISED, AdditionAttr, RequantizeAttr
+from npu_dialect.npu.quantization import QUANTISED, ZERO_POINT, AdditionAttr, RequantizeAttr
 from npu_dialect.npu.rows import RUNS
 from npu_passes.lowering.loop_builder import memref_type
 from npu_passes.tiling.accesses import root_of
@@ -126,6 +126,8 @@ def layers(function: Operation) -> Iterator[LayerOp]:
 
 def zero_of(op: LayerOp) -> int | None:
     """The zero point of a layer's result, if it says one."""
+    if isinstance(point := op.attributes.get(ZERO_POINT), IntegerAttr):
+        return point.value.data
     if isinstance(sum := op.properties.get("addition"), AdditionAttr) and sum.is_quantised:
         return int_values(sum.zero_points)[-1]
     if isinstance(found := op.properties.get("requantize"), RequantizeAttr):
