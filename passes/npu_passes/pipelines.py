@@ -21,10 +21,10 @@ class Pipeline(NamedTuple):
     summary: str
 
 
-def road(fusion: str, strategy: str, concat: str = "") -> str:
+def road(fusion: str, strategy: str, concat: str = "", code: str = "") -> str:
     """The passes from a graph of layers to loops.
 
-    `fusion` and `concat` are steps, or nothing; `strategy` is how offsets are found.
+    `fusion`, `concat` and `code` are steps, or nothing; `strategy` is how offsets are found.
     """
     passes = (
         "npu-fold-batch-norm",
@@ -34,6 +34,7 @@ def road(fusion: str, strategy: str, concat: str = "") -> str:
         f"npu-assign-sram-offsets{{strategy={strategy}}}",
         "npu-outline-layers",
         "npu-lower-to-loops",
+        code,
     )
     return ",".join(step for step in passes if step)
 
@@ -42,6 +43,9 @@ FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fold-zero-points"
 
 BYTES = "npu-concat-in-place,npu-choose-layouts"
 """Where maps lie on chip."""
+
+SHARE = "npu-share-functions"
+"""How code gets smaller."""
 
 
 def off_chip(
@@ -74,12 +78,12 @@ def off_chip(
 
 PIPELINES = {
     "default": Pipeline(
-        road(f"{FUSE},npu-fuse-additions", "greedy", BYTES),
+        road(f"{FUSE},npu-fuse-additions", "greedy", BYTES, SHARE),
         "fuse, also where pooling windows overlap, and additions; concatenate in place; offsets "
         "for any graph",
     ),
     "rows": Pipeline(
-        road(f"{FUSE},npu-fuse-rows{{when=smallest}}", "greedy", BYTES),
+        road(f"{FUSE},npu-fuse-rows{{when=smallest}}", "greedy", BYTES, SHARE),
         "as default, and the layers that set the peak run row by row, with a few rows between them",
     ),
     "unlu2020": Pipeline(

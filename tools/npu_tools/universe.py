@@ -50,6 +50,7 @@ PASSES = {
     "npu-prune-zero-blocks": "npu_passes.zero_blocks.prune_zero_blocks:PruneZeroBlocksPass",
     "npu-reorder-branches": "npu_passes.modules.reorder_branches:ReorderBranchesPass",
     "npu-requantize-mode": "npu_passes.graph.requantize_mode:RequantizeModePass",
+    "npu-share-functions": "npu_passes.lowering.share_functions:ShareFunctionsPass",
     "npu-spill-maps": "npu_passes.memory.spill_maps:SpillMapsPass",
     "npu-spill-pruned-maps": "npu_passes.zero_blocks.spill_pruned_maps:SpillPrunedMapsPass",
     "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",

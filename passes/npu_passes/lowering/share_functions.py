@@ -1,0 +1,198 @@
+"""`npu-share-functions`: functions that differ only in the constants that they read become one.
+
+    func.call @conv2(%x, %y) {npu.layer = "conv2"} : ...
+    func.call @conv3(%y, %z) {npu.layer = "conv3"} : ...
+    func.func private @conv2(%ifm, %ofm) { %w = memref.get_global @conv2_weight ... }
+    func.func private @conv3(%ifm, %ofm) { %w = memref.get_global @conv3_weight ... }
+becomes
+    %conv2_weight = memref.get_global @conv2_weight : memref<64xi8, #npu.flash>
+    func.call @conv2(%x, %y, %conv2_weight) {npu.layer = "conv2"} : ...
+    %conv3_weight = memref.get_global @conv3_weight : memref<64xi8, #npu.flash>
+    func.call @conv2(%y, %z, %conv3_weight) {npu.layer = "conv3"} : ...
+    func.func private @conv2(%ifm, %ofm, %w) {npu.layer = "conv2, conv3"} { ... }
+
+The decision: a network repeats layers, and a layer that is repeated needs its code once. What may
+differ is which constants are read by name, and up to `scalars` numbers of i32 and f32, such as a
+zero point; they become arguments. Numbers of type index, or that become one, bound loops and
+address memory: they stay, so code that is shared is as fast as it was. The function that comes
+first in the IR stays; calls keep the names of their layers.
+
+Left alone are functions that are public, return values, call others, start transfers, branch
+between blocks, or are named by anything but calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect import dma
+from npu_dialect.npu.layer import LAYER_NAME
+from npu_passes.lowering.function_shapes import Constant, Shape, value_of
+from npu_passes.lowering.kernels.constants import Users, symbol_users
+from npu_passes.lowering.outline_layers import WHAT
+from npu_passes.symbols import identifier
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A constant that becomes an argument."""
+
+    readers: tuple[Constant, ...]
+    """Where the function that stays reads it."""
+    passed: tuple[Constant, ...]
+    """What calls pass, function by function."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Functions that become the first of them, and the arguments that it gets."""
+
+    functions: tuple[func.FuncOp, ...]
+    arguments: tuple[Argument, ...]
+
+
+def analyze(module: ModuleOp, users: Users, scalars: int) -> tuple[Shared, ...]:
+    """The functions to share, in the order of the first ones; up to so many numbers may differ."""
+    alike: dict[Hashable, list[Shape]] = {}
+    for function in module.ops:
+        if isinstance(function, func.FuncOp) and can_be_shared(function, users):
+            shape = Shape.of(function)
+            alike.setdefault(tuple(shape.tokens), []).append(shape)
+    return tuple(shared for shapes in alike.values() for shared in groups(shapes, scalars))
+
+
+def can_be_shared(function: func.FuncOp, users: Users) -> bool:
+    """Whether a function is private, only called, and does nothing that needs to be its own."""
+    named = users.get(function.sym_name.data, ())
+    if function.sym_visibility != StringAttr("private") or function.is_declaration:
+        return False
+    if function.function_type.outputs.data or function.arg_attrs is not None:
+        return False
+    if not named or not all(isinstance(op, func.CallOp) for op in named):
+        return False
+    return not any(
+        isinstance(op, (func.CallOp, *dma.DMA.operations))
+        or any(len(region.blocks) > 1 for region in op.regions)
+        for op in function.walk()
+    )
+
+
+def groups(shapes: list[Shape], scalars: int) -> Iterator[Shared]:
+    """Functions of one shape, in groups whose numbers differ in few places."""
+    while shapes:
+        group, rest = shapes[:1], list[Shape]()
+        for shape in shapes[1:]:
+            larger = [*group, shape]
+            fits = len(differing([each.scalars for each in larger])) <= scalars
+            group, rest = (larger, rest) if fits else (group, [*rest, shape])
+        if len(group) > 1:
+            names = differing([each.globals for each in group])
+            numbers = differing([each.scalars for each in group])
+            yield Shared(tuple(each.function for each in group), (*names, *numbers))
+        shapes = rest
+
+
+def differing(constants: Sequence[Sequence[Constant]]) -> list[Argument]:
+    """The arguments for constants, function by function, that are not the same in all of them.
+
+    Places that change together are one argument.
+    """
+    found: dict[Hashable, Argument] = {}
+    for place in zip(*constants, strict=True):
+        values = tuple(value_of(op) for op in place)
+        if len(set(values)) > 1:
+            known = found.get(values, Argument((), place))
+            found[values] = Argument((*known.readers, place[0]), known.passed)
+    return list(found.values())
+
+
+def share(shared: Shared, users: Users) -> None:
+    """Turn functions into their first one, with calls that pass what differs."""
+    first = shared.functions[0]
+    for index, function in enumerate(shared.functions):
+        passed = [argument.passed[index] for argument in shared.arguments]
+        for call in users[function.sym_name.data]:
+            assert isinstance(call, func.CallOp), "checked before"
+            redirect(call, first.sym_name.data, passed)
+    for argument in shared.arguments:
+        add_argument(first, argument)
+    kinds = [argument.type for argument in first.body.block.args]
+    first.function_type = FunctionType.from_lists(kinds, [])
+    describe(first, shared.functions)
+    for function in shared.functions[1:]:
+        function.detach()
+        function.erase()
+
+
+def redirect(call: func.CallOp, name: str, passed: Sequence[Constant]) -> None:
+    """Call a function by its new name, with more arguments."""
+    copies = [op.clone() for op in passed]
+    for op in copies:
+        if isinstance(op, memref.GetGlobalOp):
+            op.memref.name_hint = identifier(op.name_.string_value())
+    Rewriter.insert_op(copies, InsertPoint.before(call))
+    new = func.CallOp(name, [*call.arguments, *(op.results[0] for op in copies)], [])
+    new.attributes.update(call.attributes)
+    Rewriter.replace_op(call, new)
+
+
+def add_argument(function: func.FuncOp, argument: Argument) -> None:
+    """Let a function get a constant from its caller."""
+    block = function.body.block
+    result = argument.readers[0].results[0]
+    value = block.insert_arg(result.type, len(block.args))
+    value.name_hint = result.name_hint
+    for op in argument.readers:
+        Rewriter.replace_op(op, (), [value])
+
+
+def describe(function: func.FuncOp, functions: Sequence[func.FuncOp]) -> None:
+    """Say which layers a function is, and of what it does what they have in common."""
+    layers = texts_of(functions, LAYER_NAME)
+    if layers:
+        function.attributes[LAYER_NAME] = StringAttr(", ".join(layers))
+    if whats := texts_of(functions, WHAT):
+        function.attributes[WHAT] = StringAttr(common_text(whats))
+
+
+def texts_of(functions: Sequence[func.FuncOp], key: str) -> list[str]:
+    """What an attribute says, function by function."""
+    found = (function.attributes.get(key) for function in functions)
+    return [each.data for each in found if isinstance(each, StringAttr)]
+
+
+def common_text(texts: Sequence[str]) -> str:
+    """Clauses that all texts have; `...` for one that differs: `npu.conv2d groups 8 scales ...`."""
+    clauses = [re.findall(r"\[[^]]*\]|[^\s[]+", text) for text in texts]
+    if len({len(each) for each in clauses}) > 1:
+        return clauses[0][0]
+    return " ".join(each[0] if len(set(each)) == 1 else "..." for each in zip(*clauses))
+
+
+@dataclass(frozen=True)
+class ShareFunctionsPass(ModulePass):
+    """Share the code of functions that differ in constants only; see the module."""
+
+    name = "npu-share-functions"
+
+    scalars: int = 4
+    """Numbers of i32 and f32 that may differ and become arguments, at most."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Find what is alike, then rewrite."""
+        if self.scalars < 0:
+            raise PassFailedException(
+                f"{self.name}: expected scalars of at least 0, got {self.scalars}"
+            )
+        users = symbol_users(op)
+        for shared in analyze(op, users, self.scalars):
+            share(shared, users)

@@ -1,0 +1,125 @@
+"""`npu-share-functions` on networks of repeated layers: the same numbers from less code."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f32, i8
+from xdsl.dialects.func import CallOp, FuncOp
+
+from emit.harness import run_c
+from memory.pipeline import context, run_passes
+from npu_dialect.interpreters import run_function
+from npu_dialect.npu import ActivationAttr, Conv2dOp, RequantizeAttr
+from npu_passes.emit.c import emit
+from npu_tools.check import random_inputs
+from quantized.random_layers import LayerMaker
+
+LAYERS = 4
+LOOPS = "npu-bufferize,npu-assign-sram-offsets,npu-outline-layers,npu-lower-to-loops"
+
+
+def quantized(*, point: int) -> ModuleOp:
+    """Convolutions of one shape, whose zero points are `point` apart."""
+    maker = LayerMaker(1)
+    value = maker.argument(i8, (1, 4, 5, 5))
+    for index in range(LAYERS):
+        weight = maker.constant(maker.numbers.integers(-128, 128, (4, 4, 3, 3)), i8)
+        layer = Conv2dOp(
+            value,
+            weight,
+            None,
+            TensorType(i8, []),
+            pads=(1, 1, 1, 1),
+            zero_points=(5, 0),
+            requantize=RequantizeAttr.of(
+                [0.002 + 0.001 * index], 3 + point * (index == LAYERS - 1)
+            ),
+        )
+        value = maker.add(layer, i8)
+    return maker.finished(value)
+
+
+def floats() -> ModuleOp:
+    """Depthwise convolutions of one shape, in place of another one each."""
+    maker = LayerMaker(2)
+    value = maker.argument(f32, (1, 3, 6, 6))
+    for _ in range(LAYERS):
+        weight = maker.constant(maker.numbers.standard_normal((3, 1, 3, 3)), f32)
+        bias = maker.constant(maker.numbers.standard_normal(3), f32)
+        layer = Conv2dOp(
+            value,
+            weight,
+            bias,
+            TensorType(f32, []),
+            pads=(1, 1, 1, 1),
+            groups=3,
+            activation=ActivationAttr.relu(),
+        )
+        value = maker.add(layer, f32)
+    return maker.finished(value)
+
+
+def loops(module: ModuleOp, target: str) -> ModuleOp:
+    """A function for each layer, in loops."""
+    module.verify()
+    return run_passes(context(), module, f"npu-attach-target{{target={target}}},{LOOPS}")
+
+
+def shared(module: ModuleOp, options: str = "") -> ModuleOp:
+    """The pass on a copy."""
+    return run_passes(context(), module, f"npu-share-functions{options}")
+
+
+def functions(module: ModuleOp) -> list[str]:
+    """The names of the functions."""
+    return [op.sym_name.data for op in module.ops if isinstance(op, FuncOp)]
+
+
+NETWORKS = {"bytes": quantized(point=0), "zero points": quantized(point=7), "floats": floats()}
+
+
+@pytest.mark.parametrize("target", ["host", "cortex-m4"])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_same_numbers(network: str, target: str) -> None:
+    apart = loops(NETWORKS[network], target)
+    together = shared(apart)
+    assert len(functions(apart)) == 1 + LAYERS
+    assert len(functions(together)) == 2
+    feeds = random_inputs(NETWORKS[network], 0)
+    wanted = run_function(apart, None, feeds)[0]
+    np.testing.assert_array_equal(run_function(together, None, feeds)[0], wanted)
+    assert len(np.unique(wanted)) > 10
+
+
+@pytest.mark.parametrize("weights", ["c", "bin"])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_same_numbers_in_c(network: str, weights: Literal["c", "bin"]) -> None:
+    module = shared(loops(NETWORKS[network], "cortex-m4"))
+    feeds = random_inputs(NETWORKS[network], 0)
+    wanted = run_function(module, None, feeds)[0]
+    files = emit(module, None, weights)
+    (got,) = run_c(files, "f", feeds, [wanted.shape], output_types=[wanted.dtype.name])
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_numbers_that_differ_too_often() -> None:
+    apart = loops(NETWORKS["zero points"], "host")
+    assert functions(shared(apart, "{scalars=1}")) == ["f", "conv2d", "conv2d_3"]
+
+
+def test_layers_keep_their_names() -> None:
+    apart = loops(NETWORKS["bytes"], "host")
+    for index, op in enumerate(op for op in apart.walk() if isinstance(op, CallOp)):
+        op.attributes["npu.layer"] = StringAttr(f"layer{index}")
+    source = emit(shared(apart)).source
+    for index in range(LAYERS):
+        assert f'F_ON_LAYER({index}, "layer{index}");' in source
+    assert source.count("static void") + source.count("NPU_NO_INLINE void") == 1
+
+
+def test_deterministic() -> None:
+    texts = {str(shared(loops(NETWORKS["zero points"].clone(), "host"))) for _ in range(2)}
+    assert len(texts) == 1
