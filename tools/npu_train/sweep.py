@@ -55,12 +55,14 @@ class Sweep:
     """The options of a sweep; 0 among the thresholds is a network without Zebra.
 
     `recipe`: behind the `pretrain` epochs of what all networks start from; its slimming is for
-    those. `channels`, `weights`: shares that are pruned. `images`: so many the C runs on.
+    those, and `tuning_rate` in place of its learning rate: networks that start alike stay
+    comparable if they are not shaken up first. `channels`, `weights`: shares that are pruned. `images`: so many the C runs on.
     """
 
     thresholds: tuple[float, ...]
     methods: tuple[str, ...]
     recipe: Recipe
+    tuning_rate: float
     pretrain: int
     width: float
     block: int
@@ -125,7 +127,7 @@ class Seed:
 
     def networks(self, method: str) -> Iterator[tuple[float, nn.Module]]:
         """The finished network of a method for each threshold."""
-        recipe = replace(self.recipe, slimming=0.0)
+        recipe = replace(self.recipe, slimming=0.0, learning_rate=self.options.tuning_rate)
         alone: nn.Module | None = None
         for threshold in self.options.thresholds:
             learns = threshold > 0 and method != "slimming"

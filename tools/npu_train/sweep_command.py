@@ -90,18 +90,19 @@ def argument_parser() -> argparse.ArgumentParser:
     add("--width", type=float, default=0.125, help="of ResNet-18 (default: %(default)s)")
     add("--block", type=positive, default=4, metavar="B", help="default: %(default)s")
     add("--pretrain", type=positive, default=8, metavar="N", help="epochs without Zebra")
-    add("--epochs", type=positive, default=8, metavar="N", help="epochs behind these")
+    add("--epochs", type=positive, default=6, metavar="N", help="epochs behind these")
+    add("--tuning-rate", type=float, default=0.02, help="learning rate of those (%(default)s)")
     add("--batch", type=positive, default=32, metavar="N", help="images a step (%(default)s)")
     add("--weight-decay", type=float, default=0.02, help="default: %(default)s")
     add("--regularisation", type=float, default=0.1, help="of Zebra (default: %(default)s)")
-    add("--slimming", type=float, default=1e-3, help="L1 penalty (default: %(default)s)")
+    add("--slimming", type=float, default=1e-4, help="L1 penalty (default: %(default)s)")
     add("--prune-channels", type=float, default=0.3, metavar="SHARE", help="default: %(default)s")
     add("--prune-weights", type=float, default=0.4, metavar="SHARE", help="default: %(default)s")
     add("--images", type=positive, default=100, metavar="N", help="that the C runs on")
     add("--sram", type=positive, default=131072, metavar="BYTES", help="of the machine")
     add("--jobs", type=positive, default=1, metavar="N", help="methods at once (%(default)s)")
     add("--seed", type=natural, default=0, help="the first one (default: %(default)s)")
-    add("--seeds", type=positive, default=2, metavar="N", help="trainings of each network")
+    add("--seeds", type=positive, default=1, metavar="N", help="trainings of each network")
     return parser
 
 
@@ -111,6 +112,7 @@ def sweep_of(options: argparse.Namespace) -> Sweep:
         ZebraOptions(options.block, threshold)
     for share in (options.prune_channels, options.prune_weights):
         check_share(share)
+    Recipe(options.epochs, learning_rate=options.tuning_rate)  # checks it
     recipe = Recipe(
         options.epochs,
         options.batch,
@@ -122,6 +124,7 @@ def sweep_of(options: argparse.Namespace) -> Sweep:
         options.thresholds,
         options.methods,
         recipe,
+        options.tuning_rate,
         options.pretrain,
         options.width,
         options.block,
