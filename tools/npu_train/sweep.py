@@ -56,7 +56,8 @@ class Sweep:
 
     `recipe`: behind the `pretrain` epochs of what all networks start from; its slimming is for
     those, and `tuning_rate` in place of its learning rate: networks that start alike stay
-    comparable if they are not shaken up first. `channels`, `weights`: shares that are pruned. `images`: so many the C runs on.
+    comparable if they are not shaken up first. `channels`, `weights`: shares that are pruned.
+    `images`: so many the C runs on.
     """
 
     thresholds: tuple[float, ...]
