@@ -109,7 +109,8 @@ class DenseKernel:
         self, base: Index, pixels: Sequence[int], first: Index, sums: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """Sums over a whole kernel at some pixels, the first of which begins at `base`."""
-        return self.over_rows((0, self.rows.kernel), base, pixels, first, sums, less_zero=False)
+        rows = (0, self.rows.kernel)
+        return self.over_rows(rows, base, pixels, first, sums, less_zero=not self.layer.folds)
 
     def over_rows(
         self,

@@ -82,7 +82,8 @@ class DepthwiseKernel:
     def build(self) -> None:
         """Loops over the grid of outputs, inside them over channels, four at a time."""
         rows, columns = interior(self.rows, None), interior(self.columns, None)
-        if border_columns(columns, PAIR) <= MOST_COLUMNS:
+        few = border_columns(columns, PAIR) <= MOST_COLUMNS
+        if few and self.layer.unit.form != "narrow":
             visit_lines(self.b, rows, columns, PAIR, self.line)
             return
         point = self.point if self.grid.is_padded else self.inner_point
@@ -121,7 +122,7 @@ class DepthwiseKernel:
         every = (0, self.columns.kernel)
         low, high = self.columns.taps(column) if isinstance(column, int) else every
         rows = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
-        whole = inside and (low, high) == every
+        whole = inside and (low, high) == every and self.layer.folds
 
         def one_quad(quad: Index) -> None:
             channel = b.mul(quad, QUAD)

@@ -56,6 +56,14 @@ class Layer:
         """A new constant of i8 or i32."""
         return constant_table(self.b, self.op, what, values)
 
+    @property
+    def folds(self) -> bool:
+        """Whether the zero point is part of the bias where no padding cuts a window.
+
+        That takes a table of its own; where flash is short it is taken off each byte everywhere.
+        """
+        return self.zero_point == 0 or self.unit.form != "narrow"
+
     @cached_property
     def plain(self) -> SSAValue | None:
         """The bias as it is."""
@@ -72,7 +80,7 @@ class Layer:
     def biases(self, filter: Index, lanes: Sequence[int], *, folded: bool) -> list[SSAValue]:
         """First values of the sums of some filters behind a first one."""
         b = self.b
-        vector = self.folded if folded else self.plain
+        vector = self.folded if folded and self.folds else self.plain
         if vector is None:
             return [self.epilogue.zero()] * len(lanes)
         return [b.load(vector, [b.add(filter, lane)], "bias") for lane in lanes]

@@ -77,7 +77,7 @@ class PlanarKernel:
         """Loops over rows, inside them over columns, inside them over blocks of filters."""
         if self.pool is None:
             spans = interior(self.rows, None), interior(self.columns, None)
-            visit_lines(self.b, *spans, PAIR, self.line)
+            visit_lines(self.b, *spans, PAIR, self.line, once=self.layer.unit.form == "narrow")
             return
         axes = self.pool.axes(self.rows.outputs, self.columns.outputs)
         spans = interior(self.rows, axes[0]), interior(self.columns, axes[1])
@@ -86,6 +86,7 @@ class PlanarKernel:
             *spans,
             1,
             lambda row, inside, column, _: self.window(axes, spans[1], row, inside, column),
+            once=self.layer.unit.form == "narrow",
         )
 
     def each_block(self, body: Callable[[Index, int], None]) -> None:
@@ -173,6 +174,7 @@ class PlanarKernel:
         pixels, first, last = self.pixels(column, width, behind)
         plan = self.form.plan(pixels, first, last)
         whole = inside and all(p.high - p.low == self.columns.kernel for p in pixels)
+        whole = whole and self.layer.folds
         x = 0 if isinstance(column, int) else window_start(b, self.columns, column)
         y = window_start(b, self.rows, row)
         base = b.add(b.mul(y, self.columns.size), x)

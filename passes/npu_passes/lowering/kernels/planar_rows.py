@@ -50,6 +50,10 @@ def in_blocks(weights: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([block.transpose(1, 2, 3, 0).reshape(-1) for block in blocks])
 
 
+STRAIGHT = 12
+"""Kernel rows in one straight line of code, at most, where flash is not short."""
+
+
 @dataclass(frozen=True)
 class Views:
     """Rows of the input, from element `origin` of a row on, and their weights."""
@@ -152,10 +156,9 @@ class ByteRows(Rows):
 class DualRows(Rows):
     """Two products at a time."""
 
-    straight = 12
-
     def __init__(self, b: LoopBuilder, unit: DualUnit, taps: int) -> None:
         self.b, self.unit, self.taps = b, unit, taps
+        self.straight = 1 if unit.form == "narrow" else STRAIGHT
         self.words = len(weight_words(taps))
 
     def packed(self, weights: NDArray[np.int8]) -> NDArray[Any]:

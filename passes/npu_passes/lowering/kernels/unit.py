@@ -121,6 +121,8 @@ class DualUnit(Unit):
     def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int, form: Format) -> None:
         super().__init__(b, map, zero_point)
         self.form = form
+        if form == "narrow":  # flash is short: of code, too
+            self.straight, self.chunk = 2, 1
 
     def quad(
         self,

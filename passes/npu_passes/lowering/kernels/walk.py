@@ -73,10 +73,13 @@ Line = Callable[[Index, bool, Index, int], None]
 """Visits outputs of a row: (row, whether it is interior, column, number of columns)."""
 
 
-def visit_lines(b: LoopBuilder, rows: Span, columns: Span, width: int, line: Line) -> None:
+def visit_lines(
+    b: LoopBuilder, rows: Span, columns: Span, width: int, line: Line, *, once: bool = False
+) -> None:
     """Visit a grid row by row: interior columns side by side, those of the border at known places.
 
-    The code of a row is built twice where padding cuts some rows: for them, and for all others.
+    The code of a row is built twice where padding cuts some rows: for them, and for all others;
+    or `once`, with no row taken to be interior.
     """
     low, high = (columns.low, columns.high) if not columns.empty else (0, 0)
     even = low + (high - low) // width * width
@@ -93,7 +96,7 @@ def visit_lines(b: LoopBuilder, rows: Span, columns: Span, width: int, line: Lin
         return ()
 
     def body(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
-        if rows.whole or rows.empty:
+        if rows.whole or rows.empty or once:
             return one_row(row, rows.whole)
         if isinstance(row, int):
             return one_row(row, rows.low <= row < rows.high)
