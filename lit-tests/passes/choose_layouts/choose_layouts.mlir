@@ -1,0 +1,37 @@
+// RUN: npu-opt %s --split-input-file --pass-pipeline=npu-choose-layouts | filecheck %s
+// RUN: npu-opt %s --split-input-file --pass-pipeline=npu-choose-layouts,npu-choose-layouts | filecheck %s
+// RUN: npu-opt %s --split-input-file --pass-pipeline=npu-choose-layouts,npu-assign-sram-offsets | filecheck %s --check-prefix=OFFSETS
+
+// Maps between layers get their channels last; the arguments stay, and so do shapes and layers.
+// CHECK-LABEL: func.func @between
+// CHECK-SAME: %x: memref<1x4x6x5xi8, #npu.sram> {sram.input}, %y: memref<1x4x6x5xui8, #npu.sram> {sram.output}
+// CHECK: %a = sram.alloc : memref<1x4x6x5xi8, strided<[120, 1, 20, 4]>, #npu.sram>
+// CHECK-NEXT: npu.relu ins(%x : memref<1x4x6x5xi8, #npu.sram>) outs(%a : memref<1x4x6x5xi8, strided<[120, 1, 20, 4]>, #npu.sram>)
+// CHECK: %b = sram.alloc : memref<1x4x6x5xui8, strided<[120, 1, 20, 4]>, #npu.sram>
+// CHECK-NEXT: npu.requantize ins(%a : memref<1x4x6x5xi8, strided<[120, 1, 20, 4]>, #npu.sram>) outs(%b : memref<1x4x6x5xui8, strided<[120, 1, 20, 4]>, #npu.sram>)
+// CHECK: npu.relu ins(%b : {{.*}}) outs(%y : memref<1x4x6x5xui8, #npu.sram>)
+
+// A map takes the same bytes in either layout.
+// OFFSETS-LABEL: func.func @between
+// OFFSETS-SAME: sram.arena = 240
+func.func @between(%x : memref<1x4x6x5xi8, #npu.sram> {sram.input}, %y : memref<1x4x6x5xui8, #npu.sram> {sram.output}) {
+  %a = sram.alloc : memref<1x4x6x5xi8, #npu.sram>
+  npu.relu ins(%x : memref<1x4x6x5xi8, #npu.sram>) outs(%a : memref<1x4x6x5xi8, #npu.sram>)
+  %b = sram.alloc : memref<1x4x6x5xui8, #npu.sram>
+  npu.requantize ins(%a : memref<1x4x6x5xi8, #npu.sram>) outs(%b : memref<1x4x6x5xui8, #npu.sram>) scales [1.0] zero_points [0, 128] mode float
+  npu.relu ins(%b : memref<1x4x6x5xui8, #npu.sram>) outs(%y : memref<1x4x6x5xui8, #npu.sram>)
+  func.return
+}
+
+// -----
+
+// More than one image: images stay outermost.
+// CHECK-LABEL: func.func @images
+// CHECK: sram.alloc : memref<2x5x1x3xi8, strided<[15, 1, 15, 5]>, #npu.sram>
+// OFFSETS-LABEL: func.func @images
+func.func @images(%x : memref<2x5x1x3xi8, #npu.sram>, %y : memref<2x5x1x3xi8, #npu.sram>) {
+  %a = sram.alloc : memref<2x5x1x3xi8, #npu.sram>
+  npu.relu ins(%x : memref<2x5x1x3xi8, #npu.sram>) outs(%a : memref<2x5x1x3xi8, #npu.sram>)
+  npu.relu ins(%a : memref<2x5x1x3xi8, #npu.sram>) outs(%y : memref<2x5x1x3xi8, #npu.sram>)
+  func.return
+}
