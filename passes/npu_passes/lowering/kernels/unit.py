@@ -115,8 +115,8 @@ class ByteUnit(Unit):
 class DualUnit(Unit):
     """Two 16-bit multiply-accumulates at a time."""
 
-    straight = 8
-    chunk = 4
+    straight = 16
+    chunk = 8
 
     def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int, form: Format) -> None:
         super().__init__(b, map, zero_point)
