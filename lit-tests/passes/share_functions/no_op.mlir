@@ -79,22 +79,20 @@ func.func private @operands_2(%x: memref<4xf32>, %y: memref<4xf32>) {
   func.return
 }
 
-// An op in a region, or behind it.
+// Ops in another region.
 // CHECK: func.func private @regions_2
 func.func private @regions_1(%x: memref<4xf32>) {
-  %t = arith.constant true
-  scf.if %t {
-    "test.op"() {a} : () -> ()
-    "test.op"() {b} : () -> ()
-  }
+  "test.op"() ({
+    "test.termop"() : () -> ()
+  }, {
+  }) : () -> ()
   func.return
 }
 func.func private @regions_2(%x: memref<4xf32>) {
-  %t = arith.constant true
-  scf.if %t {
-    "test.op"() {a} : () -> ()
-  }
-  "test.op"() {b} : () -> ()
+  "test.op"() ({
+  }, {
+    "test.termop"() : () -> ()
+  }) : () -> ()
   func.return
 }
 
