@@ -179,6 +179,16 @@ class Scaling:
         """What `by_float` gives, less the zero point, as a float32."""
         return nearest(self.b, self.product(value, channel), self.zero_point, self.bounds)
 
+    @property
+    def fills_byte(self) -> bool:
+        """Whether what `by_float` gives, less the zero point, is any integer from 0 to 255."""
+        low, high = (bound - self.zero_point for bound in self.bounds)
+        return self.b.rounds and not self.fixed and (low, high) == (0, 255)
+
+    def byte(self, value: SSAValue, channel: Index) -> SSAValue:
+        """What `by_float` gives, less the zero point, as an i32."""
+        return by_instruction(self.b, self.product(value, channel), self.zero_point, self.bounds)
+
     def product(self, value: SSAValue, channel: Index) -> SSAValue:
         """An i32 in the new scale, a float32 that is not rounded yet."""
         b = self.b

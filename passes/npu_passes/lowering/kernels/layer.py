@@ -8,17 +8,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import SSAValue
 
+from npu_dialect import dsp
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of, storage_elements
 from npu_passes.lowering.epilogue import Epilogue
 from npu_passes.lowering.integers import constant_table, store
-from npu_passes.lowering.kernels.unit import Unit
+from npu_passes.lowering.kernels.packing import QUAD
+from npu_passes.lowering.kernels.unit import DualUnit, Unit
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.memory.choose_layouts import is_channels_last
+
+SIGNS = -(2**31) | 0x00808080
+"""The topmost bit of each byte of a word: bytes plus or minus 128."""
 
 
 class Layer:
@@ -41,6 +47,7 @@ class Layer:
         self.pixels = out
         self.residual = op.residual if isinstance(op, Conv2dOp) else None
         self.residual_pixels = self.residual
+        self.words = self.vector(out) if self.stores_words else None
 
     def vector(self, map: SSAValue) -> SSAValue:
         """The memory of a map as a vector."""
@@ -85,6 +92,17 @@ class Layer:
             return [self.epilogue.zero()] * len(lanes)
         return [b.load(vector, [b.add(filter, lane)], "bias") for lane in lanes]
 
+    @property
+    def stores_words(self) -> bool:
+        """Whether four channels of an output are a word whose bytes are all of 0 to 255.
+
+        Less the zero point, that is: -128 is one exclusive or for all four, and 0 is none.
+        """
+        kind, scaling = memref_type(self.out), self.epilogue.scaling
+        last = is_channels_last(kind) and kind.get_shape()[1] % QUAD == 0
+        plain = self.residual is None and isinstance(self.unit, DualUnit)
+        return last and plain and scaling is not None and scaling.fills_byte
+
     def put(
         self,
         sums: Sequence[SSAValue],
@@ -100,6 +118,11 @@ class Layer:
         `flat`: `column` counts the pixels of all rows.
         """
         b = self.b
+        if self.words is not None and list(lanes) == list(range(QUAD)):
+            for pixel in range(len(sums) // QUAD):
+                four = sums[pixel * QUAD : (pixel + 1) * QUAD]
+                self.put_word(four, self.words, filter, row, b.add(column, pixel))
+            return
         for index, total in enumerate(sums):
             pixel, lane = divmod(index, len(lanes))
             channel, x = b.add(filter, lanes[lane]), b.add(column, pixel)
@@ -107,6 +130,28 @@ class Layer:
             residual = self.residual_pixels if flat else self.residual
             value = self.epilogue(total, channel, at, residual)
             store(b, value, self.pixels if flat else self.out, at)
+
+    def put_word(
+        self, sums: Sequence[SSAValue], words: SSAValue, filter: Index, row: Index, column: Index
+    ) -> None:
+        """Store the sums of four filters of an output as a word."""
+        b, scaling = self.b, self.epilogue.scaling
+        assert scaling is not None
+        word: SSAValue | None = None
+        for lane, total in enumerate(sums):
+            byte = scaling.byte(total, b.add(filter, lane))
+            if word is None:
+                word = byte
+                continue
+            moved = b.insert(arith.ShLIOp(byte, b.integer(8 * lane))).result
+            word = b.insert(arith.OrIOp(word, moved), "word").result
+        assert word is not None
+        if scaling.zero_point:
+            word = b.insert(arith.XOrIOp(word, b.integer(SIGNS)), "word").result
+        _, channels, _, width = shape_of(self.out)
+        pixel = b.add(b.mul(row, width), column)
+        at = b.add(b.mul(pixel, channels), filter)
+        b.insert(dsp.StoreWordOp(word, words, b.value(at)))
 
     def place(self, channel: Index, row: Index, column: Index, flat: bool) -> tuple[Index, ...]:
         """The index of an output."""
