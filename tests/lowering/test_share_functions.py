@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f32, i8
 from xdsl.dialects.func import CallOp, FuncOp
 
 from emit.harness import run_c
-from memory.pipeline import context, run_passes
+from memory.pipeline import context, parse, run_passes
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import ActivationAttr, Conv2dOp, RequantizeAttr
 from npu_passes.emit.c import emit
@@ -19,6 +19,40 @@ from quantized.random_layers import LayerMaker
 
 LAYERS = 4
 LOOPS = "npu-bufferize,npu-assign-sram-offsets,npu-outline-layers,npu-lower-to-loops"
+
+
+OVERLAPPING = """
+"memref.global"() <{sym_name = "w1", sym_visibility = "private", type = memref<4xf32>,
+    initial_value = dense<1.0> : tensor<4xf32>, constant}> : () -> ()
+"memref.global"() <{sym_name = "w2", sym_visibility = "private", type = memref<4xf32>,
+    initial_value = dense<2.0> : tensor<4xf32>, constant}> : () -> ()
+func.func @f(%x: memref<4xf32, #npu.sram> {sram.input, sram.offset = 0 : i64},
+    %y: memref<4xf32, #npu.sram> {sram.output, sram.offset = 32 : i64})
+    attributes {sram.arena = 48 : i64} {
+  %b = sram.alloc at 8 : memref<4xf32, #npu.sram>
+  func.call @one(%x, %y) : (memref<4xf32, #npu.sram>, memref<4xf32, #npu.sram>) -> ()
+  func.call @two(%x, %b) : (memref<4xf32, #npu.sram>, memref<4xf32, #npu.sram>) -> ()
+  func.return
+}
+""" + "".join(
+    f"""
+func.func private @{name}(%out: memref<4xf32, #npu.sram>, %in: memref<4xf32, #npu.sram>) {{
+  %w = memref.get_global @{weights} : memref<4xf32>
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %c4 step %c1 {{
+    %0 = memref.load %in[%i] : memref<4xf32, #npu.sram>
+    %1 = memref.load %w[%i] : memref<4xf32>
+    %2 = arith.mulf %0, %1 : f32
+    memref.store %2, %out[%i] : memref<4xf32, #npu.sram>
+  }}
+  func.return
+}}
+"""
+    for name, weights in (("one", "w1"), ("two", "w2"))
+)
+"""Functions of the same code: buffers of the first call lie apart, those of the second overlap."""
 
 
 def quantized(*, point: int) -> ModuleOp:
@@ -118,6 +152,12 @@ def test_layers_keep_their_names() -> None:
     for index in range(LAYERS):
         assert f'F_ON_LAYER({index}, "layer{index}");' in source
     assert source.count("static void") + source.count("NPU_NO_INLINE void") == 1
+
+
+def test_pointers_are_restricted_only_if_no_call_overlaps() -> None:
+    source = emit(shared(parse(context(), OVERLAPPING))).source
+    assert "in, const float *NPU_RESTRICT w)" in " ".join(source.split())
+    assert source.count("*NPU_RESTRICT") == 1
 
 
 def test_deterministic() -> None:
