@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu import PoolAttr
 from npu_dialect.npu.shapes import Axis
 from npu_passes.lowering.common import tap_range, window_start
-from npu_passes.lowering.conv_plan import Span, interior
+from npu_passes.lowering.conv_plan import Span, divisor, interior
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.packing import FILTERS, QUAD, pack_runs, quad_size, quads_of
@@ -51,6 +51,12 @@ class Runs:
         if channels < QUAD:
             return None
         return Runs(columns.kernel, channels, columns.dilation * channels)
+
+
+def turn_of(quads: int, most: int) -> int:
+    """Quads in one turn of a loop: the most that leave none over, if that is half of `most`."""
+    even = divisor(quads, most)
+    return even if 2 * even >= most else max(1, most // 2)
 
 
 class DenseKernel:
@@ -158,6 +164,8 @@ class DenseKernel:
         b, unit = self.b, self.layer.unit
         starts = self.starts if starts is None else starts
         size = quad_size(unit.form, len(sums) // len(pixels))
+        aligned = sum(start % QUAD == 0 for start in starts)
+        chunk = turn_of(aligned, unit.chunk)
 
         def some(
             at: Index, taps: Index, quads: Sequence[int], sums: Sequence[SSAValue]
@@ -170,12 +178,12 @@ class DenseKernel:
 
         def turn(quad: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
             at, taps = b.add(base, b.mul(quad, QUAD)), b.add(first, b.mul(quad, size))
-            return some(at, taps, [QUAD * k for k in range(unit.chunk)], sums)
+            return some(at, taps, [QUAD * k for k in range(chunk)], sums)
 
         if len(starts) <= unit.straight:
             return some(base, first, starts, sums)
-        even = sum(start % QUAD == 0 for start in starts) // unit.chunk * unit.chunk
-        sums = b.loop(0, even, turn, sums, step=unit.chunk, hint="k", carry="acc")
+        even = aligned // chunk * chunk
+        sums = b.loop(0, even, turn, sums, step=chunk, hint="k", carry="acc")
         if even == len(starts):
             return sums
         # Of a run that is just longer than the turns only the quad that overlaps them is left.

@@ -127,6 +127,7 @@ class DepthwiseKernel:
         def one_quad(quad: Index) -> None:
             channel = b.mul(quad, QUAD)
             start = b.add(b.add(base, low * step), channel)
+            halves: list[list[SSAValue]] = []
             for lanes in self.lanes(width):
                 row_of = Row(high - low, width, lanes, less_zero=not whole)
 
@@ -145,9 +146,28 @@ class DepthwiseKernel:
                         sums = self.row(views, ky, row_of, sums)
                 else:
                     sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
-                self.layer.put(sums, channel, row, column, lanes)
+                halves.append(self.finish(sums, channel, row, column, lanes))
+            if self.layer.words is not None:
+                for pixel, (even, odd) in enumerate(zip(*halves) if len(halves) > 1 else ()):
+                    word = self.layer.beside(even, odd, 8)
+                    place = channel, row, b.add(column, pixel)
+                    self.layer.store_word(word, self.layer.words, *place)
 
         self.each_quad(one_quad)
+
+    def finish(
+        self,
+        sums: Sequence[SSAValue],
+        channel: Index,
+        row: Index,
+        column: Index,
+        lanes: Sequence[int],
+    ) -> list[SSAValue]:
+        """Store sums; or give them, two bytes of each pixel as halves of a word, to be stored."""
+        if self.layer.words is None or len(lanes) == QUAD:
+            self.layer.put(sums, channel, row, column, lanes)
+            return []
+        return [self.layer.joined(pair, channel, lanes, (0, 16)) for pair in batched(sums)]
 
     def point(self, row: Index, column: Index) -> None:
         """One output anywhere, with the zero point taken off each byte."""

@@ -121,7 +121,8 @@ class Layer:
         if self.words is not None and list(lanes) == list(range(QUAD)):
             for pixel in range(len(sums) // QUAD):
                 four = sums[pixel * QUAD : (pixel + 1) * QUAD]
-                self.put_word(four, self.words, filter, row, b.add(column, pixel))
+                word = self.joined(four, filter, lanes, [8 * lane for lane in lanes])
+                self.store_word(word, self.words, filter, row, b.add(column, pixel))
             return
         for index, total in enumerate(sums):
             pixel, lane = divmod(index, len(lanes))
@@ -131,22 +132,32 @@ class Layer:
             value = self.epilogue(total, channel, at, residual)
             store(b, value, self.pixels if flat else self.out, at)
 
-    def put_word(
-        self, sums: Sequence[SSAValue], words: SSAValue, filter: Index, row: Index, column: Index
-    ) -> None:
-        """Store the sums of four filters of an output as a word."""
+    def joined(
+        self, sums: Sequence[SSAValue], filter: Index, lanes: Sequence[int], bits: Sequence[int]
+    ) -> SSAValue:
+        """Sums of some filters, requantised to 0 .. 255, in one word, each moved up some bits.
+
+        The first one stays where it is.
+        """
         b, scaling = self.b, self.epilogue.scaling
         assert scaling is not None
-        word: SSAValue | None = None
-        for lane, total in enumerate(sums):
-            byte = scaling.byte(total, b.add(filter, lane))
-            if word is None:
-                word = byte
-                continue
-            moved = b.insert(arith.ShLIOp(byte, b.integer(8 * lane))).result
-            word = b.insert(arith.OrIOp(word, moved), "word").result
-        assert word is not None
-        if scaling.zero_point:
+        found = [scaling.byte(total, b.add(filter, lane)) for total, lane in zip(sums, lanes)]
+        word = found[0]
+        for byte, step in zip(found[1:], bits[1:], strict=True):
+            word = self.beside(word, byte, step)
+        return word
+
+    def beside(self, word: SSAValue, other: SSAValue, step: int) -> SSAValue:
+        """Two words with different bits, the other one moved up."""
+        moved = self.b.insert(arith.ShLIOp(other, self.b.integer(step))).result
+        return self.b.insert(arith.OrIOp(word, moved), "word").result
+
+    def store_word(
+        self, word: SSAValue, words: SSAValue, filter: Index, row: Index, column: Index
+    ) -> None:
+        """Store four channels of an output, of which the zero point has been taken off."""
+        b, scaling = self.b, self.epilogue.scaling
+        if scaling is not None and scaling.zero_point:
             word = b.insert(arith.XOrIOp(word, b.integer(SIGNS)), "word").result
         _, channels, _, width = shape_of(self.out)
         pixel = b.add(b.mul(row, width), column)

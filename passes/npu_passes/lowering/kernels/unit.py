@@ -38,7 +38,7 @@ class Unit(ABC):
     straight: int
     """Quads in one straight line of code, at most."""
     chunk: int
-    """Quads in one turn of an inner loop."""
+    """Quads in one turn of an inner loop, at most."""
 
     def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int) -> None:
         self.b, self.zero_point = b, zero_point
@@ -116,7 +116,7 @@ class DualUnit(Unit):
     """Two 16-bit multiply-accumulates at a time."""
 
     straight = 16
-    chunk = 8
+    chunk = 16
 
     def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int, form: Format) -> None:
         super().__init__(b, map, zero_point)
