@@ -96,6 +96,10 @@ def lower_quantized_add(b: LoopBuilder, op: QuantizedAddOp, out: SSAValue, _: Lo
     elementwise(b, [op.lhs, op.rhs], out, lambda values: addition(*values))
 
 
+TURN = 16
+"""Elements in one turn of the loop over a map that is averaged."""
+
+
 class AverageLowering:
     """Builds the loops of one average pool of a quantised map."""
 
@@ -211,7 +215,15 @@ class AverageLowering:
         def four(k: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
             return [b.addf(sums[i], element(b.add(k, i))) for i in range(4)]
 
-        s = b.loop(0, even, four, [b.real(0.0)] * 4, step=4, hint="k", carry="lane")
+        def many(k: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            for first in range(0, TURN, 4):
+                sums = four(b.add(k, first), sums)
+            return sums
+
+        turns = even // TURN * TURN
+        s: Sequence[SSAValue] = [b.real(0.0)] * 4
+        s = b.loop(0, turns, many, s, step=TURN, hint="k", carry="lane")
+        s = b.loop(turns, even, four, s, step=4, hint="k", carry="lane")
         total = b.addf(b.addf(s[0], s[2]), b.addf(s[1], s[3]))
         for k in range(even, size):
             total = b.addf(total, element(k))
