@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from memory.pipeline import context, run_passes
 
-FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fold-zero-points,npu-fuse-additions"
+FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fuse-additions"
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,17 @@ M0 = Road("cortex-m0")
 ROADS = (DSP, SMALL, NO_FPU, BYTES)
 
 
-def placed(module: ModuleOp, *, layouts: bool = True) -> ModuleOp:
-    """Layers on buffers, each in a function of its own."""
+def placed(module: ModuleOp, *, layouts: bool = True, fold: bool = False) -> ModuleOp:
+    """Layers on buffers, each in a function of its own.
+
+    `fold`: with zero points of inputs in the bias, where nothing is padded.
+    """
+    first = f"{FUSE},npu-fold-zero-points" if fold else FUSE
     choose = ",npu-choose-layouts" if layouts else ""
     return run_passes(
         context(),
         module,
-        f"{FUSE},npu-bufferize{choose},npu-assign-sram-offsets,npu-outline-layers",
+        f"{first},npu-bufferize{choose},npu-assign-sram-offsets,npu-outline-layers",
     )
 
 
