@@ -43,6 +43,7 @@ bench: venv ## measure code, memory, traffic and instructions, and the compiler'
 	@.venv/bin/python bench/off_chip.py
 	@.venv/bin/python bench/off_chip.py --time
 	@.venv/bin/python bench/microcode.py
+	@.venv/bin/python bench/zero_blocks.py
 
 venv: ## .venv with everything that the tests need
 	@sh scripts/venv.sh $(TEST_ENVIRONMENT)
