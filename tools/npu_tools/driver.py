@@ -34,7 +34,7 @@ from npu_tools.frontends import load
 from npu_tools.microcode_report import microcode_of
 from npu_tools.pass_text import build_pass, pass_specs
 from npu_tools.progress import PassProgress, telling
-from npu_tools.report import Report, analyze, integer, planned_function
+from npu_tools.report import Report, analyze, integer, parameter_bytes, planned_function
 from npu_tools.stops import IrDump, Measurements, Observer
 
 if TYPE_CHECKING:
@@ -160,6 +160,7 @@ def take_the_road(job: Job) -> Compiled:
     finally:
         progress.line.clear()
     report = measurements.report or analyze(module)  # raises: nothing was planned
+    report = replace(report, stored_bytes=parameter_bytes(module))
     check_flash(report, machine)
     report = replace(
         report, memory=replace(report.memory, **baselines), microcode=microcode_of(module)
@@ -187,9 +188,10 @@ def check_flash(report: Report, machine: Machine) -> None:
 
     Raises: UserError with the bytes that are needed and available.
     """
-    if report.weights_bytes > machine.flash_bytes:
+    needed = max(report.weights_bytes, report.stored_bytes or 0)
+    if needed > machine.flash_bytes:
         raise UserError(
-            f"{report.model}: {report.weights_bytes} bytes of flash needed for the weights, "
+            f"{report.model}: {needed} bytes of flash needed for the weights, "
             f"{machine.flash_bytes} available on {machine.name}"
         )
 

@@ -106,6 +106,8 @@ class Report:
     """Whether `off_chip` is what moves if no block is zero: transfers in blocks move less."""
     zero_blocks: tuple[Mapping[str, Any], ...] = ()
     """Each map off the chip of a pipeline that moves them in blocks; see `zero_block_plan.py`."""
+    stored_bytes: int | None = None
+    """Constants of the emitted C: weights as they were repacked, biases, scales."""
     module_traffic: Mapping[str, Traffic] = field(default_factory=dict[str, Traffic])
     """What the layers of each module move: for the rows of `modules`, no key of its own."""
 

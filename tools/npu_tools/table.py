@@ -22,11 +22,18 @@ def table(report: Report, stack: str) -> str:
     lines += [
         "",
         f"weights in {'DRAM' if report.naive.feature_map_reads else 'flash'}: "
-        f"{report.weights_bytes} bytes",
+        f"{report.weights_bytes} bytes{stored(report)}",
         f"worst-case stack: {stack}",
     ]
     lines += [microcode_line(report.microcode)] if report.microcode else []
     return "\n".join(lines)
+
+
+def stored(report: Report) -> str:
+    """What the C has in constants, where that differs from the weights."""
+    if report.stored_bytes in (None, report.weights_bytes):
+        return ""
+    return f"; as stored, with scales: {report.stored_bytes}"
 
 
 def layer_row(layer: LayerReport) -> tuple[str, ...]:
