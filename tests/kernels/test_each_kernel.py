@@ -58,6 +58,7 @@ CASES = {
     "depthwise": Case((8, 5, 7), 8, (3, 3), groups=8),
     "depthwise, padded": Case((8, 5, 6), 8, (3, 3), (2, 1), ROUND, groups=8),
     "depthwise, a wide border": Case((4, 3, 12), 4, (3, 11), (1, 1), (1, 5, 1, 5), groups=4),
+    "depthwise, nothing but padding": Case((4, 3, 4), 4, (1, 3), (1, 1), (0, 3, 0, 3), groups=4),
     "depthwise, many taps": Case((4, 7, 8), 4, (6, 6), groups=4),
     "image": Case((1, 6, 7), 5, (5, 5)),
     "image, padded": Case((3, 5, 6), 4, (3, 3), (2, 2), ROUND),
@@ -66,7 +67,7 @@ CASES = {
     "image, single pixels": Case((1, 4, 8), 4, (1, 1), pool=FOURS),
     "image, pixels of two": Case((3, 4, 7), 4, (2, 2), pool=TRIPLES),
     NARROW: Case((3, 4, 7), 4, (2, 2)),
-    "image, nothing but padding": Case((1, 2, 5), 4, (1, 2), pads=(0, 2, 0, 2)),
+    "image, nothing but padding": Case((1, 2, 6), 4, (1, 3), pads=(0, 3, 0, 3)),
 }
 
 
