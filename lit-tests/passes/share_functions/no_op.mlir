@@ -1,6 +1,6 @@
-// RUN: npu-opt %s --pass-pipeline='builtin.module(npu-share-functions)' > %t.after
-// RUN: npu-opt %s | diff - %t.after
-// RUN: filecheck %s --input-file %t.after
+// RUN: npu-opt %s --pass-pipeline='builtin.module(npu-share-functions)' > "%t.after"
+// RUN: npu-opt %s | diff - "%t.after"
+// RUN: filecheck %s --input-file "%t.after"
 
 "memref.global"() <{sym_name = "four", sym_visibility = "private", type = memref<4xf32>, initial_value = dense<1.0> : tensor<4xf32>, constant}> : () -> ()
 "memref.global"() <{sym_name = "five", sym_visibility = "private", type = memref<5xf32>, initial_value = dense<1.0> : tensor<5xf32>, constant}> : () -> ()
