@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu.quantization import add_multipliers
 from npu_passes.lowering import integers
-from npu_passes.lowering.integers import rounded, shifted
+from npu_passes.lowering.integers import LARGE, rounded, shifted
 from npu_passes.lowering.loop_builder import LoopBuilder
 
 
@@ -52,7 +52,8 @@ class Addition:
         b = self.b
         sa, sb, s = (b.real(scale) for scale in self.scales)
         total = b.addf(b.mulf(lhs, sa), b.mulf(rhs, sb))
-        return rounded(b, b.divf(total, s), self.points[2], self.bounds)
+        is_number = max(self.scales[:2]) < LARGE
+        return rounded(b, b.divf(total, s), self.points[2], self.bounds, is_number=is_number)
 
     def by_ratios(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """Mode qlinear: two fused multiply-adds on a constant, rounded."""
@@ -65,7 +66,7 @@ class Addition:
         for value, ratio in ((rhs, rb), (lhs, ra)):
             number = b.insert(arith.SIToFPOp(value, f32)).result
             total = b.insert(math.FmaOp(number, b.real(float(ratio)), total)).result
-        return rounded(b, total, 0, self.bounds)
+        return rounded(b, total, 0, self.bounds, is_number=bool(max(ra, rb) < LARGE))
 
     def by_shift(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """Mode fixed: two 64-bit products, added, shifted."""

@@ -214,19 +214,32 @@ class Scaling:
         return shifted(b, product, shift, self.zero_point, self.bounds)
 
 
-def rounded(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
+LARGE = 1e29
+"""Scales below this give no infinity with any integer, so their sums are never NaN."""
+
+
+def rounded(
+    b: LoopBuilder,
+    value: SSAValue,
+    zero_point: int,
+    bounds: tuple[int, int],
+    *,
+    is_number: bool = True,
+) -> SSAValue:
     """sat(round(value) + zero_point) of a float32, as i32; NaN is the least integer.
 
-    `dsp.round` gives 0 for NaN, which no product of a scale and an integer is.
+    `dsp.round` gives 0 for NaN: it is for what is known to be a number, such as the product of a
+    scale and an integer.
     """
-    if b.rounds and zero_point and bounds in ((-128, 127), (0, 255)) and zero_point != bounds[0]:
+    rounds = b.rounds and is_number
+    if rounds and zero_point and bounds in ((-128, 127), (0, 255)) and zero_point != bounds[0]:
         # The zero point is added to 16 bits, so that the last step is one instruction too.
         number = b.insert(dsp.SsatOp(b.insert(dsp.RoundOp(value)).result, 16)).result
         end = dsp.SsatOp if bounds[0] else dsp.UsatOp
         return b.insert(end(moved(b, number, zero_point))).result
-    if b.rounds:
+    if rounds:
         return moved(b, by_instruction(b, value, zero_point, bounds), zero_point)
-    whole = nearest(b, value, zero_point, bounds)
+    whole = by_sums(b, value, zero_point, bounds)
     return moved(b, b.insert(arith.FPToSIOp(whole, i32)).result, zero_point)
 
 
@@ -235,6 +248,11 @@ def nearest(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int,
     if b.rounds:
         number = by_instruction(b, value, zero_point, bounds)
         return b.insert(arith.SIToFPOp(number, f32)).result
+    return by_sums(b, value, zero_point, bounds)
+
+
+def by_sums(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
+    """The same by two sums of float32."""
     low, high = (float(bound - zero_point) for bound in bounds)
     value = b.at_most(b.maxf(value, b.real(low)), b.real(high))
     return b.subf(b.addf(value, b.real(ROUNDER)), b.real(ROUNDER))

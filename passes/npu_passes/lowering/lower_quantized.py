@@ -30,7 +30,7 @@ from npu_passes.lowering.common import (
     tap_range,
     window_start,
 )
-from npu_passes.lowering.integers import Scaling, bounds_of, element_of, rounded
+from npu_passes.lowering.integers import LARGE, Scaling, bounds_of, element_of, rounded
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, is_dense, memref_type
 from npu_passes.lowering.lower_simple import elementwise
 from npu_passes.memory.choose_layouts import is_channels_last
@@ -41,7 +41,8 @@ def lower_quantize(b: LoopBuilder, op: QuantizeOp, out: SSAValue, _: LoopOptions
     bounds = bounds_of(element_of(out), None)
 
     def body(values: Sequence[SSAValue]) -> SSAValue:
-        return rounded(b, b.divf(values[0], b.real(op.scale)), op.offset, bounds)
+        value = b.divf(values[0], b.real(op.scale))
+        return rounded(b, value, op.offset, bounds, is_number=False)
 
     elementwise(b, [op.input], out, body)
 
@@ -128,7 +129,8 @@ class AverageLowering:
         point = self.points[1]
         if self.op.mode.data == "qlinear":
             value, point = b.addf(value, b.real(float(point))), 0
-        integers.store(b, rounded(b, value, point, self.bounds), self.out, at)
+        number = rounded(b, value, point, self.bounds, is_number=self.scales[0] < LARGE)
+        integers.store(b, number, self.out, at)
 
     def real(self, at: Sequence[Index]) -> SSAValue:
         """An element of the input in float32."""
