@@ -100,11 +100,14 @@ void npu_dma_writes(npu_dma *dma);
 
 #include <string.h>
 
-/* Not inlined, where a compiler can be told: a loop that needs all registers has them. */
+/* Not inlined, where a compiler can be told: a loop that needs all registers has them. And an
+ * address that is in a register from here on, not one more sum. */
 #ifdef __GNUC__
 #define NPU_DMA_APART __attribute__((noinline, unused)) static
+#define NPU_DMA_HERE(address) __asm__("" : "+r"(address))
 #else
 #define NPU_DMA_APART static inline
+#define NPU_DMA_HERE(address) (void)(address)
 #endif
 
 #ifndef NPU_DMA_RUNNING
@@ -276,6 +279,18 @@ static inline size_t npu_dma_block(const npu_dma_job *job, unsigned char *to,
     return full ? rows * bytes : 0;
 }
 
+/* What rows of blocks have in common: bytes from the first row of a block to its second, third and
+ * fourth, in the target and in the source, four bytes that are all zero, blocks side by side, eight
+ * at most, and columns of a ragged one behind them. Where a block has fewer rows, the last one
+ * stands for the others: what moves twice is the same. */
+typedef struct {
+    size_t to[3];
+    size_t from[3];
+    uint32_t zeros;
+    size_t count;
+    size_t wide;
+} npu_dma_rows;
+
 /* Four rows of a side of a transfer. */
 typedef struct {
     unsigned char *a, *b, *c, *d;
@@ -284,8 +299,9 @@ typedef struct {
     const unsigned char *a, *b, *c, *d;
 } npu_dma_from;
 
-/* Four words below each other, `at` bytes into the rows: out of the chip unless all are zero. */
-static inline unsigned npu_dma_word_out(npu_dma_to to, npu_dma_from from, size_t at, uint32_t zeros)
+/* Four words below each other, `at` bytes into the rows: out of the chip unless all are zero. Gives
+ * whether they move. */
+static inline int npu_dma_word_out(npu_dma_to to, npu_dma_from from, size_t at, uint32_t zeros)
 {
     const uint32_t first = npu_dma_word(from.a + at);
     if (first == zeros && npu_dma_word(from.b + at) == zeros &&
@@ -300,8 +316,8 @@ static inline unsigned npu_dma_word_out(npu_dma_to to, npu_dma_from from, size_t
 }
 
 /* The same into the chip, if `full` is set; otherwise zeros. */
-static inline unsigned npu_dma_word_in(npu_dma_to to, npu_dma_from from, size_t at, uint32_t zeros,
-                                       unsigned full)
+static inline int npu_dma_word_in(npu_dma_to to, npu_dma_from from, size_t at, uint32_t zeros,
+                                  unsigned full)
 {
     if (full) {
         npu_dma_put(to.a + at, npu_dma_word(from.a + at));
@@ -317,140 +333,256 @@ static inline unsigned npu_dma_word_in(npu_dma_to to, npu_dma_from from, size_t 
     return 0;
 }
 
-/* Blocks of 4 x 4 bytes out of the chip: `strips` rows of `count` blocks, the first one that of bit
- * `bit`; at most those of one byte of the index in a step. Gives how many move. */
-NPU_DMA_APART size_t npu_dma_words_out(const npu_dma_job *job, unsigned char *to,
-                                       const unsigned char *from, size_t bit, size_t strips,
-                                       size_t count)
+/* A pair of bytes at any address. */
+static inline uint16_t npu_dma_pair(const unsigned char *at)
 {
-    const size_t step = job->step, pitch = job->pitch, gap = job->columns - count;
-    unsigned char *const index = job->index;
-    const uint32_t zeros = job->zeros;
-    size_t full = 0, left = count;
-    while (strips > 0) {
-        const npu_dma_to t = {to, to + step, to + 2 * step, to + 3 * step};
-        const npu_dma_from f = {from, from + pitch, from + 2 * pitch, from + 3 * pitch};
-        unsigned char *const byte = index + bit / 8;
-        const size_t place = bit % 8, lot = left < 8 - place ? left : 8 - place;
-        unsigned flags = 0;
-        switch (lot) {
-        case 8:
-            if (npu_dma_word_out(t, f, 28, zeros)) {
-                flags |= 128;
-                ++full;
-            }
-            /* fall through */
-        case 7:
-            if (npu_dma_word_out(t, f, 24, zeros)) {
-                flags |= 64;
-                ++full;
-            }
-            /* fall through */
-        case 6:
-            if (npu_dma_word_out(t, f, 20, zeros)) {
-                flags |= 32;
-                ++full;
-            }
-            /* fall through */
-        case 5:
-            if (npu_dma_word_out(t, f, 16, zeros)) {
-                flags |= 16;
-                ++full;
-            }
-            /* fall through */
-        case 4:
-            if (npu_dma_word_out(t, f, 12, zeros)) {
-                flags |= 8;
-                ++full;
-            }
-            /* fall through */
-        case 3:
-            if (npu_dma_word_out(t, f, 8, zeros)) {
-                flags |= 4;
-                ++full;
-            }
-            /* fall through */
-        case 2:
-            if (npu_dma_word_out(t, f, 4, zeros)) {
-                flags |= 2;
-                ++full;
-            }
-            /* fall through */
-        default:
-            if (npu_dma_word_out(t, f, 0, zeros)) {
-                flags |= 1;
-                ++full;
-            }
-        }
-        if (lot < 8) { /* The other bits of the byte stay. */
-            flags = (*byte & ~(((1u << lot) - 1) << place)) | flags << place;
-        }
-        *byte = (unsigned char)flags;
-        bit += lot;
-        to += 4 * lot;
-        from += 4 * lot;
-        left -= lot;
-        if (left == 0 && --strips > 0) {
-            left = count;
-            bit += gap;
-            to += 4 * (step - count);
-            from += 4 * (pitch - count);
-        }
-    }
-    return full;
+    uint16_t pair;
+    memcpy(&pair, at, sizeof pair);
+    return pair;
 }
 
-/* The same into the chip. */
-NPU_DMA_APART size_t npu_dma_words_in(const npu_dma_job *job, unsigned char *to,
-                                      const unsigned char *from, size_t bit, size_t strips,
-                                      size_t count)
+static inline void npu_dma_put_pair(unsigned char *at, uint16_t pair)
 {
-    const size_t step = job->step, pitch = job->pitch, gap = job->columns - count;
-    unsigned char *const index = job->index;
-    const uint32_t zeros = job->zeros;
-    size_t full = 0, left = count;
-    while (strips > 0) {
-        const npu_dma_to t = {to, to + step, to + 2 * step, to + 3 * step};
-        const npu_dma_from f = {from, from + pitch, from + 2 * pitch, from + 3 * pitch};
-        const size_t place = bit % 8, lot = left < 8 - place ? left : 8 - place;
-        const unsigned flags = (unsigned)index[bit / 8] >> place;
-        switch (lot) {
-        case 8:
-            full += npu_dma_word_in(t, f, 28, zeros, flags & 128);
-            /* fall through */
-        case 7:
-            full += npu_dma_word_in(t, f, 24, zeros, flags & 64);
-            /* fall through */
-        case 6:
-            full += npu_dma_word_in(t, f, 20, zeros, flags & 32);
-            /* fall through */
-        case 5:
-            full += npu_dma_word_in(t, f, 16, zeros, flags & 16);
-            /* fall through */
-        case 4:
-            full += npu_dma_word_in(t, f, 12, zeros, flags & 8);
-            /* fall through */
-        case 3:
-            full += npu_dma_word_in(t, f, 8, zeros, flags & 4);
-            /* fall through */
-        case 2:
-            full += npu_dma_word_in(t, f, 4, zeros, flags & 2);
-            /* fall through */
-        default:
-            full += npu_dma_word_in(t, f, 0, zeros, flags & 1);
+    memcpy(at, &pair, sizeof pair);
+}
+
+/* Four pairs below each other, as words are. */
+static inline int npu_dma_pair_is_zero(npu_dma_from from, size_t at, uint16_t zeros)
+{
+    return npu_dma_pair(from.a + at) == zeros && npu_dma_pair(from.b + at) == zeros &&
+           npu_dma_pair(from.c + at) == zeros && npu_dma_pair(from.d + at) == zeros;
+}
+
+static inline void npu_dma_pair_copy(npu_dma_to to, npu_dma_from from, size_t at)
+{
+    npu_dma_put_pair(to.a + at, npu_dma_pair(from.a + at));
+    npu_dma_put_pair(to.b + at, npu_dma_pair(from.b + at));
+    npu_dma_put_pair(to.c + at, npu_dma_pair(from.c + at));
+    npu_dma_put_pair(to.d + at, npu_dma_pair(from.d + at));
+}
+
+static inline void npu_dma_pair_fill(npu_dma_to to, size_t at, uint16_t zeros)
+{
+    npu_dma_put_pair(to.a + at, zeros);
+    npu_dma_put_pair(to.b + at, zeros);
+    npu_dma_put_pair(to.c + at, zeros);
+    npu_dma_put_pair(to.d + at, zeros);
+}
+
+static inline npu_dma_to npu_dma_rows_to(const npu_dma_rows *rows, unsigned char *to)
+{
+    npu_dma_to four = {to, to + rows->to[0], to + rows->to[1], to + rows->to[2]};
+    NPU_DMA_HERE(four.b);
+    NPU_DMA_HERE(four.c);
+    NPU_DMA_HERE(four.d);
+    return four;
+}
+
+static inline npu_dma_from npu_dma_rows_from(const npu_dma_rows *rows, const unsigned char *from)
+{
+    npu_dma_from four = {from, from + rows->from[0], from + rows->from[1], from + rows->from[2]};
+    NPU_DMA_HERE(four.b);
+    NPU_DMA_HERE(four.c);
+    NPU_DMA_HERE(four.d);
+    return four;
+}
+
+/* A block of one to three columns out of the chip: a byte below another, or two pairs, which
+ * overlap. Gives whether it moves. */
+NPU_DMA_APART unsigned npu_dma_edge_out(const npu_dma_rows *rows, unsigned char *to,
+                                   const unsigned char *from)
+{
+    const npu_dma_to t = npu_dma_rows_to(rows, to);
+    const npu_dma_from f = npu_dma_rows_from(rows, from);
+    if (rows->wide == 1) {
+        const unsigned char zero = (unsigned char)rows->zeros;
+        if (*f.a == zero && *f.b == zero && *f.c == zero && *f.d == zero) {
+            return 0;
         }
-        bit += lot;
-        to += 4 * lot;
-        from += 4 * lot;
-        left -= lot;
-        if (left == 0 && --strips > 0) {
-            left = count;
-            bit += gap;
-            to += 4 * (step - count);
-            from += 4 * (pitch - count);
+        *t.a = *f.a;
+        *t.b = *f.b;
+        *t.c = *f.c;
+        *t.d = *f.d;
+        return 1;
+    }
+    const size_t second = rows->wide - 2;
+    const uint16_t zeros = (uint16_t)rows->zeros;
+    if (npu_dma_pair_is_zero(f, 0, zeros) && npu_dma_pair_is_zero(f, second, zeros)) {
+        return 0;
+    }
+    npu_dma_pair_copy(t, f, 0);
+    npu_dma_pair_copy(t, f, second);
+    return 1;
+}
+
+/* The same into the chip, if `full` is set; otherwise zeros. */
+NPU_DMA_APART void npu_dma_edge_in(const npu_dma_rows *rows, unsigned char *to,
+                                   const unsigned char *from, unsigned full)
+{
+    const npu_dma_to t = npu_dma_rows_to(rows, to);
+    const npu_dma_from f = npu_dma_rows_from(rows, from);
+    if (rows->wide == 1) {
+        const unsigned char zero = (unsigned char)rows->zeros;
+        *t.a = full ? *f.a : zero;
+        *t.b = full ? *f.b : zero;
+        *t.c = full ? *f.c : zero;
+        *t.d = full ? *f.d : zero;
+    } else if (full) {
+        npu_dma_pair_copy(t, f, 0);
+        npu_dma_pair_copy(t, f, rows->wide - 2);
+    } else {
+        npu_dma_pair_fill(t, 0, (uint16_t)rows->zeros);
+        npu_dma_pair_fill(t, rows->wide - 2, (uint16_t)rows->zeros);
+    }
+}
+
+/* A row of blocks out of the chip. Gives their bits of the index, and in the bits above the ninth
+ * how many columns move. */
+NPU_DMA_APART unsigned npu_dma_words_out(const npu_dma_rows *rows, unsigned char *to,
+                                         const unsigned char *from)
+{
+    const npu_dma_to t = npu_dma_rows_to(rows, to);
+    const npu_dma_from f = npu_dma_rows_from(rows, from);
+    const uint32_t zeros = rows->zeros;
+    unsigned flags = 0;
+    switch (rows->count) {
+    case 8:
+        flags += npu_dma_word_out(t, f, 28, zeros) ? 2048 + 128 : 0;
+        /* fall through */
+    case 7:
+        flags += npu_dma_word_out(t, f, 24, zeros) ? 2048 + 64 : 0;
+        /* fall through */
+    case 6:
+        flags += npu_dma_word_out(t, f, 20, zeros) ? 2048 + 32 : 0;
+        /* fall through */
+    case 5:
+        flags += npu_dma_word_out(t, f, 16, zeros) ? 2048 + 16 : 0;
+        /* fall through */
+    case 4:
+        flags += npu_dma_word_out(t, f, 12, zeros) ? 2048 + 8 : 0;
+        /* fall through */
+    case 3:
+        flags += npu_dma_word_out(t, f, 8, zeros) ? 2048 + 4 : 0;
+        /* fall through */
+    case 2:
+        flags += npu_dma_word_out(t, f, 4, zeros) ? 2048 + 2 : 0;
+        /* fall through */
+    case 1:
+        flags += npu_dma_word_out(t, f, 0, zeros) ? 2048 + 1 : 0;
+        /* fall through */
+    default:
+        break;
+    }
+    if (rows->wide > 0) {
+        const size_t at = 4 * rows->count;
+        if (npu_dma_edge_out(rows, to + at, from + at)) {
+            flags += (1u << rows->count) + 512 * (unsigned)rows->wide;
         }
     }
-    return full;
+    return flags;
+}
+
+/* The same into the chip, given their bits of the index. */
+NPU_DMA_APART unsigned npu_dma_words_in(const npu_dma_rows *rows, unsigned char *to,
+                                        const unsigned char *from, unsigned flags)
+{
+    const npu_dma_to t = npu_dma_rows_to(rows, to);
+    const npu_dma_from f = npu_dma_rows_from(rows, from);
+    const uint32_t zeros = rows->zeros;
+    switch (rows->count) {
+    case 8:
+        flags += npu_dma_word_in(t, f, 28, zeros, flags & 128) ? 2048 : 0;
+        /* fall through */
+    case 7:
+        flags += npu_dma_word_in(t, f, 24, zeros, flags & 64) ? 2048 : 0;
+        /* fall through */
+    case 6:
+        flags += npu_dma_word_in(t, f, 20, zeros, flags & 32) ? 2048 : 0;
+        /* fall through */
+    case 5:
+        flags += npu_dma_word_in(t, f, 16, zeros, flags & 16) ? 2048 : 0;
+        /* fall through */
+    case 4:
+        flags += npu_dma_word_in(t, f, 12, zeros, flags & 8) ? 2048 : 0;
+        /* fall through */
+    case 3:
+        flags += npu_dma_word_in(t, f, 8, zeros, flags & 4) ? 2048 : 0;
+        /* fall through */
+    case 2:
+        flags += npu_dma_word_in(t, f, 4, zeros, flags & 2) ? 2048 : 0;
+        /* fall through */
+    case 1:
+        flags += npu_dma_word_in(t, f, 0, zeros, flags & 1) ? 2048 : 0;
+        /* fall through */
+    default:
+        break;
+    }
+    if (rows->wide > 0) {
+        const size_t at = 4 * rows->count;
+        const unsigned full = flags >> rows->count & 1;
+        npu_dma_edge_in(rows, to + at, from + at, full);
+        flags += full * 512 * (unsigned)rows->wide;
+    }
+    return flags;
+}
+
+/* At most nine bits of the index; the others of their bytes stay. */
+static inline void npu_dma_put_bits(unsigned char *index, size_t bit, size_t count, unsigned flags)
+{
+    unsigned char *const byte = index + bit / 8;
+    const unsigned place = bit % 8, mask = ((1u << count) - 1) << place;
+    flags <<= place;
+    byte[0] = (unsigned char)((byte[0] & ~mask) | flags);
+    if (mask > 255) {
+        byte[1] = (unsigned char)((byte[1] & ~(mask >> 8)) | flags >> 8);
+    }
+}
+
+static inline unsigned npu_dma_get_bits(const unsigned char *index, size_t bit, size_t count)
+{
+    const unsigned char *const byte = index + bit / 8;
+    const unsigned place = bit % 8;
+    unsigned flags = byte[0];
+    if (place + count > 8) {
+        flags |= (unsigned)byte[1] << 8;
+    }
+    return flags >> place & ((1u << count) - 1);
+}
+
+/* Blocks of at most 4 x 4 bytes: `strips` rows of those in `width` columns, fewer than 36, the
+ * first one that of bit `bit`, each of `high` rows. Gives the bytes that move. */
+NPU_DMA_APART size_t npu_dma_words(const npu_dma_job *job, unsigned char *to,
+                                   const unsigned char *from, size_t bit, size_t strips,
+                                   size_t high, size_t width)
+{
+    const size_t second = high > 1, third = high > 2 ? 2 : second, fourth = high > 3 ? 3 : third;
+    const size_t count = width / 4, wide = width % 4, bits = count + (wide > 0);
+    const npu_dma_rows rows = {{second * job->step, third * job->step, fourth * job->step},
+                               {second * job->pitch, third * job->pitch, fourth * job->pitch},
+                               job->zeros,
+                               count,
+                               wide};
+    const size_t step = 4 * job->step, pitch = 4 * job->pitch, columns = job->columns;
+    unsigned char *const index = job->index;
+    size_t full = 0;
+    if (job->leaves) {
+        for (;; to += step, from += pitch, bit += columns) {
+            const unsigned flags = npu_dma_words_out(&rows, to, from);
+            npu_dma_put_bits(index, bit, bits, flags & 511);
+            full += flags >> 9;
+            if (--strips == 0) {
+                break;
+            }
+        }
+    } else {
+        for (;; to += step, from += pitch, bit += columns) {
+            full += npu_dma_words_in(&rows, to, from, npu_dma_get_bits(index, bit, bits)) >> 9;
+            if (--strips == 0) {
+                break;
+            }
+        }
+    }
+    return high * full;
 }
 
 /* Rows of blocks: `rows` rows of `width` elements, the first of which is in column `x` of the map
@@ -461,15 +593,16 @@ static inline size_t npu_dma_strips(const npu_dma_job *job, const npu_dma_blocks
 {
     const size_t block = blocks->block, element = blocks->element;
     const size_t strips = rows < block ? 1 : rows / block, high = rows < block ? rows : block;
-    const int words = job->move && element == 1 && high == 4 && block == 4;
+    const int words = job->move && element == 1 && block == 4;
     size_t moved = 0, wide = block - x % block, count = 1;
     for (; width > 0; width -= wide, bit += count, wide = block, count = 1) {
         wide = wide < width ? wide : width;
-        if (words && wide == 4) {
-            count = width / 4;
-            wide = 4 * count;
-            moved += 16 * (job->leaves ? npu_dma_words_out(job, to, from, bit, strips, count)
-                                       : npu_dma_words_in(job, to, from, bit, strips, count));
+        if (words) {
+            if (wide == 4) {
+                wide = width < 36 ? width : 32;
+                count = wide / 4;
+            }
+            moved += npu_dma_words(job, to, from, bit, strips, high, wide);
         } else {
             for (size_t strip = 0; strip < strips; ++strip) {
                 moved += npu_dma_block(job, to + strip * block * job->step,
