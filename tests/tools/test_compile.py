@@ -259,3 +259,15 @@ def test_as_a_program(small: Path) -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith("npu-compile: error: expected --target")
+
+
+def test_values_that_are_named_by_numbers(
+    save: SaveModel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As older exporters of PyTorch name them."""
+    nodes = [helper.make_node("Relu", ["input"], ["41"]), helper.make_node("Relu", ["41"], ["42"])]
+    model = save(model_of(nodes, {}, (1, 4), "42"))
+    out = model.parent / "out"
+    run = [str(model), "--target", "host", "--verify", "-o", str(out), "--prefix", "n"]
+    assert compile.main(run) == 0, capsys.readouterr().err
+    assert "ELEMENTS 4" in (out / "n.h").read_text()

@@ -14,7 +14,7 @@ from npu_passes.lowering.epilogue import Epilogue, Operands
 from npu_passes.lowering.integers import store
 from npu_passes.lowering.loop_builder import Index, LoopBuilder
 
-STRAIGHT = 16
+STRAIGHT = 32
 """Multiply-accumulates in one run through the inner loop, at most."""
 
 

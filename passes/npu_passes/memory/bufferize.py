@@ -109,6 +109,12 @@ class BufferizePass(ModulePass):
             Bufferizer(function, plan, spaces, GlobalNames.of(function)).run()
 
 
+def hint_of(name: str) -> str:
+    """The name of an output in the text; xDSL drops digits at the end, and there must be more."""
+    text = identifier(name)
+    return f"output{text}" if text[1:].isdigit() and text[0] == "_" else text
+
+
 def signature(function: func.FuncOp) -> Iterator[Attribute]:
     """The types of the arguments and results of a function."""
     yield from function.function_type.inputs
@@ -169,7 +175,7 @@ class Bufferizer:
             out = block.insert_arg(self.spaces.end_type(value.type), len(block.args))
             attributes = res_attrs[place]
             name = attributes.get(NAME)
-            out.name_hint = identifier(name.data) if isinstance(name, StringAttr) else "output"
+            out.name_hint = hint_of(name.data) if isinstance(name, StringAttr) else "output"
             self.outputs[place] = out
             arg_attrs.append({**attributes, self.spaces.output_mark: UnitAttr()})
         kept = [i for i in range(len(res_attrs)) if i not in self.outputs]

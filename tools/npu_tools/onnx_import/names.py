@@ -29,6 +29,8 @@ class UniqueNames:
     def hint(self, text: str, fallback: str) -> str:
         """A name hint near `text` that no other value has."""
         base = re.sub(r"_(\d+)$", r"\1", identifier(text, fallback))
+        if base[:1].isdigit():  # as PyTorch's older exporters name values
+            base = f"{fallback}{base}"
         name, count = base, self._counts.get(base, 1)
         while name in self._counts:
             count += 1
