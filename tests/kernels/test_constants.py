@@ -40,7 +40,7 @@ def seen(
     ctx = context()
     module = parse(ctx, whole.replace("VISIBILITY", "private"))
     (load,) = (op for op in module.walk() if isinstance(op, memref.LoadOp))
-    found = constant_of(load.memref, symbol_users(module))
+    found = constant_of(load.memref, symbol_users(module.walk()))
     return None if found is None else found.tolist()
 
 
@@ -79,7 +79,7 @@ def test_a_global_that_is_written() -> None:
     whole = (GLOBAL + CALLED).replace(", constant}", "}").replace("VISIBILITY", "private")
     module = parse(context(), whole.replace("TYPE", "i8").replace("VALUE", "dense<1>"))
     (load,) = (op for op in module.walk() if isinstance(op, memref.LoadOp))
-    assert constant_of(load.memref, symbol_users(module)) is None
+    assert constant_of(load.memref, symbol_users(module.walk())) is None
 
 
 def test_unused_arguments_and_constants_go() -> None:

@@ -163,7 +163,7 @@ class LowerToLoopsPass(ModulePass):
             )
         features = machine.features if machine else ()
         flash = self.flash or flash_of(op)
-        return LoopOptions(registers, self.unroll, features, flash, symbol_users(op))
+        return LoopOptions(registers, self.unroll, features, flash, symbol_users(op.walk()))
 
 
 def reject(layer: LayerOp) -> None:

@@ -193,6 +193,6 @@ class ShareFunctionsPass(ModulePass):
             raise PassFailedException(
                 f"{self.name}: expected scalars of at least 0, got {self.scalars}"
             )
-        users = symbol_users(op)
+        users = symbol_users(op.walk())
         for shared in analyze(op, users, self.scalars):
             share(shared, users)

@@ -15,16 +15,18 @@ from npu_passes.lowering.kernels.constants import Users, only_call, symbol_users
 
 def drop_unused(module: ModuleOp) -> None:
     """Remove unused arguments of private functions, then constants without a reader."""
-    users = symbol_users(module)
-    for function in [op for op in module.walk() if isinstance(op, func.FuncOp)]:
-        drop_arguments(function, users)
-    for op in [op for op in module.walk() if isinstance(op, memref.GetGlobalOp)]:
-        if not op.memref.uses:
+    ops = list(module.walk())  # once: a lowered network has a hundred thousand
+    users = symbol_users(ops)
+    for op in ops:
+        if isinstance(op, func.FuncOp):
+            drop_arguments(op, users)
+    for op in ops:
+        if isinstance(op, memref.GetGlobalOp) and not op.memref.uses:
+            users[op.name_.string_value()].remove(op)
             op.detach()
             op.erase()
-    users = symbol_users(module)
-    for op in [op for op in module.walk() if isinstance(op, memref.GlobalOp)]:
-        if is_private(op) and op.sym_name.data not in users:
+    for op in ops:
+        if isinstance(op, memref.GlobalOp) and is_private(op) and not users.get(op.sym_name.data):
             op.detach()
             op.erase()
 

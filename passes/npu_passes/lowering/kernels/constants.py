@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,10 +21,10 @@ Users: TypeAlias = Mapping[str, Sequence[Operation]]
 """The ops that refer to a symbol, by its name."""
 
 
-def symbol_users(module: Operation) -> Users:
-    """The ops that refer to each symbol."""
+def symbol_users(ops: Iterable[Operation]) -> dict[str, list[Operation]]:
+    """The ops, of some, that refer to each symbol."""
     found: dict[str, list[Operation]] = {}
-    for op in module.walk():
+    for op in ops:
         for each in (*op.properties.values(), *op.attributes.values()):
             if isinstance(each, SymbolRefAttr):
                 found.setdefault(each.string_value(), []).append(op)

@@ -8,7 +8,7 @@ point is part of the bias.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,13 +21,10 @@ from npu_passes.lowering.common import tap_range, window_start
 from npu_passes.lowering.conv_plan import Span, divisor, interior
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.packing import FILTERS, QUAD, pack_runs, quad_size, quads_of
+from npu_passes.lowering.kernels.packing import PAIR, QUAD, pack_runs, quad_size, quads_of
 from npu_passes.lowering.kernels.unit import Taps
 from npu_passes.lowering.kernels.walk import visit
 from npu_passes.lowering.loop_builder import Index, LoopBuilder
-
-PAIR = 2
-"""Pixels that share the loads of weights."""
 
 
 @dataclass(frozen=True)
@@ -217,18 +214,6 @@ class DenseKernel:
 
     # -- outputs ---------------------------------------------------------------------------------
 
-    def each_block(self, body: Callable[[Index, int], None]) -> None:
-        """Visit the blocks of filters: first filter, number of filters."""
-        whole = self.filters // FILTERS * FILTERS
-
-        def one(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            body(filter, FILTERS)
-            return ()
-
-        self.b.loop(0, whole, one, step=FILTERS, hint="oc")
-        if whole < self.filters:
-            body(whole, self.filters - whole)
-
     def pair(self, row: Index, column: Index) -> None:
         """Two neighbouring outputs of the interior."""
         self.outputs(row, column, PAIR)
@@ -247,7 +232,7 @@ class DenseKernel:
             sums = self.whole(base, places, self.first_tap(filter), starts)
             self.layer.put(sums, filter, row, column, range(count), flat=self.is_flat)
 
-        self.each_block(block)
+        self.layer.each_block(block)
 
     def point(self, row: Index, column: Index) -> None:
         """One output anywhere."""
@@ -257,7 +242,7 @@ class DenseKernel:
             sums = self.clipped(row, column, self.first_tap(filter), starts)
             self.layer.put(sums, filter, row, column, range(count))
 
-        self.each_block(block)
+        self.layer.each_block(block)
 
     # -- with a pooling window ---------------------------------------------------------------------
 
@@ -286,14 +271,14 @@ class DenseKernel:
                     places = [across * p for p in range(width)]
                     sums = self.whole(b.add(line, wx * across), places, first, starts)
                     for p in range(width):
-                        best = self.best(best, sums[p * count : (p + 1) * count])
+                        best = self.layer.best(best, sums[p * count : (p + 1) * count])
                 return best
 
             lowest = [self.layer.epilogue.lowest()] * count
             best = b.loop(0, ys.kernel, one_row, lowest, hint="wy", carry="best")
             self.layer.put(best, filter, row, column, range(count))
 
-        self.each_block(block)
+        self.layer.each_block(block)
 
     def clipped_window(self, row: Index, column: Index) -> None:
         """One pooled output anywhere."""
@@ -308,7 +293,7 @@ class DenseKernel:
                 y = b.add(top, b.mul(wy, ys.dilation), "cy")
                 x = b.add(left, b.mul(wx, xs.dilation), "cx")
                 starts = self.layer.biases(filter, range(count), folded=False)
-                return self.best(best, self.clipped(y, x, first, starts))
+                return self.layer.best(best, self.clipped(y, x, first, starts))
 
             def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 return b.loop(*columns, lambda wx, s: one(wy, wx, s), best, hint="wx")
@@ -317,8 +302,4 @@ class DenseKernel:
             best = b.loop(*rows, one_row, lowest, hint="wy", carry="best")
             self.layer.put(best, filter, row, column, range(count))
 
-        self.each_block(block)
-
-    def best(self, best: Sequence[SSAValue], sums: Sequence[SSAValue]) -> list[SSAValue]:
-        """The greater ones: a maximum commutes with requantisation, which is monotone."""
-        return [self.b.maxf(new, old, "best") for old, new in zip(best, sums, strict=True)]
+        self.layer.each_block(block)

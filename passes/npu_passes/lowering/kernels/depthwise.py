@@ -19,15 +19,11 @@ from npu_passes.lowering.conv_plan import interior
 from npu_passes.lowering.integers import widened, without
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.packing import QUAD, Format, halves_of, words_of
+from npu_passes.lowering.kernels.packing import PAIR, QUAD, Format, halves_of, words_of
 from npu_passes.lowering.kernels.unit import DualUnit
-from npu_passes.lowering.kernels.walk import border_columns, visit, visit_lines
+from npu_passes.lowering.kernels.walk import MOST_COLUMNS, border_columns, visit, visit_lines
 from npu_passes.lowering.loop_builder import Index
 
-PAIR = 2
-"""Pixels that share the loads of weights."""
-MOST_COLUMNS = 8
-"""Columns of the border with code of their own, at most."""
 STRAIGHT = 32
 """Taps in one straight line of code, at most."""
 

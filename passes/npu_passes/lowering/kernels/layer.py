@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of, storage_elements
 from npu_passes.lowering.epilogue import Epilogue
 from npu_passes.lowering.integers import constant_table, store
-from npu_passes.lowering.kernels.packing import QUAD
+from npu_passes.lowering.kernels.packing import FILTERS, QUAD
 from npu_passes.lowering.kernels.unit import DualUnit, Unit
 from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
 from npu_passes.memory.choose_layouts import is_channels_last
@@ -131,6 +131,22 @@ class Layer:
             residual = self.residual_pixels if flat else self.residual
             value = self.epilogue(total, channel, at, residual)
             store(b, value, self.pixels if flat else self.out, at)
+
+    def each_block(self, body: Callable[[Index, int], None]) -> None:
+        """Visit the blocks of filters: first filter, number of filters."""
+        whole = len(self.bias) // FILTERS * FILTERS
+
+        def one(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            body(filter, FILTERS)
+            return ()
+
+        self.b.loop(0, whole, one, step=FILTERS, hint="oc")
+        if whole < len(self.bias):
+            body(whole, len(self.bias) - whole)
+
+    def best(self, best: Sequence[SSAValue], sums: Sequence[SSAValue]) -> list[SSAValue]:
+        """The greater ones: a maximum commutes with requantisation, which is monotone."""
+        return [self.b.maxf(new, old, "best") for old, new in zip(best, sums, strict=True)]
 
     def joined(
         self, sums: Sequence[SSAValue], filter: Index, lanes: Sequence[int], bits: Sequence[int]

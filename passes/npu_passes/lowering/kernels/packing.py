@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 QUAD = 4
 """Bytes that are read at once."""
+PAIR = 2
+"""Neighbouring pixels that share the loads of weights."""
 FILTERS = 4
 """Filters that share the loads of a pixel: with two pixels, eight sums live in registers."""
 

@@ -8,7 +8,7 @@ cut a window, and is part of the bias elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
@@ -18,17 +18,12 @@ from npu_passes.lowering.common import tap_range, window_start
 from npu_passes.lowering.conv_plan import Span, interior
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.packing import FILTERS
+from npu_passes.lowering.kernels.packing import PAIR
 from npu_passes.lowering.kernels.planar_rows import ByteRows, DualRows, RowPlan, Rows, Views
 from npu_passes.lowering.kernels.row_plan import QUAD, Pixel
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit
-from npu_passes.lowering.kernels.walk import border_columns, visit_lines
+from npu_passes.lowering.kernels.walk import MOST_COLUMNS, border_columns, visit_lines
 from npu_passes.lowering.loop_builder import Index
-
-PAIR = 2
-"""Pixels that share the loads of weights."""
-MOST_COLUMNS = 8
-"""Columns of the border, at most: each has code of its own."""
 
 
 def row_of(grid: Grid, pool: PoolAttr | None) -> int:
@@ -89,18 +84,6 @@ class PlanarKernel:
             once=self.layer.unit.form == "narrow",
         )
 
-    def each_block(self, body: Callable[[Index, int], None]) -> None:
-        """Visit the blocks of filters: first filter, number of filters."""
-        whole = self.filters // FILTERS * FILTERS
-
-        def one(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            body(filter, FILTERS)
-            return ()
-
-        self.b.loop(0, whole, one, step=FILTERS, hint="oc")
-        if whole < self.filters:
-            body(whole, self.filters - whole)
-
     def line(self, row: Index, inside: bool, column: Index, width: int) -> None:
         """Neighbouring outputs of a row."""
 
@@ -108,7 +91,7 @@ class PlanarKernel:
             sums = self.sums(row, inside, column, width, filter, count)
             self.layer.put(sums, filter, row, column, range(count))
 
-        self.each_block(block)
+        self.layer.each_block(block)
 
     def window(
         self, axes: tuple[Axis, Axis], span: Span, row: Index, inside: bool, column: Index
@@ -127,15 +110,14 @@ class PlanarKernel:
                     behind = wx * xs.dilation * self.columns.stride
                     sums = self.sums(y, inside, x, width, filter, count, behind)
                     for p in range(width):
-                        some = sums[p * count : (p + 1) * count]
-                        best = [b.maxf(n, o, "best") for o, n in zip(best, some, strict=True)]
+                        best = self.layer.best(best, sums[p * count : (p + 1) * count])
                 return best
 
             lowest = [self.layer.epilogue.lowest()] * count
             best = b.loop(0, ys.kernel, one_row, lowest, hint="wy", carry="best")
             self.layer.put(best, filter, row, column, range(count))
 
-        self.each_block(block)
+        self.layer.each_block(block)
 
     # -- sums ------------------------------------------------------------------------------------
 

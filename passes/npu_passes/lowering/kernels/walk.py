@@ -69,6 +69,9 @@ def behind(b: LoopBuilder, index: Index, low: int, gap: Index) -> Index:
     return b.insert(op, "ox").result
 
 
+MOST_COLUMNS = 8
+"""Columns beside the interior with which `visit_lines` is used, at most: each has its own code."""
+
 Line = Callable[[Index, bool, Index, int], None]
 """Visits outputs of a row: (row, whether it is interior, column, number of columns)."""
 
