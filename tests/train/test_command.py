@@ -76,13 +76,11 @@ def test_resumed(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "made with epochs 2, not 3" in failing(other, capsys)
 
 
-def test_two_processes(data: str, tmp_path: Path) -> None:
-    """torchrun: the first process writes, and says everything once."""
-    out = tmp_path / "out"
+def two_processes(*arguments: str) -> str:
+    """What two processes print that torchrun starts."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    options = ["--data", data, *SMALL, *ZEBRA, *PRUNED, "--epochs", "1", "--out", str(out)]
     done = subprocess.run(
-        [*command, "-m", "npu_train.main", *options],
+        [*command, *arguments],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -90,12 +88,40 @@ def test_two_processes(data: str, tmp_path: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.count("epoch 1/1") == 2
-    assert done.stdout.count("exported: ") == 1
+    return done.stdout
+
+
+def test_two_processes(data: str, tmp_path: Path) -> None:
+    """torchrun: the first process writes, and says everything once."""
+    out = tmp_path / "out"
+    options = ["--data", data, *SMALL, *ZEBRA, *PRUNED, "--epochs", "1", "--out", str(out)]
+    said = two_processes("-m", "npu_train.main", *options)
+    assert said.count("epoch 1/1") == 2
+    assert said.count("exported: ") == 1
     entries = [json.loads(line) for line in (out / LOG).read_text().splitlines()]
     assert [(entry["stretch"], entry["epoch"]) for entry in entries] == [(0, 1), (1, 1)]
     assert all(0 <= entry["accuracy"] <= 1 for entry in entries)
     assert (out / "model.onnx").stat().st_size > 10000
+
+
+THREADS = """
+import sys
+from pathlib import Path
+from npu_train import main
+assert main.main(sys.argv[1:]) == 0
+print("threads:", *(file.read_text().strip() for file in Path("/proc/self/task").glob("*/comm")))
+"""
+
+
+def test_no_thread_of_gloo_is_left(data: str, tmp_path: Path) -> None:
+    """One that outlives the group aborts the process now and then, when the interpreter ends."""
+    script = tmp_path / "threads.py"
+    script.write_text(THREADS)
+    options = ["--data", data, *SMALL, "--epochs", "1", "--out", str(tmp_path / "out")]
+    said = two_processes(str(script), *options)
+    threads = [line for line in said.splitlines() if line.startswith("threads: ")]
+    assert len(threads) == 2
+    assert not any("gloo" in line for line in threads)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ Every process has a share of the images and all of the network; gradients are av
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -60,7 +62,11 @@ class Place:
 
 @contextmanager
 def joined() -> Generator[Place]:
-    """Take part in what torchrun has started; gloo on processors, nccl on GPUs."""
+    """Take part in what torchrun has started; gloo on processors, nccl on GPUs.
+
+    Networks that were spread must be gone by its end: only then do gloo's threads end here, rather
+    than in an interpreter that is ending itself, where they abort the process.
+    """
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     device = torch.device("cpu")
     if torch.cuda.is_available():
@@ -69,8 +75,12 @@ def joined() -> Generator[Place]:
     if processes == 1:
         yield Place(device=device)
         return
+    # Defaults of its functions are the group that there is at its import, and keep it for ever:
+    # import it while there is none, before DistributedDataParallel does.
+    importlib.import_module("torch.distributed.nn.functional")
     group.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield Place(group.get_rank(), processes, device)
     finally:
+        gc.collect()  # a DistributedDataParallel is in reference cycles
         group.destroy_process_group()

@@ -99,21 +99,25 @@ def run(options: argparse.Namespace) -> int:
     """Train, then export."""
     from npu_train.data import load
     from npu_train.distributed import joined
-    from npu_train.stretches import Session, finished
 
     data = load(options.data)
     settings = settings_of(options, data)
     with joined() as place:
-        session = Session(settings, data, options.out, place, say)
-        model = session.run(options.resume)
-        if place.first:
-            from npu_train.loop import evaluate
-
-            small = finished(model, data)
-            print(f"exported: {evaluate(small, data.held_out, alone(place))}")
-            for path in write(small, data, options.out):
-                print(f"wrote {path}")
+        train(settings, data, options, place)
     return 0
+
+
+def train(settings: Settings, data: Classified, options: argparse.Namespace, place: Place) -> None:
+    """Train; the first process exports. Nothing that was spread is left behind."""
+    from npu_train.loop import evaluate
+    from npu_train.stretches import Session, finished
+
+    model = Session(settings, data, options.out, place, say).run(options.resume)
+    if place.first:
+        small = finished(model, data)
+        print(f"exported: {evaluate(small, data.held_out, alone(place))}")
+        for path in write(small, data, options.out):
+            print(f"wrote {path}")
 
 
 def say(text: str) -> None:
