@@ -33,9 +33,9 @@ func.func @named_in_another_way(%x: memref<8x8xf32>, %y: memref<64xf32>, %n: mem
     %v = memref.load %x[%row, %c3] : memref<8x8xf32>
     %kept = memref.load %y[%i] : memref<64xf32>
     %more = arith.addf %v, %one : f32
-    %product = arith.mulf %v, %more : f32
+    %product = arith.mulf %v, %more fastmath<contract> : f32
     %quotient = arith.divf %v, %minus : f32
-    %difference = arith.subf %product, %quotient : f32
+    %difference = arith.subf %product, %quotient fastmath<contract> : f32
     memref.store %difference, %y[%i] : memref<64xf32>
     %shifted = arith.subi %i, %c1 : index
     %inside = arith.cmpi ult, %shifted, %c4 : index

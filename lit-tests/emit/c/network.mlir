@@ -72,8 +72,8 @@ func.func private @conv1(%ifm: memref<1x1x4x4xf32, #npu.sram>, %w: memref<2x1x3x
             %x = arith.addi %ox, %kx : index
             %pixel = memref.load %ifm[%c0, %c0, %y, %x] : memref<1x1x4x4xf32, #npu.sram>
             %weight = memref.load %w[%oc, %c0, %ky, %kx] : memref<2x1x3x3xf32, #npu.flash>
-            %product = arith.mulf %pixel, %weight : f32
-            %next = arith.addf %inner, %product : f32
+            %product = arith.mulf %pixel, %weight fastmath<contract> : f32
+            %next = arith.addf %inner, %product fastmath<contract> : f32
             scf.yield %next : f32
           }
           scf.yield %row : f32
@@ -104,8 +104,8 @@ func.func private @fc(%ifm: memref<1x8xf32, #npu.sram>, %w: memref<3x8xf32, #npu
     %sum = scf.for %i = %c0 to %c8 step %c1 iter_args(%before = %start) -> (f32) {
       %x = memref.load %ifm[%c0, %i] : memref<1x8xf32, #npu.sram>
       %weight = memref.load %w[%o, %i] : memref<3x8xf32, #npu.flash>
-      %product = arith.mulf %x, %weight : f32
-      %next = arith.addf %before, %product : f32
+      %product = arith.mulf %x, %weight fastmath<contract> : f32
+      %next = arith.addf %before, %product fastmath<contract> : f32
       scf.yield %next : f32
     }
     memref.store %sum, %ofm[%c0, %o] : memref<1x3xf32, #npu.sram>

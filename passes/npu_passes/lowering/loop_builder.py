@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.arith import IntegerOverflowAttr, IntegerOverflowFlag
+from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr, IntegerOverflowFlag
 from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     f32,
     i32,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
@@ -34,6 +35,9 @@ Index: TypeAlias = int | SSAValue
 
 NSW = IntegerOverflowAttr((IntegerOverflowFlag.NSW,))
 """For results that are known to fit."""
+
+CONTRACT = FastMathFlagsAttr((FastMathFlag.ALLOW_CONTRACT,))
+"""For a product and a sum that may be rounded once."""
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -185,12 +189,16 @@ class LoopBuilder:
         """lhs / rhs."""
         return self.insert(arith.DivfOp(lhs, rhs), hint).result
 
-    def mac(self, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """Total + lhs * rhs, of floats or of i32 that are bytes or differences of bytes."""
+    def mac(self, total: SSAValue, lhs: SSAValue, rhs: SSAValue, hint: str = "acc") -> SSAValue:
+        """Total + lhs * rhs, of i32 that are bytes or differences of bytes, or of floats.
+
+        Those are sums in no order that anybody defined: one operation may do both (`contract`).
+        """
         if total.type == i32:
             product = self.insert(arith.MuliOp(lhs, rhs, overflow=NSW)).result
-            return self.insert(arith.AddiOp(total, product), "acc").result
-        return self.addf(total, self.mulf(lhs, rhs), "acc")
+            return self.insert(arith.AddiOp(total, product), hint).result
+        product = self.insert(arith.MulfOp(lhs, rhs, CONTRACT)).result
+        return self.insert(arith.AddfOp(total, product, CONTRACT), hint).result
 
     def maxf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
         """The greater one, of floats or i32; rhs if they do not compare."""

@@ -1,15 +1,18 @@
 """Layers that quantise, change scales, add and average quantised maps: to loops.
 
-They compute what layers/quantized.py says, operation by operation. A compiler must not contract
-products and sums into one (`-ffp-contract=off`, which gcc's `-std=c99` implies).
+They compute what layers/quantized.py says, operation by operation: no product may be contracted
+with a sum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
 
 import numpy as np
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import (
@@ -100,12 +103,17 @@ def lower_quantized_add(b: LoopBuilder, op: QuantizedAddOp, out: SSAValue, _: Lo
 TURN = 16
 """Elements in one turn of the loop over a map that is averaged."""
 
+MANY = 2048
+"""Elements of a map whose mean is worth a table of what each byte stands for."""
+
 
 class AverageLowering:
     """Builds the loops of one average pool of a quantised map."""
 
-    def __init__(self, b: LoopBuilder, op: QuantizedAvgPool2dOp, out: SSAValue) -> None:
-        self.b, self.op, self.out = b, op, out
+    def __init__(
+        self, b: LoopBuilder, op: QuantizedAvgPool2dOp, out: SSAValue, options: LoopOptions
+    ) -> None:
+        self.b, self.op, self.out, self.flash = b, op, out, options.flash
         self.points = int_values(op.zero_points)
         self.bounds = bounds_of(element_of(out), None)
         _, _, height, width = shape_of(op.input)
@@ -118,7 +126,9 @@ class AverageLowering:
         if mode == "fixed" or (mode == "qlinear" and self.op.is_global):
             self.build_integers(mode)
         elif mode == "float" and self.op.is_global:
-            for_each(self.b, shape_of(self.out)[:2], self.lanes, ("n", "c"))
+            number = self.numbers()
+            lanes = partial(self.lanes, number)
+            for_each(self.b, shape_of(self.out)[:2], lanes, ("n", "c"))
         else:
             for_each(self.b, shape_of(self.out), self.floats, ("n", "c", "y", "x"))
 
@@ -134,8 +144,27 @@ class AverageLowering:
 
     def real(self, at: Sequence[Index]) -> SSAValue:
         """An element of the input in float32."""
-        value = integers.load(self.b, self.op.input, at)
+        return self.number(integers.load(self.b, self.op.input, at))
+
+    def number(self, value: SSAValue) -> SSAValue:
+        """What an i32 of the input stands for in float32."""
         return integers.real(self.b, value, self.points[0], self.b.real(self.scales[0]))
+
+    def numbers(self) -> Callable[[SSAValue], SSAValue]:
+        """The same for many of them: from a table, where flash is not short."""
+        b, op = self.b, self.op
+        if self.flash != "fast" or prod(shape_of(op.input)) < MANY or self.scales[0] >= LARGE:
+            return self.number
+        low, high = bounds_of(element_of(op.input), None)
+        reals = np.arange(low, high + 1) - self.points[0]
+        values = reals.astype(np.float32) * np.float32(self.scales[0])
+        table = integers.constant_table(b, op, "reals", values)
+
+        def number(value: SSAValue) -> SSAValue:
+            place = integers.without(b, value, low)
+            return b.load(table, [b.insert(arith.IndexCastOp(place, IndexType())).result])
+
+        return number
 
     def count(self, y: Index, x: Index) -> Index:
         """How many taps are counted at an output."""
@@ -192,7 +221,7 @@ class AverageLowering:
         total = self.taps(at, add, b.real(0.0), by_columns=by_columns)
         self.finish(total, b.to_real(self.count(at[2], at[3])), at)
 
-    def lanes(self, channel: tuple[Index, ...]) -> None:
+    def lanes(self, number: Callable[[SSAValue], SSAValue], channel: tuple[Index, ...]) -> None:
         """The one output of a channel from four float32 sums."""
         b = self.b
         _, _, height, width = shape_of(self.op.input)
@@ -206,13 +235,12 @@ class AverageLowering:
 
         def element(k: Index) -> SSAValue:
             if flat:
-                value = integers.load(b, vector, (b.add(base, k),))
-                return integers.real(b, value, self.points[0], b.real(self.scales[0]))
+                return number(integers.load(b, vector, (b.add(base, k),)))
             if pixels is not None:
-                value = integers.load(b, pixels, (k, channel[1]))
-                return integers.real(b, value, self.points[0], b.real(self.scales[0]))
+                return number(integers.load(b, pixels, (k, channel[1])))
             row = b.floor_div(k, width)
-            return self.real((*channel, row, b.sub(k, b.mul(row, width))))
+            at = (*channel, row, b.sub(k, b.mul(row, width)))
+            return number(integers.load(b, self.op.input, at))
 
         def four(k: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
             return [b.addf(sums[i], element(b.add(k, i))) for i in range(4)]
@@ -258,7 +286,7 @@ class AverageLowering:
 
 
 def lower_quantized_avg_pool(
-    b: LoopBuilder, op: QuantizedAvgPool2dOp, out: SSAValue, _: LoopOptions
+    b: LoopBuilder, op: QuantizedAvgPool2dOp, out: SSAValue, options: LoopOptions
 ) -> None:
     """Build the loops of `npu.quantized_avg_pool2d`."""
-    AverageLowering(b, op, out).build()
+    AverageLowering(b, op, out, options).build()

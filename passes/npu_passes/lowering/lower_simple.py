@@ -150,7 +150,7 @@ def lower_batch_norm(b: LoopBuilder, op: BatchNormOp, out: SSAValue, _: LoopOpti
 
         def one(inner: tuple[Index, ...]) -> None:
             value = b.subf(b.load(op.input, (*at, *inner)), mean)
-            b.store(b.addf(b.mulf(value, factor), bias), out, (*at, *inner))
+            b.store(b.mac(bias, value, factor), out, (*at, *inner))
 
         for_each(b, extents, one)
 
@@ -174,7 +174,7 @@ def lower_lrn(b: LoopBuilder, op: LrnOp, out: SSAValue, _: LoopOptions) -> None:
                 return [b.mac(total[0], value, value)]
 
             total = b.loop(low, high, square, [b.real(0.0)], carry="total")[0]
-            base = b.addf(bias, b.mulf(scale, total), "base")
+            base = b.mac(bias, scale, total, "base")
             value = b.load(op.input, (*at, *inner))
             b.store(b.mulf(value, b.pow(base, power)), out, (*at, *inner))
 

@@ -23,7 +23,7 @@ TEXT = """\
 #     target_link_libraries(app PRIVATE {target})
 #
 # ISO C99 keeps gcc from contracting products and sums, so results are the same on every machine. To
-# trade that for speed in floats: target_compile_options({target} PRIVATE -ffp-contract=fast).
+# trade that for speed in float layers: target_compile_options({target} PRIVATE -ffp-contract=fast).
 cmake_minimum_required(VERSION 3.13...3.31)
 if(NOT DEFINED PROJECT_NAME)
   project({target} C)

@@ -2,18 +2,19 @@
 
 They keep the meaning of the op for NaN and signed zeros. Where a maximum can be one comparison
 it is: with a constant, or when the op's fastmath flags say that there are no NaNs and signed
-zeros do not matter.
+zeros do not matter. A product is rounded before it is added to something, whatever the compiler's
+flags, unless both ops say `contract`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import IntegerType
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from npu_passes.emit.c.expr import Expr, Rank, binary, call, cast, combined, conditional
 from npu_passes.emit.c.integers import Build
@@ -21,10 +22,50 @@ from npu_passes.emit.c.unit import Unit
 
 NUMBER = "0123456789"
 
+SUMS = (arith.AddfOp, arith.SubfOp, arith.NegfOp)
+"""What makes one operation with a product."""
+
 
 def infix(operator: str, rank: Rank) -> Build:
     """An operator that C has."""
     return lambda op, operands, unit: binary(operands[0], operator, operands[1], rank)
+
+
+def product(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
+    """A product, rounded on its own if a compiler could make one operation of it and a sum."""
+    expr = binary(operands[0], "*", operands[1], Rank.MULTIPLY)
+    if not is_kept_apart(op):
+        return expr
+    return call(unit.helper("rounded", unit.ctype(op.results[0].type)), expr)
+
+
+def is_kept_apart(op: Operation) -> bool:
+    """Whether something adds a product, and not both of them may be contracted."""
+    sums = [each for each in readers(op.results[0]) if isinstance(each, SUMS)]
+    return any(not has_flag(each, FastMathFlag.ALLOW_CONTRACT) for each in (op, *sums) if sums)
+
+
+def readers(value: SSAValue) -> Iterator[Operation]:
+    """What reads a value, also behind choices and loops that pass it on."""
+    values = [value]
+    for each in values:  # grows
+        for use in each.uses:
+            match use.operation:
+                case arith.SelectOp() as select:
+                    passed = [select.result]
+                case scf.YieldOp() as end:
+                    passed = carried(end.parent_op(), use.index)
+                case reader:
+                    passed = []
+                    yield reader
+            values += [new for new in passed if new not in values]
+
+
+def carried(region: Operation | None, index: int) -> list[SSAValue]:
+    """What a yielded value becomes."""
+    if isinstance(region, scf.ForOp):
+        return [region.res[index], region.body.block.args[1 + index]]
+    return [] if region is None else [region.results[index]]
 
 
 def negate(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:

@@ -111,7 +111,7 @@ OPERATORS: dict[type[Operation], Build] = {
     UnrealizedConversionCastOp: integers.reinterpret,
     arith.AddfOp: floats.infix("+", Rank.ADD),
     arith.SubfOp: floats.infix("-", Rank.ADD),
-    arith.MulfOp: floats.infix("*", Rank.MULTIPLY),
+    arith.MulfOp: floats.product,
     arith.DivfOp: floats.infix("/", Rank.MULTIPLY),
     arith.NegfOp: floats.negate,
     arith.MaximumfOp: floats.extreme("maximum"),

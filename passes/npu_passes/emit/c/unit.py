@@ -31,11 +31,33 @@ class Unit:
         """Make sure that a helper function exists for a type; its name."""
         name = f"npu_{template}_{ctype.name}"
         if name not in self.helpers:
-            self.helpers[name] = HELPERS[template].format(name=name, t=ctype.name)
+            bytes = SIZES.get(ctype.name)
+            self.helpers[name] = HELPERS[template].format(name=name, t=ctype.name, bytes=bytes)
         return name
 
 
+SIZES = {"float": 4, "double": 8}
+"""Bytes of floats, as `__ARM_FP` has a bit for each size that an FPU computes with."""
+
 HELPERS = {
+    "rounded": """\
+/* A product as it is: a compiler does not make one operation of it and the sum that it is for. */
+static inline {t} {name}({t} product)
+{{
+#ifdef __GNUC__
+#if defined(__SSE2__)
+    __asm__("" : "+x"(product));
+#elif defined(__aarch64__) || (defined(__ARM_FP) && (__ARM_FP & {bytes}))
+    __asm__("" : "+w"(product));
+#elif defined(__riscv_flen) && __riscv_flen >= 8 * {bytes}
+    __asm__("" : "+f"(product));
+#else
+    __asm__("" : "+g"(product));
+#endif
+#endif
+    return product;
+}}
+""",
     "floor_div": """\
 /* The quotient, rounded down. */
 static inline {t} {name}({t} a, {t} b)
