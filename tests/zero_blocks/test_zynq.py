@@ -71,7 +71,7 @@ def build(folder: Path, cases: Sequence[Trip]) -> Path:
     assert toolchain is not None
     elf = folder / "k.elf"
     command = [
-        *(toolchain.compiler, *toolchain.flags, *FLAGS, ALIGNED, f"-I{folder}"),
+        *(toolchain.compiler, *toolchain.flags, *FLAGS, ALIGNED, f"-I{folder}", f"-I{ZYNQ}"),
         f"-DCALL=k_run({arguments}, &engine)",
         *(f"-DOUTPUTS={OUTPUTS:#x}u", f"-DOUTPUT_BYTES={sum(sizes)}u"),
         *(str(ZYNQ / "start.S"), str(SUPPORT / "zynq.c"), str(folder / "k.c")),

@@ -5,7 +5,9 @@ Spaces have no parameters, so a memref that names one stays short: `memref<64xf3
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar, Self
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -67,11 +69,42 @@ class FlashSpace(ParametrizedAttribute):
     name = "npu.flash"
 
 
+class ClauseAttr(ParametrizedAttribute, ABC):
+    """An attribute that ops print without its name: `then relu`. By itself it is `<relu>`."""
+
+    EXPECTED: ClassVar[str]
+    """What its text begins with."""
+
+    @classmethod
+    @abstractmethod
+    def parse_clause(cls, parser: AttrParser) -> Self | None:
+        """Parse it if it comes next."""
+
+    @abstractmethod
+    def print_clause(self, printer: Printer) -> None:
+        """Print what `parse_clause` reads."""
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse it in angle brackets."""
+        with parser.in_angle_brackets():
+            found = cls.parse_clause(parser)
+            if found is None:
+                parser.raise_error(f"expected {cls.EXPECTED}")
+        return found.parameters
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Print what `parse_parameters` reads."""
+        with printer.in_angle_brackets():
+            self.print_clause(printer)
+
+
 @irdl_attr_definition
-class ActivationAttr(ParametrizedAttribute):
+class ActivationAttr(ClauseAttr):
     """What a layer does to each value before it stores it: `relu` or `clamp [low, high]`."""
 
     name = "npu.activation"
+    EXPECTED = "`relu` or `clamp [low, high]`"
 
     low: FloatAttr
     high: FloatAttr
@@ -124,23 +157,9 @@ class ActivationAttr(ParametrizedAttribute):
         with printer.in_square_brackets():
             printer.print_list(self.bounds, lambda value: print_float(printer, value))
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<relu>` or `<clamp [low, high]>`."""
-        with parser.in_angle_brackets():
-            activation = cls.parse_clause(parser)
-            if activation is None:
-                parser.raise_error("expected `relu` or `clamp [low, high]`")
-        return (activation.low, activation.high)
-
-    def print_parameters(self, printer: Printer) -> None:
-        """Print what `parse_parameters` reads."""
-        with printer.in_angle_brackets():
-            self.print_clause(printer)
-
 
 @irdl_attr_definition
-class PoolAttr(ParametrizedAttribute):
+class PoolAttr(ClauseAttr):
     """A pooling window: `max_pool [2, 2] by [2, 2] padded [0, 0, 1, 1]`.
 
     Kernel and stride are (rows, columns), pads are (top, left, bottom, right). `ceil_mode` counts a
@@ -148,6 +167,7 @@ class PoolAttr(ParametrizedAttribute):
     """
 
     name = "npu.pool"
+    EXPECTED = "`max_pool` or `avg_pool`"
 
     kind: StringAttr
     kernel: DenseArrayBase[I64]
@@ -251,20 +271,6 @@ class PoolAttr(ParametrizedAttribute):
             printer.print_string(" ceil_mode")
         if self.count_include_pad:
             printer.print_string(" count_include_pad")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<max_pool [k, k] by [s, s] ...>`."""
-        with parser.in_angle_brackets():
-            pool = cls.parse_clause(parser)
-            if pool is None:
-                parser.raise_error("expected `max_pool` or `avg_pool`")
-        return pool.parameters
-
-    def print_parameters(self, printer: Printer) -> None:
-        """Print what `parse_parameters` reads."""
-        with printer.in_angle_brackets():
-            self.print_clause(printer)
 
 
 def check_window(

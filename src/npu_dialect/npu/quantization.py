@@ -27,13 +27,14 @@ from xdsl.dialects.builtin import (
     i8,
     i64,
 )
-from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import (
+    ClauseAttr,
     float_values,
     int_array,
     int_values,
@@ -102,13 +103,14 @@ def add_multipliers(lhs: float, rhs: float, result: float) -> tuple[int, int, in
 
 
 @irdl_attr_definition
-class RequantizeAttr(ParametrizedAttribute):
+class RequantizeAttr(ClauseAttr):
     """What a layer does to its i32 sums before it stores them: `requantize scales [...] ...`.
 
     Scales are one for all channels or one for each, and the zero point is the result's.
     """
 
     name = "npu.requantization"
+    EXPECTED = "`requantize`"
 
     scales: DenseArrayBase[Float32Type]
     zero_point: IntegerAttr
@@ -149,23 +151,9 @@ class RequantizeAttr(ParametrizedAttribute):
         print_floats(printer, self.scales)
         printer.print_string(f" zero_point {self.offset} mode {self.mode.data}")
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<requantize scales [...] ...>`."""
-        with parser.in_angle_brackets():
-            found = cls.parse_clause(parser)
-            if found is None:
-                parser.raise_error("expected `requantize`")
-        return found.parameters
-
-    def print_parameters(self, printer: Printer) -> None:
-        """Print what `parse_parameters` reads."""
-        with printer.in_angle_brackets():
-            self.print_clause(printer)
-
 
 @irdl_attr_definition
-class AdditionAttr(ParametrizedAttribute):
+class AdditionAttr(ClauseAttr):
     """The sum of what a layer computes and its operand `residual`: `add residual first ...`.
 
     `side` says whether the residual is the first or the second summand. Quantised integers have
@@ -174,6 +162,7 @@ class AdditionAttr(ParametrizedAttribute):
     """
 
     name = "npu.addition"
+    EXPECTED = "`add`"
 
     side: StringAttr
     scales: DenseArrayBase[Float32Type]
@@ -244,20 +233,6 @@ class AdditionAttr(ParametrizedAttribute):
             printer.print_string(" zero_points ")
             print_ints(printer, self.zero_points)
             printer.print_string(f" mode {self.mode.data}")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<add residual first ...>`."""
-        with parser.in_angle_brackets():
-            found = cls.parse_clause(parser)
-            if found is None:
-                parser.raise_error("expected `add`")
-        return found.parameters
-
-    def print_parameters(self, printer: Printer) -> None:
-        """Print what `parse_parameters` reads."""
-        with printer.in_angle_brackets():
-            self.print_clause(printer)
 
 
 def check_scales(scales: DenseArrayBase[Float32Type], count: int | None = None) -> None:

@@ -7,7 +7,7 @@
  *   address and size of each range of memory.
  * The file begins with 32-bit words: FSRC, FSRD, INTMIS, and CSR of each channel; the ranges follow.
  */
-#include <stdint.h>
+#include "zynq.h"
 
 #define JOB ((const volatile uint32_t *)0x00080000u)
 #define DMAC(offset) (*(volatile uint32_t *)(0xF8003000u + (offset)))
@@ -22,15 +22,6 @@
 #define DBGINST1 DMAC(0xD0C)
 #define CHANNELS 8
 
-enum { SYS_OPEN = 1, SYS_CLOSE = 2, SYS_WRITE = 5 };
-
-int semihost(int operation, const void *block);
-
-static int write_bytes(int file, const volatile void *data, uint32_t size) {
-    const uint32_t block[3] = {(uint32_t)file, (uint32_t)data, size};
-    return semihost(SYS_WRITE, block);
-}
-
 static int start(uint32_t channel, uint32_t address) {
     if (DBGSTATUS & 1)
         return 1;
@@ -41,8 +32,6 @@ static int start(uint32_t channel, uint32_t address) {
 }
 
 int main(void) {
-    static const char name[] = "out.bin";
-    const uint32_t open_block[3] = {(uint32_t)name, 5 /* wb */, sizeof name - 1};
     const volatile uint32_t *next = JOB + 3;
     uint32_t programs = JOB[1], ranges = JOB[2], channel;
     uint32_t state[3 + CHANNELS];
@@ -56,12 +45,12 @@ int main(void) {
     state[2] = INTMIS;
     for (channel = 0; channel < CHANNELS; channel++)
         state[3 + channel] = CSR(channel);
-    file = semihost(SYS_OPEN, open_block);
+    file = open_file();
     if (file < 0)
         return 2;
     failed |= write_bytes(file, state, sizeof state);
     for (; ranges; ranges--, next += 2)
         failed |= write_bytes(file, (const void *)next[0], next[1]);
-    semihost(SYS_CLOSE, &file);
+    close_file(file);
     return failed ? 3 : 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "net.h"
 #include "npu_pl330.h"
+#include "zynq.h"
 
 #define IMAGE 0x02000000u
 #define MAPS 0x03000000u
@@ -15,28 +16,9 @@
 extern const npu_pl330_program net_programs[];
 extern const size_t net_program_count;
 
-enum { SYS_OPEN = 1, SYS_CLOSE = 2, SYS_WRITE = 5 };
-
-int semihost(int operation, const void *block);
-
 static npu_dma engine;
 
-static void enable_fpu(void) {
-    uint32_t access;
-    __asm__ volatile("mrc p15, 0, %0, c1, c0, 2" : "=r"(access));
-    __asm__ volatile("mcr p15, 0, %0, c1, c0, 2" : : "r"(access | 0xFu << 20));
-    __asm__ volatile("isb");
-    __asm__ volatile("vmsr fpexc, %0" : : "r"(0x40000000u));
-}
-
-static int write_bytes(int file, const void *data, uint32_t size) {
-    const uint32_t block[3] = {(uint32_t)file, (uint32_t)data, size};
-    return semihost(SYS_WRITE, block);
-}
-
 int main(void) {
-    static const char name[] = "out.bin";
-    const uint32_t open_block[3] = {(uint32_t)name, 5 /* wb */, sizeof name - 1};
     uint32_t state[6];
     int file, failed;
 
@@ -49,11 +31,11 @@ int main(void) {
     state[3] = (uint32_t)engine.counters.weight_bytes;
     state[4] = (uint32_t)engine.counters.feature_map_read_bytes;
     state[5] = (uint32_t)engine.counters.feature_map_write_bytes;
-    file = semihost(SYS_OPEN, open_block);
+    file = open_file();
     if (file < 0)
         return 2;
     failed = write_bytes(file, state, sizeof state);
     failed |= write_bytes(file, (const void *)MAPS, OUTPUT_BYTES);
-    semihost(SYS_CLOSE, &file);
+    close_file(file);
     return failed ? 3 : 0;
 }
