@@ -27,26 +27,41 @@ ROTATIONS = (0, 8)
 """Bits that a word is rotated to the right before its bytes 0 and 2 are taken."""
 
 
-def verify_halves(halves: StringAttr) -> None:
-    """Halves are one of the four pairs."""
-    if halves.data not in HALVES:
-        raise VerifyException(f'expected halves "bb", "bt", "tb" or "tt", got "{halves.data}"')
+class WordOp(IRDLOperation, abc.ABC):
+    """A word from other words, without effects."""
 
-
-def verify_rotation(rotate: IntegerAttr) -> None:
-    """Bytes 0 and 2, or 1 and 3."""
-    if rotate.value.data not in ROTATIONS:
-        raise VerifyException(f"expected a rotation by 0 or 8, got {rotate.value.data}")
-
-
-class ExtendOp(IRDLOperation, abc.ABC):
-    """Two bytes of a word, extended to halves."""
-
-    x = operand_def(i32)
-    rotate = prop_def(IntegerAttr.constr(i64))
     result = result_def(i32)
 
     traits = traits_def(Pure())
+
+
+class RotatedOp(WordOp, abc.ABC):
+    """Reads bytes 0 and 2 of a word (`rotate 0`), or 1 and 3 (`rotate 8`)."""
+
+    rotate = prop_def(IntegerAttr.constr(i64))
+
+    def verify_(self) -> None:
+        """Bytes 0 and 2, or 1 and 3."""
+        if self.rotate.value.data not in ROTATIONS:
+            raise VerifyException(f"expected a rotation by 0 or 8, got {self.rotate.value.data}")
+
+
+class HalvesOp(WordOp, abc.ABC):
+    """Reads a half of each of two words."""
+
+    halves = prop_def(StringAttr)
+
+    def verify_(self) -> None:
+        """One half of each."""
+        if self.halves.data not in HALVES:
+            message = 'expected halves "bb", "bt", "tb" or "tt"'
+            raise VerifyException(f'{message}, got "{self.halves.data}"')
+
+
+class ExtendOp(RotatedOp, abc.ABC):
+    """Two bytes of a word, extended to halves."""
+
+    x = operand_def(i32)
 
     assembly_format = "$x `rotate` $rotate attr-dict `:` type($result)"
 
@@ -54,10 +69,6 @@ class ExtendOp(IRDLOperation, abc.ABC):
         super().__init__(
             operands=[x], result_types=[i32], properties={"rotate": IntegerAttr(rotate, i64)}
         )
-
-    def verify_(self) -> None:
-        """Bytes 0 and 2, or 1 and 3."""
-        verify_rotation(self.rotate)
 
 
 @irdl_op_definition
@@ -84,15 +95,11 @@ class Uxtb16Op(ExtendOp):
     name = "dsp.uxtb16"
 
 
-class ExtendAddOp(IRDLOperation, abc.ABC):
+class ExtendAddOp(RotatedOp, abc.ABC):
     """Two bytes of a word, extended to halves and added to those of another word."""
 
     z = operand_def(i32)
     x = operand_def(i32)
-    rotate = prop_def(IntegerAttr.constr(i64))
-    result = result_def(i32)
-
-    traits = traits_def(Pure())
 
     assembly_format = "$z `,` $x `rotate` $rotate attr-dict `:` type($result)"
 
@@ -100,10 +107,6 @@ class ExtendAddOp(IRDLOperation, abc.ABC):
         super().__init__(
             operands=[z, x], result_types=[i32], properties={"rotate": IntegerAttr(rotate, i64)}
         )
-
-    def verify_(self) -> None:
-        """Bytes 0 and 2, or 1 and 3."""
-        verify_rotation(self.rotate)
 
 
 @irdl_op_definition
@@ -131,7 +134,7 @@ class Uxtab16Op(ExtendAddOp):
 
 
 @irdl_op_definition
-class SmladOp(IRDLOperation):
+class SmladOp(WordOp):
     """SMLAD: acc + a.b * b.b + a.t * b.t, products of signed halves, modulo 2^32.
 
     ```mlir
@@ -144,9 +147,6 @@ class SmladOp(IRDLOperation):
     a = operand_def(i32)
     b = operand_def(i32)
     acc = operand_def(i32)
-    result = result_def(i32)
-
-    traits = traits_def(Pure())
 
     assembly_format = "$a `,` $b `,` $acc attr-dict `:` type($result)"
 
@@ -155,7 +155,7 @@ class SmladOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SmlaOp(IRDLOperation):
+class SmlaOp(HalvesOp):
     """SMLABB, SMLABT, SMLATB, SMLATT: acc + one product of signed halves, modulo 2^32.
 
     The first letter of `halves` is that of a, the second one that of b.
@@ -170,10 +170,6 @@ class SmlaOp(IRDLOperation):
     a = operand_def(i32)
     b = operand_def(i32)
     acc = operand_def(i32)
-    halves = prop_def(StringAttr)
-    result = result_def(i32)
-
-    traits = traits_def(Pure())
 
     assembly_format = "$a `,` $b `,` $acc `halves` $halves attr-dict `:` type($result)"
 
@@ -182,13 +178,9 @@ class SmlaOp(IRDLOperation):
             operands=[a, b, acc], result_types=[i32], properties={"halves": StringAttr(halves)}
         )
 
-    def verify_(self) -> None:
-        """One half of each."""
-        verify_halves(self.halves)
-
 
 @irdl_op_definition
-class PackOp(IRDLOperation):
+class PackOp(HalvesOp):
     """PKHBT, PKHTB: a half of lo as the bottom of the result, a half of hi as its top.
 
     The first letter of `halves` is that of lo, the second one that of hi. "tb" takes two
@@ -203,10 +195,6 @@ class PackOp(IRDLOperation):
 
     lo = operand_def(i32)
     hi = operand_def(i32)
-    halves = prop_def(StringAttr)
-    result = result_def(i32)
-
-    traits = traits_def(Pure())
 
     assembly_format = "$lo `,` $hi `halves` $halves attr-dict `:` type($result)"
 
@@ -215,13 +203,9 @@ class PackOp(IRDLOperation):
             operands=[lo, hi], result_types=[i32], properties={"halves": StringAttr(halves)}
         )
 
-    def verify_(self) -> None:
-        """One half of each."""
-        verify_halves(self.halves)
-
 
 @irdl_op_definition
-class RoundOp(IRDLOperation):
+class RoundOp(WordOp):
     """VCVTR.S32.F32: the nearest integer, halves to even; beyond i32 its ends, and 0 for NaN.
 
     ```mlir
@@ -232,9 +216,6 @@ class RoundOp(IRDLOperation):
     name = "dsp.round"
 
     x = operand_def(f32)
-    result = result_def(i32)
-
-    traits = traits_def(Pure())
 
     assembly_format = "$x attr-dict `:` type($x) `->` type($result)"
 
@@ -242,14 +223,11 @@ class RoundOp(IRDLOperation):
         super().__init__(operands=[x], result_types=[i32])
 
 
-class SaturateOp(IRDLOperation, abc.ABC):
+class SaturateOp(WordOp, abc.ABC):
     """The nearest integer that some bits can hold."""
 
     x = operand_def(i32)
     bits = prop_def(IntegerAttr.constr(i64))
-    result = result_def(i32)
-
-    traits = traits_def(Pure())
 
     assembly_format = "$x `to` $bits attr-dict `:` type($result)"
 
