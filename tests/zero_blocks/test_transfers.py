@@ -98,3 +98,27 @@ def test_places_in_the_index() -> None:
     cases = [*words, *gaps]
     results, counters = run(cases, "plain")
     check(cases, results, counters)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_whole_bytes_of_the_index(build: str) -> None:
+    """Narrow maps, eight blocks at a time; rows of blocks are left over, or begin in a byte."""
+    cases = [
+        Trip((1, channels, height, width), "i8", 4, 5, 0.5, (4, 0, height - 4, width))
+        for width in (4, 8, 16, 32)
+        for channels, height in ((1, 8), (1, 20), (3, 12), (2, 14), (5, 8))
+    ]
+    results, counters = run(cases, build)
+    check(cases, results, counters)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_ragged_blocks_beside_whole_ones(build: str) -> None:
+    """Parts that cut blocks on both sides, with and without a whole block between."""
+    cases = [
+        Trip((2, 2, 11, 47), "i8", 4, 5, 0.5, (row, left, 7, columns))
+        for left in range(4)
+        for row, columns in ((0, 2), (1, 4), (2, 5), (3, 7), (1, 9), (3, 34), (2, 36), (0, 43))
+    ]
+    results, counters = run(cases, build)
+    check(cases, results, counters)

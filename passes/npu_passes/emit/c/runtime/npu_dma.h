@@ -100,13 +100,18 @@ void npu_dma_writes(npu_dma *dma);
 
 #include <string.h>
 
-/* Not inlined, where a compiler can be told: a loop that needs all registers has them. And an
- * address that is in a register from here on, not one more sum. */
+/* Hints, where a compiler can be told. Not inlined: a loop that needs all registers has them.
+ * Inlined in any case: what is the same in each call is known there. And an address that is in a
+ * register from here on, not one more sum. */
 #ifdef __GNUC__
 #define NPU_DMA_APART __attribute__((noinline, unused)) static
+#define NPU_DMA_WITHIN __attribute__((always_inline)) static inline
+#define NPU_DMA_RARE(condition) __builtin_expect(condition, 0)
 #define NPU_DMA_HERE(address) __asm__("" : "+r"(address))
 #else
 #define NPU_DMA_APART static inline
+#define NPU_DMA_WITHIN static inline
+#define NPU_DMA_RARE(condition) (condition)
 #define NPU_DMA_HERE(address) (void)(address)
 #endif
 
@@ -178,15 +183,20 @@ static inline void npu_dma_copy(const npu_dma_shape *shape, void *to, const void
     } while (npu_dma_next(shape, at, &t, &f));
 }
 
-/* What the blocks of a transfer have in common: bytes from a row to the next in the target and in
- * the source, blocks side by side in the map, four bytes that are all zero, and the index. With
- * `move` set, what is not zero moves and the index is kept; else it is only counted. */
+/* What the blocks of a transfer have in common. In the target and in the source: bytes from a row
+ * to the next, and from a channel to the next. In the index: bits from a block to the one below,
+ * and from a channel to the next. Four bytes that are all zero. With `move` set, what is not zero
+ * moves and the index is kept; else it is only counted. */
 typedef struct {
     int leaves;
     int move;
     size_t step;
     size_t pitch;
+    size_t channels;
+    size_t channel_step;
+    size_t channel_pitch;
     size_t columns;
+    size_t channel_bits;
     uint32_t zeros;
     unsigned char *index;
 } npu_dma_job;
@@ -279,18 +289,6 @@ static inline size_t npu_dma_block(const npu_dma_job *job, unsigned char *to,
     return full ? rows * bytes : 0;
 }
 
-/* What rows of blocks have in common: bytes from the first row of a block to its second, third and
- * fourth, in the target and in the source, four bytes that are all zero, blocks side by side, eight
- * at most, and columns of a ragged one behind them. Where a block has fewer rows, the last one
- * stands for the others: what moves twice is the same. */
-typedef struct {
-    size_t to[3];
-    size_t from[3];
-    uint32_t zeros;
-    size_t count;
-    size_t wide;
-} npu_dma_rows;
-
 /* Four rows of a side of a transfer. */
 typedef struct {
     unsigned char *a, *b, *c, *d;
@@ -299,302 +297,347 @@ typedef struct {
     const unsigned char *a, *b, *c, *d;
 } npu_dma_from;
 
-/* Four words below each other, `at` bytes into the rows: out of the chip unless all are zero. Gives
- * whether they move. */
-static inline int npu_dma_word_out(npu_dma_to to, npu_dma_from from, size_t at, uint32_t zeros)
+/* The same rows that many bytes further on. */
+NPU_DMA_WITHIN npu_dma_to npu_dma_to_next(npu_dma_to t, ptrdiff_t bytes)
 {
-    const uint32_t first = npu_dma_word(from.a + at);
-    if (first == zeros && npu_dma_word(from.b + at) == zeros &&
-        npu_dma_word(from.c + at) == zeros && npu_dma_word(from.d + at) == zeros) {
-        return 0;
-    }
-    npu_dma_put(to.a + at, first);
-    npu_dma_put(to.b + at, npu_dma_word(from.b + at));
-    npu_dma_put(to.c + at, npu_dma_word(from.c + at));
-    npu_dma_put(to.d + at, npu_dma_word(from.d + at));
-    return 1;
+    t.a += bytes;
+    t.b += bytes;
+    t.c += bytes;
+    t.d += bytes;
+    NPU_DMA_HERE(t.a);
+    NPU_DMA_HERE(t.b);
+    NPU_DMA_HERE(t.c);
+    NPU_DMA_HERE(t.d);
+    return t;
 }
 
-/* The same into the chip, if `full` is set; otherwise zeros. */
-static inline int npu_dma_word_in(npu_dma_to to, npu_dma_from from, size_t at, uint32_t zeros,
-                                  unsigned full)
+NPU_DMA_WITHIN npu_dma_from npu_dma_from_next(npu_dma_from f, ptrdiff_t bytes)
 {
-    if (full) {
-        npu_dma_put(to.a + at, npu_dma_word(from.a + at));
-        npu_dma_put(to.b + at, npu_dma_word(from.b + at));
-        npu_dma_put(to.c + at, npu_dma_word(from.c + at));
-        npu_dma_put(to.d + at, npu_dma_word(from.d + at));
-        return 1;
-    }
-    npu_dma_put(to.a + at, zeros);
-    npu_dma_put(to.b + at, zeros);
-    npu_dma_put(to.c + at, zeros);
-    npu_dma_put(to.d + at, zeros);
-    return 0;
+    f.a += bytes;
+    f.b += bytes;
+    f.c += bytes;
+    f.d += bytes;
+    NPU_DMA_HERE(f.a);
+    NPU_DMA_HERE(f.b);
+    NPU_DMA_HERE(f.c);
+    NPU_DMA_HERE(f.d);
+    return f;
 }
 
-/* A pair of bytes at any address. */
-static inline uint16_t npu_dma_pair(const unsigned char *at)
+/* A block: four words below each other, `at` bytes into the rows. Out of the chip it moves unless
+ * all that `mask` has of it is zero, into it if `flags` has its `bit`, and zeros do otherwise.
+ *
+ * `flags` are bits of the index, and above the ninth the columns that move. They come in as if all
+ * moved, for most blocks do: if this one does not, the result is less its bit and its `columns`. */
+NPU_DMA_WITHIN unsigned npu_dma_four(npu_dma_to t, npu_dma_from f, size_t at, uint32_t zeros,
+                                     uint32_t mask, unsigned flags, unsigned bit, unsigned columns,
+                                     int leaves)
 {
-    uint16_t pair;
-    memcpy(&pair, at, sizeof pair);
-    return pair;
-}
-
-static inline void npu_dma_put_pair(unsigned char *at, uint16_t pair)
-{
-    memcpy(at, &pair, sizeof pair);
-}
-
-/* Four pairs below each other, as words are. */
-static inline int npu_dma_pair_is_zero(npu_dma_from from, size_t at, uint16_t zeros)
-{
-    return npu_dma_pair(from.a + at) == zeros && npu_dma_pair(from.b + at) == zeros &&
-           npu_dma_pair(from.c + at) == zeros && npu_dma_pair(from.d + at) == zeros;
-}
-
-static inline void npu_dma_pair_copy(npu_dma_to to, npu_dma_from from, size_t at)
-{
-    npu_dma_put_pair(to.a + at, npu_dma_pair(from.a + at));
-    npu_dma_put_pair(to.b + at, npu_dma_pair(from.b + at));
-    npu_dma_put_pair(to.c + at, npu_dma_pair(from.c + at));
-    npu_dma_put_pair(to.d + at, npu_dma_pair(from.d + at));
-}
-
-static inline void npu_dma_pair_fill(npu_dma_to to, size_t at, uint16_t zeros)
-{
-    npu_dma_put_pair(to.a + at, zeros);
-    npu_dma_put_pair(to.b + at, zeros);
-    npu_dma_put_pair(to.c + at, zeros);
-    npu_dma_put_pair(to.d + at, zeros);
-}
-
-static inline npu_dma_to npu_dma_rows_to(const npu_dma_rows *rows, unsigned char *to)
-{
-    npu_dma_to four = {to, to + rows->to[0], to + rows->to[1], to + rows->to[2]};
-    NPU_DMA_HERE(four.b);
-    NPU_DMA_HERE(four.c);
-    NPU_DMA_HERE(four.d);
-    return four;
-}
-
-static inline npu_dma_from npu_dma_rows_from(const npu_dma_rows *rows, const unsigned char *from)
-{
-    npu_dma_from four = {from, from + rows->from[0], from + rows->from[1], from + rows->from[2]};
-    NPU_DMA_HERE(four.b);
-    NPU_DMA_HERE(four.c);
-    NPU_DMA_HERE(four.d);
-    return four;
-}
-
-/* A block of one to three columns out of the chip: a byte below another, or two pairs, which
- * overlap. Gives whether it moves. */
-NPU_DMA_APART unsigned npu_dma_edge_out(const npu_dma_rows *rows, unsigned char *to,
-                                   const unsigned char *from)
-{
-    const npu_dma_to t = npu_dma_rows_to(rows, to);
-    const npu_dma_from f = npu_dma_rows_from(rows, from);
-    if (rows->wide == 1) {
-        const unsigned char zero = (unsigned char)rows->zeros;
-        if (*f.a == zero && *f.b == zero && *f.c == zero && *f.d == zero) {
-            return 0;
+    const uint32_t first = leaves || flags & bit ? npu_dma_word(f.a + at) : zeros;
+    if (leaves) {
+        if (NPU_DMA_RARE(((first ^ zeros) & mask) == 0) &&
+            ((npu_dma_word(f.b + at) ^ zeros) & mask) == 0 &&
+            ((npu_dma_word(f.c + at) ^ zeros) & mask) == 0 &&
+            ((npu_dma_word(f.d + at) ^ zeros) & mask) == 0) {
+            return flags - bit - (columns << 9);
         }
-        *t.a = *f.a;
-        *t.b = *f.b;
-        *t.c = *f.c;
-        *t.d = *f.d;
-        return 1;
+    } else if (!(flags & bit)) {
+        npu_dma_put(t.a + at, zeros);
+        npu_dma_put(t.b + at, zeros);
+        npu_dma_put(t.c + at, zeros);
+        npu_dma_put(t.d + at, zeros);
+        return flags - (columns << 9);
     }
-    const size_t second = rows->wide - 2;
-    const uint16_t zeros = (uint16_t)rows->zeros;
-    if (npu_dma_pair_is_zero(f, 0, zeros) && npu_dma_pair_is_zero(f, second, zeros)) {
-        return 0;
-    }
-    npu_dma_pair_copy(t, f, 0);
-    npu_dma_pair_copy(t, f, second);
-    return 1;
-}
-
-/* The same into the chip, if `full` is set; otherwise zeros. */
-NPU_DMA_APART void npu_dma_edge_in(const npu_dma_rows *rows, unsigned char *to,
-                                   const unsigned char *from, unsigned full)
-{
-    const npu_dma_to t = npu_dma_rows_to(rows, to);
-    const npu_dma_from f = npu_dma_rows_from(rows, from);
-    if (rows->wide == 1) {
-        const unsigned char zero = (unsigned char)rows->zeros;
-        *t.a = full ? *f.a : zero;
-        *t.b = full ? *f.b : zero;
-        *t.c = full ? *f.c : zero;
-        *t.d = full ? *f.d : zero;
-    } else if (full) {
-        npu_dma_pair_copy(t, f, 0);
-        npu_dma_pair_copy(t, f, rows->wide - 2);
-    } else {
-        npu_dma_pair_fill(t, 0, (uint16_t)rows->zeros);
-        npu_dma_pair_fill(t, rows->wide - 2, (uint16_t)rows->zeros);
-    }
-}
-
-/* A row of blocks out of the chip. Gives their bits of the index, and in the bits above the ninth
- * how many columns move. */
-NPU_DMA_APART unsigned npu_dma_words_out(const npu_dma_rows *rows, unsigned char *to,
-                                         const unsigned char *from)
-{
-    const npu_dma_to t = npu_dma_rows_to(rows, to);
-    const npu_dma_from f = npu_dma_rows_from(rows, from);
-    const uint32_t zeros = rows->zeros;
-    unsigned flags = 0;
-    switch (rows->count) {
-    case 8:
-        flags += npu_dma_word_out(t, f, 28, zeros) ? 2048 + 128 : 0;
-        /* fall through */
-    case 7:
-        flags += npu_dma_word_out(t, f, 24, zeros) ? 2048 + 64 : 0;
-        /* fall through */
-    case 6:
-        flags += npu_dma_word_out(t, f, 20, zeros) ? 2048 + 32 : 0;
-        /* fall through */
-    case 5:
-        flags += npu_dma_word_out(t, f, 16, zeros) ? 2048 + 16 : 0;
-        /* fall through */
-    case 4:
-        flags += npu_dma_word_out(t, f, 12, zeros) ? 2048 + 8 : 0;
-        /* fall through */
-    case 3:
-        flags += npu_dma_word_out(t, f, 8, zeros) ? 2048 + 4 : 0;
-        /* fall through */
-    case 2:
-        flags += npu_dma_word_out(t, f, 4, zeros) ? 2048 + 2 : 0;
-        /* fall through */
-    case 1:
-        flags += npu_dma_word_out(t, f, 0, zeros) ? 2048 + 1 : 0;
-        /* fall through */
-    default:
-        break;
-    }
-    if (rows->wide > 0) {
-        const size_t at = 4 * rows->count;
-        if (npu_dma_edge_out(rows, to + at, from + at)) {
-            flags += (1u << rows->count) + 512 * (unsigned)rows->wide;
-        }
-    }
+    npu_dma_put(t.a + at, first);
+    npu_dma_put(t.b + at, npu_dma_word(f.b + at));
+    npu_dma_put(t.c + at, npu_dma_word(f.c + at));
+    npu_dma_put(t.d + at, npu_dma_word(f.d + at));
     return flags;
 }
 
-/* The same into the chip, given their bits of the index. */
-NPU_DMA_APART unsigned npu_dma_words_in(const npu_dma_rows *rows, unsigned char *to,
-                                        const unsigned char *from, unsigned flags)
+/* Block `nth` of some: there are `side` of them side by side, then come those below. */
+NPU_DMA_WITHIN unsigned npu_dma_nth(npu_dma_to t, npu_dma_from f, uint32_t zeros, unsigned flags,
+                                    size_t nth, size_t side, int leaves)
 {
-    const npu_dma_to t = npu_dma_rows_to(rows, to);
-    const npu_dma_from f = npu_dma_rows_from(rows, from);
-    const uint32_t zeros = rows->zeros;
-    switch (rows->count) {
-    case 8:
-        flags += npu_dma_word_in(t, f, 28, zeros, flags & 128) ? 2048 : 0;
-        /* fall through */
-    case 7:
-        flags += npu_dma_word_in(t, f, 24, zeros, flags & 64) ? 2048 : 0;
-        /* fall through */
-    case 6:
-        flags += npu_dma_word_in(t, f, 20, zeros, flags & 32) ? 2048 : 0;
-        /* fall through */
-    case 5:
-        flags += npu_dma_word_in(t, f, 16, zeros, flags & 16) ? 2048 : 0;
-        /* fall through */
-    case 4:
-        flags += npu_dma_word_in(t, f, 12, zeros, flags & 8) ? 2048 : 0;
-        /* fall through */
-    case 3:
-        flags += npu_dma_word_in(t, f, 8, zeros, flags & 4) ? 2048 : 0;
-        /* fall through */
-    case 2:
-        flags += npu_dma_word_in(t, f, 4, zeros, flags & 2) ? 2048 : 0;
-        /* fall through */
-    case 1:
-        flags += npu_dma_word_in(t, f, 0, zeros, flags & 1) ? 2048 : 0;
-        /* fall through */
-    default:
-        break;
-    }
-    if (rows->wide > 0) {
-        const size_t at = 4 * rows->count;
-        const unsigned full = flags >> rows->count & 1;
-        npu_dma_edge_in(rows, to + at, from + at, full);
-        flags += full * 512 * (unsigned)rows->wide;
-    }
-    return flags;
+    return npu_dma_four(t, f, nth / side * side * 16 + nth % side * 4, zeros, UINT32_MAX, flags,
+                        1u << nth, 4, leaves);
 }
 
-/* At most nine bits of the index; the others of their bytes stay. */
-static inline void npu_dma_put_bits(unsigned char *index, size_t bit, size_t count, unsigned flags)
+/* At most eight blocks. No loop: places and bits are constants, which takes no registers. */
+NPU_DMA_WITHIN unsigned npu_dma_eight(npu_dma_to t, npu_dma_from f, uint32_t zeros, unsigned flags,
+                                      size_t count, size_t side, int leaves)
 {
-    unsigned char *const byte = index + bit / 8;
-    const unsigned place = bit % 8, mask = ((1u << count) - 1) << place;
-    flags <<= place;
-    byte[0] = (unsigned char)((byte[0] & ~mask) | flags);
+    switch (count) {
+    case 8:
+        flags = npu_dma_nth(t, f, zeros, flags, 7, side, leaves);
+        /* fall through */
+    case 7:
+        flags = npu_dma_nth(t, f, zeros, flags, 6, side, leaves);
+        /* fall through */
+    case 6:
+        flags = npu_dma_nth(t, f, zeros, flags, 5, side, leaves);
+        /* fall through */
+    case 5:
+        flags = npu_dma_nth(t, f, zeros, flags, 4, side, leaves);
+        /* fall through */
+    case 4:
+        flags = npu_dma_nth(t, f, zeros, flags, 3, side, leaves);
+        /* fall through */
+    case 3:
+        flags = npu_dma_nth(t, f, zeros, flags, 2, side, leaves);
+        /* fall through */
+    case 2:
+        flags = npu_dma_nth(t, f, zeros, flags, 1, side, leaves);
+        /* fall through */
+    case 1:
+        flags = npu_dma_nth(t, f, zeros, flags, 0, side, leaves);
+        /* fall through */
+    default:
+        return flags;
+    }
+}
+
+/* At most nine bits of the index, as many as `ones` has; the others of their bytes stay. */
+static inline void npu_dma_put_bits(unsigned char *index, size_t bit, unsigned ones, unsigned flags)
+{
+    unsigned char *byte = index + bit / 8;
+    const unsigned place = bit % 8, mask = ones << place, bits = flags << place;
+    NPU_DMA_HERE(byte);
+    byte[0] = (unsigned char)(byte[0] ^ ((byte[0] ^ bits) & mask));
     if (mask > 255) {
-        byte[1] = (unsigned char)((byte[1] & ~(mask >> 8)) | flags >> 8);
+        byte[1] = (unsigned char)(byte[1] ^ ((byte[1] ^ bits >> 8) & mask >> 8));
     }
 }
 
-static inline unsigned npu_dma_get_bits(const unsigned char *index, size_t bit, size_t count)
+static inline unsigned npu_dma_get_bits(const unsigned char *index, size_t bit, unsigned ones)
 {
     const unsigned char *const byte = index + bit / 8;
     const unsigned place = bit % 8;
     unsigned flags = byte[0];
-    if (place + count > 8) {
+    if (ones << place > 255) {
         flags |= (unsigned)byte[1] << 8;
     }
-    return flags >> place & ((1u << count) - 1);
+    return flags >> place & ones;
 }
 
-/* Blocks of at most 4 x 4 bytes: `strips` rows of those in `width` columns, fewer than 36, the
- * first one that of bit `bit`, each of `high` rows. Gives the bytes that move. */
-NPU_DMA_APART size_t npu_dma_words(const npu_dma_job *job, unsigned char *to,
+/* Rows of blocks, `strips` of them in each of `channels` channels: `count` whole ones side by side,
+ * eight at most, and a ragged one, if any, the columns of which `mask` has.
+ *
+ * That one is four words as well, `edge` bytes into the rows, which reach into the block beside it:
+ * they go first, then the block beside it is moved, or filled, or does not matter. And where blocks
+ * have fewer than four rows, the last one stands for the others.
+ *
+ * `ones` has a one for each block, `all` is what `npu_dma_four` begins with. All of it is here and
+ * not in variables, also what changes with each row: the registers are for what each block needs.
+ */
+typedef struct {
+    npu_dma_to to;
+    npu_dma_from from;
+    ptrdiff_t strip_to; /* from a row of blocks to the next */
+    ptrdiff_t strip_from;
+    ptrdiff_t channel_to; /* from the last row of blocks of a channel to the next channel */
+    ptrdiff_t channel_from;
+    size_t strip_bits;
+    size_t channel_bits;
+    size_t strips;
+    size_t rest; /* rows of blocks that this channel still has */
+    size_t channels;
+    unsigned char *index;
+    size_t bit;
+    size_t count;
+    size_t edge;
+    uint32_t zeros;
+    uint32_t mask;
+    unsigned ragged;
+    unsigned ones;
+    unsigned all;
+    size_t moved;
+} npu_dma_rows;
+
+/* Counts in `moved` the columns that move. */
+NPU_DMA_WITHIN void npu_dma_strips(npu_dma_rows *rows, int leaves)
+{
+    npu_dma_to t = rows->to;
+    npu_dma_from f = rows->from;
+    for (;;) {
+        unsigned flags = leaves ? 0 : npu_dma_get_bits(rows->index, rows->bit, rows->ones);
+        if (rows->mask != 0) {
+            flags = npu_dma_four(t, f, rows->edge, rows->zeros, rows->mask, flags,
+                                 1u << rows->count, rows->ragged, leaves);
+        }
+        uint32_t zeros = rows->zeros;
+        flags += rows->all;
+        NPU_DMA_HERE(zeros);
+        NPU_DMA_HERE(flags);
+        flags = npu_dma_eight(t, f, zeros, flags, rows->count, 8, leaves);
+        NPU_DMA_HERE(flags);
+        rows->moved += flags >> 9;
+        if (leaves) {
+            npu_dma_put_bits(rows->index, rows->bit, rows->ones, flags);
+        }
+        if (--rows->rest > 0) {
+            rows->bit += rows->strip_bits;
+            t = npu_dma_to_next(t, rows->strip_to);
+            f = npu_dma_from_next(f, rows->strip_from);
+        } else if (--rows->channels > 0) {
+            rows->rest = rows->strips;
+            rows->bit += rows->channel_bits;
+            t = npu_dma_to_next(t, rows->channel_to);
+            f = npu_dma_from_next(f, rows->channel_from);
+        } else {
+            return;
+        }
+    }
+}
+
+NPU_DMA_APART void npu_dma_strips_out(npu_dma_rows *rows)
+{
+    npu_dma_strips(rows, 1);
+}
+
+NPU_DMA_APART void npu_dma_strips_in(npu_dma_rows *rows)
+{
+    npu_dma_strips(rows, 0);
+}
+
+/* Rows of blocks of a map that is `side` blocks wide: each byte of the index has eight of them, 128
+ * bytes one behind the other. Gives the columns that move. */
+NPU_DMA_WITHIN size_t npu_dma_bytes(unsigned char *to, const unsigned char *from, uint32_t zeros,
+                                    unsigned char *index, size_t bytes, size_t side, int leaves)
+{
+    const unsigned char *const end = index + bytes;
+    size_t moved = 0;
+    for (; index != end; ++index, to += 128, from += 128) {
+        const npu_dma_to t = {to, to + 4 * side, to + 8 * side, to + 12 * side};
+        const npu_dma_from f = {from, from + 4 * side, from + 8 * side, from + 12 * side};
+        unsigned flags = (32u << 9) + (leaves ? 255u : *index);
+        flags = npu_dma_eight(t, f, zeros, flags, 8, side, leaves);
+        if (leaves) {
+            *index = (unsigned char)flags;
+        }
+        moved += flags >> 9;
+    }
+    return moved;
+}
+
+/* The same for some of the widths, so that the distances of rows are constants. */
+NPU_DMA_APART size_t npu_dma_dense(const npu_dma_job *job, unsigned char *to,
+                                   const unsigned char *from, unsigned char *index, size_t bytes)
+{
+    const uint32_t zeros = job->zeros;
+    const int leaves = job->leaves;
+    switch (job->columns) {
+    case 8:
+        return leaves ? npu_dma_bytes(to, from, zeros, index, bytes, 8, 1)
+                      : npu_dma_bytes(to, from, zeros, index, bytes, 8, 0);
+    case 4:
+        return leaves ? npu_dma_bytes(to, from, zeros, index, bytes, 4, 1)
+                      : npu_dma_bytes(to, from, zeros, index, bytes, 4, 0);
+    default:
+        return leaves ? npu_dma_bytes(to, from, zeros, index, bytes, 2, 1)
+                      : npu_dma_bytes(to, from, zeros, index, bytes, 2, 0);
+    }
+}
+
+/* Whether `npu_dma_dense` takes whole rows of blocks, those of all channels as one. */
+static inline int npu_dma_is_dense(const npu_dma_job *job, size_t bit, size_t width)
+{
+    return job->channels == 1 && bit % 8 == 0 && width == job->step && width == job->pitch &&
+           (width == 32 || width == 16 || width == 8);
+}
+
+/* The bytes of a word that are its last `wide` columns, or its first ones, all ones. */
+static inline uint32_t npu_dma_mask(size_t wide, int last)
+{
+    static const unsigned char bytes[10] = {0, 0, 0, 255, 255, 255, 255, 0, 0, 0};
+    return wide == 0 ? 0 : npu_dma_word(bytes + (last ? wide - 1 : 7 - wide));
+}
+
+/* Blocks of at most 4 x 4 bytes: of each channel `strips` rows of those in `width` columns, fewer
+ * than 36, the first one that of bit `bit`, each of `high` rows. A ragged one is the last one, or
+ * alone and beside others on its right. Gives the bytes that move. */
+static inline size_t npu_dma_words(const npu_dma_job *job, unsigned char *to,
                                    const unsigned char *from, size_t bit, size_t strips,
                                    size_t high, size_t width)
 {
     const size_t second = high > 1, third = high > 2 ? 2 : second, fourth = high > 3 ? 3 : third;
-    const size_t count = width / 4, wide = width % 4, bits = count + (wide > 0);
-    const npu_dma_rows rows = {{second * job->step, third * job->step, fourth * job->step},
-                               {second * job->pitch, third * job->pitch, fourth * job->pitch},
-                               job->zeros,
-                               count,
-                               wide};
-    const size_t step = 4 * job->step, pitch = 4 * job->pitch, columns = job->columns;
-    unsigned char *const index = job->index;
-    size_t full = 0;
+    const size_t step = job->step, pitch = job->pitch, count = width / 4, ragged = width % 4;
+    const unsigned ones = (1u << (count + (ragged > 0))) - 1, all = (unsigned)width << 9;
+    const npu_dma_to t = {to, to + second * step, to + third * step, to + fourth * step};
+    const npu_dma_from f = {from, from + second * pitch, from + third * pitch,
+                            from + fourth * pitch};
+    npu_dma_rows rows;
+    rows.to = t;
+    rows.from = f;
+    rows.strip_to = (ptrdiff_t)(4 * step);
+    rows.strip_from = (ptrdiff_t)(4 * pitch);
+    rows.channel_to = (ptrdiff_t)job->channel_step - (ptrdiff_t)(strips - 1) * rows.strip_to;
+    rows.channel_from = (ptrdiff_t)job->channel_pitch - (ptrdiff_t)(strips - 1) * rows.strip_from;
+    rows.strip_bits = job->columns;
+    rows.channel_bits = job->channel_bits - (strips - 1) * job->columns;
+    rows.strips = rows.rest = strips;
+    rows.channels = job->channels;
+    rows.index = job->index;
+    rows.bit = bit;
+    rows.count = count;
+    rows.edge = count > 0 ? width - 4 : 0;
+    rows.zeros = job->zeros;
+    rows.mask = npu_dma_mask(ragged, count > 0);
+    rows.ragged = (unsigned)ragged;
+    rows.ones = ones;
+    rows.all = job->leaves ? all + ones : all;
+    rows.moved = 0;
     if (job->leaves) {
-        for (;; to += step, from += pitch, bit += columns) {
-            const unsigned flags = npu_dma_words_out(&rows, to, from);
-            npu_dma_put_bits(index, bit, bits, flags & 511);
-            full += flags >> 9;
-            if (--strips == 0) {
-                break;
-            }
-        }
+        npu_dma_strips_out(&rows);
     } else {
-        for (;; to += step, from += pitch, bit += columns) {
-            full += npu_dma_words_in(&rows, to, from, npu_dma_get_bits(index, bit, bits)) >> 9;
-            if (--strips == 0) {
-                break;
-            }
-        }
+        npu_dma_strips_in(&rows);
     }
-    return high * full;
+    return high * rows.moved;
 }
 
-/* Rows of blocks: `rows` rows of `width` elements, the first of which is in column `x` of the map
- * and in the block of bit `bit`. Gives the bytes that move. */
-static inline size_t npu_dma_strips(const npu_dma_job *job, const npu_dma_blocks *blocks,
-                                    unsigned char *to, const unsigned char *from, size_t bit,
-                                    size_t rows, size_t x, size_t width)
+/* Blocks of other sizes: of each channel `strips` blocks below each other. */
+static inline size_t npu_dma_each(const npu_dma_job *job, const npu_dma_blocks *blocks,
+                                  unsigned char *to, const unsigned char *from, size_t bit,
+                                  size_t strips, size_t high, size_t width)
+{
+    const size_t block = blocks->block, bytes = width * blocks->element;
+    size_t moved = 0;
+    for (size_t channel = 0; channel < job->channels; ++channel) {
+        unsigned char *const t = to + channel * job->channel_step;
+        const unsigned char *const f = from + channel * job->channel_pitch;
+        for (size_t strip = 0; strip < strips; ++strip) {
+            moved += npu_dma_block(job, t + strip * block * job->step,
+                                   f + strip * block * job->pitch,
+                                   bit + channel * job->channel_bits + strip * job->columns, high,
+                                   bytes);
+        }
+    }
+    return moved;
+}
+
+/* Rows of blocks: of each channel `rows` rows of `width` elements, the first of which is in column
+ * `x` of the map and in the block of bit `bit`. Gives the bytes that move. */
+static inline size_t npu_dma_band(const npu_dma_job *job, const npu_dma_blocks *blocks,
+                                  unsigned char *to, const unsigned char *from, size_t bit,
+                                  size_t rows, size_t x, size_t width)
 {
     const size_t block = blocks->block, element = blocks->element;
-    const size_t strips = rows < block ? 1 : rows / block, high = rows < block ? rows : block;
-    const int words = job->move && element == 1 && block == 4;
+    const size_t high = rows < block ? rows : block;
+    size_t strips = rows < block ? 1 : rows / block;
     size_t moved = 0, wide = block - x % block, count = 1;
+    /* As words only if a ragged block is beside a whole one. */
+    const int words = job->move && element == 1 && block == 4 && width >= 4 + wide % 4;
+    if (words && high == 4 && npu_dma_is_dense(job, bit, width)) {
+        const size_t bytes = strips * job->columns / 8;
+        moved = 4 * npu_dma_dense(job, to, from, job->index + bit / 8, bytes);
+        strips -= 8 * bytes / job->columns;
+        if (strips == 0) {
+            return moved;
+        }
+        to += 128 * bytes;
+        from += 128 * bytes;
+        bit += 8 * bytes;
+    }
     for (; width > 0; width -= wide, bit += count, wide = block, count = 1) {
         wide = wide < width ? wide : width;
         if (words) {
@@ -604,11 +647,7 @@ static inline size_t npu_dma_strips(const npu_dma_job *job, const npu_dma_blocks
             }
             moved += npu_dma_words(job, to, from, bit, strips, high, wide);
         } else {
-            for (size_t strip = 0; strip < strips; ++strip) {
-                moved += npu_dma_block(job, to + strip * block * job->step,
-                                       from + strip * block * job->pitch,
-                                       bit + strip * job->columns, high, wide * element);
-            }
+            moved += npu_dma_each(job, blocks, to, from, bit, strips, high, wide);
         }
         to += wide * element;
         from += wide * element;
@@ -616,40 +655,28 @@ static inline size_t npu_dma_strips(const npu_dma_job *job, const npu_dma_blocks
     return moved;
 }
 
-/* Bytes of the index that `strips` rows of `count` blocks meet, the one that was `last` not counted
- * again; those of a row are `columns` bits behind those of the one above. */
-static inline size_t npu_dma_met(size_t bit, size_t strips, size_t count, size_t columns,
-                                 size_t *last)
+/* Bytes of the index with a bit of one of the blocks: of `count` side by side, from bit `bit` on, in
+ * each of times[0] rows of each of times[1] channels of each of times[2] images, `apart` bits from
+ * one to the next. */
+static inline size_t npu_dma_met(size_t bit, size_t count, const size_t *times, const size_t *apart)
 {
-    size_t met = 0;
-    if (columns - count < 8) { /* Between two rows there is no byte that is not met. */
-        count += (strips - 1) * columns;
-        strips = 1;
+    size_t met = 0, last = SIZE_MAX, left[3] = {times[0], times[1], times[2]};
+    /* Fewer than eight bits between two runs have no byte for themselves: they are one run. */
+    for (int axis = 0; axis < 3 && (times[axis] == 1 || apart[axis] - count < 8); ++axis) {
+        count += (times[axis] - 1) * apart[axis];
+        left[axis] = 1;
     }
-    for (; strips > 0; --strips, bit += columns) {
-        const size_t first = bit / 8, end = (bit + count - 1) / 8;
-        met += end - first + (first != *last);
-        *last = end;
-    }
-    return met;
-}
-
-/* The blocks of one channel: rows of the block that the part begins in, of those that it has as a
- * whole, and of the one that it ends in. */
-static inline size_t npu_dma_channel(const npu_dma_job *job, const npu_dma_blocks *blocks,
-                                     unsigned char *to, const unsigned char *from, size_t bit,
-                                     const size_t *bands, size_t x)
-{
-    size_t moved = 0, row = 0;
-    for (int band = 0; band < 3; ++band) {
-        if (bands[band] > 0) {
-            moved += npu_dma_strips(job, blocks, to + row * job->step, from + row * job->pitch, bit,
-                                    bands[band], x, blocks->part[3]);
-            bit += (bands[band] + blocks->block - 1) / blocks->block * job->columns;
-            row += bands[band];
+    for (size_t n = 0; n < left[2]; ++n) {
+        for (size_t c = 0; c < left[1]; ++c) {
+            for (size_t y = 0; y < left[0]; ++y) {
+                const size_t at = bit + n * apart[2] + c * apart[1] + y * apart[0];
+                const size_t first = at / 8, end = (at + count - 1) / 8;
+                met += end - first + (first != last);
+                last = end;
+            }
         }
     }
-    return moved;
+    return met;
 }
 
 /* Bytes that a transfer of blocks moves, those of the index that it meets included; with `move` set
@@ -663,11 +690,8 @@ static inline uint64_t npu_dma_move(const npu_dma_blocks *blocks, int leaves, vo
     size_t height = blocks->part[2], channels = blocks->part[1];
     const size_t rows = (blocks->map[2] + block - 1) / block;
     const size_t columns = (blocks->map[3] + block - 1) / block;
-    const npu_dma_job job = {leaves,  move, t[2], f[2], columns, blocks->zero * 0x01010101u,
-                             (unsigned char *)index};
     const unsigned char *const begin = (const unsigned char *)(leaves ? (const void *)to : from);
-    size_t at[4], rest = (size_t)(begin - (const unsigned char *)map), last = SIZE_MAX;
-    uint64_t moved = 0;
+    size_t at[4], rest = (size_t)(begin - (const unsigned char *)map);
     if (height == blocks->map[2] && height % block == 0 && t[1] == height * t[2] &&
         f[1] == height * f[2]) { /* Channels one behind the other are one with more rows. */
         height *= channels;
@@ -677,19 +701,30 @@ static inline uint64_t npu_dma_move(const npu_dma_blocks *blocks, int leaves, vo
         at[axis] = rest / blocks->dram[axis];
         rest %= blocks->dram[axis];
     }
-    const size_t strips = (at[2] + height - 1) / block - at[2] / block + 1;
-    const size_t count = (at[3] + width - 1) / block - at[3] / block + 1;
+    const size_t times[3] = {(at[2] + height - 1) / block - at[2] / block + 1, channels,
+                             blocks->part[0]};
+    const size_t apart[3] = {columns, rows * columns, blocks->map[1] * rows * columns};
     const size_t first = (block - at[2] % block) % block;
     const size_t head = first < height ? first : height, tail = (height - head) % block;
     const size_t bands[3] = {head, height - head - tail, tail};
+    const size_t bit =
+        ((at[0] * blocks->map[1] + at[1]) * rows + at[2] / block) * columns + at[3] / block;
+    const npu_dma_job job = {leaves, move, t[2], f[2], channels, t[1], f[1], columns, apart[1],
+                             blocks->zero * 0x01010101u, (unsigned char *)index};
+    const size_t count = (at[3] + width - 1) / block - at[3] / block + 1;
+    uint64_t moved = npu_dma_met(bit, count, times, apart);
     for (size_t n = 0; n < blocks->part[0]; ++n) {
-        for (size_t c = 0; c < channels; ++c) {
-            const size_t channel = (at[0] + n) * blocks->map[1] + at[1] + c;
-            const size_t bit = (channel * rows + at[2] / block) * columns + at[3] / block;
-            moved += npu_dma_met(bit, strips, count, columns, &last);
-            moved += npu_dma_channel(&job, blocks, (unsigned char *)to + n * t[0] + c * t[1],
-                                     (const unsigned char *)from + n * f[0] + c * f[1], bit,
-                                     bands, at[3]);
+        unsigned char *band_to = (unsigned char *)to + n * t[0];
+        const unsigned char *band_from = (const unsigned char *)from + n * f[0];
+        size_t band_bit = bit + n * apart[2];
+        for (int band = 0; band < 3; ++band) {
+            if (bands[band] > 0) {
+                moved += npu_dma_band(&job, blocks, band_to, band_from, band_bit, bands[band],
+                                      at[3], width);
+                band_to += bands[band] * t[2];
+                band_from += bands[band] * f[2];
+                band_bit += (bands[band] + block - 1) / block * columns;
+            }
         }
     }
     return moved;
