@@ -12,14 +12,8 @@ import pytest
 
 from npu_passes.pipelines import PIPELINES
 from npu_tools import compile
-from onnx_import.models import model, node, numbers
+from zero_blocks.spilling import files
 
-MACHINE = """\
-name = "small"
-sram_bytes = 12288
-flash_bytes = 65536
-dma_channels = 4
-"""
 BLOCKS = PIPELINES["zero-blocks"].text
 
 
@@ -27,17 +21,7 @@ BLOCKS = PIPELINES["zero-blocks"].text
 def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A network of which two maps leave the chip of a machine, and two samples."""
     monkeypatch.chdir(tmp_path)
-    weights = {"w": numbers(8, 2, 3, 3), "v": numbers(8, 8, 3, 3)}
-    nodes = [
-        node("Conv", "x w", "a", pads=[1, 1, 1, 1], name="c1"),
-        node("Relu", "a", "b", name="r1"),
-        node("Conv", "b v", "c", pads=[1, 1, 1, 1], name="c2"),
-        node("Relu", "c", "d", name="r2"),
-        node("Add", "b d", "y", name="s"),
-    ]
-    proto = model(nodes, {"x": (1, 2, 20, 22)}, weights=weights)
-    Path("net.onnx").write_bytes(proto.SerializeToString())
-    Path("small.toml").write_text(MACHINE)
+    files(Path())
     data = np.random.default_rng(0).standard_normal((2, 2, 20, 22)).astype(np.float32)
     data[:, :, :, 8:] = 0
     np.savez("data.npz", x=data)

@@ -9,30 +9,7 @@ import numpy as np
 import pytest
 
 from npu_tools import compile
-from onnx_import.models import model, node, numbers
-
-MACHINE = """\
-name = "small"
-sram_bytes = 12288
-flash_bytes = 65536
-dma_channels = 4
-"""
-
-
-def files(folder: Path) -> tuple[str, str]:
-    """A network of which two maps leave the chip of a machine."""
-    weights = {"w": numbers(8, 2, 3, 3), "v": numbers(8, 8, 3, 3)}
-    nodes = [
-        node("Conv", "x w", "a", pads=[1, 1, 1, 1], name="c1"),
-        node("Relu", "a", "b", name="r1"),
-        node("Conv", "b v", "c", pads=[1, 1, 1, 1], name="c2"),
-        node("Relu", "c", "d", name="r2"),
-        node("Add", "b d", "y", name="s"),
-    ]
-    proto = model(nodes, {"x": (1, 2, 20, 22)}, weights=weights)
-    (folder / "net.onnx").write_bytes(proto.SerializeToString())
-    (folder / "small.toml").write_text(MACHINE)
-    return str(folder / "net.onnx"), str(folder / "small.toml")
+from zero_blocks.spilling import files
 
 
 def test_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

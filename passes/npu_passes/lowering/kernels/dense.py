@@ -270,13 +270,10 @@ class DenseKernel:
                     starts = self.layer.biases(filter, range(count), folded=True) * width
                     places = [across * p for p in range(width)]
                     sums = self.whole(b.add(line, wx * across), places, first, starts)
-                    for p in range(width):
-                        best = self.layer.best(best, sums[p * count : (p + 1) * count])
+                    best = self.layer.best(best, sums)
                 return best
 
-            lowest = [self.layer.epilogue.lowest()] * count
-            best = b.loop(0, ys.kernel, one_row, lowest, hint="wy", carry="best")
-            self.layer.put(best, filter, row, column, range(count))
+            self.layer.put_greatest((0, ys.kernel), one_row, filter, count, row, column)
 
         self.layer.each_block(block)
 
@@ -298,8 +295,6 @@ class DenseKernel:
             def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 return b.loop(*columns, lambda wx, s: one(wy, wx, s), best, hint="wx")
 
-            lowest = [self.layer.epilogue.lowest()] * count
-            best = b.loop(*rows, one_row, lowest, hint="wy", carry="best")
-            self.layer.put(best, filter, row, column, range(count))
+            self.layer.put_greatest(rows, one_row, filter, count, row, column)
 
         self.layer.each_block(block)

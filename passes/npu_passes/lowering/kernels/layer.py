@@ -20,7 +20,7 @@ from npu_passes.lowering.epilogue import Epilogue
 from npu_passes.lowering.integers import constant_table, store
 from npu_passes.lowering.kernels.packing import FILTERS, QUAD
 from npu_passes.lowering.kernels.unit import DualUnit, Unit
-from npu_passes.lowering.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.lowering.loop_builder import Body, Index, LoopBuilder, memref_type
 from npu_passes.memory.choose_layouts import is_channels_last
 
 SIGNS = -(2**31) | 0x00808080
@@ -144,9 +144,27 @@ class Layer:
         if whole < len(self.bias):
             body(whole, len(self.bias) - whole)
 
-    def best(self, best: Sequence[SSAValue], sums: Sequence[SSAValue]) -> list[SSAValue]:
-        """The greater ones: a maximum commutes with requantisation, which is monotone."""
-        return [self.b.maxf(new, old, "best") for old, new in zip(best, sums, strict=True)]
+    def put_greatest(
+        self,
+        rows: tuple[Index, Index],
+        one_row: Body,
+        filter: Index,
+        count: int,
+        row: Index,
+        column: Index,
+    ) -> None:
+        """Store a pooled output of some filters: `one_row` goes through a row of the window."""
+        lowest = [self.epilogue.lowest()] * count
+        found = self.b.loop(*rows, one_row, lowest, hint="wy", carry="best")
+        self.put(found, filter, row, column, range(count))
+
+    def best(self, best: Sequence[SSAValue], sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The greatest ones, of some pixels: requantisation, which comes later, is monotone."""
+        count = len(best)
+        for first in range(0, len(sums), count):
+            pixel = sums[first : first + count]
+            best = [self.b.maxf(new, old, "best") for old, new in zip(best, pixel, strict=True)]
+        return best
 
     def joined(
         self, sums: Sequence[SSAValue], filter: Index, lanes: Sequence[int], bits: Sequence[int]

@@ -109,13 +109,10 @@ class PlanarKernel:
                     x = b.add(left, wx * xs.dilation, "cx")
                     behind = wx * xs.dilation * self.columns.stride
                     sums = self.sums(y, inside, x, width, filter, count, behind)
-                    for p in range(width):
-                        best = self.layer.best(best, sums[p * count : (p + 1) * count])
+                    best = self.layer.best(best, sums)
                 return best
 
-            lowest = [self.layer.epilogue.lowest()] * count
-            best = b.loop(0, ys.kernel, one_row, lowest, hint="wy", carry="best")
-            self.layer.put(best, filter, row, column, range(count))
+            self.layer.put_greatest((0, ys.kernel), one_row, filter, count, row, column)
 
         self.layer.each_block(block)
 
