@@ -101,18 +101,27 @@ void npu_dma_writes(npu_dma *dma);
 #include <string.h>
 
 /* Hints, where a compiler can be told. Not inlined: a loop that needs all registers has them.
- * Inlined in any case: what is the same in each call is known there. And an address that is in a
- * register from here on, not one more sum. */
+ * Inlined in any case: what is the same in each call is known there. A value that is in a register
+ * from here on, not one more sum, nor in memory since before. An address of a word. */
 #ifdef __GNUC__
 #define NPU_DMA_APART __attribute__((noinline, unused)) static
 #define NPU_DMA_WITHIN __attribute__((always_inline)) static inline
 #define NPU_DMA_RARE(condition) __builtin_expect(condition, 0)
-#define NPU_DMA_HERE(address) __asm__("" : "+r"(address))
+#define NPU_DMA_HERE(value) __asm__("" : "+r"(value))
+#define NPU_DMA_ALIGNED(address) __builtin_assume_aligned(address, 4)
 #else
 #define NPU_DMA_APART static inline
 #define NPU_DMA_WITHIN static inline
 #define NPU_DMA_RARE(condition) (condition)
-#define NPU_DMA_HERE(address) (void)(address)
+#define NPU_DMA_HERE(value) (void)(value)
+#define NPU_DMA_ALIGNED(address) (address)
+#endif
+
+/* Whether code may take more room to take less time. */
+#ifdef __OPTIMIZE_SIZE__
+#define NPU_DMA_FAST 0
+#else
+#define NPU_DMA_FAST 1
 #endif
 
 #ifndef NPU_DMA_RUNNING
@@ -490,14 +499,14 @@ NPU_DMA_WITHIN void npu_dma_strips(npu_dma_rows *rows, int leaves)
     }
 }
 
-NPU_DMA_APART void npu_dma_strips_out(npu_dma_rows *rows)
+/* The same, with a loop for each direction. */
+NPU_DMA_APART void npu_dma_sparse(npu_dma_rows *rows, int leaves)
 {
-    npu_dma_strips(rows, 1);
-}
-
-NPU_DMA_APART void npu_dma_strips_in(npu_dma_rows *rows)
-{
-    npu_dma_strips(rows, 0);
+    if (leaves) {
+        npu_dma_strips(rows, 1);
+    } else {
+        npu_dma_strips(rows, 0);
+    }
 }
 
 /* Rows of blocks of a map that is `side` blocks wide: each byte of the index has eight of them, 128
@@ -508,6 +517,8 @@ NPU_DMA_WITHIN size_t npu_dma_bytes(unsigned char *to, const unsigned char *from
     const unsigned char *const end = index + bytes;
     size_t moved = 0;
     for (; index != end; ++index, to += 128, from += 128) {
+        to = (unsigned char *)NPU_DMA_ALIGNED(to);
+        from = (const unsigned char *)NPU_DMA_ALIGNED(from);
         const npu_dma_to t = {to, to + 4 * side, to + 8 * side, to + 12 * side};
         const npu_dma_from f = {from, from + 4 * side, from + 8 * side, from + 12 * side};
         unsigned flags = (32u << 9) + (leaves ? 255u : *index);
@@ -539,11 +550,14 @@ NPU_DMA_APART size_t npu_dma_dense(const npu_dma_job *job, unsigned char *to,
     }
 }
 
-/* Whether `npu_dma_dense` takes whole rows of blocks, those of all channels as one. */
-static inline int npu_dma_is_dense(const npu_dma_job *job, size_t bit, size_t width)
+/* Whether `npu_dma_dense` takes whole rows of blocks, those of all channels as one. Aligned, since
+ * then words are words on any processor. */
+static inline int npu_dma_is_dense(const npu_dma_job *job, const unsigned char *to,
+                                   const unsigned char *from, size_t bit, size_t width)
 {
-    return job->channels == 1 && bit % 8 == 0 && width == job->step && width == job->pitch &&
-           (width == 32 || width == 16 || width == 8);
+    return NPU_DMA_FAST && job->channels == 1 && bit % 8 == 0 && width == job->step &&
+           width == job->pitch && (width == 32 || width == 16 || width == 8) &&
+           (((uintptr_t)to | (uintptr_t)from) & 3) == 0;
 }
 
 /* The bytes of a word that are its last `wide` columns, or its first ones, all ones. */
@@ -562,7 +576,6 @@ static inline size_t npu_dma_words(const npu_dma_job *job, unsigned char *to,
 {
     const size_t second = high > 1, third = high > 2 ? 2 : second, fourth = high > 3 ? 3 : third;
     const size_t step = job->step, pitch = job->pitch, count = width / 4, ragged = width % 4;
-    const unsigned ones = (1u << (count + (ragged > 0))) - 1, all = (unsigned)width << 9;
     const npu_dma_to t = {to, to + second * step, to + third * step, to + fourth * step};
     const npu_dma_from f = {from, from + second * pitch, from + third * pitch,
                             from + fourth * pitch};
@@ -584,14 +597,10 @@ static inline size_t npu_dma_words(const npu_dma_job *job, unsigned char *to,
     rows.zeros = job->zeros;
     rows.mask = npu_dma_mask(ragged, count > 0);
     rows.ragged = (unsigned)ragged;
-    rows.ones = ones;
-    rows.all = job->leaves ? all + ones : all;
+    rows.ones = (1u << (count + (ragged > 0))) - 1;
+    rows.all = ((unsigned)width << 9) + (job->leaves ? rows.ones : 0);
     rows.moved = 0;
-    if (job->leaves) {
-        npu_dma_strips_out(&rows);
-    } else {
-        npu_dma_strips_in(&rows);
-    }
+    npu_dma_sparse(&rows, job->leaves);
     return high * rows.moved;
 }
 
@@ -627,7 +636,7 @@ static inline size_t npu_dma_band(const npu_dma_job *job, const npu_dma_blocks *
     size_t moved = 0, wide = block - x % block, count = 1;
     /* As words only if a ragged block is beside a whole one. */
     const int words = job->move && element == 1 && block == 4 && width >= 4 + wide % 4;
-    if (words && high == 4 && npu_dma_is_dense(job, bit, width)) {
+    if (words && high == 4 && npu_dma_is_dense(job, to, from, bit, width)) {
         const size_t bytes = strips * job->columns / 8;
         moved = 4 * npu_dma_dense(job, to, from, job->index + bit / 8, bytes);
         strips -= 8 * bytes / job->columns;
@@ -655,9 +664,9 @@ static inline size_t npu_dma_band(const npu_dma_job *job, const npu_dma_blocks *
     return moved;
 }
 
-/* Bytes of the index with a bit of one of the blocks: of `count` side by side, from bit `bit` on, in
- * each of times[0] rows of each of times[1] channels of each of times[2] images, `apart` bits from
- * one to the next. */
+/* Bytes of the index with a bit of one of the blocks: of `count` side by side from bit `bit` on, in
+ * times[0] rows of each of times[1] channels of each of times[2] images, `apart` bits from one to
+ * the next. */
 static inline size_t npu_dma_met(size_t bit, size_t count, const size_t *times, const size_t *apart)
 {
     size_t met = 0, last = SIZE_MAX, left[3] = {times[0], times[1], times[2]};
