@@ -61,6 +61,8 @@ def off_chip(
         "npu-inline-modules",
         tails,
         "npu-fuse-rows{when=needed}",
+        "npu-fuse-additions",
+        "npu-fuse-activations",
         "npu-bufferize",
         "npu-concat-in-place",
         moves,

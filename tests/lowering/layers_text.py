@@ -81,7 +81,7 @@ def same_ceil(draw: st.DrawFn, height: int, width: int, largest: int) -> tuple[A
 
 @st.composite
 def convolutions(draw: st.DrawFn) -> LayerText:
-    """A convolution with groups, pads, dilations, an activation and a pooling window."""
+    """A convolution with groups, pads, dilations, an activation, and a pooling window or a sum."""
     groups, depth, filters = (draw(st.integers(1, n)) for n in (3, 3, 4))
     height, width = draw(st.integers(1, 9)), draw(st.integers(1, 9))
     rows, columns = (
@@ -108,7 +108,12 @@ def convolutions(draw: st.DrawFn) -> LayerText:
     ]
     if draw(st.booleans()):
         inputs.append((groups * filters,))
-    return layer_text("npu.conv2d", clauses, inputs, (images, groups * filters, *shape))
+    output = (images, groups * filters, *shape)
+    if "pool" not in clauses and draw(st.booleans()):
+        inputs.append(output)
+        clauses += draw(st.sampled_from([" then add residual first", " then add residual second"]))
+        clauses += draw(st.sampled_from(["", " then relu"]))
+    return layer_text("npu.conv2d", clauses, inputs, output)
 
 
 @st.composite
@@ -158,7 +163,8 @@ def simple_layers(draw: st.DrawFn) -> LayerText:
         "relu": layer_text("npu.relu", "", [shape], shape),
         "clamp": layer_text("npu.clamp", "low -0.25 high 0.5", [shape], shape),
         "add": layer_text("npu.add", "", [shape, shape], shape),
-        "add_channel": layer_text("npu.add", "", [(c, 1, 1), shape], shape),
+        "add_relu": layer_text("npu.add", "then relu", [shape, shape], shape),
+        "add_channel": layer_text("npu.add", "then clamp [-0.5, 0.5]", [(c, 1, 1), shape], shape),
         "add_both": layer_text("npu.add", "", [(n, 1, h, 1), (1, c, 1, w)], shape),
         "mul": layer_text("npu.mul", "", [shape, shape], shape),
         "mul_channel": layer_text("npu.mul", "", [shape, (n, c, 1, 1)], shape),

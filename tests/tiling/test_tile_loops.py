@@ -247,3 +247,39 @@ def test_copies_and_in_place_layers() -> None:
     np.testing.assert_array_equal(out, np.maximum(data, 0))
     assert moved(counters)[0] == 4 * 50 * 4
     assert (counters.feature_map_reads, counters.feature_map_writes) == (2, 2)
+
+
+MAP = "memref<1x4x12x12xf32, #npu.dram>"
+WEIGHT = "memref<4x4x3x3xf32, #npu.dram>"
+
+
+@pytest.mark.parametrize(
+    ("residual", "out"),
+    [("%x", "%y"), ("%z", "%y"), ("%z", "%z")],
+    ids=["input", "map", "in place"],
+)
+@pytest.mark.parametrize("sram_bytes", [1200, 3000])
+def test_an_addition_in_tiles(residual: str, out: str, sram_bytes: int) -> None:
+    """What a convolution adds follows its output, whatever else it is."""
+    layer = text(
+        f"%x: {MAP}, %w: {WEIGHT}, %z: {MAP}, %y: {MAP}",
+        f"npu.conv2d ins(%x, %w, {residual} : {MAP}, {WEIGHT}, {MAP}) outs({out} : {MAP})"
+        " pads [1, 1, 1, 1] then add residual first then relu",
+    )
+    context, module = parsed(layer)
+    place(module, [True] * 4, replace(MACHINE, sram_bytes=sram_bytes))
+    random = np.random.default_rng(5)
+    shapes = [(1, 4, 12, 12), (4, 4, 3, 3), (1, 4, 12, 12), (1, 4, 12, 12)]
+    data = [random.integers(-3, 4, shape).astype(np.float32) for shape in shapes]
+    place_of_out = 2 if out == "%z" else 3
+    wanted = run_function(module.clone(), None, [each.copy() for each in data])[place_of_out]
+    for passes in (TileLoopsPass(), DoubleBufferPass()):
+        passes.apply(context, module)
+        module.verify()
+        counters = Counters()
+        copies = [each.copy() for each in data]
+        found = run_function(module.clone(), None, copies, counters=counters)[place_of_out]
+        np.testing.assert_array_equal(found, wanted)
+    whole = 4 * 12 * 12 * 4
+    assert counters.feature_map_write_bytes == whole
+    assert counters.feature_map_read_bytes >= 2 * whole

@@ -32,6 +32,7 @@ PASSES = {
     "npu-double-buffer": "npu_passes.tiling.double_buffer:DoubleBufferPass",
     "npu-fold-batch-norm": "npu_passes.graph.fold_batch_norm:FoldBatchNormPass",
     "npu-fold-zero-points": "npu_passes.graph.fold_zero_points:FoldZeroPointsPass",
+    "npu-fuse-activations": "npu_passes.graph.fuse_activations:FuseActivationsPass",
     "npu-fuse-additions": "npu_passes.graph.fuse_additions:FuseAdditionsPass",
     "npu-fuse-conv-relu-pool": "npu_passes.graph.fuse_conv_relu_pool:FuseConvReluPoolPass",
     "npu-fuse-rows": "npu_passes.rows.fuse_rows:FuseRowsPass",

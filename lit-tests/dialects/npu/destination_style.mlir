@@ -33,6 +33,8 @@ func.func @others(%x: memref<2x4xf32>, %v: memref<4xf32>, %m: memref<3x4xf32>, %
   npu.clamp ins(%x : memref<2x4xf32>) outs(%x : memref<2x4xf32>) low 0.0 high 6.0
   // CHECK: npu.add ins(%x, %v : memref<2x4xf32>, memref<4xf32>) outs(%x : memref<2x4xf32>)
   npu.add ins(%x, %v : memref<2x4xf32>, memref<4xf32>) outs(%x : memref<2x4xf32>)
+  // CHECK: npu.add ins(%x, %v : memref<2x4xf32>, memref<4xf32>) outs(%x : memref<2x4xf32>) then relu
+  npu.add ins(%x, %v : memref<2x4xf32>, memref<4xf32>) outs(%x : memref<2x4xf32>) then relu
   // CHECK: npu.mul ins(%x, %v : memref<2x4xf32>, memref<4xf32>) outs(%x : memref<2x4xf32>)
   npu.mul ins(%x, %v : memref<2x4xf32>, memref<4xf32>) outs(%x : memref<2x4xf32>)
   // CHECK: npu.lrn ins(%f : memref<2x4x3x3xf32>) outs(%h : memref<2x4x3x3xf32>) size 3 alpha 0.5 beta 0.75 bias 2.0

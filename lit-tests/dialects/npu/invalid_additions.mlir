@@ -149,3 +149,19 @@ func.func @f(%x: tensor<1x4xf32>, %w: tensor<3x4xf32>) {
   func.return
 }
 // CHECK: expected no addition behind a fully connected layer
+
+// -----
+
+func.func @f(%x: tensor<1x2x4x4xf32>) {
+  %y = npu.add %x, %x then max_pool [2, 2] by [2, 2] : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
+  func.return
+}
+// CHECK: expected one activation behind an addition, and nothing else
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %y = npu.add %x, %x then clamp [2.0, 1.0] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+// CHECK: expected clamp bounds low <= high, got [2.0, 1.0]

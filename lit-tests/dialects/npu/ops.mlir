@@ -66,6 +66,9 @@ func.func @others(%x: tensor<1x4x3x2xf32>, %c: tensor<4x1x1xf32>, %p: tensor<4xf
   %open = npu.clamp %x low -inf high inf : tensor<1x4x3x2xf32> -> tensor<1x4x3x2xf32>
   // CHECK: npu.add %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
   %add = npu.add %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
+  // CHECK: npu.add %x, %c then clamp [-1.0, 2.5] : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
+  // GENERIC: "npu.add"(%x, %c) <{activation = #npu.activation<clamp [-1.0, 2.5]>, operandSegmentSizes = array<i32: 1, 1, 0>}>
+  %held = npu.add %x, %c then clamp [-1.0, 2.5] : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
   // CHECK: npu.mul %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
   %mul = npu.mul %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
   // CHECK: npu.lrn %x size 5 alpha 0.0001 beta 0.75 bias 1.0 : tensor<1x4x3x2xf32> -> tensor<1x4x3x2xf32>

@@ -120,8 +120,8 @@ def clause_of(layer: AddOp | QuantizedAddOp, side: str) -> AdditionAttr:
 
 
 def activated(layer: LayerOp) -> tuple[ActivationAttr | None, tuple[LayerOp, ...]]:
-    """The activations behind a layer as one, and the layers: itself and those."""
-    activation: ActivationAttr | None = None
+    """The activations of and behind a layer as one, and the layers: itself and those."""
+    activation = layer.activation if isinstance(layer, AddOp) else None
     absorbed = (layer,)
     while (user := only_user(absorbed[-1].output)) is not None:
         if (more := activation_of(user)) is None:

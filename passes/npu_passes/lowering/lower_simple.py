@@ -74,8 +74,12 @@ def activation(b: LoopBuilder, source: SSAValue, out: SSAValue, what: Activation
 
 
 def lower_add(b: LoopBuilder, op: AddOp, out: SSAValue, _: LoopOptions) -> None:
-    """Build the loops of a sum."""
-    elementwise(b, [op.lhs, op.rhs], out, lambda values: b.addf(values[0], values[1]))
+    """Build the loops of a sum that is activated."""
+
+    def body(values: Sequence[SSAValue]) -> SSAValue:
+        return activate(b, b.addf(values[0], values[1]), op.activation)
+
+    elementwise(b, [op.lhs, op.rhs], out, body)
 
 
 def lower_mul(b: LoopBuilder, op: MulOp, out: SSAValue, _: LoopOptions) -> None:

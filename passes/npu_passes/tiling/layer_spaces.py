@@ -44,7 +44,7 @@ IMAGES, GROUPS, OUT, IN, ROWS, COLUMNS = "images", "groups", "out", "in", "rows"
 def space_of(op: LayerOp) -> Space:
     """The loops of a layer in destination style."""
     match op:
-        case Conv2dOp() if op.residual is None:
+        case Conv2dOp():
             return conv_space(op)
         case FullyConnectedOp():
             return dense_space(op)
@@ -203,6 +203,7 @@ def conv_space(op: Conv2dOp) -> Space:
         Along(rows[-1].outputs, ROWS),
         Along(columns[-1].outputs, COLUMNS),
     )
+    residual = () if op.residual is None else (output,)
     at_once, apart = sums_at_once(op), has_channel_scales(op)
     loops = (
         Loop(IMAGES, images),
@@ -212,7 +213,7 @@ def conv_space(op: Conv2dOp) -> Space:
         Loop(IN, depth, sums=True, fixed=at_once),
         Loop(OUT, filters // groups, apart=apart),
     )
-    return Space(loops, (source, weight, *bias, output))
+    return Space(loops, (source, weight, *bias, *residual, output))
 
 
 def dense_space(op: FullyConnectedOp) -> Space:
@@ -232,11 +233,14 @@ def dense_space(op: FullyConnectedOp) -> Space:
 
 
 def sums_at_once(op: Conv2dOp | FullyConnectedOp) -> bool:
-    """Whether sums cannot be left unfinished in the destination: it holds maxima or quantised ones.
+    """Whether sums cannot be left unfinished in the destination.
 
-    All input channels are in a tile then.
+    It holds maxima or quantised ones, or maybe what is added last. All input channels are in a tile
+    then.
     """
-    return op.requantize is not None or (isinstance(op, Conv2dOp) and op.pool is not None)
+    if op.requantize is not None:
+        return True
+    return isinstance(op, Conv2dOp) and (op.pool is not None or op.residual is not None)
 
 
 @dataclass(frozen=True)
@@ -258,7 +262,7 @@ class TileForm:
 def tile_layer(op: LayerOp, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> LayerOp:
     """The layer on a tile: its pads, its groups, its scales, and the sums that it starts from."""
     match op:
-        case Conv2dOp() if op.residual is None:
+        case Conv2dOp():
             new = tile_conv(op, form, inputs, out)
         case FullyConnectedOp():
             new = started(op, form, inputs, out)

@@ -263,7 +263,7 @@ class NpuFunctions(InterpreterFunctions):
     clamp = layer(
         ClampOp, lambda op, inputs: clamp(inputs[0], op.low.value.data, op.high.value.data)
     )
-    add = layer(AddOp, lambda _, inputs: inputs[0] + inputs[1])
+    add = layer(AddOp, lambda op, inputs: activate(inputs[0] + inputs[1], op.activation))
     mul = layer(MulOp, lambda _, inputs: inputs[0] * inputs[1])
     concat = layer(ConcatOp, lambda op, inputs: np.concatenate(inputs, axis=op.axis.value.data))
     reshape = layer(ReshapeOp, lambda op, inputs: inputs[0].reshape(op.output_type.get_shape()))

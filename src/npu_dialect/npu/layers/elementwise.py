@@ -6,7 +6,9 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import Float64Type, FloatAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import ActivationAttr
@@ -103,14 +105,33 @@ class BinaryOp(LayerOp):
 
 @irdl_op_definition
 class AddOp(BinaryOp):
-    """Sum of two maps with numpy's broadcasting (ONNX Add).
+    """Sum of two maps with numpy's broadcasting (ONNX Add), an optional activation behind it.
 
     ```mlir
-    %y = npu.add %a, %b : (tensor<1x6x4x4xf32>, tensor<6x1x1xf32>) -> tensor<1x6x4x4xf32>
+    %y = npu.add %a, %b then relu
+        : (tensor<1x6x4x4xf32>, tensor<6x1x1xf32>) -> tensor<1x6x4x4xf32>
     ```
     """
 
     name = "npu.add"
+
+    activation = opt_prop_def(ActivationAttr)
+
+    @classmethod
+    def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
+        """Parse `then relu`."""
+        if not parser.parse_optional_keyword("then"):
+            return {}
+        activation = ActivationAttr.parse_clause(parser)
+        if activation is None:
+            parser.raise_error("expected one activation behind an addition, and nothing else")
+        return {"activation": activation}
+
+    def print_epilogue(self, printer: Printer) -> None:
+        """Print what `parse_epilogue` reads."""
+        if self.activation is not None:
+            printer.print_string(" then ")
+            self.activation.print_clause(printer)
 
 
 @irdl_op_definition

@@ -1,0 +1,63 @@
+"""`npu-fuse-activations`: an addition that activates before it stores (on tensors).
+
+    %s = npu.add %a, %b : (tensor<1x64x56x56xf32>, ...) -> tensor<1x64x56x56xf32>
+    %r = npu.relu %s : tensor<1x64x56x56xf32> -> tensor<1x64x56x56xf32>
+becomes
+    %r = npu.add %a, %b then relu : (tensor<1x64x56x56xf32>, ...) -> tensor<1x64x56x56xf32>
+
+The decision: no loop, and of a map off the chip no transfer, is for an activation alone. In place
+it would fetch the sum once more and send it back.
+
+What additions `npu-fuse-additions` leaves, because no convolution computes one of the summands or
+the machine has DMA, end here. Modules are merged by additions as they are: expects
+`npu-inline-modules` to have run. Nothing is fused where the sum has a second use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+
+from npu_dialect.npu.layers import AddOp
+from npu_passes.graph.fuse_additions import activated
+from npu_passes.graph.names import take_value_name
+
+
+class FuseActivationPattern(RewritePattern):
+    """Put one addition in place of an addition and the activations behind it."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter, /) -> None:
+        """Fuse, if there is something to fuse."""
+        activation, absorbed = activated(op)
+        if op.destination is not None or len(absorbed) == 1:
+            return
+        last = absorbed[-1]
+        layer = op.rebuilt(op.inputs, last.output_type)
+        layer.activation = activation
+        take_value_name(layer, last)
+        rewriter.insert(layer, InsertPoint.before(op))
+        rewriter.replace(last, [], [layer.output])
+        for each in reversed(absorbed[:-1]):
+            rewriter.erase(each)
+
+
+@dataclass(frozen=True)
+class FuseActivationsPass(ModulePass):
+    """Fuse activations into the addition before them; see the module."""
+
+    name = "npu-fuse-activations"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Fuse behind each addition of the module."""
+        PatternRewriteWalker(FuseActivationPattern(), apply_recursively=False).rewrite_module(op)
