@@ -41,6 +41,9 @@ def road(fusion: str, strategy: str, concat: str = "", code: str = "") -> str:
 
 FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fold-zero-points"
 
+SUMS = "npu-fuse-additions,npu-fuse-activations"
+"""What is computed where it is stored."""
+
 BYTES = "npu-concat-in-place,npu-choose-layouts"
 """Where maps lie on chip."""
 
@@ -61,8 +64,7 @@ def off_chip(
         "npu-inline-modules",
         tails,
         "npu-fuse-rows{when=needed}",
-        "npu-fuse-additions",
-        "npu-fuse-activations",
+        SUMS,
         "npu-bufferize",
         "npu-concat-in-place",
         moves,
@@ -80,12 +82,12 @@ def off_chip(
 
 PIPELINES = {
     "default": Pipeline(
-        road(f"{FUSE},npu-fuse-additions", "greedy", BYTES, SHARE),
+        road(f"{FUSE},{SUMS}", "greedy", BYTES, SHARE),
         "fuse, also where pooling windows overlap, and additions; concatenate in place; offsets "
         "for any graph",
     ),
     "rows": Pipeline(
-        road(f"{FUSE},npu-fuse-rows{{when=smallest}}", "greedy", BYTES, SHARE),
+        road(f"{FUSE},npu-fuse-rows{{when=smallest}},{SUMS}", "greedy", BYTES, SHARE),
         "as default, and the layers that set the peak run row by row, with a few rows between them",
     ),
     "unlu2020": Pipeline(

@@ -17,13 +17,13 @@ from npu_dialect.interpreters import run_function
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.target import TARGET, Machine, TargetAttr
 from npu_passes.emit.c import emit
-from npu_passes.pipelines import PIPELINES
+from npu_passes.pipelines import PIPELINES, SUMS
 from npu_tools.check import random_inputs
 from quantized.residual_blocks import ResidualMaker, resnet
 
 FUSE = "npu-fuse-conv-relu-pool"
 ROAD = PIPELINES["default"].text
-UNFUSED = ROAD.replace("npu-fuse-additions,", "")
+UNFUSED = ROAD.replace(f"{SUMS},", "")
 TARGETS = ("cortex-m4", "fe310", "host")
 
 
@@ -113,9 +113,9 @@ def test_a_residual_network_needs_two_maps() -> None:
     found = additions(fused)
     assert len(found) == 3
     assert all(layer.residual is layer.destination for layer in found)
-    assert arena_bytes(
-        run_passes(context(), module, passes.replace("npu-fuse-additions,", ""))
-    ) == (3 * largest)
+    assert arena_bytes(run_passes(context(), module, passes.replace(f"{SUMS},", ""))) == (
+        3 * largest
+    )
 
 
 def test_the_later_convolution_adds() -> None:

@@ -24,7 +24,7 @@ class NaiveStop:
     """Keeps the traffic of layer-by-layer execution, for a machine that has DRAM for it.
 
     Of the last step before layers run row by row or on buffers: parameters are folded then, and
-    layers fused, but a fused pool counts as a layer of its own.
+    layers fused, but a fused pool or addition counts as a layer of its own.
     """
 
     last: ModuleOp | None = None

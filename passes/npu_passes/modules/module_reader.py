@@ -132,8 +132,8 @@ class ModuleReader:
         return self.maps[value]
 
     def inside_bytes(self, op: LayerOp) -> int:
-        """Bytes of the map between a convolution and the pool that is fused into it."""
-        if not isinstance(op, Conv2dOp) or op.pool is None:
+        """Bytes of the map between a convolution and the pool or addition fused into it."""
+        if not isinstance(op, Conv2dOp) or (op.pool is None and op.residual is None):
             return 0
         return self.storage.map_bytes(op.conv_shape(), element_bytes(op, op.output)).full
 
