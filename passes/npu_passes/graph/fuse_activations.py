@@ -39,8 +39,10 @@ class FuseActivationPattern(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter, /) -> None:
         """Fuse, if there is something to fuse."""
+        if op.destination is not None:
+            return
         activation, absorbed = activated(op)
-        if op.destination is not None or len(absorbed) == 1:
+        if len(absorbed) == 1:
             return
         last = absorbed[-1]
         layer = op.rebuilt(op.inputs, last.output_type)
