@@ -165,3 +165,11 @@ func.func @f(%x: tensor<4xf32>) {
   func.return
 }
 // CHECK: expected clamp bounds low <= high, got [2.0, 1.0]
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %y = npu.add %x, %x then relu then relu : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+// CHECK: expected one activation behind an addition, and nothing else

@@ -8,9 +8,9 @@ becomes
 The decision: no loop, and of a map off the chip no transfer, is for an activation alone. In place
 it would fetch the sum once more and send it back.
 
-What additions `npu-fuse-additions` leaves, because no convolution computes one of the summands or
-the machine has DMA, end here. Modules are merged by additions as they are: expects
-`npu-inline-modules` to have run. Nothing is fused where the sum has a second use.
+It is for the additions that `npu-fuse-additions` leaves, as no convolution can take them in, and
+runs behind it. Modules are merged by additions as they are: expects `npu-inline-modules` to have
+run. Nothing is fused where the sum has a second use.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from xdsl.rewriter import InsertPoint
 
 from npu_dialect.npu.layers import AddOp
 from npu_passes.graph.fuse_additions import activated
+from npu_passes.graph.fuse_conv_relu_pool import replace_chain
 from npu_passes.graph.names import take_value_name
 
 
@@ -44,14 +45,10 @@ class FuseActivationPattern(RewritePattern):
         activation, absorbed = activated(op)
         if len(absorbed) == 1:
             return
-        last = absorbed[-1]
-        layer = op.rebuilt(op.inputs, last.output_type)
+        layer = op.rebuilt(op.inputs, absorbed[-1].output_type)
         layer.activation = activation
-        take_value_name(layer, last)
-        rewriter.insert(layer, InsertPoint.before(op))
-        rewriter.replace(last, [], [layer.output])
-        for each in reversed(absorbed[:-1]):
-            rewriter.erase(each)
+        take_value_name(layer, absorbed[-1])
+        replace_chain(rewriter, absorbed, layer, InsertPoint.before(op))
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,12 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AddOp, Conv2dOp, QuantizedAddOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import AdditionAttr
-from npu_passes.graph.fuse_conv_relu_pool import activation_of, composed, only_user
+from npu_passes.graph.fuse_conv_relu_pool import (
+    activation_of,
+    composed,
+    only_user,
+    replace_chain,
+)
 from npu_passes.graph.names import take_value_name
 
 
@@ -151,11 +156,8 @@ class FuseAdditionPattern(RewritePattern):
         """Fuse, if there is something to fuse."""
         if (fusion := analyze(op)) is None:
             return
-        layer = fused_layer(fusion)
-        rewriter.insert(layer, fusion.place)
-        rewriter.replace(fusion.absorbed[-1], [], [layer.output])
-        for absorbed in reversed((fusion.conv, *fusion.absorbed[:-1])):
-            rewriter.erase(absorbed)
+        chain = (fusion.conv, *fusion.absorbed)
+        replace_chain(rewriter, chain, fused_layer(fusion), fusion.place)
 
 
 @dataclass(frozen=True)

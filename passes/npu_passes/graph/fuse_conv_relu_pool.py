@@ -40,6 +40,7 @@ across a value with a second use, behind an average, or behind a second pool.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal, TypeAlias
@@ -207,6 +208,16 @@ def fused_layer(fusion: Fusion) -> LayerOp:
     return layer
 
 
+def replace_chain(
+    rewriter: PatternRewriter, chain: Sequence[LayerOp], layer: LayerOp, place: InsertPoint
+) -> None:
+    """Put one layer in place of layers of which each is the only user of the one before it."""
+    rewriter.insert(layer, place)
+    rewriter.replace(chain[-1], [], [layer.output])
+    for each in reversed(chain[:-1]):
+        rewriter.erase(each)
+
+
 @dataclass(frozen=True)
 class FuseTailPattern(RewritePattern):
     """Put one layer in place of a layer and the layers that it can take in."""
@@ -222,10 +233,7 @@ class FuseTailPattern(RewritePattern):
         if not fusion.absorbed:
             return
         layer = fused_layer(fusion)
-        rewriter.insert(layer, InsertPoint.before(op))
-        rewriter.replace(fusion.last, [], [layer.output])
-        for absorbed in reversed((op, *fusion.absorbed[:-1])):
-            rewriter.erase(absorbed)
+        replace_chain(rewriter, (op, *fusion.absorbed), layer, InsertPoint.before(op))
 
 
 @dataclass(frozen=True)

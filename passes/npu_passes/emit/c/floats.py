@@ -47,9 +47,9 @@ def is_kept_apart(op: Operation) -> bool:
 
 def readers(value: SSAValue) -> Iterator[Operation]:
     """What reads a value, also behind choices and loops that pass it on."""
-    values = [value]
-    for each in values:  # grows
-        for use in each.uses:
+    values, seen = [value], {value}
+    while values:
+        for use in values.pop().uses:
             match use.operation:
                 case arith.SelectOp() as select:
                     passed = [select.result]
@@ -58,7 +58,8 @@ def readers(value: SSAValue) -> Iterator[Operation]:
                 case reader:
                     passed = []
                     yield reader
-            values += [new for new in passed if new not in values]
+            values += [new for new in passed if new not in seen]
+            seen.update(passed)
 
 
 def carried(region: Operation | None, index: int) -> list[SSAValue]:

@@ -31,17 +31,15 @@ class Unit:
         """Make sure that a helper function exists for a type; its name."""
         name = f"npu_{template}_{ctype.name}"
         if name not in self.helpers:
-            bytes = SIZES.get(ctype.name)
-            self.helpers[name] = HELPERS[template].format(name=name, t=ctype.name, bytes=bytes)
+            names = {"name": name, "t": ctype.name, "bytes": ctype.bytes}
+            self.helpers[name] = HELPERS[template].format(**names)
         return name
 
 
-SIZES = {"float": 4, "double": 8}
-"""Bytes of floats, as `__ARM_FP` has a bit for each size that an FPU computes with."""
-
 HELPERS = {
     "rounded": """\
-/* A product as it is: a compiler does not make one operation of it and the sum that it is for. */
+/* A product as it is: a compiler does not make one operation of it and the sum that it is for.
+ * (`__ARM_FP` has a bit for each size of floats that the FPU computes with, in bytes.) */
 static inline {t} {name}({t} product)
 {{
 #ifdef __GNUC__

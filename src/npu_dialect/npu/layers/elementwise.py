@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import ActivationAttr
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers.epilogue import parse_after_addition, print_then
 from npu_dialect.npu.layers.forms import expect_vector, form
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.maps import ANY_MAP, shape_of
@@ -120,18 +121,14 @@ class AddOp(BinaryOp):
     @classmethod
     def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
         """Parse `then relu`."""
-        if not parser.parse_optional_keyword("then"):
-            return {}
-        activation = ActivationAttr.parse_clause(parser)
-        if activation is None:
-            parser.raise_error("expected one activation behind an addition, and nothing else")
-        return {"activation": activation}
+        found: dict[str, Attribute] = {}
+        while parser.parse_optional_keyword("then"):
+            parse_after_addition(parser, found, "activation")
+        return found
 
     def print_epilogue(self, printer: Printer) -> None:
         """Print what `parse_epilogue` reads."""
-        if self.activation is not None:
-            printer.print_string(" then ")
-            self.activation.print_clause(printer)
+        print_then(printer, self.activation, None, None)
 
 
 @irdl_op_definition

@@ -21,7 +21,7 @@ def parse_then(parser: Parser) -> dict[str, Attribute]:
     found: dict[str, Attribute] = {}
     while parser.parse_optional_keyword("then"):
         if "addition" in found:
-            parse_after_addition(parser, found)
+            parse_after_addition(parser, found, "sum_activation")
         elif "pool" not in found and (addition := AdditionAttr.parse_clause(parser)):
             found["addition"] = addition
         elif "pool" not in found and (pool := PoolAttr.parse_clause(parser)):
@@ -41,12 +41,12 @@ def parse_then(parser: Parser) -> dict[str, Attribute]:
     return found
 
 
-def parse_after_addition(parser: Parser, found: dict[str, Attribute]) -> None:
-    """Parse the activation of a sum."""
+def parse_after_addition(parser: Parser, found: dict[str, Attribute], prop: str) -> None:
+    """Parse the activation of a sum, for a property that has none yet."""
     activation = ActivationAttr.parse_clause(parser)
-    if activation is None or "sum_activation" in found:
+    if activation is None or prop in found:
         parser.raise_error("expected one activation behind an addition, and nothing else")
-    found["sum_activation"] = activation
+    found[prop] = activation
 
 
 def print_then(
