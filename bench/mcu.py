@@ -27,11 +27,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from npu_tools.check import random_array
-from npu_tools.emulators import BOARDS, BuildError, EmulatorError, Interface, Result, run_on
-from npu_tools.errors import guarded
-from npu_tools.ports import Port, ports_of
-from npu_tools.table import columns
+from npu_tools.compiling.check import random_array
+from npu_tools.reports.table import columns
+from npu_tools.shared.errors import guarded
+from npu_tools.verifying.emulators import (
+    BOARDS,
+    BuildError,
+    EmulatorError,
+    Interface,
+    Result,
+    run_on,
+)
+from npu_tools.verifying.ports import Port, ports_of
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = ROOT / "examples" / "lenet5" / "lenet5.onnx"
@@ -88,7 +95,7 @@ class Measured:
     def ram(self) -> int:
         """What the peers' RAM is: no stack, and nothing of the harness.
 
-        The C has no data and no bss (tests/emit/test_run.py): the arena is all.
+        The C has no data and no bss (tests/passes/emit/test_run.py): the arena is all.
         """
         return self.result.arena_bytes
 
@@ -100,7 +107,7 @@ class Measured:
 
 def compile_model(model: Path, target: str, folder: Path, more: Sequence[str]) -> Network:
     """Run npu-compile with more options, and onnxruntime on random numbers."""
-    command = [sys.executable, "-m", "npu_tools.compile", str(model), "--target", target]
+    command = [sys.executable, "-m", "npu_tools.commands.compile", str(model), "--target", target]
     command += ["--prefix", "net", "-o", str(folder), "--json", *more]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:

@@ -15,15 +15,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from npu_dialect.target import TARGET, Machine, TargetAttr
-from npu_passes.tiling.layer_shape import ConvShape
-from npu_tools.driver import available_passes, context, run_passes
-from npu_tools.microcode_report import microcode_of
-from npu_tools.pass_text import parse_passes
+from npu_plans.tiles.layer_shape import ConvShape
+from npu_tools.compiling.driver import available_passes, context, run_passes
+from npu_tools.compiling.pass_text import parse_passes
+from npu_tools.reports.microcode_report import microcode_of
 
 # In place of this folder, where `tiling` would be this file.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from tiling.flownet_s import LAYERS
+from helpers.tiles.flownet_s import LAYERS
 
 MACHINE = Machine.load("zynq7020")
 PASSES = "npu-tile-loops,npu-double-buffer,npu-assign-sram-offsets,npu-lower-dma-to-pl330"

@@ -25,22 +25,16 @@ from math import prod
 from pathlib import Path
 
 from npu_dialect.target import TARGET, Machine, TargetAttr
-from npu_passes.modules.traffic import Traffic
-from npu_tools.driver import (
-    Job,
-    compile_model,
-    context,
-    job_passes,
-    paused_collector,
-)
-from npu_tools.frontends import load
+from npu_plans.modules.traffic import Traffic
+from npu_tools.compiling.driver import Job, compile_model, context, job_passes, paused_collector
+from npu_tools.importers.frontends import load
 
 # In place of this folder.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from networks.light import FOLDER, light_file
-from networks.machines import SRAM_BYTES, machine_file
-from networks.zoo import build
+from helpers.networks.light import FOLDER, light_file
+from helpers.networks.machines import SRAM_BYTES, machine_file
+from helpers.networks.zoo import build
 
 MACHINE = "exynos-npu"
 PAPER = "kim2019"
@@ -121,7 +115,7 @@ def compile_times(folder: Path) -> bool:
     model = model_file("inception_v3", folder)
     for sram_bytes in (SRAM_BYTES, 4 * SRAM_BYTES):
         target, out = machine_file(folder, sram_bytes), str(folder / "out")
-        command = [sys.executable, "-m", "npu_tools.compile", str(model)]
+        command = [sys.executable, "-m", "npu_tools.commands.compile", str(model)]
         seconds, memory = run_and_measure([*command, "--target", target, "-o", out])
         good = good and seconds < COMPILE_SECONDS and memory < COMPILE_BYTES
         what = f"npu-compile, Inception-V3, {sram_bytes // 1024} KB"

@@ -69,8 +69,8 @@ def seconds(command: Sequence[str], repeats: int) -> float:
 
 def main() -> int:
     """Measure, and compare with the limits."""
-    opt = [sys.executable, "-m", "npu_tools.opt"]
-    npu_compile = [sys.executable, "-m", "npu_tools.compile"]
+    opt = [sys.executable, "-m", "npu_tools.commands.opt"]
+    npu_compile = [sys.executable, "-m", "npu_tools.commands.compile"]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         empty = folder / "empty.mlir"

@@ -28,17 +28,17 @@ import numpy as np
 
 from npu_dialect.target import TARGET, Machine, TargetAttr
 from npu_passes.pipelines import OFF_CHIP, PIPELINES
-from npu_passes.tiling.layer_shape import ConvShape, WindowAxis
-from npu_passes.tiling.tile_search import AS_PAPER, SearchOptions, search, search_layers
-from npu_tools.frontends import load
-from npu_tools.off_chip import Moved, off_chip
+from npu_plans.tiles.layer_shape import ConvShape, WindowAxis
+from npu_plans.tiles.tile_search import AS_PAPER, SearchOptions, search, search_layers
+from npu_tools.importers.frontends import load
+from npu_tools.reports.off_chip import Moved, off_chip
 
 # In place of this folder, where `tiling` would be this file.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from networks.zoo import build
-from tiling.chain import PLACES, chain, function_of, predicted, through
-from tiling.flownet_s import (
+from helpers.networks.zoo import build
+from helpers.tiles.chain import PLACES, chain, function_of, predicted, through
+from helpers.tiles.flownet_s import (
     DMA,
     FREEDOMS,
     LAYERS,
@@ -47,7 +47,7 @@ from tiling.flownet_s import (
     bytes_with_stored_halo,
     usage_with_stored_halo,
 )
-from tiling.plain_sweep import sweep
+from helpers.tiles.plain_sweep import sweep
 
 SECONDS, RATIO, NAIVE = 10, 50, 5
 """Limits."""

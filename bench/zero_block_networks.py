@@ -37,16 +37,16 @@ from numpy.typing import NDArray
 
 from npu_dialect.interpreters import Counters
 from npu_passes.pipelines import PIPELINES
-from npu_tools.check import relative_error
-from npu_tools.driver import Job, compile_model
-from npu_tools.harness import built
-from npu_tools.report import Report
+from npu_tools.compiling.check import relative_error
+from npu_tools.compiling.driver import Job, compile_model
+from npu_tools.reports.report import Report
+from npu_tools.verifying.harness import built
 
 # In place of this folder.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from networks.machines import KB, machine_file
-from networks.zoo import build
+from helpers.networks.machines import KB, machine_file
+from helpers.networks.zoo import build
 
 Array = NDArray[np.float32]
 
@@ -146,7 +146,7 @@ def model_file(folder: Path, image: Array, options: argparse.Namespace) -> Path:
     path.write_bytes(proto.SerializeToString())
     if not options.int8:
         return path
-    quantize: Any = import_module("npu_tools.quantize")
+    quantize: Any = import_module("npu_tools.commands.quantize")
     data, out = folder / "data.npz", folder / f"{NETWORK}_int8.onnx"
     np.savez(data, image=image)
     if quantize.main([str(path), "--calibrate", str(data), "-o", str(out)]):

@@ -21,9 +21,9 @@ import numpy.typing as npt
 from xdsl.parser import Parser
 
 from npu_passes.emit.c import emit
-from npu_passes.zero_blocks.model import index_bytes
-from npu_tools.driver import context
-from npu_tools.emulators import EmulatorError, run_on
+from npu_plans.zero_blocks.model import index_bytes
+from npu_tools.compiling.driver import context
+from npu_tools.verifying.emulators import EmulatorError, run_on
 
 MOST = 3.0
 """Instructions per element that bytes in blocks of 4 x 4 may take."""

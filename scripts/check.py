@@ -57,7 +57,7 @@ def plain(*command: str) -> Callable[[Path], Result]:
     return check
 
 
-WITH_TORCH = ("tools/npu_train", "tests/train")
+WITH_TORCH = ("tools/npu_train", "tests/train", "tests/helpers/train_files.py")
 """What is typed by torch, which only `make test TRAIN=1` installs."""
 
 

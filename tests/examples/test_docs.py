@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from helpers.paths import ROOT
+
 TOOLS = Path(sys.executable).parent
 PAGES = ("README.md", "docs/architecture.md", "docs/integration.md", "docs/off-chip.md")
 README = ROOT / "README.md"

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-HERE = Path(__file__).resolve().parents[2] / "examples" / "lenet5"
+from helpers.paths import LENET5_FOLDER
+
+HERE = LENET5_FOLDER
 WARNINGS = "-O2 -Wall -Wextra -Werror -pedantic".split()
 EVERY_GREY = np.arange(256, dtype=np.uint8)
 

@@ -13,7 +13,8 @@ import onnx
 import pytest
 from numpy.typing import NDArray
 
-ROOT = Path(__file__).resolve().parents[2]
+from helpers.paths import ROOT
+
 HERE = ROOT / "examples" / "lenet5"
 MODEL = HERE / "lenet5.onnx"
 TOOLS = Path(sys.executable).parent

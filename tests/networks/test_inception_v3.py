@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 from onnx import ModelProto, NodeProto
 
-from networks.zoo import build, by_module, parameters, shapes
+from helpers.networks.zoo import build, by_module, parameters, shapes
 
 MODULES: dict[str, tuple[float, int, list[int]]] = {
     "inception_a1": (249, 8, [256, 35, 35]),

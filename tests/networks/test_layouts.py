@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from networks.zoo import build, shapes
+from helpers.networks.zoo import build, shapes
 
 MAPS: dict[str, dict[str, list[int]]] = {
     "resnet18": {

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from networks.light import light_file, ramp, recorded_output, seeded
-from npu_tools.check import relative_error
-from npu_tools.driver import Compiled, Job, compile_model
-from npu_tools.harness import built
-from npu_tools.verify import feeds_of, session_of
+from helpers.networks.light import light_file, ramp, recorded_output, seeded
+from npu_tools.compiling.check import relative_error
+from npu_tools.compiling.driver import Compiled, Job, compile_model
+from npu_tools.verifying.harness import built
+from npu_tools.verifying.verify import feeds_of, session_of
 
 TOLERANCE = 1e-4
 """Relative to the largest magnitude: sums of thousands of products, in another order."""

@@ -9,9 +9,19 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
-from networks.zoo import FOLDER, NETWORKS, TINY, build, check, image, parameters, run, script
+from helpers.networks.zoo import (
+    FOLDER,
+    NETWORKS,
+    TINY,
+    build,
+    check,
+    image,
+    parameters,
+    run,
+    script,
+)
 from npu_dialect.interpreters import run_function
-from npu_tools.onnx_import import import_model
+from npu_tools.importers.onnx import import_model
 
 TORCHVISION = {
     "inception_v3": (23_834_568, True),

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from networks.light import light_file, ramp, recorded_output, seeded
-from networks.machines import SRAM_BYTES, TARGET, machine_file
-from networks.zoo import build
-from npu_tools.check import relative_error
-from npu_tools.driver import Compiled, Job, compile_model
-from npu_tools.harness import built
-from npu_tools.verify import feeds_of, random_samples, session_of
+from helpers.networks.light import light_file, ramp, recorded_output, seeded
+from helpers.networks.machines import SRAM_BYTES, TARGET, machine_file
+from helpers.networks.zoo import build
+from npu_tools.compiling.check import relative_error
+from npu_tools.compiling.driver import Compiled, Job, compile_model
+from npu_tools.verifying.harness import built
+from npu_tools.verifying.verify import feeds_of, random_samples, session_of
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 

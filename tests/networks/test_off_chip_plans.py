@@ -14,17 +14,23 @@ import pytest
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from networks.machines import KB, SRAM_BYTES, machine_file
-from networks.zoo import build
+from helpers.networks.machines import KB, SRAM_BYTES, machine_file
+from helpers.networks.zoo import build
+from helpers.paths import ROOT
 from npu_dialect import dram, sram
 from npu_dialect.target import TARGET, Machine, TargetAttr
-from npu_tools.compile import main
-from npu_tools.driver import Job, job_passes, paused_collector, run_passes, through_offsets
-from npu_tools.frontends import load
-from npu_tools.report import Report
-from npu_tools.stops import Measurements
+from npu_tools.commands.compile import main
+from npu_tools.compiling.driver import (
+    Job,
+    job_passes,
+    paused_collector,
+    run_passes,
+    through_offsets,
+)
+from npu_tools.compiling.stops import Measurements
+from npu_tools.importers.frontends import load
+from npu_tools.reports.report import Report
 
-ROOT = Path(__file__).resolve().parents[2]
 IMAGE_AND_SCORES = 3 * 299 * 299 + 1000
 """Elements that have to cross the border of the chip, beside the weights."""
 

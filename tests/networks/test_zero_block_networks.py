@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from networks.machines import KB, machine_file
-from networks.zoo import build
-from npu_tools.driver import Job, compile_model
+from helpers.networks.machines import KB, machine_file
+from helpers.networks.zoo import build
+from helpers.paths import ROOT
+from npu_tools.compiling.driver import Job, compile_model
 
 pytest.importorskip("sklearn")
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "python bench/zero_block_networks.py"
 Rows = dict[str, list[float]]
 

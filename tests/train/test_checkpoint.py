@@ -12,12 +12,12 @@ import pytest
 import torch
 from torch import nn
 
-from npu_tools.errors import UserError
+from helpers.train_files import squares
+from npu_tools.shared.errors import UserError
 from npu_train.checkpoint import NAME, Checkpoint, read
 from npu_train.distributed import Place
 from npu_train.schedule import Recipe
 from npu_train.stretches import LOG, Session, Settings, finished
-from train.files import squares
 
 DATA = squares()
 RECIPE = Recipe(epochs=3, batch=8, regularisation=0.1, slimming=1e-3)

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from npu_tools import compile
+from helpers.train_files import cifar_binary
+from npu_tools.commands import compile
 from npu_train import main
 from npu_train.checkpoint import NAME
 from npu_train.data import load
 from npu_train.stretches import LOG
-from train.files import cifar_binary
 
 SMALL = ["--model", "resnet18", "--width", "0.03125", "--batch", "10"]
 ZEBRA = ["--block", "4", "--threshold", "0.05", "--regularisation", "0.5"]
@@ -194,7 +194,7 @@ def test_without_what_reads_the_data(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     if data != "digits":
-        from train.files import tiny_imagenet
+        from helpers.train_files import tiny_imagenet
 
         monkeypatch.undo()
         tiny_imagenet(tmp_path)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from npu_tools.errors import UserError
+from helpers.train_files import cifar_binary, cifar_python, jpeg, pixels, tiny_imagenet
+from npu_tools.shared.errors import UserError
 from npu_train.data import load
 from npu_train.data.cifar10 import DEVIATION, MEAN
 from npu_train.data.digits import enlarged
 from npu_train.data.pickles import byte_array, plain_pickle
-from train.files import cifar_binary, cifar_python, jpeg, pixels, tiny_imagenet
 
 
 def test_digits() -> None:

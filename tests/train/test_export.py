@@ -16,10 +16,11 @@ import pytest
 import torch
 from torch import nn
 
+from helpers.paths import ROOT
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import PruneZeroBlocksOp
-from npu_tools.errors import UserError
-from npu_tools.onnx_import import import_file
+from npu_tools.importers.onnx import import_file
+from npu_tools.shared.errors import UserError
 from npu_train.export import export
 from npu_train.models import NETWORKS, ZebraOptions, build
 from npu_train.pruning import prune_weights
@@ -84,7 +85,7 @@ def test_plain_network_and_its_mode(tmp_path: Path) -> None:
     first = path.read_bytes()
     export(model, path, 2, 8)
     assert path.read_bytes() == first
-    assert str(Path(__file__).parent.parent.parent).encode() not in first
+    assert str(ROOT).encode() not in first
     graph = onnx.load(path).graph
     assert [value.name for value in (*graph.input, *graph.output)] == ["input", "output"]
     assert check(model, path, 8) == []
@@ -94,7 +95,8 @@ def test_npu_opt_shows_the_layers_without_torch(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     export(network("vgg16", 8, ZebraOptions(4, 0.1)), path, 2, 8)
     code = (
-        "import sys; sys.modules['torch'] = None; from npu_tools.opt import main; sys.exit(main())"
+        "import sys; sys.modules['torch'] = None; "
+        "from npu_tools.commands.opt import main; sys.exit(main())"
     )
     command = (sys.executable, "-c", code, str(path), "--frontend=onnx")
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)

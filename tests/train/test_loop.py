@@ -10,14 +10,14 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from npu_tools.errors import UserError
+from helpers.train_files import squares
+from npu_tools.shared.errors import UserError
 from npu_train.data import Images
 from npu_train.distributed import Place
 from npu_train.loop import Training, Varied, evaluate, seeded
 from npu_train.models import ZebraOptions, build
 from npu_train.schedule import Recipe, optimizer_of
 from npu_train.zebra import zebras
-from train.files import squares
 
 RECIPE = Recipe(epochs=4, batch=8, regularisation=0.1, slimming=1e-4)
 DATA = squares()

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.models import NETWORKS, ZebraOptions, add_zebra, build
 from npu_train.models.parts import activations, map_shapes
 from npu_train.zebra import Zebra, zebras

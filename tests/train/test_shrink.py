@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.adopt import adopt
 from npu_train.models import NETWORKS, ZebraOptions, build
 from npu_train.models.parts import Activation, map_shapes

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.models import ZebraOptions, build
 from npu_train.pruning import check_finished, finish, prune_weights, weighted
 from npu_train.slimming import prune_channels

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from npu_passes.zero_blocks.model import index_bytes
+from npu_plans.zero_blocks.model import index_bytes
 from npu_train import main
 from npu_train.data import load, together
 from npu_train.loop import seeded

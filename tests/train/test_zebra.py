@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.loss import slimming_penalty, total_loss, zebra_penalty
 from npu_train.zebra import Zebra, ZebraOptions, keep_of, straight_through, zebras
 

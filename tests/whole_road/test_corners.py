@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from onnx import NodeProto, helper
 
-from npu_tools import compile
-from whole_road.random_onnx import model_of
-from whole_road.road import Road, travel
+from helpers.random_onnx import model_of
+from helpers.road import Road, travel
+from npu_tools.commands import compile
 
 X = (1, 2, 4, 4)
 SHAPES = {"x": X, "row": (4,), "one": (1, 1, 1, 1), "flat": (1, 32), "twice": (2, 2, 4, 4)}

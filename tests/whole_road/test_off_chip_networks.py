@@ -16,12 +16,12 @@ from random import Random
 import pytest
 from xdsl.utils.exceptions import DiagnosticException
 
-from emit.harness import run_c
+from helpers.c_harness import run_c
+from helpers.random_onnx import random_model, run
+from helpers.road import c_files
 from npu_dialect.interpreters import Counters
-from npu_tools.check import RELATIVE, relative_error
-from npu_tools.driver import Compiled, Job, compile_model
-from whole_road.random_onnx import random_model, run
-from whole_road.road import c_files
+from npu_tools.compiling.check import RELATIVE, relative_error
+from npu_tools.compiling.driver import Compiled, Job, compile_model
 
 NEEDED = re.compile(r"needs (\d+) bytes of SRAM at least")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from whole_road.random_onnx import random_model
-from whole_road.road import Road, travel
+from helpers.random_onnx import random_model
+from helpers.road import Road, travel
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("NETWORKS", "12"))))

@@ -10,8 +10,8 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from npu_tools.errors import UserError
-from npu_tools.torch_import import reason
+from npu_tools.importers.torch import reason
+from npu_tools.shared.errors import UserError
 from npu_train.constants import is_depthwise
 from npu_train.zebra import Zebra
 

@@ -16,8 +16,8 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from npu_tools.errors import UserError
-from npu_tools.files import write_files
+from npu_tools.shared.errors import UserError
+from npu_tools.shared.files import write_files
 
 FORMAT = "npu-train checkpoint 1"
 NAME = "checkpoint.pt"

@@ -22,7 +22,7 @@ import torch.distributed
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 
 group: Any = torch.distributed  # its types are incomplete
 

@@ -17,8 +17,8 @@ import onnx
 import torch
 from torch import nn
 
-from npu_tools.errors import UserError
-from npu_tools.torch_import import quiet, reason, required
+from npu_tools.importers.torch import quiet, reason, required
+from npu_tools.shared.errors import UserError
 from npu_train.pruning import check_finished
 
 

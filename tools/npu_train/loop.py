@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
-from npu_tools.errors import UserError
-from npu_tools.progress import Progress
+from npu_tools.shared.errors import UserError
+from npu_tools.shared.progress import Progress
 from npu_train.data.images import Classified, Images
 from npu_train.distributed import Place
 from npu_train.loss import slimming_penalty, total_loss

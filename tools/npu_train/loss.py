@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.zebra import zebras
 
 

@@ -19,8 +19,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npu_tools.arguments import natural, positive, usage_error
-from npu_tools.errors import UserError, guarded
+from npu_tools.commands.arguments import natural, positive, usage_error
+from npu_tools.shared.errors import UserError, guarded
 
 if TYPE_CHECKING:
     from npu_train.data import Classified
@@ -172,7 +172,7 @@ def write(model: object, data: Classified, folder: Path) -> list[Path]:
     import numpy as np
     from torch import nn
 
-    from npu_tools.files import write_files
+    from npu_tools.shared.files import write_files
     from npu_train.data import together
     from npu_train.export import export
 

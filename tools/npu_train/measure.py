@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from npu_tools.driver import Compiled, Job, compile_model
-from npu_tools.harness import built
+from npu_tools.compiling.driver import Compiled, Job, compile_model
+from npu_tools.verifying.harness import built
 
 MACHINE = "exynos-npu"
 BEFORE = (

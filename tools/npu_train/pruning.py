@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.zebra import Zebra
 
 prune: Any = import_module("torch.nn.utils.prune")  # has no types

@@ -11,7 +11,7 @@ from math import isfinite
 import torch
 from torch import nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.zebra import zebras
 
 STEPS = (0.5, 0.75)

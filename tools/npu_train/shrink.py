@@ -15,7 +15,7 @@ from math import sqrt
 import torch
 from torch import Tensor, fx, nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.channels import Channels, Layers, analyze
 from npu_train.constants import Dense, contributions, is_dense, is_depthwise
 from npu_train.models.parts import Activation

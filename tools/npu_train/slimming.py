@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.pruning import check_share
 
 

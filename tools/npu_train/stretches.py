@@ -20,8 +20,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from npu_tools.errors import UserError
-from npu_tools.files import write_files
+from npu_tools.shared.errors import UserError
+from npu_tools.shared.files import write_files
 from npu_train import checkpoint
 from npu_train.checkpoint import Checkpoint
 from npu_train.data import Classified

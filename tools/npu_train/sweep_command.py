@@ -18,9 +18,9 @@ from statistics import fmean
 
 import torch
 
-from npu_tools.arguments import natural, positive, usage_error
-from npu_tools.errors import UserError
-from npu_tools.files import write_files
+from npu_tools.commands.arguments import natural, positive, usage_error
+from npu_tools.shared.errors import UserError
+from npu_tools.shared.files import write_files
 from npu_train.data import load
 from npu_train.pruning import check_share
 from npu_train.schedule import Recipe

@@ -7,7 +7,7 @@ threshold, and the small network is gone:
     before   x = relu(...)                            [N, C, H, W]
     after    x = relu(...) * keep, where keep is 0 on b x b blocks that are all below the threshold
 
-The evaluation form is the chain that `npu_tools.onnx_import` takes for `npu.prune_zero_blocks`.
+The evaluation form is the chain that `npu_tools.importers.onnx` takes for `npu.prune_zero_blocks`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 
 
 @dataclass(frozen=True)

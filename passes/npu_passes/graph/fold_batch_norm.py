@@ -39,7 +39,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import BatchNormOp, Conv2dOp, FullyConnectedOp
 from npu_passes.graph.constants import array_of, constant_of
-from npu_passes.graph.names import take_value_name
+from npu_passes.support.names import take_value_name
 
 Array: TypeAlias = NDArray[Any]
 

@@ -31,7 +31,7 @@ from xdsl.rewriter import InsertPoint
 from npu_dialect.npu.layers import AddOp
 from npu_passes.graph.fuse_additions import activated
 from npu_passes.graph.fuse_conv_relu_pool import replace_chain
-from npu_passes.graph.names import take_value_name
+from npu_passes.support.names import take_value_name
 
 
 class FuseActivationPattern(RewritePattern):

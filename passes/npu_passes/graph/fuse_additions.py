@@ -45,13 +45,8 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AddOp, Conv2dOp, QuantizedAddOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import AdditionAttr
-from npu_passes.graph.fuse_conv_relu_pool import (
-    activation_of,
-    composed,
-    only_user,
-    replace_chain,
-)
-from npu_passes.graph.names import take_value_name
+from npu_passes.graph.fuse_conv_relu_pool import activation_of, composed, only_user, replace_chain
+from npu_passes.support.names import take_value_name
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ from npu_dialect.npu.layers import (
 )
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import RequantizeAttr
-from npu_passes.graph.names import take_value_name
+from npu_passes.support.names import take_value_name
 
 Overlap: TypeAlias = Literal["line-buffer", "recompute", "none"]
 """What to do with a pool whose windows share elements."""

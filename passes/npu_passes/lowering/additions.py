@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu.quantization import add_multipliers
-from npu_passes.lowering import integers
-from npu_passes.lowering.integers import LARGE, rounded, shifted
-from npu_passes.lowering.loop_builder import LoopBuilder
+from npu_passes.support import integers
+from npu_passes.support.integers import LARGE, rounded, shifted
+from npu_passes.support.loop_builder import LoopBuilder
 
 
 class Addition:

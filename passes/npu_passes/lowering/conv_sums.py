@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
-from npu_passes.lowering.common import tap_range, window_start
-from npu_passes.lowering.conv_plan import Block, ConvPlan
 from npu_passes.lowering.epilogue import Operands
-from npu_passes.lowering.loop_builder import Index, LoopBuilder
+from npu_passes.support.common import tap_range, window_start
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.conv_plan import Block, ConvPlan
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,9 @@ from xdsl.ir import Attribute, SSAValue
 from npu_dialect.npu import ActivationAttr, AdditionAttr, Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import float_values, int_values
 from npu_passes.lowering.additions import Addition
-from npu_passes.lowering.common import activate
-from npu_passes.lowering.integers import (
-    Scaling,
-    bounds_of,
-    element_of,
-    held,
-    load,
-    widened,
-    without,
-)
-from npu_passes.lowering.loop_builder import Index, LoopBuilder
+from npu_passes.support.common import activate
+from npu_passes.support.integers import Scaling, bounds_of, element_of, held, load, widened, without
+from npu_passes.support.loop_builder import Index, LoopBuilder
 
 
 class Operands:

@@ -15,8 +15,10 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp, PoolAttr
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.shapes import Axis
-from npu_passes.lowering.common import (
+from npu_dialect.windows import Axis
+from npu_passes.lowering.conv_sums import ConvSums, Place
+from npu_passes.lowering.epilogue import Epilogue, Operands
+from npu_passes.support.common import (
     LoopOptions,
     activate,
     counted_taps,
@@ -24,11 +26,9 @@ from npu_passes.lowering.common import (
     walk,
     window_start,
 )
-from npu_passes.lowering.conv_plan import Block, ConvPlan, PoolMode, plan
-from npu_passes.lowering.conv_sums import ConvSums, Place
-from npu_passes.lowering.epilogue import Epilogue, Operands
-from npu_passes.lowering.integers import load, store
-from npu_passes.lowering.loop_builder import Index, LoopBuilder
+from npu_passes.support.integers import load, store
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.conv_plan import Block, ConvPlan, PoolMode, plan
 
 
 def pool_modes(op: Conv2dOp) -> tuple[PoolMode, ...]:

@@ -8,11 +8,11 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu import FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
-from npu_passes.lowering.common import LoopOptions
-from npu_passes.lowering.conv_plan import divisor
 from npu_passes.lowering.epilogue import Epilogue, Operands
-from npu_passes.lowering.integers import store
-from npu_passes.lowering.loop_builder import Index, LoopBuilder
+from npu_passes.support.common import LoopOptions
+from npu_passes.support.integers import store
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.conv_plan import divisor
 
 STRAIGHT = 32
 """Multiply-accumulates in one run through the inner loop, at most."""

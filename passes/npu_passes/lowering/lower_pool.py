@@ -12,8 +12,8 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu.attributes import PoolAttr
 from npu_dialect.npu.layers import GlobalMaxPool2dOp, GlobalPoolOp, PoolOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.shapes import Axis
-from npu_passes.lowering.common import (
+from npu_dialect.windows import Axis
+from npu_passes.support.common import (
     LoopOptions,
     counted_taps,
     for_each,
@@ -21,9 +21,9 @@ from npu_passes.lowering.common import (
     walk,
     window_start,
 )
-from npu_passes.lowering.conv_plan import interior
-from npu_passes.lowering.integers import element_of, load, store
-from npu_passes.lowering.loop_builder import Index, LoopBuilder
+from npu_passes.support.integers import element_of, load, store
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.conv_plan import interior
 
 
 @dataclass(frozen=True)

@@ -24,19 +24,13 @@ from npu_dialect.npu import (
 )
 from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.maps import shape_of
-from npu_passes.lowering import integers
+from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.additions import Addition
-from npu_passes.lowering.common import (
-    LoopOptions,
-    counted_taps,
-    for_each,
-    tap_range,
-    window_start,
-)
-from npu_passes.lowering.integers import LARGE, Scaling, bounds_of, element_of, rounded
-from npu_passes.lowering.loop_builder import Index, LoopBuilder, is_dense, memref_type
 from npu_passes.lowering.lower_simple import elementwise
-from npu_passes.memory.choose_layouts import is_channels_last
+from npu_passes.support import integers
+from npu_passes.support.common import LoopOptions, counted_taps, for_each, tap_range, window_start
+from npu_passes.support.integers import LARGE, Scaling, bounds_of, element_of, rounded
+from npu_passes.support.loop_builder import Index, LoopBuilder, is_dense, memref_type
 
 
 def lower_quantize(b: LoopBuilder, op: QuantizeOp, out: SSAValue, _: LoopOptions) -> None:

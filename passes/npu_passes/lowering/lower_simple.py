@@ -22,9 +22,9 @@ from npu_dialect.npu.attributes import ActivationAttr, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import QUANTISED
-from npu_passes.lowering.common import LoopOptions, activate, for_each, vectors
-from npu_passes.lowering.integers import bounds_of, element_of, held, load, store
-from npu_passes.lowering.loop_builder import Index, LoopBuilder
+from npu_passes.support.common import LoopOptions, activate, for_each, vectors
+from npu_passes.support.integers import bounds_of, element_of, held, load, store
+from npu_passes.support.loop_builder import Index, LoopBuilder
 
 
 def elementwise(

@@ -55,11 +55,10 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import Map, map_type
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.target import machine_of
+from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.graph.use_flash import Flash, flash_of
-from npu_passes.lowering.common import LoopOptions
 from npu_passes.lowering.kernels.constants import symbol_users
 from npu_passes.lowering.kernels.convolution import lower_connected, lower_convolution
-from npu_passes.lowering.loop_builder import LoopBuilder
 from npu_passes.lowering.lower_pool import lower_global_pool, lower_pool
 from npu_passes.lowering.lower_quantized import (
     lower_dequantize,
@@ -81,8 +80,9 @@ from npu_passes.lowering.lower_simple import (
     lower_transpose,
 )
 from npu_passes.lowering.lower_zero_blocks import lower_prune_zero_blocks
-from npu_passes.lowering.overlaps import reject_overlaps
 from npu_passes.lowering.unused import drop_unused
+from npu_passes.support.common import LoopOptions
+from npu_passes.support.loop_builder import LoopBuilder
 
 DEFAULT_REGISTERS = 16
 

@@ -11,10 +11,10 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu import PruneZeroBlocksOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import QUANTISED
-from npu_dialect.npu.shapes import Axis
-from npu_passes.lowering.common import LoopOptions, for_each
-from npu_passes.lowering.integers import load, store
-from npu_passes.lowering.loop_builder import Index, LoopBuilder, compared
+from npu_dialect.windows import Axis
+from npu_passes.support.common import LoopOptions, for_each
+from npu_passes.support.integers import load, store
+from npu_passes.support.loop_builder import Index, LoopBuilder, compared
 
 i1 = IntegerType(1)
 

@@ -34,8 +34,8 @@ from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp, getattr_operands
-from npu_passes.lowering.overlaps import reject_overlaps
-from npu_passes.symbols import GlobalNames, identifier
+from npu_passes.analysis.overlaps import reject_overlaps
+from npu_passes.support.symbols import GlobalNames, identifier
 
 WHAT = "npu.what"
 """Attribute of an outlined function: the layer as text, without operands and types."""

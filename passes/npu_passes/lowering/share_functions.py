@@ -39,7 +39,7 @@ from npu_dialect.npu.layer import LAYER_NAME
 from npu_passes.lowering.function_shapes import Constant, Shape, value_of
 from npu_passes.lowering.kernels.constants import Users, symbol_users
 from npu_passes.lowering.outline_layers import WHAT
-from npu_passes.symbols import identifier
+from npu_passes.support.symbols import identifier
 
 
 @dataclass(frozen=True)

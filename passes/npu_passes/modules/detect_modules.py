@@ -51,9 +51,9 @@ from npu_dialect.npu.structure import (
     BranchOp,
     branch_of,
 )
-from npu_passes.modules.graph import Branch, Module, Modules, detect
-from npu_passes.modules.module_names import module_names
 from npu_passes.modules.network import Network, merge_of
+from npu_plans.modules.graph import Branch, Module, Modules, detect
+from npu_plans.modules.module_names import module_names
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ from npu_dialect.npu.layer import LAYER_NAME, LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp, ReshapeOp
 from npu_dialect.npu.maps import ELEMENT, map_type, shape_of
 from npu_dialect.npu.rows import row_window
-from npu_dialect.npu.shapes import Axis
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp, is_constant
 from npu_dialect.target import Machine, machine_of
-from npu_passes.modules.footprints import Storage
-from npu_passes.modules.module_data import Branch, FeatureMap, Layer, Module, Pass
-from npu_passes.rows.tails import tail_of
+from npu_dialect.windows import Axis
+from npu_passes.support.tails import tail_of
+from npu_plans.modules.footprints import Storage
+from npu_plans.modules.module_data import Branch, FeatureMap, Layer, Module, Pass
 
 
 @dataclass

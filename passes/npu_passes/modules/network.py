@@ -22,7 +22,7 @@ from npu_dialect.npu.layer import LAYER_NAME, LayerOp
 from npu_dialect.npu.layers import AddOp, ConcatOp, ReshapeOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.structure import IN_PART, BranchedModuleOp, is_constant
-from npu_passes.modules.graph import Node
+from npu_plans.modules.graph import Node
 
 
 @dataclass(frozen=True)

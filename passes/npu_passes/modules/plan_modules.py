@@ -53,8 +53,6 @@ from npu_dialect.npu.structure import (
     BranchOp,
 )
 from npu_dialect.target import Machine
-from npu_passes.modules.choose_policy import plan_module
-from npu_passes.modules.module_data import Branch, FeatureMap, Module
 from npu_passes.modules.module_reader import (
     ModuleReader,
     modules_of,
@@ -62,9 +60,11 @@ from npu_passes.modules.module_reader import (
     reject,
     steps_of,
 )
-from npu_passes.modules.policies import BranchPlan, LayerPlan, Misfit, ModulePlan, required_bytes
-from npu_passes.modules.regions import ModuleRegions, Region, Sram, Step, chain_regions, chains
 from npu_passes.modules.reorder_branches import WorkingMemory, storage_of
+from npu_plans.modules.choose_policy import plan_module
+from npu_plans.modules.module_data import Branch, FeatureMap, Module
+from npu_plans.modules.policies import BranchPlan, LayerPlan, Misfit, ModulePlan, required_bytes
+from npu_plans.modules.regions import ModuleRegions, Region, Sram, Step, chain_regions, chains
 
 POLICY = "npu.policy"
 """Attribute of a branch whose policy is not its module's."""

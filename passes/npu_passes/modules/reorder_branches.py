@@ -32,12 +32,12 @@ from xdsl.passes import ModulePass
 
 from npu_dialect.npu.structure import PEAK, PEAK_BOUND, BranchedModuleOp, BranchOp
 from npu_dialect.target import Machine
-from npu_passes.modules.footprints import Storage
-from npu_passes.modules.live_orders import Group, Orders, best_order, lowest_peak
-from npu_passes.modules.liveness import live_module
-from npu_passes.modules.module_data import FeatureMap
 from npu_passes.modules.module_reader import ModuleReader, modules_of, needed_machine
-from npu_passes.modules.policies import branch_order
+from npu_plans.modules.footprints import Storage
+from npu_plans.modules.live_orders import Group, Orders, best_order, lowest_peak
+from npu_plans.modules.liveness import live_module
+from npu_plans.modules.module_data import FeatureMap
+from npu_plans.modules.policies import branch_order
 
 WorkingMemory = Literal["machine", "none", "stride-1-map"]
 """What a layer with a stride needs; `machine`: what the machine's file says."""

@@ -44,10 +44,10 @@ from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.rows import RING, RowsOp, RowWindow, row_window
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.target import Machine, machine_of
-from npu_passes.memory.buffer_plan import only_returned
-from npu_passes.modules.footprints import Storage
-from npu_passes.rows.choose import Link, Run, needed, smallest_peak, whole
-from npu_passes.rows.least_traffic import Chain, ChainLayer, ChainMap, least_traffic
+from npu_passes.buffers.buffer_plan import only_returned
+from npu_plans.modules.footprints import Storage
+from npu_plans.rows.choose import Link, Run, needed, smallest_peak, whole
+from npu_plans.rows.least_traffic import Chain, ChainLayer, ChainMap, least_traffic
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.rows import CONSUMES, RowsOp
 from npu_dialect.target import machine_of
 from npu_passes.rows.fuse_rows import blocks_of, wrap
-from npu_passes.rows.tails import tail_of
+from npu_passes.support.tails import tail_of
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,15 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.shapes import Axis
 from npu_dialect.target import Machine
-from npu_passes.lowering.loop_builder import memref_type
-from npu_passes.memory.on_chip import element_bytes
-from npu_passes.tiling.cost_model import DmaCosts
-from npu_passes.tiling.layer_shape import ConvShape, ElementBytes, TilingError, WindowAxis
+from npu_dialect.windows import Axis
+from npu_passes.analysis.on_chip import element_bytes
+from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.layer_spaces import COLUMNS, IMAGES, IN, OUT, ROWS, conv_windows
-from npu_passes.tiling.regions import Space
-from npu_passes.tiling.tile_search import SearchOptions, Tiling, search
+from npu_plans.tiles.cost_model import DmaCosts
+from npu_plans.tiles.layer_shape import ConvShape, ElementBytes, TilingError, WindowAxis
+from npu_plans.tiles.regions import Space
+from npu_plans.tiles.tile_search import SearchOptions, Tiling, search
 
 
 @dataclass(frozen=True)

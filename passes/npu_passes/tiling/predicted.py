@@ -21,13 +21,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.target import Machine
-from npu_passes.lowering.loop_builder import memref_type
-from npu_passes.memory.on_chip import element_bytes
-from npu_passes.tiling.bounds import compulsory_bytes, lower_bound_bytes
+from npu_passes.analysis.on_chip import element_bytes
+from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.conv_tiles import conv_shape
-from npu_passes.tiling.cost_model import DmaCosts, Moved
-from npu_passes.tiling.regions import Along, Cut
 from npu_passes.tiling.stage import Staging, off_chip_operands, operand_moves
+from npu_plans.tiles.bounds import compulsory_bytes, lower_bound_bytes
+from npu_plans.tiles.cost_model import DmaCosts, Moved
+from npu_plans.tiles.regions import Along, Cut
 
 
 def moved_by(op: Operation, staging: Staging) -> Moved:

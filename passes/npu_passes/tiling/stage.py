@@ -19,11 +19,11 @@ from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
-from npu_passes.lowering.loop_builder import memref_type
-from npu_passes.memory.on_chip import element_bytes, in_space
+from npu_passes.analysis.on_chip import element_bytes, in_space
+from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.layer_spaces import loop_names, space_of
 from npu_passes.tiling.pool_apart import apart_space, sums_axes
-from npu_passes.tiling.regions import Along, Cut, Loop, Moves, Space
+from npu_plans.tiles.regions import Along, Cut, Loop, Moves, Space
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,13 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.target import Machine
-from npu_passes.lowering.loop_builder import memref_type
-from npu_passes.memory.on_chip import element_bytes, in_space
+from npu_passes.analysis.on_chip import element_bytes, in_space
+from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
 from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.pool_apart import candidates
-from npu_passes.tiling.regions import Cut, even_sizes
 from npu_passes.tiling.stage import Stage, Staging, off_chip_operands, stage_of, stages_of
+from npu_plans.tiles.regions import Cut, even_sizes
 
 NAME = "npu-tile-loops"
 

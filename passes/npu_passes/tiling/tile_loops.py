@@ -41,16 +41,16 @@ from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.target import Machine, machine_of
-from npu_passes.memory.lifetimes import analyze as lifetimes_of
-from npu_passes.memory.on_chip import functions
-from npu_passes.memory.room import room
+from npu_passes.analysis.lifetimes import analyze as lifetimes_of
+from npu_passes.analysis.on_chip import functions
+from npu_passes.tiling.aligned_tiles import in_whole_blocks
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.moves import build_moves
 from npu_passes.tiling.predicted import described
 from npu_passes.tiling.staging import NAME, Staging, choose, least_bytes, off_chip_operands
 from npu_passes.tiling.tile_nest import TILE, build_nest
-from npu_passes.tiling.tile_search import SearchOptions
-from npu_passes.zero_blocks.aligned_tiles import in_whole_blocks
+from npu_plans.spills.room import room
+from npu_plans.tiles.tile_search import SearchOptions
 
 
 @dataclass(frozen=True)

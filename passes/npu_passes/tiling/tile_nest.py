@@ -19,10 +19,9 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.rows import RUNS
-from npu_passes.lowering.loop_builder import Index, LoopBuilder
+from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.tiling.layer_spaces import COLUMNS, GROUPS, IN, ROWS, TileForm, tile_layer
 from npu_passes.tiling.pool_apart import pool_of, sums_axes, sums_of
-from npu_passes.tiling.regions import Along, Pads, Piece, Segment
 from npu_passes.tiling.stage import Staging, is_weight
 from npu_passes.tiling.tile_moves import (
     FIRST_MAP,
@@ -35,6 +34,7 @@ from npu_passes.tiling.tile_moves import (
     transfer,
     view,
 )
+from npu_plans.tiles.regions import Along, Pads, Piece, Segment
 
 DOUBLE_BUFFER = "npu.double_buffer"
 """Unit attribute of a loop whose transfers are to overlap with computing."""

@@ -38,10 +38,10 @@ from xdsl.utils.exceptions import PassFailedException
 from npu_dialect import dma, dram
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.maps import shape_of
-from npu_passes.lowering.loop_builder import memref_type
-from npu_passes.memory.on_chip import element_bytes, functions
-from npu_passes.zero_blocks.model import break_even, index_bytes
+from npu_passes.analysis.on_chip import element_bytes, functions
+from npu_passes.support.loop_builder import memref_type
 from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks
+from npu_plans.zero_blocks.model import break_even, index_bytes
 
 NAME = "npu-compress-spills"
 NOT_COMPRESSED = "npu.not_compressed"

@@ -38,18 +38,13 @@ from npu_dialect import dma, dram, sram
 from npu_dialect.npu.layers import PruneZeroBlocksOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.rows import RUNS
-from npu_passes.lowering.loop_builder import memref_type
-from npu_passes.memory.on_chip import functions
-from npu_passes.tiling.accesses import root_of
-from npu_passes.tiling.affine_index import constant_of
+from npu_passes.analysis.accesses import root_of
+from npu_passes.analysis.affine_index import constant_of
+from npu_passes.analysis.on_chip import functions
+from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.tile_nest import TILE
 from npu_passes.zero_blocks.prune_zero_blocks import writer_of
-from npu_passes.zero_blocks.spilled_maps import (
-    NotInBlocks,
-    SpilledMap,
-    has_whole_blocks,
-    runs_of,
-)
+from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks, runs_of
 
 NAME = "npu-fuse-zero-blocks"
 

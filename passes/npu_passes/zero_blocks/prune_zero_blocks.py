@@ -58,8 +58,8 @@ from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import QUANTISED, SCALE, ZERO_POINT, limits_of
 from npu_dialect.npu.rows import RUNS
 from npu_dialect.npu.structure import provenance
-from npu_passes.memory.on_chip import functions
-from npu_passes.tiling.accesses import root_of
+from npu_passes.analysis.accesses import root_of
+from npu_passes.analysis.on_chip import functions
 from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks
 
 NAME = "npu-prune-zero-blocks"

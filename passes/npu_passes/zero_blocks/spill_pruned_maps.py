@@ -31,10 +31,10 @@ from npu_dialect import dram
 from npu_dialect.npu.layers import PruneZeroBlocksOp
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
-from npu_passes.lowering.loop_builder import memref_type
-from npu_passes.memory.on_chip import functions
-from npu_passes.memory.spill_maps import off_chip, retype_views
-from npu_passes.memory.spilling.reader import VIEWS, uses_of, writes
+from npu_passes.analysis.on_chip import functions
+from npu_passes.spilling.reader import VIEWS, uses_of, writes
+from npu_passes.spilling.spill_maps import off_chip, retype_views
+from npu_passes.support.loop_builder import memref_type
 
 
 @dataclass(frozen=True)

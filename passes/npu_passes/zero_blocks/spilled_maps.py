@@ -25,9 +25,9 @@ from npu_dialect.npu.layers import (
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import QUANTISED, ZERO_POINT, AdditionAttr, RequantizeAttr
 from npu_dialect.npu.rows import RUNS
-from npu_passes.lowering.loop_builder import memref_type
-from npu_passes.tiling.accesses import root_of
-from npu_passes.tiling.affine_index import Linear, extents
+from npu_passes.analysis.accesses import root_of
+from npu_passes.analysis.affine_index import Linear, extents
+from npu_passes.support.loop_builder import memref_type
 
 ZERO_BLOCKS = "npu.zero_blocks"
 """Attribute of a layer: the share of its map's elements that is expected in zero blocks (f64)."""

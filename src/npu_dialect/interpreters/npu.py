@@ -58,7 +58,7 @@ from npu_dialect.npu.layers import (
     SoftmaxOp,
     TransposeOp,
 )
-from npu_dialect.npu.shapes import Axis
+from npu_dialect.windows import Axis
 
 
 def convolve(

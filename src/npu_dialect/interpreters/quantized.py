@@ -29,7 +29,7 @@ from npu_dialect.npu.quantization import (
     add_multipliers,
     limits_of,
 )
-from npu_dialect.npu.shapes import Axis
+from npu_dialect.windows import Axis
 
 f32 = np.float32
 

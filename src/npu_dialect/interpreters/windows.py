@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from npu_dialect.interpreters.values import Array
-from npu_dialect.npu.shapes import Axis
+from npu_dialect.windows import Axis
 
 
 def averaged_taps(axis: Axis, include_pad: bool) -> Array:

@@ -2,13 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from npu_dialect.npu.attributes import (
-    ActivationAttr,
-    DramSpace,
-    FlashSpace,
-    PoolAttr,
-    SramSpace,
-)
+from npu_dialect.npu.attributes import ActivationAttr, DramSpace, FlashSpace, PoolAttr, SramSpace
 from npu_dialect.npu.layers import (
     AddOp,
     AvgPool2dOp,

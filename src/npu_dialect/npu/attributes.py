@@ -27,7 +27,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.shapes import Axis
+from npu_dialect.windows import Axis
 
 INT_ARRAY = DenseArrayBase.constr(i64)
 """Constraint of the integer lists of the dialect (kernels, strides, pads, ...)."""

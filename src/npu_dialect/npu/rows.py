@@ -25,8 +25,8 @@ from xdsl.utils.exceptions import VerifyException
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AvgPool2dOp, BatchNormOp, Conv2dOp, ElementwiseOp, PoolOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.shapes import Axis
 from npu_dialect.npu.structure import YieldOp
+from npu_dialect.windows import Axis
 
 RING = "npu.ring"
 """Attribute of a layer in `npu.rows`: rows of its OFM that are on chip at a time."""

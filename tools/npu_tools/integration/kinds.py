@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from npu_tools.errors import UserError
 from npu_tools.integration.arduino import arduino_files
 from npu_tools.integration.cmake import cmake_files
 from npu_tools.integration.network import MARK, Network
 from npu_tools.integration.zephyr import zephyr_files
+from npu_tools.shared.errors import UserError
 
 KINDS: Mapping[str, Callable[[Network], dict[str, str]]] = MappingProxyType(
     {"cmake": cmake_files, "zephyr": zephyr_files, "arduino": arduino_files}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.data.cifar10 import cifar10
 from npu_train.data.digits import digits
 from npu_train.data.images import Classified, Images, together

@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.data.images import Classified, Images
 from npu_train.data.pickles import byte_array, plain_pickle
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 
 Array = npt.NDArray[Any]
 

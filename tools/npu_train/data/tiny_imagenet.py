@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.data.images import Classified, Images, needs
 
 MEAN = (0.485, 0.456, 0.406)

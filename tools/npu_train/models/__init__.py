@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from torch import nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.models.mobilenet import mobilenet
 from npu_train.models.parts import Widths, add_zebra
 from npu_train.models.resnet import resnet18, resnet56

@@ -12,7 +12,7 @@ from math import isfinite
 import torch
 from torch import Tensor, nn
 
-from npu_tools.errors import UserError
+from npu_tools.shared.errors import UserError
 from npu_train.zebra import Zebra, ZebraOptions
 
 

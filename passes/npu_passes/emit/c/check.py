@@ -39,7 +39,7 @@ from npu_passes.emit.c.types import (
     transfer_blocks,
     transfer_runs,
 )
-from npu_passes.memory.block_runs import is_ordered
+from npu_passes.support.block_runs import is_ordered
 
 VIEWS = (
     memref.CastOp,

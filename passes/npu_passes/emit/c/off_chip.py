@@ -20,8 +20,8 @@ from npu_dialect.npu.attributes import DramSpace
 from npu_passes.emit.c.calls import CallGraph
 from npu_passes.emit.c.names import Scope
 from npu_passes.emit.c.types import transfer_blocks, transfer_runs
-from npu_passes.memory.block_runs import BlockRuns
-from npu_passes.memory.runs import Runs
+from npu_passes.support.block_runs import BlockRuns
+from npu_plans.transfers.runs import Runs
 
 RUNTIME = "npu_dma.h"
 """Name of the header."""

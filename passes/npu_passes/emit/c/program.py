@@ -24,8 +24,8 @@ from npu_passes.emit.c.names import RESERVED, Scope, identifier, is_identifier
 from npu_passes.emit.c.operators import LIBRARY_FUNCTIONS
 from npu_passes.emit.c.types import CType, as_memref, bytes_of, index_type, largest_index
 from npu_passes.emit.c.unit import HELPER_NAMES
-from npu_passes.memory.block_runs import BlockRuns
-from npu_passes.memory.runs import Runs
+from npu_passes.support.block_runs import BlockRuns
+from npu_plans.transfers.runs import Runs
 
 LOCAL_NAMES = ("arena", "weights", "bytes", "parameters")
 """Names of the C interface and of the pointers that every function may have."""

@@ -15,14 +15,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect.pl330 import (
-    MOST_JUMP,
-    AnyLoopOp,
-    InstructionOp,
-    LoopOp,
-    OneOp,
-    ProgramOp,
-)
+from npu_dialect.pl330 import MOST_JUMP, AnyLoopOp, InstructionOp, LoopOp, OneOp, ProgramOp
 
 
 @dataclass(frozen=True)

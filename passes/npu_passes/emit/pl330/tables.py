@@ -28,8 +28,8 @@ from npu_dialect.dma import StartOp
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.target import machine_of
 from npu_passes.emit.pl330.assemble import code_of, programs_of
-from npu_passes.lowering.lower_dma_to_pl330 import PROGRAM, Transfer, analyze
-from npu_passes.symbols import identifier
+from npu_passes.pl330.lower_dma_to_pl330 import PROGRAM, Transfer, analyze
+from npu_passes.support.symbols import identifier
 
 RUNTIME = ("npu_pl330.h", "npu_pl330.c")
 """The engine."""

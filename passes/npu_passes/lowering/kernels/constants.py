@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr, i8, i
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
-from npu_passes.lowering.loop_builder import memref_type
+from npu_passes.support.loop_builder import memref_type
 
 DTYPES: dict[Any, str] = {i8: "<i1", i32: "<i4"}
 

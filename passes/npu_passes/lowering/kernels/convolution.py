@@ -12,20 +12,20 @@ from xdsl.ir import Attribute, SSAValue
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.shapes import Axis
-from npu_passes.lowering.common import LoopOptions
+from npu_dialect.windows import Axis
+from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.kernels.constants import constant_of
 from npu_passes.lowering.kernels.dense import DenseKernel, Runs
 from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.packing import QUAD, Format
 from npu_passes.lowering.kernels.planar import PlanarKernel
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, Unit
-from npu_passes.lowering.loop_builder import LoopBuilder, is_dense, memref_type
 from npu_passes.lowering.lower_conv import lower_conv2d
 from npu_passes.lowering.lower_dense import lower_fully_connected
-from npu_passes.memory.choose_layouts import is_channels_last
+from npu_passes.support.common import LoopOptions
+from npu_passes.support.loop_builder import LoopBuilder, is_dense, memref_type
+from npu_plans.kernels.packing import QUAD, Format
 
 Weighted = Conv2dOp | FullyConnectedOp
 

@@ -16,15 +16,15 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import PoolAttr
-from npu_dialect.npu.shapes import Axis
-from npu_passes.lowering.common import tap_range, window_start
-from npu_passes.lowering.conv_plan import Span, divisor, interior
+from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.packing import PAIR, QUAD, pack_runs, quad_size, quads_of
 from npu_passes.lowering.kernels.unit import Taps
 from npu_passes.lowering.kernels.walk import visit
-from npu_passes.lowering.loop_builder import Index, LoopBuilder
+from npu_passes.support.common import tap_range, window_start
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.conv_plan import Span, divisor, interior
+from npu_plans.kernels.packing import PAIR, QUAD, pack_runs, quad_size, quads_of
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp
-from npu_passes.lowering.common import tap_range
-from npu_passes.lowering.conv_plan import interior
-from npu_passes.lowering.integers import widened, without
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.packing import PAIR, QUAD, Format, halves_of, words_of
 from npu_passes.lowering.kernels.unit import DualUnit
 from npu_passes.lowering.kernels.walk import MOST_COLUMNS, border_columns, visit, visit_lines
-from npu_passes.lowering.loop_builder import Index
+from npu_passes.support.common import tap_range
+from npu_passes.support.integers import widened, without
+from npu_passes.support.loop_builder import Index
+from npu_plans.kernels.conv_plan import interior
+from npu_plans.kernels.packing import PAIR, QUAD, Format, halves_of, words_of
 
 STRAIGHT = 32
 """Taps in one straight line of code, at most."""

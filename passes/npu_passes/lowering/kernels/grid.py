@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.shapes import Axis
-from npu_passes.lowering.common import window_start
-from npu_passes.lowering.loop_builder import Index, LoopBuilder
+from npu_dialect.windows import Axis
+from npu_passes.support.common import window_start
+from npu_passes.support.loop_builder import Index, LoopBuilder
 
 
 @dataclass(frozen=True)

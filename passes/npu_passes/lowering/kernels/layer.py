@@ -16,12 +16,12 @@ from npu_dialect import dsp
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of, storage_elements
+from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.epilogue import Epilogue
-from npu_passes.lowering.integers import constant_table, store
-from npu_passes.lowering.kernels.packing import FILTERS, QUAD
 from npu_passes.lowering.kernels.unit import DualUnit, Unit
-from npu_passes.lowering.loop_builder import Body, Index, LoopBuilder, memref_type
-from npu_passes.memory.choose_layouts import is_channels_last
+from npu_passes.support.integers import constant_table, store
+from npu_passes.support.loop_builder import Body, Index, LoopBuilder, memref_type
+from npu_plans.kernels.packing import FILTERS, QUAD
 
 SIGNS = -(2**31) | 0x00808080
 """The topmost bit of each byte of a word: bytes plus or minus 128."""

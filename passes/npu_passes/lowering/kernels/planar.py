@@ -13,17 +13,17 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import PoolAttr
-from npu_dialect.npu.shapes import Axis
-from npu_passes.lowering.common import tap_range, window_start
-from npu_passes.lowering.conv_plan import Span, interior
+from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.packing import PAIR
 from npu_passes.lowering.kernels.planar_rows import ByteRows, DualRows, RowPlan, Rows, Views
-from npu_passes.lowering.kernels.row_plan import QUAD, Pixel
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit
 from npu_passes.lowering.kernels.walk import MOST_COLUMNS, border_columns, visit_lines
-from npu_passes.lowering.loop_builder import Index
+from npu_passes.support.common import tap_range, window_start
+from npu_passes.support.loop_builder import Index
+from npu_plans.kernels.conv_plan import Span, interior
+from npu_plans.kernels.packing import PAIR
+from npu_plans.kernels.row_plan import QUAD, Pixel
 
 
 def row_of(grid: Grid, pool: PoolAttr | None) -> int:

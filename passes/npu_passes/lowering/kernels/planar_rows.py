@@ -16,19 +16,11 @@ from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp
-from npu_passes.lowering.integers import widened, without
-from npu_passes.lowering.kernels.packing import blocks_of, pairs
-from npu_passes.lowering.kernels.row_plan import (
-    QUAD,
-    Pixel,
-    Product,
-    Step,
-    Word,
-    plan_row,
-    weight_words,
-)
 from npu_passes.lowering.kernels.unit import CROWDED, ByteUnit, DualUnit
-from npu_passes.lowering.loop_builder import LoopBuilder
+from npu_passes.support.integers import widened, without
+from npu_passes.support.loop_builder import LoopBuilder
+from npu_plans.kernels.packing import blocks_of, pairs
+from npu_plans.kernels.row_plan import QUAD, Pixel, Product, Step, Word, plan_row, weight_words
 
 
 def pack_rows(weights: NDArray[np.int8]) -> NDArray[np.int32]:

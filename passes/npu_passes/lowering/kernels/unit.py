@@ -15,9 +15,9 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import dsp
 from npu_dialect.npu.quantization import ui8
-from npu_passes.lowering.integers import element_of, widened, without
-from npu_passes.lowering.kernels.packing import QUAD, Format, quad_size
-from npu_passes.lowering.loop_builder import Index, LoopBuilder
+from npu_passes.support.integers import element_of, widened, without
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.packing import QUAD, Format, quad_size
 
 CROWDED = 8
 """Sums from which on a C compiler has to be kept from loading ahead: it runs out of registers."""

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from npu_passes.lowering.conv_plan import Span
-from npu_passes.lowering.loop_builder import Index, LoopBuilder
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.conv_plan import Span
 
 Visit = Callable[[Index, Index], None]
 

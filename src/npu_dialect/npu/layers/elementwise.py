@@ -17,8 +17,8 @@ from npu_dialect.npu.layers.epilogue import parse_after_addition, print_then
 from npu_dialect.npu.layers.forms import expect_vector, form
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.maps import ANY_MAP, shape_of
-from npu_dialect.npu.shapes import broadcast
 from npu_dialect.npu.syntax import float_clause
+from npu_dialect.windows import broadcast
 
 
 class ElementwiseOp(UnaryOp):

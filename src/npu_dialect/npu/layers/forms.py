@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.shapes import Axis
+from npu_dialect.windows import Axis
 
 
 def form(out: SSAValue | Attribute) -> tuple[SSAValue | None, Attribute | None]:

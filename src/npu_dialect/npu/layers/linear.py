@@ -33,8 +33,8 @@ from npu_dialect.npu.layers.forms import (
 from npu_dialect.npu.layers.weighted import check_accumulate, check_addition, check_elements
 from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
-from npu_dialect.npu.shapes import Axis
 from npu_dialect.npu.syntax import flag_clause, int_clause, ints_clause
+from npu_dialect.windows import Axis
 
 
 @irdl_op_definition

@@ -15,8 +15,8 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.forms import expect_rank, form
 from npu_dialect.npu.maps import ANY_MAP, map_type
 from npu_dialect.npu.quantization import QUANTISED, check_zero_point, limits_of
-from npu_dialect.npu.shapes import Axis
 from npu_dialect.npu.syntax import float_clause, int_clause
+from npu_dialect.windows import Axis
 
 
 @irdl_op_definition

@@ -1,0 +1,1 @@
+"""IR read into plan data: lifetimes, accesses, views, affine indices. Nothing here changes IR."""

@@ -1,0 +1,174 @@
+"""Buffers that die row by row while an output takes their place: an analysis on memrefs.
+
+A loop with `npu.consumes` copies a row of its input before it writes the same row of its output,
+and reads no row twice (`npu-fuse-tails`):
+
+    scf.for %r = %c0 to %c35 step %c1 {
+      ... rows of %x, memref<1x288x35x35xi8, strided<[373248, 1296, 36, 1]>>, are copied ...
+      ... row r of %slice of %y, memref<1x64x35x35xi8, strided<[373248, 1296, 36, 1], ...>> ...
+    } {npu.consumes}
+
+Then the slice may lie on %x, row on row and column on column: on its first channels if it is the
+last slice of %y, so that the rest of %x lies behind %y; or on its last ones if it is the first.
+
+A `memref.copy` out of a buffer that dies there is a similar case: as elements are copied in their
+order, the target may lie on its source wherever it begins no higher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.rows import CONSUMES
+from npu_plans.arena.problem import Overlay
+
+
+@dataclass(frozen=True)
+class Planes:
+    """A view [1, C, H, W] of a buffer: byte offset in it, bytes, and what its rows look like."""
+
+    start: int
+    size: int
+    geometry: tuple[int, ...]
+
+    @staticmethod
+    def of(value: SSAValue) -> Planes | None:
+        """The planes of a view at a static place; None for views of another kind."""
+        kind = value.type
+        if not isa(kind, MemRefType[Attribute]) or not isinstance(
+            kind.element_type, FixedBitwidthType
+        ):
+            return None
+        offset, strides, shape = kind.get_offset(), kind.get_strides(), kind.get_shape()
+        if len(shape) != 4 or shape[0] != 1 or offset is None or strides is None:
+            return None
+        _, plane, row, column = strides
+        if plane is None or row is None or column is None:
+            return None
+        element = kind.element_type.size
+        return Planes(
+            offset * element, shape[1] * plane * element, (*shape[2:], plane, row, column, element)
+        )
+
+
+def consumed(
+    ops: Sequence[Operation], aliases: Sequence[Sequence[SSAValue]], sizes: Sequence[int]
+) -> Iterator[Overlay]:
+    """The pairs of buffers that may overlap at one distance because one dies row by row.
+
+    `aliases` and `sizes` are those of the buffers, in their order; `ops` all ops of the function.
+    """
+    yield from copied(ops, aliases)
+    for loop in ops:
+        if not isinstance(loop, scf.ForOp) or CONSUMES not in loop.attributes:
+            continue
+        views = {index: view for index, each in enumerate(aliases) if (view := seen(loop, each))}
+        for source, above in views.items():
+            if above.written or behind(loop, aliases[source]):
+                continue
+            for target, below in views.items():
+                if below.written and not below.read:
+                    yield from pair(source, above.planes, target, below.planes, sizes)
+
+
+def copied(ops: Sequence[Operation], aliases: Sequence[Sequence[SSAValue]]) -> Iterator[Overlay]:
+    """Pairs of a buffer that is copied as a whole, and dies, and the one that it is copied to."""
+    place = {each[0]: index for index, each in enumerate(aliases)}
+    for op in ops:
+        if not isinstance(op, memref.CopyOp) or op.source.type != op.destination.type:
+            continue
+        source, target = place.get(op.source), place.get(op.destination)
+        if source is None or target is None or behind(op, aliases[source]):
+            continue
+        users = [use.operation for alias in aliases[target] for use in alias.uses]
+        if all(user is op or op.is_before_in_block(user) for user in users if in_block(user, op)):
+            yield Overlay(below=target, above=source, distance=0)
+
+
+def in_block(user: Operation, op: Operation) -> bool:
+    """Whether two ops stand in the same block."""
+    return user.parent is op.parent
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A buffer as a loop sees it: the one view through which it does, and what it does with it."""
+
+    planes: Planes
+    read: bool
+    written: bool
+
+
+def seen(loop: Operation, aliases: Sequence[SSAValue]) -> Seen | None:
+    """How a loop uses a buffer from outside; None if it does not, or not through one view."""
+    entries = [
+        alias
+        for alias in aliases
+        if not encloses(loop, alias.owner)
+        and any(encloses(loop, use.operation) for use in alias.uses)
+    ]
+    planes = Planes.of(entries[0]) if len(entries) == 1 else None
+    if planes is None:
+        return None
+    uses = [use for alias in aliases for use in alias.uses if encloses(loop, use.operation)]
+    written = any(writes(use.operation, use.operation.operands[use.index]) for use in uses)
+    read = any(reads(use.operation, use.operation.operands[use.index]) for use in uses)
+    return Seen(planes, read, written)
+
+
+def encloses(loop: Operation, owner: object) -> bool:
+    """Whether an op, or the block that owns a value, lies in a loop."""
+    op = owner if isinstance(owner, Operation) else getattr(owner, "parent_op", lambda: None)()
+    while isinstance(op, Operation):
+        if op is loop:
+            return True
+        op = op.parent_op()
+    return False
+
+
+def writes(op: Operation, value: SSAValue) -> bool:
+    """Whether an op writes a buffer, as far as is known."""
+    if isinstance(op, LayerOp):
+        return op.destination is value
+    if isinstance(op, memref.StoreOp):
+        return op.memref is value
+    return not isinstance(op, memref.SubviewOp | memref.LoadOp)
+
+
+def reads(op: Operation, value: SSAValue) -> bool:
+    """Whether an op reads a buffer, as far as is known."""
+    if isinstance(op, LayerOp):
+        return value in op.inputs
+    return not isinstance(op, memref.SubviewOp | memref.StoreOp)
+
+
+def behind(loop: Operation, aliases: Sequence[SSAValue]) -> bool:
+    """Whether a buffer is used behind a loop, in its block or around it."""
+    block = loop.parent
+    if block is None:
+        return True
+    for alias in aliases:
+        for use in alias.uses:
+            user = block.find_ancestor_op_in_block(use.operation)
+            if user is None or (user is not loop and not user.is_before_in_block(loop)):
+                return True
+    return False
+
+
+def pair(
+    source: int, above: Planes, target: int, below: Planes, sizes: Sequence[int]
+) -> Iterator[Overlay]:
+    """The distances at which a target may lie on its source."""
+    if above.geometry != below.geometry or above.start or above.size != sizes[source]:
+        return
+    if below.start + below.size == sizes[target]:
+        yield Overlay(below=target, above=source, distance=below.start, exact=True)
+    if below.start == 0:
+        yield Overlay(below=source, above=target, distance=sizes[source] - below.size, exact=True)

@@ -1,0 +1,309 @@
+"""Lifetimes of the on-chip buffers of one function: an analysis, it changes nothing.
+
+A buffer lives from its first to its last use, through views, casts, calls and whatever else carries
+it on. Program points number the ops in the order of the text:
+
+    0  func.func @f(%in: memref<8xf32, #npu.sram> {sram.input}) {       // %in lives in 0 .. 4
+    1    %a = memref.alloc() : memref<8xf32, #npu.sram>                 // %a lives in 2 .. 5
+    2    scf.for %i = %c0 to %c8 step %c1 {                             // inside a loop = all of it
+    3      memref.store %v, %a[%i] : memref<8xf32, #npu.sram>
+    4      "use"(%in, %i) : (memref<8xf32, #npu.sram>, index) -> ()
+         }
+    5    "use"(%a) : (memref<8xf32, #npu.sram>) -> ()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    StridedLayoutAttr,
+    TensorType,
+    VectorType,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect
+from xdsl.utils.hints import isa
+
+from npu_dialect.sram import INPUT, OUTPUT
+from npu_passes.analysis.consumed import consumed
+from npu_passes.analysis.on_chip import (
+    alignment_of,
+    argument_attributes,
+    fail,
+    has,
+    name_of,
+    on_chip_values,
+    pin_of,
+    size_of,
+)
+from npu_plans.arena.problem import Overlay
+
+
+@dataclass(frozen=True)
+class OnChipBuffer:
+    """One buffer: bytes and alignment of its memory, program points (inclusive), the chosen offset.
+
+    `alignment` is the least that its elements and its allocation ask for.
+    """
+
+    value: SSAValue
+    name: str
+    size: int
+    alignment: int
+    first: int
+    last: int
+    pin: int | None
+
+
+@dataclass(frozen=True)
+class Lifetimes:
+    """The on-chip buffers of one function, in the order of the text, and the op at each point.
+
+    `overlays` are pairs that live together, but whose memory may overlap at a distance: a buffer
+    that is filled slice by slice leaves what no slice has reached yet to others, and one that dies
+    row by row makes room for rows. `floor` is the most bytes that are in use at one point.
+    """
+
+    function: Operation
+    buffers: tuple[OnChipBuffer, ...]
+    ops: tuple[Operation, ...]
+    overlays: tuple[Overlay, ...] = ()
+    floor: int = 0
+
+
+def analyze(function: Operation, space: Attribute) -> Lifetimes:
+    """The lifetimes of the on-chip buffers of a function.
+
+    Raises: PassFailedException, attached to the op, for a size that is not static, or a buffer made
+    in a loop and carried to its next iteration.
+    """
+    ops = tuple(function.walk())
+    numbering = Numbering(function, ops)
+    buffers: list[OnChipBuffer] = []
+    fillings: list[Filling] = []
+    every: list[tuple[SSAValue, ...]] = []
+    for value in on_chip_values(function, space):
+        op = value.owner if isinstance(value, OpResult) else function
+        assert isinstance(op, Operation)
+        aliases = all_aliases(value)
+        first, last = numbering.lifetime(value, aliases)
+        buffers.append(
+            OnChipBuffer(
+                value,
+                name_of(function, value, aliases) or f"buf{len(buffers)}",
+                size_of(op, value.type),
+                alignment_of(op, value.type),
+                first,
+                last,
+                pin_of(function, op, value),
+            )
+        )
+        fillings.append(numbering.filling(value))
+        every.append(aliases)
+    rows = tuple(consumed(ops, every, [buffer.size for buffer in buffers]))
+    pairs = (*overlays(buffers, fillings), *rows)
+    return Lifetimes(function, tuple(buffers), ops, pairs, floor(buffers, fillings, rows))
+
+
+Filling: TypeAlias = Sequence[tuple[int, int, int]]
+"""How a buffer is filled: program points, in order, and the slice in bytes that is in use then."""
+
+
+def overlays(buffers: Sequence[OnChipBuffer], fillings: Sequence[Filling]) -> Iterator[Overlay]:
+    """Pairs of a buffer that is filled in slices and one that is dead before it is full.
+
+    The other one may lie behind what is in use by then, or in front of it.
+    """
+    for index, filling in enumerate(fillings):
+        size = buffers[index].size
+        if all(end - start >= size for _, start, end in filling):
+            continue
+        for number, other in enumerate(buffers):
+            if other.last < buffers[index].first or other.first > buffers[index].last:
+                continue
+            start, end = in_use(size, filling, other.last)
+            if number == index or start == end:
+                continue
+            if end < size:
+                yield Overlay(index, number, end)
+            if start > 0:
+                yield Overlay(number, index, other.size - start)
+
+
+def in_use(size: int, filling: Filling, point: int) -> tuple[int, int]:
+    """From where to where a buffer of `size` bytes is in use at a program point."""
+    slices = [(start, end) for at, start, end in filling if at <= point] if filling else [(0, size)]
+    starts, ends = [start for start, _ in slices], [end for _, end in slices]
+    return min(starts, default=0), max(ends, default=0)
+
+
+def floor(
+    buffers: Sequence[OnChipBuffer], fillings: Sequence[Filling], rows: Sequence[Overlay]
+) -> int:
+    """The most bytes that are in use at one point, of pairs that share rows the larger one only."""
+    most = 0
+    points = {buffer.first for buffer in buffers} | {at for each in fillings for at, _, _ in each}
+    for point in sorted(points):
+        live = [i for i, buffer in enumerate(buffers) if buffer.first <= point <= buffer.last]
+        spans = {i: in_use(buffers[i].size, fillings[i], point) for i in live}
+        used = {i: end - start for i, (start, end) in spans.items()}
+        shared = [min(used.get(each.below, 0), used.get(each.above, 0)) for each in rows]
+        most = max(most, sum(used.values()) - sum(shared))
+    return most
+
+
+class Numbering:
+    """Program points of a function: the position of each op, and of the last op inside it."""
+
+    def __init__(self, function: Operation, ops: Sequence[Operation]) -> None:
+        self.function = function
+        self.start = {op: index for index, op in enumerate(ops)}
+        self.end = dict(self.start)
+        for op in reversed(ops):
+            if op is not function and (parent := op.parent_op()) is not None:
+                self.end[parent] = max(self.end[parent], self.end[op])
+        self.branches = any(len(region.blocks) > 1 for op in ops for region in op.regions)
+
+    def lifetime(self, value: SSAValue, aliases: Sequence[SSAValue]) -> tuple[int, int]:
+        """First and last point of a buffer's life."""
+        exit_point = self.end[self.function]
+        if self.branches or any(escapes(alias) for alias in aliases):
+            return 0, exit_point
+        users = [use.operation for alias in aliases for use in alias.uses]
+        home: Block | None = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        assert home is not None
+        spans: list[Operation] = []
+        for user in users:
+            while (ancestor := home.find_ancestor_op_in_block(user)) is None:
+                parent = home.parent_op()
+                assert parent is not None
+                assert parent.parent is not None
+                home = parent.parent
+            spans.append(ancestor)
+        lifted = [home.find_ancestor_op_in_block(span) or span for span in spans]
+        points = [self.start[op] for op in lifted] + [self.end[op] for op in lifted]
+        if isinstance(value, BlockArgument):
+            marks = argument_attributes(self.function, value)
+            points += [0] * (INPUT in marks) + [exit_point] * (OUTPUT in marks)
+        elif not points:
+            points = [self.start[value.owner]] if isinstance(value.owner, Operation) else []
+        return min(points), max(points)
+
+    def filling(self, value: SSAValue) -> Filling:
+        """How a buffer is filled slice by slice; nothing if it is not, or not in straight line.
+
+        A slice is a view at a static place. It is in use from the first use of the view on; any
+        other use of the buffer uses the whole.
+        """
+        home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        if self.branches or home is None or isinstance(value, BlockArgument):
+            return ()
+        steps: list[tuple[int, int, int]] = []
+        size = size_of(home.parent_op() or self.function, value.type)
+        for use in value.uses:
+            view, span = use.operation, None
+            if isinstance(view, memref.SubviewOp) and view.parent is home:
+                span = slice_of(view)
+            if span is None or not isinstance(view, memref.SubviewOp):
+                lifted = home.find_ancestor_op_in_block(use.operation)
+                steps.append((0 if lifted is None else self.start[lifted], 0, size))
+                continue
+            users = [home.find_ancestor_op_in_block(each.operation) for each in view.result.uses]
+            points = [0 if user is None else self.start[user] for user in users]
+            steps.append((min(points, default=self.start[view]), *span))
+        return sorted(steps)
+
+
+def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:
+    """Start and end in bytes of a view's elements in its buffer; None if they are not known.
+
+    A slice along one axis of a buffer in patches ends with its last patch.
+    """
+    kind, source = view.result.type, view.source.type
+    if not isa(kind, MemRefType[Attribute]) or not isinstance(kind.layout, StridedLayoutAttr):
+        return None
+    assert isa(source, MemRefType[Attribute])
+    offset, strides = kind.get_offset(), kind.get_strides()
+    if offset is None or strides is None or any(stride is None for stride in strides):
+        return None
+    steps = [(n, step or 0) for n, step in zip(kind.get_shape(), strides, strict=True)]
+    last = sum((extent - 1) * step for extent, step in steps)
+    if len(steps) == len(source.get_shape()):
+        whole = zip(steps, source.get_shape(), strict=True)
+        cut = [axis for axis, ((extent, _), all_) in enumerate(whole) if extent != all_]
+        if len(cut) == 1:  # behind the last element: what lies before the next index of that axis
+            inside = sum((extent - 1) * step for extent, step in steps[cut[0] + 1 :])
+            last += max(0, steps[cut[0]][1] - 1 - inside)
+    element = kind.get_element_type()
+    if not isinstance(element, AnyFloat | IntegerType):
+        return None
+    size = -(-element.bitwidth // 8)
+    return offset * size, (offset + last + 1) * size
+
+
+def all_aliases(value: SSAValue) -> tuple[SSAValue, ...]:
+    """The values through which a buffer can be reached, itself first."""
+    found = {value: None}
+    pending = [value]
+    while pending:
+        for use in pending.pop().uses:
+            for alias in carried(value, use.operation):
+                if alias not in found:
+                    found[alias] = None
+                    pending.append(alias)
+    return tuple(found)
+
+
+def carried(buffer: SSAValue, user: Operation) -> Iterator[SSAValue]:
+    """The values that carry a buffer on after an op that takes it."""
+    if has(user, MemoryAllocEffect):
+        return
+    if isinstance(user, memref.DmaStartOp):
+        yield user.tag
+    yield from filter(carries, user.results)
+    for region in user.regions:
+        yield from carrying_arguments(region)
+    parent = user.parent_op()
+    if parent is None or not user.has_trait(IsTerminator) or is_function(parent):
+        return
+    yield from filter(carries, parent.results)
+    for region in parent.regions:
+        for arg in carrying_arguments(region):
+            if isinstance(buffer, OpResult) and parent.is_ancestor(buffer.op):
+                fail(
+                    buffer.op,
+                    f"expected a buffer that {parent.name} carries to its next iteration to be "
+                    "allocated before it: one place cannot hold two iterations",
+                )
+            yield arg
+
+
+def is_function(op: Operation) -> bool:
+    """Whether a return inside this op leaves a function."""
+    return has(op, IsolatedFromAbove)
+
+
+def carrying_arguments(region: Region) -> Iterator[SSAValue]:
+    """The block arguments of a region that can carry a buffer."""
+    for block in region.blocks:
+        yield from filter(carries, block.args)
+
+
+def carries(value: SSAValue) -> bool:
+    """Whether a value can stand for a buffer: memrefs, pointers, tokens; no numbers."""
+    return not isinstance(value.type, AnyFloat | IntegerType | IndexType | VectorType | TensorType)
+
+
+def escapes(value: SSAValue) -> bool:
+    """Whether an op turns a buffer into an integer address, which nobody can follow."""
+    return any(
+        isinstance(use.operation, memref.ExtractAlignedPointerAsIndexOp) for use in value.uses
+    )

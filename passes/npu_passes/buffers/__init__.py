@@ -1,0 +1,1 @@
+"""From tensors to buffers: bufferization, layouts, concatenation in place, weights, moves."""

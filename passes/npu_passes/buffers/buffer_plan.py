@@ -1,0 +1,271 @@
+"""Which buffer each tensor of a function will live in: the analysis behind `npu-bufferize`.
+
+Level of IR: layers on tensors, one block per function. It decides which layers run in place and
+which ones write straight into an output of the function; it changes nothing. Where outputs lie off
+the chip, a layer writes straight into one only if nothing else reads what it computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+    TensorType,
+    UnrankedTensorType,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, Use
+from xdsl.traits import ConstantLike
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import ReshapeOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.rows import RowsOp
+from npu_passes.buffers.spaces import Spaces, dense_type, reshaped
+
+PASS = "npu-bufferize"
+
+
+@dataclass(frozen=True)
+class BufferPlan:
+    """Where the tensors of one function live.
+
+    A value's *root* is the value whose buffer it shares: itself, or for views and layers in place
+    the value that they look at or overwrite. `kinds` holds the type of each value's buffer;
+    `in_place` for each layer in place the input that it overwrites; `direct` each root whose buffer
+    is an output of the function, with the position of that output among the returned values;
+    `returned` all returned tensors with theirs.
+    """
+
+    root: Mapping[SSAValue, SSAValue]
+    kinds: Mapping[SSAValue, MemRefType[Attribute]]
+    in_place: Mapping[Operation, SSAValue]
+    direct: Mapping[SSAValue, int]
+    returned: tuple[tuple[int, SSAValue], ...]
+
+    @property
+    def copied(self) -> tuple[tuple[int, SSAValue], ...]:
+        """The returned tensors that no layer writes straight into the output."""
+        return tuple(
+            (place, value)
+            for place, value in self.returned
+            if self.direct.get(self.root[value]) != place
+        )
+
+
+def is_tensor(kind: Attribute) -> bool:
+    """Whether a type is a tensor of any kind."""
+    return isinstance(kind, TensorType | UnrankedTensorType)
+
+
+def touches_tensors(op: Operation) -> bool:
+    """Whether an op, or an op inside it, takes or gives a tensor."""
+    return any(
+        is_tensor(kind)
+        for inner in op.walk()
+        for kind in (
+            *inner.operand_types,
+            *inner.result_types,
+            *(
+                arg.type
+                for region in inner.regions
+                for block in region.blocks
+                for arg in block.args
+            ),
+        )
+    )
+
+
+def constant_value(op: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
+    """The elements of a dense tensor constant, of any dialect; None for other ops."""
+    if len(op.results) != 1 or not op.has_trait(ConstantLike, value_if_unregistered=False):
+        return None
+    value = ConstantLike.get_constant_value(op.results[0])
+    return value if isa(value, DenseIntOrFPElementsAttr) else None
+
+
+def body_of(function: func.FuncOp) -> tuple[Block, func.ReturnOp]:
+    """The block and the return of a function that can be bufferized.
+
+    Raises: PassFailedException, attached to the op that stands in the way.
+    """
+    if function.is_declaration:
+        fail(function, "expected a function with a body: the layout of an external one is unknown")
+    if len(function.body.blocks) != 1:
+        fail(function, f"expected one block, got {len(function.body.blocks)}: control flow is left")
+    block = function.body.block
+    last = block.last_op
+    if not isinstance(last, func.ReturnOp):
+        fail(function, "expected func.return at the end")
+    for arg in block.args:
+        check_static(function, arg.type)
+    for op in block.ops:
+        if op is last or isinstance(op, LayerOp | RowsOp) or not touches_tensors(op):
+            continue
+        if constant_value(op) is None:
+            fail(op, f"expected layers only, got {op.name}")
+    for op in block.ops:
+        for kind in op.result_types:
+            check_static(op, kind)
+    return block, last
+
+
+def check_static(op: Operation, kind: Attribute) -> None:
+    """Raise if a type is a tensor whose size is not known."""
+    if isinstance(kind, UnrankedTensorType) or (
+        isinstance(kind, TensorType) and not kind.has_static_shape()
+    ):
+        fail(op, f"expected static shapes, got {kind}")
+
+
+def fail(op: Operation, message: str) -> NoReturn:
+    """Reject an op."""
+    op.emit_error(message, PassFailedException(f"{PASS}: {message}"))
+
+
+def analyze(function: func.FuncOp, spaces: Spaces) -> BufferPlan:
+    """Plan the buffers of a function.
+
+    Raises: PassFailedException if it holds anything but layers, constants and ops without tensors.
+    """
+    block, last = body_of(function)
+    sharing = Sharing(block, spaces)
+    for op in block.ops:
+        sharing.add(op)
+    returned = tuple((i, value) for i, value in enumerate(last.operands) if is_tensor(value.type))
+    direct = {
+        root: place
+        for root, place in written_straight(returned, sharing.root).items()
+        if sharing.kinds[root].memory_space == spaces.ends
+    }
+    return BufferPlan(sharing.root, sharing.kinds, sharing.in_place, direct, returned)
+
+
+class Sharing:
+    """Who shares whose buffer, found op by op; the fields are those of `BufferPlan`."""
+
+    def __init__(self, block: Block, spaces: Spaces) -> None:
+        """Begin with the arguments of a block."""
+        self.block = block
+        self.spaces = spaces
+        self.place = {op: index for index, op in enumerate(block.ops)}
+        self.root: dict[SSAValue, SSAValue] = {}
+        self.kinds: dict[SSAValue, MemRefType[Attribute]] = {}
+        self.last_use: dict[SSAValue, int] = {}
+        self.in_place: dict[Operation, SSAValue] = {}
+        for arg in block.args:
+            self.share(arg, arg)
+            if is_tensor(arg.type):
+                self.kinds[arg] = spaces.end_type(arg.type)
+
+    def share(self, value: SSAValue, home: SSAValue) -> None:
+        """Note the root of a value, and how long it is used."""
+        self.root[value] = home
+        used = max((self.place[user(self.block, use)] for use in value.uses), default=-1)
+        self.last_use[home] = max(self.last_use.get(home, -1), used)
+
+    def add(self, op: Operation) -> None:
+        """Note the results of an op."""
+        if isinstance(op, ReshapeOp) and op.results:
+            self.add_view(op)
+        elif isinstance(op, LayerOp | RowsOp) and op.results:
+            self.add_layer(op)
+        else:
+            for result in op.results:
+                self.share(result, result)
+                if is_tensor(result.type):
+                    self.kinds[result] = self.spaces.parameter_type(result.type)
+
+    def add_view(self, op: ReshapeOp) -> None:
+        """A reshape is a view, or has a dense buffer where strides cannot say it."""
+        source, result = op.inputs[0], op.results[0]
+        view = reshaped(self.kinds[source], shape_of(result))
+        self.share(result, self.root[source] if view else result)
+        self.kinds[result] = view[0] if view else dense_type(result.type, self.spaces.maps)
+
+    def add_layer(self, op: LayerOp | RowsOp) -> None:
+        """A layer overwrites an input, or has a buffer, which may be an output."""
+        result, target = op.results[0], None
+        if isinstance(op, LayerOp):
+            target = self.overwritten(op)
+        if target is not None:
+            self.in_place[op] = target
+        self.share(result, result if target is None else self.root[target])
+        if target is not None:
+            self.kinds[result] = self.kinds[target]
+        elif self.spaces.ends_off_chip and only_returned(result):
+            self.kinds[result] = self.spaces.end_type(result.type)
+        else:
+            self.kinds[result] = self.spaces.map_type(result.type)
+
+    def overwritten(self, op: LayerOp) -> SSAValue | None:
+        """The input that a layer may overwrite: a map like its result, dead after it.
+
+        Whatever else it reads must not lie in the same buffer, or be read element by element too.
+        A returned value does not die. A function argument is spared where the result is returned:
+        writing straight into the output costs the same memory and saves a copy; and off the chip,
+        where it is the caller's.
+        """
+        in_place = op.in_place_inputs()
+        for value in (op.inputs[index] for index in in_place):
+            if value in op.parameter_inputs:
+                continue
+            home = self.root[value]
+            owner = home.owner
+            if value.type != op.results[0].type or self.last_use[home] > self.place[op]:
+                continue
+            if isinstance(owner, Operation) and not isinstance(owner, LayerOp | RowsOp):
+                continue
+            spared = self.spaces.ends_off_chip or is_returned(op.results[0])
+            if isinstance(home, BlockArgument) and spared:
+                continue
+            same = [index for index, other in enumerate(op.inputs) if self.root[other] is home]
+            shape = shape_of(value)
+            if all(index in in_place and shape_of(op.inputs[index]) == shape for index in same):
+                return value
+        return None
+
+
+def user(block: Block, use: Use) -> Operation:
+    """The op of a block that uses a value, itself or in one of its regions."""
+    op = block.find_ancestor_op_in_block(use.operation)
+    assert op is not None
+    return op
+
+
+def is_returned(value: SSAValue) -> bool:
+    """Whether a value, or a reshape of it, is returned."""
+    return any(
+        isinstance(use.operation, func.ReturnOp)
+        or (isinstance(use.operation, ReshapeOp) and is_returned(use.operation.results[0]))
+        for use in value.uses
+    )
+
+
+def only_returned(value: SSAValue) -> bool:
+    """Whether a value is returned once, itself or a reshape of it, and nothing else reads it."""
+    if not value.has_one_use():
+        return False
+    (use,) = value.uses
+    op = use.operation
+    return isinstance(op, func.ReturnOp) or (
+        isinstance(op, ReshapeOp) and only_returned(op.results[0])
+    )
+
+
+def written_straight(
+    returned: Sequence[tuple[int, SSAValue]], root: Mapping[SSAValue, SSAValue]
+) -> dict[SSAValue, int]:
+    """Roots whose buffer is an output: made by a layer; for the first output that they reach."""
+    direct: dict[SSAValue, int] = {}
+    for place, value in returned:
+        if isinstance(root[value].owner, LayerOp | RowsOp):
+            direct.setdefault(root[value], place)
+    return direct

@@ -1,0 +1,308 @@
+"""`npu-bufferize`: tensors become buffers, layers write into their destination.
+
+Level of IR: layers on tensors in, the same layers in destination style on memrefs out. It decides
+the memory space and layout of each value (`spaces.py`: feature maps on chip; parameters in
+read-only flash, paper 002, section 3.3, or behind the DMA engine), which layers run in place, and
+which ones write straight into an output.
+
+    func.func @f(%x: tensor<4xf32>) -> tensor<2x2xf32> {
+      %y = npu.relu %x : tensor<4xf32> -> tensor<4xf32>
+      %z = npu.softmax %y axis 0 : tensor<4xf32> -> tensor<4xf32>
+      %r = npu.reshape %z : tensor<4xf32> -> tensor<2x2xf32>
+      func.return %r : tensor<2x2xf32>
+    }
+
+becomes
+
+    func.func @f(%x: memref<4xf32, #npu.sram> {sram.input},
+                 %output: memref<2x2xf32, #npu.sram> {sram.output}) {
+      npu.relu ins(%x : ...) outs(%x : ...)
+      %z = memref.reinterpret_cast %output to offset: [0], sizes: [4], strides: [1] : ...
+      npu.softmax ins(%x : ...) outs(%z : ...) axis 0
+      func.return
+    }
+
+The caller's inputs may be overwritten. An output that is an input, a constant, or returned before
+is copied at the end.
+
+On a machine with DMA, inputs and outputs stay in the caller's memory (`#npu.dram`), which no layer
+overwrites; an output that another layer reads as well is computed on chip and copied at the end. A
+reshape that strides cannot say, because the map lies in patches, copies into a dense buffer:
+
+    %dense = sram.alloc : memref<1x8x6x6xf32, #npu.sram>
+    "memref.copy"(%map, %dense) : (memref<1x8x6x6xf32, strided<[512, 64, 8, 1]>, #npu.sram>, ...)
+    %flat = memref.reinterpret_cast %dense to offset: [0], sizes: [1, 288], strides: [288, 1] : ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FunctionType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import ReshapeOp
+from npu_dialect.npu.rows import RowsOp
+from npu_dialect.sram import AllocOp
+from npu_passes.buffers.buffer_plan import (
+    BufferPlan,
+    analyze,
+    constant_value,
+    fail,
+    is_tensor,
+    touches_tensors,
+)
+from npu_passes.buffers.expand_rows import expand_rows
+from npu_passes.buffers.spaces import Spaces, dense_type, reshaped
+from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.symbols import GlobalNames, identifier
+
+NAME = "npu.name"
+"""Argument and result attribute: the name that an input or output has in the model."""
+
+
+@dataclass(frozen=True)
+class BufferizePass(ModulePass):
+    """Put feature maps into on-chip buffers, parameters into flash or memory behind the DMA engine.
+
+    Functions without tensors stay as they are. Rejects functions that something calls, control
+    flow, ops on tensors that are no layers, and dynamic shapes.
+    """
+
+    name = "npu-bufferize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Bufferize every function that has tensors."""
+        functions = [
+            function
+            for function in op.walk()
+            if isinstance(function, func.FuncOp)
+            and (touches_tensors(function) or any(map(is_tensor, signature(function))))
+        ]
+        used = set(used_symbols(op))
+        spaces = Spaces.of_module(op)
+        plans: list[tuple[func.FuncOp, BufferPlan]] = []
+        for function in functions:
+            name = function.sym_name.data
+            if name in used:
+                fail(function, f"expected functions that nothing refers to, got @{name}")
+            if function.sym_visibility and function.sym_visibility.data == "private":
+                fail(function, f"expected public functions, got private @{name}")
+            plans.append((function, analyze(function, spaces)))
+        for function, plan in plans:
+            Bufferizer(function, plan, spaces, GlobalNames.of(function)).run()
+
+
+def hint_of(name: str) -> str:
+    """The name of an output in the text; xDSL drops digits at the end, and there must be more."""
+    text = identifier(name)
+    return f"output{text}" if text[1:].isdigit() and text[0] == "_" else text
+
+
+def signature(function: func.FuncOp) -> Iterator[Attribute]:
+    """The types of the arguments and results of a function."""
+    yield from function.function_type.inputs
+    yield from function.function_type.outputs
+
+
+def used_symbols(module: ModuleOp) -> Iterator[str]:
+    """The symbols that the ops of a module refer to."""
+    for op in module.walk():
+        for attribute in (*op.properties.values(), *op.attributes.values()):
+            if isinstance(attribute, SymbolRefAttr):
+                yield attribute.root_reference.data
+
+
+@dataclass(frozen=True)
+class Bufferizer:
+    """Rewrites one function to its plan; `buffers` maps the tensors seen so far to their memref."""
+
+    function: func.FuncOp
+    plan: BufferPlan
+    spaces: Spaces
+    names: GlobalNames
+    buffers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    outputs: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+
+    def run(self) -> None:
+        """Rewrite signature and body."""
+        block = self.function.body.block
+        old = [op for op in block.ops if touches_tensors(op)]
+        self.convert_arguments(block)
+        for op in old:
+            if isinstance(op, func.ReturnOp):
+                self.convert_return(op)
+            elif isinstance(op, ReshapeOp):
+                self.convert_reshape(op)
+            elif isinstance(op, LayerOp):
+                self.convert_layer(op)
+            elif isinstance(op, RowsOp):
+                source, out = self.buffers[op.input], self.destination(op)
+                expand_rows(op, source, out, self.buffers, self.spaces)
+            else:
+                self.convert_constant(op)
+        for op in reversed(old):
+            Rewriter.erase_op(op)
+        for arg in [arg for arg in block.args if is_tensor(arg.type)]:
+            block.erase_arg(arg)
+
+    def convert_arguments(self, block: Block) -> None:
+        """Tensor arguments become inputs, tensor results become trailing arguments."""
+        function = self.function
+        arg_attrs = attributes_of(function.arg_attrs, len(block.args))
+        res_attrs = attributes_of(function.res_attrs, len(function.function_type.outputs))
+        for attributes, arg in zip(arg_attrs, block.args, strict=True):
+            if is_tensor(arg.type):
+                self.map(arg, block.insert_arg(self.plan.kinds[arg], arg.index))
+                attributes[self.spaces.input_mark] = UnitAttr()
+        for place, value in self.plan.returned:
+            out = block.insert_arg(self.spaces.end_type(value.type), len(block.args))
+            attributes = res_attrs[place]
+            name = attributes.get(NAME)
+            out.name_hint = hint_of(name.data) if isinstance(name, StringAttr) else "output"
+            self.outputs[place] = out
+            arg_attrs.append({**attributes, self.spaces.output_mark: UnitAttr()})
+        kept = [i for i in range(len(res_attrs)) if i not in self.outputs]
+        results = [kind for kind in function.function_type.outputs if not is_tensor(kind)]
+        arguments = [arg.type for arg in block.args if not is_tensor(arg.type)]
+        function.function_type = FunctionType.from_lists(arguments, results)
+        function.arg_attrs = array_of(arg_attrs)
+        function.res_attrs = array_of([res_attrs[index] for index in kept])
+
+    def convert_constant(self, op: Operation) -> None:
+        """A constant becomes a read-only global."""
+        value, result = constant_value(op), op.results[0]
+        assert value is not None
+        kind = self.plan.kinds[result]
+        name = self.names.fresh(identifier(result.name_hint or wished_name(result)))
+        self.insert(define(name, kind, value), self.names.before)
+        get = memref.GetGlobalOp(name, kind)
+        self.insert(get, op)
+        self.map(result, get.memref)
+
+    def convert_reshape(self, op: ReshapeOp) -> None:
+        """A reshape becomes a view, or nothing where the output itself has the wanted shape."""
+        result, source = op.results[0], self.buffers[op.inputs[0]]
+        kind = self.plan.kinds[result]
+        straight = self.plan.direct.get(self.plan.root[result])
+        if straight is not None and self.outputs[straight].type == kind:
+            self.buffers[result] = self.outputs[straight]
+        elif result.first_use is not None:
+            if self.plan.root[result] is result:
+                source = self.dense_copy(op.inputs[0], op)
+            self.map(result, self.view(source, kind, op))
+
+    def dense_copy(self, value: SSAValue, op: Operation) -> SSAValue:
+        """A buffer without gaps that holds a map."""
+        alloc = AllocOp(dense_type(value.type, self.spaces.maps))
+        alloc.buffer.name_hint = value.name_hint
+        self.insert(alloc, op)
+        self.insert(memref.CopyOp(self.buffers[value], alloc.buffer), op)
+        return alloc.buffer
+
+    def convert_layer(self, op: LayerOp) -> None:
+        """A layer gets its destination: the input it overwrites, an output, or its own buffer."""
+        out = self.destination(op)
+        inputs = [self.buffers[value] for value in op.inputs]
+        self.insert(op.rebuilt(inputs, out), op)
+
+    def destination(self, op: Operation) -> SSAValue:
+        """The buffer that an op writes: the input it overwrites, an output, or a new one."""
+        result = op.results[0]
+        kind = self.plan.kinds[result]
+        straight = self.plan.direct.get(result)
+        if (source := self.plan.in_place.get(op)) is not None:
+            self.buffers[result] = self.buffers[source]
+        elif straight is not None:
+            self.buffers[result] = self.outputs[straight]
+            if self.outputs[straight].type != kind:
+                self.map(result, self.view(self.outputs[straight], kind, op, named=False))
+        else:
+            alloc = AllocOp(kind)
+            self.insert(alloc, op)
+            self.map(result, alloc.buffer)
+        return self.buffers[result]
+
+    def convert_return(self, op: func.ReturnOp) -> None:
+        """Copy the outputs that no layer has written; return what is no tensor."""
+        for place, value in self.plan.copied:
+            source = self.buffers[value]
+            if (
+                self.spaces.ends_off_chip
+                and self.plan.kinds[value].memory_space == self.spaces.ends
+            ):
+                source = self.dense_copy(value, op)  # no transfer leads from off chip to off chip
+            self.insert(memref.CopyOp(source, self.outputs[place]), op)
+        new = func.ReturnOp(*(value for value in op.operands if not is_tensor(value.type)))
+        new.attributes.update(op.attributes)
+        self.insert(new, op)
+
+    def view(
+        self, source: SSAValue, kind: MemRefType[Attribute], op: Operation, *, named: bool = True
+    ) -> SSAValue:
+        """The same elements in another shape."""
+        if source.type == kind:
+            return source
+        found = reshaped(memref_type(source), kind.get_shape())
+        assert found is not None
+        sizes, strides = kind.get_shape(), found[1]
+        cast = memref.ReinterpretCastOp(source, [], [], [], [0], sizes, strides, kind)
+        if named:
+            cast.attributes.update(op.attributes)
+        self.insert(cast, op)
+        return cast.result
+
+    def map(self, value: SSAValue, buffer: SSAValue) -> None:
+        """Remember the buffer of a tensor, under the same name."""
+        self.buffers[value] = buffer
+        if buffer.name_hint is None:
+            buffer.name_hint = value.name_hint
+
+    def insert(self, new: Operation, before: Operation) -> None:
+        """Insert an op before another one."""
+        Rewriter.insert_op(new, InsertPoint.before(before))
+
+
+def define(
+    name: str, kind: MemRefType[Attribute], value: DenseIntOrFPElementsAttr
+) -> memref.GlobalOp:
+    """A read-only global."""
+    return memref.GlobalOp.get(StringAttr(name), kind, value, constant=UnitAttr())
+
+
+def wished_name(value: SSAValue) -> str:
+    """A name for a constant that has none: after the layer and the parameter that it is."""
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, LayerOp) and op.layer_name:
+            roles = [name for name in op.PARAMETERS if getattr(op, name) is value]
+            return f"{op.layer_name}_{roles[0] if roles else 'constant'}"
+    return "constant"
+
+
+def attributes_of(
+    attributes: ArrayAttr[DictionaryAttr] | None, count: int
+) -> list[dict[str, Attribute]]:
+    """The attribute dictionaries of arguments or results, empty ones where there are none."""
+    return [dict(each.data) for each in attributes] if attributes else [{} for _ in range(count)]
+
+
+def array_of(attributes: list[dict[str, Attribute]]) -> ArrayAttr[DictionaryAttr] | None:
+    """The opposite of `attributes_of`."""
+    return ArrayAttr([DictionaryAttr(each) for each in attributes]) if any(attributes) else None

@@ -1,0 +1,250 @@
+"""`npu-concat-in-place`: what is concatenated is written straight into its slice (on buffers).
+
+    %a = sram.alloc : memref<1x2x4x4xf32, #npu.sram>
+    npu.relu ins(%x : ...) outs(%a : ...)
+    %b = sram.alloc : memref<1x3x4x4xf32, #npu.sram>
+    npu.conv2d ins(%x, %w : ...) outs(%b : ...)
+    %y = sram.alloc : memref<1x5x4x4xf32, #npu.sram>
+    npu.concat ins(%a, %b : ...) outs(%y : ...) axis 1
+becomes
+    %y = sram.alloc : memref<1x5x4x4xf32, #npu.sram>
+    %a = memref.subview %y[0, 0, 0, 0] [1, 2, 4, 4] [1, 1, 1, 1] : ...
+    npu.relu ins(%x : ...) outs(%a : ...)
+    %b = memref.subview %y[0, 2, 0, 0] [1, 3, 4, 4] [1, 1, 1, 1] : ...
+    npu.conv2d ins(%x, %w : ...) outs(%b : ...)
+
+The decision: a concatenation moves nothing where its parts are buffers that only layers use. Parts
+that are something else (an input of the function, a view, a buffer that is used twice in the
+concatenation, or changed behind it) are copied into their slice as before. An output of the
+function that lies off the chip gets a buffer on chip, if that fits, and is copied as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StridedLayoutAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.hints import isa
+
+from npu_dialect.npu.attributes import DramSpace
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import ConcatOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.sram import AllocOp
+from npu_dialect.target import machine_of
+from npu_passes.analysis.on_chip import size_of
+from npu_passes.buffers.spaces import Spaces
+from npu_passes.support.loop_builder import memref_type
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One part of a concatenation: its buffer, where it starts on the axis, and if it may move."""
+
+    part: SSAValue
+    start: int
+    moves: bool
+
+
+@dataclass(frozen=True)
+class ConcatPlan:
+    """What happens to a concatenation: its parts in order, and the buffer that they go into."""
+
+    out: SSAValue
+    slices: tuple[Slice, ...]
+
+
+@dataclass(frozen=True)
+class ConcatInPlacePass(ModulePass):
+    """Write the parts of concatenations straight into the output."""
+
+    name = "npu-concat-in-place"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """See the module's docstring; outer concatenations first: their slices move the inner."""
+        machine = machine_of(op)
+        spaces = Spaces.of(machine)
+        concats = [each for each in op.walk() if isinstance(each, ConcatOp)]
+        for concat in reversed(concats):
+            if concat.destination is None or analyze(concat) is None:
+                continue
+            if space_of(concat.destination) == DramSpace():
+                alloc = AllocOp(on_chip_type(concat.destination, spaces))
+                if machine and size_of(alloc, alloc.buffer.type) > machine.sram_bytes:
+                    continue
+                concat = staged(concat, alloc)
+            if (plan := analyze(concat)) is not None:
+                rewrite(concat, plan)
+
+
+def space_of(buffer: SSAValue) -> Attribute:
+    """The memory space of a buffer."""
+    return memref_type(buffer).memory_space
+
+
+def on_chip_type(buffer: SSAValue, spaces: Spaces) -> MemRefType[Attribute]:
+    """The type of a buffer for the same map on chip."""
+    kind = memref_type(buffer)
+    return spaces.map_type(TensorType(kind.element_type, kind.get_shape()))
+
+
+def staged(concat: ConcatOp, alloc: AllocOp) -> ConcatOp:
+    """The same concatenation into a new buffer, which is then copied to the output."""
+    out = concat.out
+    assert out is not None
+    alloc.buffer.name_hint = out.name_hint
+    new = concat.rebuilt(concat.inputs, alloc.buffer)
+    copy = memref.CopyOp(alloc.buffer, out)
+    Rewriter.insert_op([alloc, new, copy], InsertPoint.before(concat))
+    Rewriter.erase_op(concat)
+    return new
+
+
+def analyze(concat: ConcatOp) -> ConcatPlan | None:
+    """Which parts of a concatenation can be written in place; None if none can."""
+    out, block = concat.destination, concat.parent_block()
+    if out is None or block is None or written_before(out, concat, block):
+        return None
+    axis = concat.axis.value.data
+    changed = any(writes(user, out) for user in users_behind(out, concat, block))
+    slices: list[Slice] = []
+    start = 0
+    for part in concat.parts:
+        once = sum(other is part for other in concat.parts) == 1
+        moves = once and is_free(part, concat, block, changed=changed)
+        slices.append(Slice(part, start, moves))
+        start += shape_of(part)[axis]
+    return ConcatPlan(out, tuple(slices)) if any(each.moves for each in slices) else None
+
+
+def is_free(part: SSAValue, concat: ConcatOp, block: Block, *, changed: bool) -> bool:
+    """Whether a part is a buffer of the same block that is not changed at the end.
+
+    Only layers use it, or loops through views of all its axes. `changed`: whether the output is
+    changed behind the concatenation.
+    """
+    alloc = part.owner
+    if not isinstance(alloc, AllocOp) or alloc.parent is not block or alloc.offset is not None:
+        return False
+    if not all(isinstance(user, LayerOp) or is_box(user) for user in users_of(part)):
+        return False
+    behind = list(users_behind(part, concat, block))
+    return not any(writes(user, part) or changed for user in behind)
+
+
+def users_of(value: SSAValue) -> list[Operation]:
+    """The ops that use a value."""
+    return [use.operation for use in value.uses]
+
+
+def is_box(view: Operation) -> bool:
+    """Whether an op is a view with all axes of its source, which loads, stores and layers use."""
+    users = (LayerOp, memref.LoadOp, memref.StoreOp)
+    return (
+        isinstance(view, memref.SubviewOp)
+        and len(memref_type(view.result).get_shape()) == len(memref_type(view.source).get_shape())
+        and all(isinstance(user, users) for user in users_of(view.result))
+    )
+
+
+def written_before(out: SSAValue, concat: ConcatOp, block: Block) -> bool:
+    """Whether the output is used in front of the concatenation, by views too."""
+    behind = {*users_behind(out, concat, block), concat}
+    return any(block.find_ancestor_op_in_block(use.operation) not in behind for use in out.uses)
+
+
+def users_behind(value: SSAValue, op: Operation, block: Block) -> Iterator[Operation]:
+    """The ops of a block behind an op that use a value, themselves or in their regions."""
+    for use in value.uses:
+        user = block.find_ancestor_op_in_block(use.operation)
+        if user is not None and user is not op and op.is_before_in_block(user):
+            yield user
+
+
+def writes(user: Operation, value: SSAValue) -> bool:
+    """Whether an op may change a buffer: anything but a layer or a copy that only reads it."""
+    if isinstance(user, memref.CopyOp):
+        return user.destination is value
+    return not isinstance(user, LayerOp) or user.destination is value
+
+
+def rewrite(concat: ConcatOp, plan: ConcatPlan) -> None:
+    """Move the parts into their slices; copy the others."""
+    home = plan.out.owner
+    moved = [each for each in plan.slices if each.moves]
+    allocs = [each.part.owner for each in moved]
+    first = min(
+        (alloc for alloc in allocs if isinstance(alloc, Operation)),
+        key=lambda op: op.parent.get_operation_index(op) if op.parent else 0,
+    )
+    if isinstance(plan.out, OpResult) and isinstance(home, Operation):
+        hoist(home, first)
+    for each in plan.slices:
+        before = each.part.owner if each.moves else concat
+        assert isinstance(before, Operation)
+        view = slice_of(concat, plan.out, each)
+        Rewriter.insert_op(view, InsertPoint.before(before))
+        view.result.name_hint = each.part.name_hint
+        if each.moves:
+            each.part.replace_all_uses_with(view.result)
+            retype_boxes(view.result)
+            Rewriter.erase_op(before)
+        else:
+            copy = copied(concat, each.part, view.result)
+            copy.attributes.update(concat.attributes)
+            Rewriter.insert_op(copy, InsertPoint.before(concat))
+    Rewriter.erase_op(concat)
+
+
+def retype_boxes(value: SSAValue) -> None:
+    """Give the views of a buffer its pitches, which have changed; where they start is not said."""
+    kind = memref_type(value)
+    pitches = kind.get_strides()
+    assert pitches is not None
+    for box in users_of(value):
+        if not isinstance(box, memref.SubviewOp):
+            continue
+        steps = box.static_strides.get_values()
+        strides = [
+            None if pitch is None or step < 0 else pitch * step
+            for pitch, step in zip(pitches, steps, strict=True)
+        ]
+        shape = memref_type(box.result).get_shape()
+        layout = StridedLayoutAttr(strides, None)
+        result = MemRefType(kind.element_type, shape, layout, kind.memory_space)
+        Rewriter.replace_value_with_new_type(box.result, result)
+
+
+def copied(concat: ConcatOp, part: SSAValue, view: SSAValue) -> Operation:
+    """What copies a part into its slice: a layer, or a transfer from another memory."""
+    if space_of(part) != space_of(view):
+        return memref.CopyOp(part, view)
+    return ConcatOp([part], concat.axis.value.data, view)
+
+
+def hoist(op: Operation, before: Operation) -> None:
+    """Move what makes the output's buffer in front of an op, if it is behind it."""
+    if op.is_before_in_block(before):
+        return
+    for operand in op.operands:
+        if isinstance(operand.owner, Operation):
+            hoist(operand.owner, before)
+    op.detach()
+    Rewriter.insert_op(op, InsertPoint.before(before))
+
+
+def slice_of(concat: ConcatOp, out: SSAValue, each: Slice) -> memref.SubviewOp:
+    """The view of the output that holds a part."""
+    source, shape = out.type, shape_of(each.part)
+    assert isa(source, MemRefType[Attribute])
+    offsets = [0] * len(shape)
+    offsets[concat.axis.value.data] = each.start
+    steps = [1] * len(shape)
+    result = memref.SubviewOp.infer_result_type(source, offsets, shape, steps)
+    return memref.SubviewOp.get(out, offsets, shape, steps, result)

@@ -1,0 +1,152 @@
+"""Which memory each kind of value lives in, and in which layout: what the machine asks for.
+
+Level of IR: types only; `npu-bufferize` gives them to values.
+
+| | machine without DMA | with DMA |
+|---|---|---|
+| learned parameters | `#npu.flash` | `#npu.dram` |
+| inputs and outputs | `#npu.sram` (`sram.input`, `sram.output`) | `#npu.dram` (`dram.input`, ...) |
+| feature maps | `#npu.sram` | `#npu.sram`, in patches |
+
+A map in patches has rows and columns up to a multiple of the machine's: 35x35 in patches of 4x4 is
+`memref<1x64x35x35xf32, strided<[82944, 1296, 36, 1]>, #npu.sram>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, TensorType
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from npu_dialect import dram, sram
+from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
+from npu_dialect.target import Machine, machine_of
+from npu_plans.modules.footprints import rounded
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """The memory space of parameters, of inputs and outputs (`ends`), and of feature maps.
+
+    `input_mark` and `output_mark` are the attributes of arguments; rows and columns of maps are
+    stored up to a multiple of `rows` and `columns`; `channels` is how many the DMA engine has.
+    """
+
+    parameters: Attribute = field(default_factory=FlashSpace)
+    ends: Attribute = field(default_factory=SramSpace)
+    maps: Attribute = field(default_factory=SramSpace)
+    input_mark: str = sram.INPUT
+    output_mark: str = sram.OUTPUT
+    rows: int = 1
+    columns: int = 1
+    channels: int = 0
+
+    @staticmethod
+    def of(machine: Machine | None) -> Spaces:
+        """The spaces of a machine; without one, those of a machine without DMA."""
+        if machine is None or not machine.dma_channels:
+            return Spaces()
+        space = DramSpace()
+        return Spaces(
+            space,
+            space,
+            input_mark=dram.INPUT,
+            output_mark=dram.OUTPUT,
+            rows=machine.row_multiple,
+            columns=machine.column_multiple,
+            channels=machine.dma_channels,
+        )
+
+    @staticmethod
+    def of_module(module: ModuleOp) -> Spaces:
+        """The spaces of a module's machine."""
+        return Spaces.of(machine_of(module))
+
+    @property
+    def ends_off_chip(self) -> bool:
+        """Whether inputs and outputs lie elsewhere than maps."""
+        return self.ends != self.maps
+
+    def channel(self, wish: int) -> int:
+        """A channel of the DMA engine, which may have fewer than are wished for."""
+        return wish % self.channels
+
+    def parameter_type(self, kind: Attribute) -> MemRefType[Attribute]:
+        """The buffer of a parameter of some tensor type."""
+        return dense_type(kind, self.parameters)
+
+    def end_type(self, kind: Attribute) -> MemRefType[Attribute]:
+        """The buffer of an input or output of some tensor type."""
+        return dense_type(kind, self.ends)
+
+    def map_type(self, kind: Attribute) -> MemRefType[Attribute]:
+        """The buffer of a feature map of some tensor type: in patches where it has several."""
+        dense = dense_type(kind, self.maps)
+        shape = dense.get_shape()
+        if len(shape) != 4 or prod(shape[2:]) == 1 or 0 in shape:
+            return dense
+        height, width = rounded(shape[2], self.rows), rounded(shape[3], self.columns)
+        if (height, width) == tuple(shape[2:]):
+            return dense
+        layout = StridedLayoutAttr(dense_strides((*shape[:2], height, width)))
+        return MemRefType(dense.element_type, shape, layout, self.maps)
+
+
+def dense_type(kind: Attribute, space: Attribute) -> MemRefType[Attribute]:
+    """The densely laid out memref type of a tensor type."""
+    assert isa(kind, TensorType[Attribute])
+    return MemRefType(kind.get_element_type(), kind.get_shape(), NoneAttr(), space)
+
+
+def dense_strides(shape: Sequence[int]) -> list[int]:
+    """Elements between neighbours along each axis of a buffer without gaps."""
+    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+
+
+def reshaped(
+    buffer: MemRefType[Attribute], shape: Sequence[int]
+) -> tuple[MemRefType[Attribute], list[int]] | None:
+    """The type and strides of a buffer's view in another shape; None if strides cannot say it.
+
+    The buffer starts at its first byte.
+    """
+    element, space = buffer.element_type, buffer.memory_space
+    wanted = dense_strides(shape)
+    if isinstance(buffer.layout, NoneAttr):
+        return MemRefType(element, shape, NoneAttr(), space), wanted
+    old = buffer.get_strides()
+    steps = None if old is None else reshaped_strides(buffer.get_shape(), old, shape)
+    if steps is None:
+        return None
+    layout = NoneAttr() if steps == wanted else StridedLayoutAttr(steps)
+    return MemRefType(element, shape, layout, space), steps
+
+
+def reshaped_strides(
+    shape: Sequence[int], strides: Sequence[int | None], wanted: Sequence[int]
+) -> list[int] | None:
+    """Strides that walk the elements of a strided buffer in another shape; None if none do."""
+    runs: list[tuple[int, int]] = []  # elements one step apart, and that step
+    for extent, stride in zip(shape, strides, strict=True):
+        if stride is None:
+            return None
+        if extent == 1:
+            continue
+        if runs and runs[-1][1] == extent * stride:
+            runs[-1] = (runs[-1][0] * extent, stride)
+        else:
+            runs.append((extent, stride))
+    left, step = 1, 1
+    steps: list[int] = []
+    for extent in reversed(wanted):
+        if left == 1 and runs and extent > 1:
+            left, step = runs.pop()
+        if left % extent:
+            return None
+        steps.append(step)
+        left, step = left // extent, step * extent
+    return steps[::-1]

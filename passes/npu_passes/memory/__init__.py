@@ -1,1 +1,0 @@
-"""From tensors to buffers, and from buffers to offsets."""

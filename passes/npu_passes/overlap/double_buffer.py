@@ -1,0 +1,284 @@
+"""`npu-double-buffer`: transfers of one step of a loop run while another step computes.
+
+Level of IR: loops over tiles, before buffers have offsets. Loops with `npu.double_buffer` are taken
+apart; what can overlap is decided in `overlap.py`.
+
+    scf.for %i = %c0 to %c8 step %c1 {          %t0 = dma.start %rows(0) to %a(0); dma.wait %t0
+      %t = dma.start %rows(i) to %a             scf.for %i = %c0 to %c7 step %c1 {
+      dma.wait %t                          =>     %t = dma.start %rows(i + 1) to %a((i + 1) mod 2)
+      npu.conv2d ins(%a) outs(%b)                 npu.conv2d ins(%a(i mod 2)) outs(%b)
+    } {npu.double_buffer}                         dma.wait %t
+                                                } {npu.double_buffered}
+                                                npu.conv2d ins(%a(1)) outs(%b)
+
+A buffer and its second half are one allocation, twice as long along its outermost axis, and each
+half is a view of it: an unrolled loop would need no `mod`, and twice the code. Stores of step i - 1
+run while step i computes, then the first step stands before the loop too. Loops inside are
+taken apart after those around them, in each of their copies. A loop that stays as it is says why:
+
+    scf.for ... {npu.not_double_buffered = "its bounds are not known"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StridedLayoutAttr,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from npu_dialect.dma import WaitOp
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.rows import RUNS
+from npu_dialect.sram import AllocOp
+from npu_passes.analysis.accesses import is_view
+from npu_passes.overlap.overlap import NotPossible, Schedule, analyze
+from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.tiling.tile_nest import DOUBLE_BUFFER, TILE
+
+DONE = "npu.double_buffered"
+"""Attribute of a loop whose transfers overlap its computing."""
+REFUSED = "npu.not_double_buffered"
+"""Attribute of a loop whose transfers cannot: why."""
+
+
+@dataclass(frozen=True)
+class DoubleBufferPass(ModulePass):
+    """Overlap transfers and computing in loops with `npu.double_buffer`; see the module."""
+
+    name = "npu-double-buffer"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Take the loops apart, outer ones first."""
+        for loop in wanted(op):
+            give_own_buffers(loop)
+        while loops := wanted(op):
+            # What is inside comes in the next round: taking a loop apart makes copies of it.
+            for loop in outermost(loops):
+                take_apart(loop)
+
+
+def wanted(module: ModuleOp) -> list[scf.ForOp]:
+    """The loops to take apart, outer ones before those inside."""
+    return [
+        op for op in module.walk() if isinstance(op, scf.ForOp) and DOUBLE_BUFFER in op.attributes
+    ]
+
+
+def outermost(loops: list[scf.ForOp]) -> list[scf.ForOp]:
+    """The loops that lie in no other one; outer ones come first."""
+    found: list[scf.ForOp] = []
+    for loop in loops:
+        if not found or not found[-1].is_ancestor(loop):
+            found.append(loop)
+    return found
+
+
+def take_apart(loop: scf.ForOp) -> None:
+    """Overlap the steps of a loop, or say why not."""
+    del loop.attributes[DOUBLE_BUFFER]
+    try:
+        schedule = analyze(loop)
+    except NotPossible as why:
+        loop.attributes[REFUSED] = StringAttr(str(why))
+    else:
+        Pipeline(schedule).build()
+
+
+def give_own_buffers(loop: scf.ForOp) -> None:
+    """Allocate the buffers of a loop right before it, so that copies of it have their own."""
+    try:
+        schedule = analyze(loop)
+    except NotPossible:
+        return  # it says why when its turn comes
+    for alloc in schedule.buffers:
+        if loop.is_ancestor(alloc):
+            continue
+        own = alloc.clone()
+        own.buffer.name_hint = alloc.buffer.name_hint
+        Rewriter.insert_op(own, InsertPoint.before(loop))
+        first = loop.body.block.first_op
+        assert first is not None
+        hand_over(loop, first, alloc.buffer, own.buffer)
+        if not any(alloc.buffer.uses):
+            Rewriter.erase_op(alloc)
+
+
+def hand_over(loop: scf.ForOp, first: Operation, old: SSAValue, new: SSAValue) -> None:
+    """Let a loop use another buffer, through views of its own; `first` is its first op."""
+    for use in list(old.uses):
+        user = use.operation
+        if loop.is_ancestor(user):
+            user.operands[use.index] = new
+        elif is_view(user):
+            copy = user.clone({old: new})
+            copy.results[0].name_hint = user.results[0].name_hint
+            Rewriter.insert_op(copy, InsertPoint.before(first))
+            hand_over(loop, first, user.results[0], copy.results[0])
+            for view in (copy, user):
+                if not any(view.results[0].uses):
+                    Rewriter.erase_op(view)
+
+
+class Pipeline:
+    """Builds the overlapping form of one loop in front of it, and removes the loop."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        """Nothing is built yet."""
+        self.schedule = schedule
+        self.b = LoopBuilder(schedule.loop)
+        self.doubled: dict[AllocOp, SSAValue] = {}
+
+    def build(self) -> None:
+        """The first load, steps that overlap, the last store."""
+        schedule, loop = self.schedule, self.schedule.loop
+        for alloc in schedule.buffers:
+            doubled = self.b.insert(AllocOp(twice(memref_type(alloc.buffer))))
+            doubled.buffer.name_hint = alloc.buffer.name_hint
+            self.doubled[alloc] = doubled.buffer
+        last = schedule.rounds - 1
+        if schedule.loads:
+            self.run(schedule.loads, self.at(0))
+        head, end = bool(schedule.stores), last if schedule.loads else last + 1
+        if head:
+            self.step(self.at(0), 1, store=False)
+        self.steady(int(head), end)
+        if schedule.loads:
+            self.step(self.at(last), 1, load=False)
+        if schedule.stores:
+            self.run(schedule.stores, self.at(last))
+        buffers = [alloc for alloc in schedule.buffers if not loop.is_ancestor(alloc)]
+        Rewriter.erase_op(loop)
+        for alloc in buffers:
+            Rewriter.erase_op(alloc)
+
+    def at(self, number: int) -> int:
+        """The induction variable in a step that is known."""
+        return self.schedule.first + number * self.schedule.step
+
+    def steady(self, start: int, end: int) -> None:
+        """The steps that all look the same, as a loop."""
+        loop = self.schedule.loop
+        blocks: list[Operation] = []
+
+        def body(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            self.step(index, end - start)
+            if isinstance(index, SSAValue) and (parent := index.owner.parent_op()) is not None:
+                blocks.append(parent)
+            return ()
+
+        hint = loop.body.block.args[0].name_hint or "i"
+        self.b.loop(self.at(start), self.at(end), body, step=self.schedule.step, hint=hint)
+        for made in blocks:
+            made.attributes.update(loop.attributes)
+            made.attributes[DONE] = UnitAttr()
+
+    def step(self, index: Index, times: int, *, load: bool = True, store: bool = True) -> None:
+        """Start the next loads and the last stores, compute, wait. It runs so many `times`."""
+        b, schedule = self.b, self.schedule
+        waits: list[Operation] = []
+        if load and schedule.loads:
+            waits += self.run(schedule.loads, b.add(index, schedule.step), wait=False)
+        if store and schedule.stores:
+            waits += self.run(schedule.stores, b.sub(index, schedule.step), wait=False)
+        self.run(schedule.compute, index, times)
+        for wait in waits:
+            b.insert(wait)
+
+    def run(
+        self, ops: Sequence[Operation], index: Index, times: int = 1, *, wait: bool = True
+    ) -> list[Operation]:
+        """Copy a part of a step; the waits of loads and stores are left to the caller on demand."""
+        b, loop = self.b, self.schedule.loop
+        values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: b.value(index)}
+        parity = self.parity(index)
+        for alloc in self.schedule.buffers:
+            if any(uses(op, alloc.buffer) for op in ops):
+                values[alloc.buffer] = self.half(alloc, parity)
+        left: list[Operation] = []
+        for op in ops:
+            copy = op.clone(values)
+            for old, new in list(zip(op.walk(), copy.walk(), strict=True)):
+                follow(old, new, self.schedule.rounds, times)
+                values.update(zip(old.results, new.results, strict=True))
+            if isinstance(op, WaitOp) and not wait:
+                left.append(copy)
+            else:
+                b.insert(copy)
+        return left
+
+    def parity(self, index: Index) -> Index:
+        """Number of a step modulo 2."""
+        b, schedule = self.b, self.schedule
+        number = b.sub(index, schedule.first)
+        if isinstance(number, int):
+            return number // schedule.step % 2
+        if schedule.step != 1:
+            number = b.insert(arith.DivUIOp(b.value(number), b.value(schedule.step))).result
+        return b.insert(arith.RemUIOp(b.value(number), b.value(2)), "half").result
+
+    def half(self, alloc: AllocOp, parity: Index) -> SSAValue:
+        """A half of a buffer."""
+        source, shape = self.doubled[alloc], memref_type(alloc.buffer).get_shape()
+        first: Sequence[Index] = [self.b.mul(parity, shape[0]), *[0] * (len(shape) - 1)]
+        kind = memref.SubviewOp.infer_result_type(
+            memref_type(source), first, shape, [1] * len(shape)
+        )
+        op = memref.SubviewOp.get(source, first, shape, [1] * len(shape), kind)
+        return self.b.insert(op, alloc.buffer.name_hint).result
+
+
+def twice(kind: MemRefType[Attribute]) -> MemRefType[Attribute]:
+    """A buffer twice as long along its outermost axis."""
+    first, *others = kind.get_shape()
+    return MemRefType(kind.element_type, [2 * first, *others], kind.layout, kind.memory_space)
+
+
+def uses(op: Operation, value: SSAValue) -> bool:
+    """Whether an op or one inside takes a value."""
+    return any(value in inner.operands for inner in op.walk())
+
+
+def follow(old: Operation, new: Operation, rounds: int, times: int) -> None:
+    """Adapt a copy: names, the type of a view of a half, how often a layer runs.
+
+    How a layer was tiled is said by its first copy only.
+    """
+    old.attributes.pop(TILE, None)
+    for before, after in zip(old.results, new.results, strict=True):
+        after.name_hint = before.name_hint
+    if isinstance(old, memref.SubviewOp) and isinstance(new, memref.SubviewOp):
+        if (kind := moved(old, new)) != new.result.type:
+            Rewriter.replace_value_with_new_type(new.result, kind)
+    runs = new.attributes.get(RUNS)
+    if isinstance(new, LayerOp) and isinstance(runs, IntegerAttr):
+        total = runs.value.data
+        if total % rounds == 0:
+            new.attributes[RUNS] = IntegerAttr(total // rounds * times, i64)
+
+
+def moved(old: memref.SubviewOp, new: memref.SubviewOp) -> MemRefType[Attribute]:
+    """The type of a view whose source has become a half: it begins elsewhere."""
+    kind = memref_type(new.result)
+    before, after = memref_type(old.source).get_offset(), memref_type(new.source).get_offset()
+    strides, offset = kind.get_strides(), kind.get_offset()
+    if before == after or strides is None:
+        return kind
+    place = None
+    if before is not None and after is not None and offset is not None:
+        place = offset + after - before
+    return MemRefType(
+        kind.element_type, kind.get_shape(), StridedLayoutAttr(strides, place), kind.memory_space
+    )

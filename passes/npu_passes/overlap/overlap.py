@@ -1,0 +1,279 @@
+"""Which transfers of a loop can run while it computes: the analysis of `npu-double-buffer`.
+
+    scf.for %i ... {npu.double_buffer} {
+      dma.start %rows to %a; dma.wait        // load:    may run while step i - 1 computes
+      npu.conv2d ins(%a) outs(%b)            // compute
+      dma.start %b to %out; dma.wait         // store:   may run while step i + 1 computes
+    }
+
+A step is cut into loads, compute and stores; transfers of inner loops are part of compute. What
+must hold is checked, not assumed:
+
+- a buffer's contents belong to one step: it is written anew before it is read, or it is allocated
+  in the body (`accesses.private`);
+- the addresses of loads and stores are functions of the induction variable;
+- no load reads what an earlier step stores, and nothing touches what a late store still writes.
+
+A buffer that is loaded and stored (a tile of sums) is stored in its step: its two halves are taken
+by this step and by the load for the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.traits import IsolatedFromAbove, MemoryAllocEffect, is_side_effect_free
+from xdsl.utils.hints import isa
+
+from npu_dialect.dma import StartOp, WaitOp
+from npu_dialect.npu.attributes import DramSpace
+from npu_dialect.sram import AllocOp
+from npu_passes.analysis.accesses import Access, accesses, key_of, private, root_of
+from npu_passes.analysis.affine_index import apart, constant_of
+
+
+class NotPossible(Exception):
+    """Why the transfers of a loop cannot overlap its computing."""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A transfer in the body of a loop; `alloc` makes its buffer on chip."""
+
+    start: StartOp
+    wait: WaitOp
+    alloc: AllocOp
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The parts of a step: induction variable first + n * step in step n of `rounds`.
+
+    Each part lists its ops in the order of the body, with what computes their addresses.
+    """
+
+    loop: scf.ForOp
+    first: int
+    step: int
+    rounds: int
+    loads: tuple[Operation, ...]
+    compute: tuple[Operation, ...]
+    stores: tuple[Operation, ...]
+    buffers: tuple[AllocOp, ...]
+    """What becomes two halves, in the order of the transfers."""
+
+
+def analyze(loop: scf.ForOp) -> Schedule:
+    """How the steps of a loop can overlap.
+
+    Raises: NotPossible.
+    """
+    first, rounds, step = trip(loop)
+    body = loop.body.block
+    transfers = tuple(transfers_of(body))
+    loads = [each for each in transfers if is_load(each.start)]
+    loaded = {each.alloc for each in loads}
+    stores = [each for each in transfers if not is_load(each.start) and each.alloc not in loaded]
+    moved = [*loads, *stores]
+    if not moved:
+        raise NotPossible("it has no transfers of its own")
+    buffers = tuple(dict.fromkeys(each.alloc for each in moved))
+    for alloc in buffers:
+        check_buffer(alloc, loop)
+    check_places(body, loads, stores)
+    check_dram(loop, loads, stores, (step, rounds))
+    taken: set[Operation | None] = {op for each in moved for op in (each.start, each.wait)}
+    taken |= {*buffers, body.last_op}
+    rest = [op for op in body.ops if not is_pure(op) and op not in taken]
+    return Schedule(
+        loop,
+        first,
+        step,
+        rounds,
+        with_addresses(body, [op for each in loads for op in (each.start, each.wait)]),
+        with_addresses(body, rest, anything=True),
+        with_addresses(body, [op for each in stores for op in (each.start, each.wait)]),
+        buffers,
+    )
+
+
+def trip(loop: scf.ForOp) -> tuple[int, int, int]:
+    """First value, number of steps and increment of a loop with known bounds.
+
+    Raises: NotPossible.
+    """
+    first, end, step = (constant_of(value) for value in (loop.lb, loop.ub, loop.step))
+    if first is None or end is None or step is None or step < 1:
+        raise NotPossible("its bounds are not known")
+    if loop.iter_args:
+        raise NotPossible("it carries values")
+    rounds = max(0, -(-(end - first) // step))
+    if rounds < 2:
+        raise NotPossible(f"it has {rounds} step" + "s" * (rounds != 1))
+    return first, rounds, step
+
+
+def is_load(start: StartOp) -> bool:
+    """Whether a transfer goes onto the chip."""
+    return not in_dram(start.target)
+
+
+def in_dram(value: SSAValue) -> bool:
+    """Whether a buffer lies off the chip."""
+    kind = value.type
+    return isa(kind, MemRefType[Attribute]) and isinstance(kind.memory_space, DramSpace)
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether an op only computes its results, such as an address."""
+    return not op.regions and is_side_effect_free(op)
+
+
+def transfers_of(body: Block) -> Iterator[Transfer]:
+    """The transfers at this level of a loop.
+
+    Raises: NotPossible for one that is waited for elsewhere, or whose buffer is not an sram.alloc.
+    """
+    for op in body.ops:
+        if not isinstance(op, StartOp):
+            continue
+        waits = [use.operation for use in op.token.uses]
+        if len(waits) != 1 or not isinstance(waits[0], WaitOp) or waits[0].parent is not body:
+            raise NotPossible("a transfer is not waited for in its step")
+        if in_dram(op.source) == in_dram(op.target):
+            raise NotPossible("a transfer does not cross the border of the chip")
+        on_chip = op.target if is_load(op) else op.source
+        root = root_of(on_chip)
+        if not isinstance(root, OpResult) or not isinstance(root.op, AllocOp):
+            raise NotPossible(f"{name_of(on_chip)} is no part of an sram.alloc")
+        yield Transfer(op, waits[0], root.op)
+
+
+def name_of(value: SSAValue) -> str:
+    """A buffer in a message."""
+    return f"%{value.name_hint}" if value.name_hint else "a buffer"
+
+
+def check_buffer(alloc: AllocOp, loop: scf.ForOp) -> None:
+    """A buffer that two halves can replace.
+
+    Raises: NotPossible.
+    """
+    name, kind = name_of(alloc.buffer), alloc.buffer.type
+    assert isa(kind, MemRefType[Attribute])
+    if alloc.offset is not None:
+        raise NotPossible(f"{name} has an offset already")
+    shape, strides = kind.get_shape(), kind.get_strides()
+    if not shape or strides is None or kind.get_offset() != 0 or any(s is None for s in strides):
+        raise NotPossible(f"{name} has no outermost axis that could be doubled")
+    rows = [(extent - 1) * (pitch or 0) for extent, pitch in zip(shape, strides, strict=True)]
+    if sum(rows) >= shape[0] * (strides[0] or 0):
+        raise NotPossible(f"the slices of {name} interleave")
+    if (other := other_view(alloc.buffer)) is not None:
+        raise NotPossible(f"{name} is seen through {other.name}")
+    if alloc.parent is not loop.body.block and (why := private(alloc.buffer, loop)) is not None:
+        raise NotPossible(f"{name} {why}")
+
+
+def other_view(value: SSAValue) -> Operation | None:
+    """An op that hands a buffer on in another way than `memref.subview`."""
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, memref.SubviewOp):
+            if (found := other_view(op.result)) is not None:
+                return found
+        elif any(isa(result.type, MemRefType[Attribute]) for result in op.results):
+            return op
+        elif isinstance(op, scf.YieldOp | scf.ForOp):
+            return op
+    return None
+
+
+def check_places(body: Block, loads: Sequence[Transfer], stores: Sequence[Transfer]) -> None:
+    """Loads come before every use of their buffer in a step, late stores after every use.
+
+    Raises: NotPossible.
+    """
+    order = {op: index for index, op in enumerate(body.ops)}
+    moved = {each.start for each in (*loads, *stores)}
+    for access in (each for op in body.ops for each in accesses(op)):
+        if access.op in moved:
+            continue
+        ancestor = body.find_ancestor_op_in_block(access.op)
+        assert ancestor is not None
+        for each in loads:
+            if each.alloc.buffer is access.root and order[ancestor] < order[each.start]:
+                raise NotPossible(f"{name_of(access.root)} is used before it is loaded")
+        for each in stores:
+            if each.alloc.buffer is access.root and order[ancestor] > order[each.start]:
+                raise NotPossible(f"{name_of(access.root)} is used after it is stored")
+
+
+def check_dram(
+    loop: scf.ForOp, loads: Sequence[Transfer], stores: Sequence[Transfer], trips: tuple[int, int]
+) -> None:
+    """What loads and stores meet off the chip, now that they run beside other steps.
+
+    Raises: NotPossible.
+    """
+    early, late = ([each.start for each in group] for group in (loads, stores))
+    off_chip = [each for op in loop.body.block.ops for each in accesses(op) if in_dram(each.value)]
+    if any(each.writes for each in off_chip) and not all(is_known(each.root) for each in off_chip):
+        raise NotPossible("nobody knows which map one of its ops uses")
+    for access in off_chip:
+        for start in early:
+            if access.writes and access.key == key_of(start.source):
+                if not clear_of(loop, access, start, trips):
+                    raise NotPossible("a load may read what a step before it stores")
+        for start in late:
+            if access.op is start or access.op in early or access.key != key_of(start.target):
+                continue
+            if not (isinstance(access.op, StartOp) and access.op in late) or (
+                access.op.channel != start.channel
+            ):
+                raise NotPossible("something else uses the map that it stores")
+
+
+def is_known(root: SSAValue) -> bool:
+    """Whether a buffer is no part of another one: an argument, an allocation or a global."""
+    if isinstance(root, OpResult):
+        allocates = root.op.has_trait(MemoryAllocEffect, value_if_unregistered=False)
+        return allocates or isinstance(root.op, memref.GetGlobalOp)
+    parent = root.owner.parent_op() if isinstance(root.owner, Block) else None
+    return parent is not None and parent.has_trait(IsolatedFromAbove, value_if_unregistered=False)
+
+
+def clear_of(loop: scf.ForOp, access: Access, load: StartOp, trips: tuple[int, int]) -> bool:
+    """Whether the next two steps load nothing that this one stores at its own level."""
+    if not isinstance(access.op, StartOp) or access.op.parent is not loop.body.block:
+        return False
+    step, rounds = trips
+    distances = [step * n for n in (1, 2) if n < rounds]
+    return apart(load.source, access.value, loop.body.block.args[0], distances)
+
+
+def with_addresses(
+    body: Block, wanted: Sequence[Operation], *, anything: bool = False
+) -> tuple[Operation, ...]:
+    """Ops of a body and the pure ops of it that they need, in its order.
+
+    Raises: NotPossible if they need anything else, unless `anything` may be needed.
+    """
+    found = set(wanted)
+    pending = list(wanted)
+    while pending:
+        for inner in pending.pop().walk():
+            for operand in inner.operands:
+                op = operand.owner
+                if not isinstance(op, Operation) or op.parent is not body or op in found:
+                    continue
+                if is_pure(op):
+                    found.add(op)
+                    pending.append(op)
+                elif not anything and not isinstance(op, AllocOp):
+                    raise NotPossible(f"an address depends on {op.name}")
+    return tuple(op for op in body.ops if op in found)

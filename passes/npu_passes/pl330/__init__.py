@@ -1,0 +1,1 @@
+"""Microcode of the PL-330: the passes that make it and check it."""

@@ -1,0 +1,289 @@
+"""`npu-lower-dma-to-pl330`: every transfer gets the microcode that does it.
+
+Level of IR: buffers that have their offsets, before or after layers became loops. It decides the
+bursts and loops of each transfer (`microcode/bursts.py`, `microcode/transfer_code.py`).
+
+    %t = dma.start %rows to %tile channel 1 : ...
+->
+    %t = dma.start %rows to %tile channel 1 {pl330.program = @read_1x4x8x16} : ...
+    pl330.program @read_1x4x8x16 channel 1 attributes {pl330.bytes = 38 : i64} {
+      pl330.mov sar patched 0x00000000      // the addresses of %rows and %tile are put in here, in
+      pl330.mov dar patched 0x00000000      // the words at bytes SAR_WORD and DAR_WORD
+      pl330.mov ccr src 8x8 inc dst 8x8 inc
+      pl330.loop 4 { pl330.loop 8 { pl330.ld pl330.st } pl330.addh sar 1536 }
+      pl330.wmb
+      pl330.sev 1                           // the event has the number of the channel
+      pl330.end
+    }
+
+The start says what moves, as before: who has another engine ignores the attribute. Transfers of
+the same runs of bytes on one channel share a program, if the same is known of their addresses:
+buffers lie at multiples of a beat, as the memory plan and the caller see to; what a view adds is
+computed from its indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import gcd
+from typing import NoReturn
+
+from xdsl.context import Context
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect import dram, sram
+from npu_dialect.dma import StartOp
+from npu_dialect.npu.attributes import DramSpace
+from npu_dialect.pl330 import (
+    AddhOp,
+    AdnhOp,
+    EndOp,
+    InstructionOp,
+    LdOp,
+    LoopOp,
+    MovOp,
+    ProgramOp,
+    SevOp,
+    Side,
+    StOp,
+    WmbOp,
+)
+from npu_dialect.pl330 import Ccr as CcrValue
+from npu_dialect.pl330.ccr import BEATS, BURST
+from npu_dialect.target import Machine, machine_of
+from npu_passes.analysis.affine_index import Linear, constant_of, linear
+from npu_passes.pl330.controller import Controller
+from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.symbols import GlobalNames, identifier
+from npu_plans.transfers.bursts import Place, bursts_of
+from npu_plans.transfers.runs import Runs, runs_of
+from npu_plans.transfers.transfer_code import Add, Ccr, Code, Copy, Loop, NoCode, transfer_code
+
+NAME = "npu-lower-dma-to-pl330"
+PROGRAM = "pl330.program"
+"""Attribute of `dma.start`: the program that does it."""
+BYTES = "pl330.bytes"
+"""Attribute of a program: bytes of its code."""
+SAR_WORD, DAR_WORD = 2, 8
+"""Where the words of the two addresses lie in the bytes of a program."""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What a program does, and all that its code depends on."""
+
+    runs: Runs
+    source: Place
+    target: Place
+    channel: int
+
+
+@dataclass(frozen=True)
+class LowerDmaToPl330Pass(ModulePass):
+    """Give each `dma.start` a `pl330.program`; see the module.
+
+    Raises: PassFailedException for what a PL-330 cannot move.
+    """
+
+    name = NAME
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Make the programs of each function, behind it."""
+        machine = machine_of(op)
+        if machine is None or not machine.dma_fifo_bytes:
+            which = "no machine" if machine is None else f"{machine.name}, which has none"
+            raise PassFailedException(f"{NAME}: expected a machine with a PL-330, got {which}")
+        Controller.of(machine)  # its numbers are checked there
+        for function in [each for each in op.walk() if isinstance(each, FuncOp)]:
+            lower(function, machine)
+
+
+def lower(function: FuncOp, machine: Machine) -> None:
+    """Give the transfers of a function their programs."""
+    names = GlobalNames.of(function)
+    made: dict[Transfer, ProgramOp] = {}
+    place = InsertPoint.after(function)
+    for op in [each for each in function.walk() if isinstance(each, StartOp)]:
+        transfer = analyze(op, machine)
+        if transfer not in made:
+            made[transfer] = program(op, transfer, machine, names)
+            Rewriter.insert_op(made[transfer], place)
+        op.attributes[PROGRAM] = SymbolRefAttr(made[transfer].sym_name)
+
+
+def analyze(op: StartOp, machine: Machine) -> Transfer:
+    """What a transfer moves.
+
+    Raises: PassFailedException, attached to the op, for what no program can.
+    """
+    if op.block is not None:
+        fail(op, "expected a transfer of all elements: microcode cannot skip blocks")
+    for value in (op.source, op.target):
+        strides = memref_type(value).get_strides()
+        if strides is None or any(stride is None for stride in strides):
+            fail(op, f"expected static strides, got {value.type}")
+    kind = memref_type(op.source)
+    if 0 in kind.get_shape():
+        fail(op, f"expected a transfer of at least 1 element, got {kind}")
+    element = kind.element_type
+    if not isinstance(element, AnyFloat | IntegerType) or element.bitwidth % 8:
+        fail(op, f"expected elements of whole bytes, got {element}")
+    channel, events = op.channel.value.data, machine.dma_events
+    if channel >= machine.dma_channels:
+        fail(op, f"expected a channel below {machine.dma_channels}, got {channel}")
+    if channel >= events:
+        fail(op, f"expected an event for channel {channel}, {machine.name} has {events} of them")
+    runs = runs_of(op, element.size)
+    source = place_of(op.source, element.size, machine).steps(axis.source for axis in runs.axes)
+    target = place_of(op.target, element.size, machine).steps(axis.target for axis in runs.axes)
+    bursts = bursts_of(runs.bytes, source, target, widest_beat(machine), longest_burst(machine))
+    # What no beat is as wide as does not matter, so programs are shared.
+    widest = [max(beats) for beats in zip(*(each.sides for each in bursts), strict=True)]
+    return Transfer(runs, source.steps(widest[:1]), target.steps(widest[1:]), channel)
+
+
+def fail(op: StartOp, message: str) -> NoReturn:
+    """Reject a transfer."""
+    op.emit_error(message, PassFailedException(f"{NAME}: {message}"))
+
+
+def place_of(value: SSAValue, element: int, machine: Machine) -> Place:
+    """What is known of the address of a view's first element, as far as beats go."""
+    offset, known = Linear(), widest_beat(machine)
+    while isinstance(value, OpResult):
+        op = value.op
+        if isinstance(op, memref.SubviewOp):
+            offset = offset.plus(view_offset(op), element)
+        elif isinstance(op, sram.AllocOp | dram.AllocOp):
+            if op.offset is None:
+                known = gcd(known, machine.alignment)
+            else:
+                offset = offset.plus(Linear(op.offset.value.data))
+            break
+        elif isinstance(op, memref.GetGlobalOp):
+            break
+        elif not isinstance(op, memref.CastOp | memref.CollapseShapeOp | memref.ExpandShapeOp):
+            known = gcd(known, element)
+            break
+        value = op.operands[0]
+    if memref_type(value).get_offset() != 0:
+        known = gcd(known, element)  # an argument that is a view: its caller knows more
+    modulus = gcd(known, *steps_of(offset))
+    return Place(modulus, start_of(offset) % modulus)
+
+
+def widest_beat(machine: Machine) -> int:
+    """Bytes of the widest beat: a power of 2."""
+    return min(1 << machine.dma_beat_bytes.bit_length() - 1, BEATS[-1])
+
+
+def longest_burst(machine: Machine) -> int:
+    """Beats of the longest burst."""
+    return min(machine.dma_burst, BURST, max(1, machine.dma_fifo_bytes // widest_beat(machine)))
+
+
+def view_offset(op: memref.SubviewOp) -> Linear:
+    """Elements from the start of a view's source to its own, as a function of indices."""
+    strides, dynamic = memref_type(op.source).get_strides(), iter(op.offsets)
+    assert strides is not None
+    found = Linear()
+    for offset, stride in zip(op.static_offsets.get_values(), strides, strict=True):
+        index = linear(next(dynamic)) if offset == DYNAMIC_INDEX else Linear(offset)
+        found = found.plus(index, stride or 0)
+    return found
+
+
+def first_and_step(index: SSAValue) -> tuple[int, int]:
+    """An index as first + step * n: what a loop with known numbers says of its variable."""
+    owner = index.owner.parent_op() if isinstance(index, BlockArgument) else None
+    if isinstance(owner, scf.ForOp) and index is owner.body.block.args[0]:
+        first, step = constant_of(owner.lb), constant_of(owner.step)
+        if first is not None and step is not None:
+            return first, step
+    return 0, 1
+
+
+def start_of(offset: Linear) -> int:
+    """The offset where all loops are in their first rounds, and other indices 0."""
+    firsts = (factor * first_and_step(index)[0] for index, factor in offset.factors.items())
+    return offset.constant + sum(firsts)
+
+
+def steps_of(offset: Linear) -> Iterator[int]:
+    """What is added to the start, each any number of times."""
+    return (factor * first_and_step(index)[1] for index, factor in offset.factors.items())
+
+
+def program(op: StartOp, transfer: Transfer, machine: Machine, names: GlobalNames) -> ProgramOp:
+    """The program of a transfer.
+
+    Raises: PassFailedException, attached to the op, if two loop counters are not enough.
+    """
+    try:
+        code = transfer_code(
+            transfer.runs,
+            transfer.source,
+            transfer.target,
+            widest_beat(machine),
+            longest_burst(machine),
+        )
+    except NoCode:
+        axes = len(transfer.runs.axes)
+        fail(op, f"expected a transfer that two nested loops can do, got {axes} axes of runs")
+    made = ProgramOp(
+        names.fresh(wished_name(op)),
+        transfer.channel,
+        [
+            MovOp("sar", 0, patched=True),
+            MovOp("dar", 0, patched=True),
+            *instructions(code),
+            WmbOp(),
+            SevOp(transfer.channel),
+            EndOp(),
+        ],
+    )
+    made.attributes[BYTES] = IntegerAttr(made.size, i64)
+    return made
+
+
+def wished_name(op: StartOp) -> str:
+    """What moves, and its shape: `read_1x4x8x16`."""
+    kind = "read"
+    if op.weights is not None:
+        kind = "weights"
+    elif isinstance(memref_type(op.target).memory_space, DramSpace):
+        kind = "write"
+    shape = memref_type(op.source).get_shape()
+    return identifier("_".join([kind, "x".join(map(str, shape))] if shape else [kind]))
+
+
+def instructions(code: Code) -> list[InstructionOp]:
+    """The ops of some code."""
+    found: list[InstructionOp] = []
+    for each in code:
+        match each:
+            case Ccr(source, target):
+                found.append(MovOp("ccr", CcrValue(Side(*source), Side(*target))))
+            case Copy():
+                found += [LdOp(), StOp()]
+            case Add(register, amount):
+                add = AddhOp if amount > 0 else AdnhOp
+                found.append(add(register, amount))
+            case Loop(count, body):
+                found.append(LoopOp(count, instructions(body)))
+    return found

@@ -1,0 +1,1 @@
+"""Offsets of buffers, on and off the chip."""

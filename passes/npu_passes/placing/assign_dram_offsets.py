@@ -1,0 +1,124 @@
+"""`npu-assign-dram-offsets`: every off-chip buffer of a function gets its place in one block.
+
+Level of IR: memrefs, before or after layers became loops. It decides the byte offset of each
+`dram.alloc` and the size of the block, with the lifetimes and the solver of the arena.
+
+    %a = dram.alloc : memref<1x6x14x14xf32, #npu.dram>
+    %b = dram.alloc : memref<1x16x5x5xf32, #npu.dram>
+
+becomes
+
+    %a = dram.alloc at 0 : memref<1x6x14x14xf32, #npu.dram>
+    %b = dram.alloc at 4704 : memref<1x16x5x5xf32, #npu.dram>
+
+in a function with `attributes {dram.bytes = 6304 : i64}`. Inputs and outputs stay where the caller
+has them, and learned parameters are no part of the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import NoReturn
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, i64
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
+
+from npu_dialect import dma
+from npu_dialect.dram import BYTES, AllocOp
+from npu_dialect.npu.attributes import DramSpace
+from npu_passes.analysis.lifetimes import Lifetimes, analyze
+from npu_passes.analysis.on_chip import functions
+from npu_passes.placing.assign_sram_offsets import name_of, problem_of
+from npu_plans.arena import greedy
+from npu_plans.arena.problem import PlanError, Solution
+
+ALIGNMENT = 16
+"""Bytes that every buffer is aligned to: two beats of a DMA engine's 64-bit bus."""
+
+
+@dataclass(frozen=True)
+class AssignDramOffsetsPass(ModulePass):
+    """Lay out the off-chip buffers of each function.
+
+    A public function with transfers or off-chip arguments, but without off-chip buffers of its own,
+    gets a block of zero bytes. Any other stays as it is. Offsets that are there already are kept.
+    """
+
+    name = "npu-assign-dram-offsets"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Plan every function, then write the offsets."""
+        owners = {name_of(each): each for each in functions(op) if has_buffers(each)}
+        plans: list[tuple[Lifetimes, Solution]] = []
+        for function in owners.values():
+            reject_calls(function, owners.keys())
+            plans.append(plan(function))
+        for function in functions(op):
+            if is_public(function) and reaches_off_chip(function):
+                function.attributes[BYTES] = IntegerAttr(0, i64)
+        for lifetimes, solution in plans:
+            write(lifetimes, solution)
+
+
+def has_buffers(function: Operation) -> bool:
+    """Whether a function has off-chip buffers."""
+    return any(isinstance(op, AllocOp) for op in function.walk())
+
+
+def plan(function: Operation) -> tuple[Lifetimes, Solution]:
+    """The lifetimes of the off-chip buffers of a function, and their places.
+
+    Raises: PassFailedException for offsets that cannot be, and for buffers of other dialects.
+    """
+    lifetimes = analyze(function, DramSpace())
+    for buffer in lifetimes.buffers:
+        if isinstance(op := buffer.value.owner, Operation) and not isinstance(op, AllocOp):
+            fail(op, f"expected {AllocOp.name} for a buffer off the chip, got {op.name}")
+    try:
+        return lifetimes, greedy.solve(problem_of(lifetimes, ALIGNMENT))
+    except PlanError as error:
+        fail(function, f"@{name_of(function)}: {error}")
+
+
+def reject_calls(function: Operation, owners: AbstractSet[str]) -> None:
+    """Raise if a function with off-chip buffers calls another one: there is one block for both."""
+    for op in function.walk():
+        if isinstance(op, CallOp) and op.callee.root_reference.data in owners:
+            fail(
+                op,
+                f"expected no call of @{op.callee.root_reference.data}, which has off-chip buffers "
+                "of its own: two plans would share the memory; inline it first",
+            )
+
+
+def fail(op: Operation, message: str) -> NoReturn:
+    """Reject an op."""
+    op.emit_error(message, PassFailedException(f"{AssignDramOffsetsPass.name}: {message}"))
+
+
+def is_public(function: Operation) -> bool:
+    """Whether a function is called from outside of the module."""
+    return function.properties.get("sym_visibility") != StringAttr("private")
+
+
+def reaches_off_chip(function: Operation) -> bool:
+    """Whether a function has transfers, or arguments off the chip."""
+    return any(
+        isa(arg.type, MemRefType) and isinstance(arg.type.memory_space, DramSpace)
+        for arg in function.regions[0].blocks[0].args
+    ) or any(op.dialect_name() == dma.DMA.name for op in function.walk())
+
+
+def write(lifetimes: Lifetimes, solution: Solution) -> None:
+    """Write the offsets and the size of the block into the IR."""
+    for buffer, offset in zip(lifetimes.buffers, solution.offsets, strict=True):
+        op = buffer.value.owner
+        if isinstance(op, AllocOp):
+            op.offset = IntegerAttr(offset, i64)
+    lifetimes.function.attributes[BYTES] = IntegerAttr(solution.arena, i64)

@@ -1,0 +1,252 @@
+"""`npu-assign-sram-offsets`: every on-chip buffer of a function gets its place in one arena.
+
+Level of IR: memrefs, before or after layers became loops, of any dialect. It decides the byte
+offset of each buffer and the size of the arena; the planning is in `offsets/`, a file per strategy.
+
+    %a = sram.alloc : memref<1x6x14x14xf32, #npu.sram>
+    %b = memref.alloc() : memref<1x16x5x5xf32, #npu.sram>
+
+becomes
+
+    %a = sram.alloc at 4096 : memref<1x6x14x14xf32, #npu.sram>
+    %b = memref.alloc() {sram.offset = 0 : i64} : memref<1x16x5x5xf32, #npu.sram>
+
+in a function with `attributes {sram.arena = 8800 : i64}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Literal, NoReturn
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.parser import Parser
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import ParseError, PassFailedException
+from xdsl.utils.hints import isa
+
+from npu_dialect.npu.layer import LAYER_NAME
+from npu_dialect.sram import ARENA, OFFSET, AllocOp
+from npu_dialect.target import Machine, machine_of
+from npu_passes.analysis.lifetimes import Lifetimes, analyze
+from npu_passes.analysis.on_chip import PASS, argument_attributes, functions, on_chip_values
+from npu_passes.placing.module_places import with_module_places
+from npu_plans.arena import STRATEGIES
+from npu_plans.arena.problem import Buffer, PlanError, Problem, Solution, check, live_bound
+
+LARGEST_ARENA = 2**63 - 1
+"""Bytes that the 64-bit attributes in the IR can say."""
+
+
+@dataclass(frozen=True)
+class AssignSramOffsetsPass(ModulePass):
+    """Lay out the on-chip buffers of each function. Functions without any stay as they are.
+
+    `strategy`: `greedy` (any graph), `modules` (paper 001: MIFM and MOFM at the places of their
+    plan, see `module_places.py`, all else as `greedy`), `ping-pong` (paper 002, section 3.2; chains
+    only), or `none` (no memory is shared). `alignment`: bytes that every buffer is aligned to at
+    least, beside what its elements, its allocation and the machine ask for. `space`: the on-chip
+    space, as text.
+
+    Offsets that are there already are kept. With an `npu.target`, a plan that does not fit is an
+    error.
+    """
+
+    name = "npu-assign-sram-offsets"
+
+    strategy: Literal["greedy", "modules", "ping-pong", "none"] = "greedy"
+    alignment: int = 1
+    space: str = "#npu.sram"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Plan every function, then write the offsets."""
+        if self.alignment < 1 or self.alignment & (self.alignment - 1):
+            raise PassFailedException(f"{PASS}: expected an alignment of 2^n, got {self.alignment}")
+        space, machine = parse_space(ctx, self.space), machine_of(op)
+        alignment = max(self.alignment, machine.alignment if machine else 1)
+        planned = [each for each in functions(op) if any(on_chip_values(each, space))]
+        owners = {
+            name_of(each) for each in functions(op) if each in planned or ARENA in each.attributes
+        }
+        plans: list[tuple[Lifetimes, Solution]] = []
+        strategy = "greedy" if self.strategy == "modules" else self.strategy
+        for function in planned:
+            reject_calls(function, owners)
+            lifetimes = analyze(function, space)
+            problem = problem_of(lifetimes, alignment)
+            if self.strategy == "modules":
+                capacity = machine.sram_bytes if machine else LARGEST_ARENA
+                problem = with_module_places(lifetimes, problem, capacity)
+            plans.append((lifetimes, solve(strategy, lifetimes, problem, machine)))
+        for lifetimes, solution in plans:
+            write(lifetimes, solution)
+
+
+def parse_space(ctx: Context, text: str) -> Attribute:
+    """The memory space that an option names.
+
+    Raises: PassFailedException if it is no attribute.
+    """
+    try:
+        parser = Parser(ctx, text)
+        space = parser.parse_attribute()
+        if parser.pos < len(text.rstrip()):
+            parser.raise_error("expected nothing more")
+        return space
+    except ParseError:
+        raise PassFailedException(
+            f"{PASS}: expected space to be an attribute like #npu.sram, got {text!r}"
+        ) from None
+
+
+def name_of(function: Operation) -> str:
+    """The symbol of a function."""
+    name = function.properties.get("sym_name", function.attributes.get("sym_name"))
+    return name.data if isinstance(name, StringAttr) else function.name
+
+
+def reject_calls(function: Operation, owners: AbstractSet[str]) -> None:
+    """Raise if a function with on-chip buffers calls one that has an arena of its own."""
+    for op in function.walk():
+        for attribute in (*op.properties.values(), *op.attributes.values()):
+            if not isinstance(attribute, SymbolRefAttr):
+                continue
+            name = attribute.root_reference.data
+            if name in owners:
+                message = (
+                    f"expected no call of @{name}, which has on-chip buffers of its own: "
+                    "two arenas would share the memory; inline it first"
+                )
+                op.emit_error(message, PassFailedException(f"{PASS}: {message}"))
+
+
+def problem_of(lifetimes: Lifetimes, alignment: int) -> Problem:
+    """The buffers of a function as plain data."""
+    return Problem(
+        tuple(
+            Buffer(
+                each.name,
+                each.size,
+                max(each.alignment, alignment),
+                each.first,
+                each.last,
+                each.pin,
+            )
+            for each in lifetimes.buffers
+        ),
+        lifetimes.overlays,
+        lifetimes.floor,
+    )
+
+
+def solve(
+    strategy: str, lifetimes: Lifetimes, problem: Problem, machine: Machine | None
+) -> Solution:
+    """A plan that fits.
+
+    Raises: PassFailedException where the strategy has none, or the machine has too little memory.
+    """
+    function = lifetimes.function
+    if machine is not None:
+        for buffer in problem.buffers:
+            if buffer.pin is not None and buffer.pin + buffer.size > machine.sram_bytes:
+                fail(
+                    function,
+                    f"expected {buffer.name!r}, pinned at {buffer.pin}, to end within the "
+                    f"{machine.sram_bytes} bytes of {machine.name}, got {buffer.pin + buffer.size}",
+                )
+    try:
+        solution, reason = STRATEGIES[strategy](problem), ""
+    except PlanError as error:
+        solution, reason = None, str(error)
+    if solution is None:
+        fail(function, reason)
+    assert not (wrong := check(problem, solution)), wrong
+    if solution.arena > LARGEST_ARENA:
+        fail(function, f"expected an arena below 2^63 bytes, got {solution.arena}")
+    if machine is not None and solution.arena > machine.sram_bytes:
+        raise PassFailedException(
+            f"{PASS}: @{name_of(function)}: {overflow(lifetimes, problem, solution, machine)}"
+        )
+    return solution
+
+
+def fail(function: Operation, message: str) -> NoReturn:
+    """Reject a function."""
+    message = f"@{name_of(function)}: {message}"
+    function.emit_error(message, PassFailedException(f"{PASS}: {message}"))
+
+
+def overflow(lifetimes: Lifetimes, problem: Problem, solution: Solution, machine: Machine) -> str:
+    """What does not fit, with a map of the buffers that live at the peak."""
+    bound = live_bound(problem)
+    op = lifetimes.ops[min(bound.point, len(lifetimes.ops) - 1)]
+    layer = op.attributes.get(LAYER_NAME)
+    where = f'{op.name} "{layer.data}"' if isinstance(layer, StringAttr) else op.name
+    rows = [
+        (
+            problem.buffers[index].name,
+            shape_text(lifetimes.buffers[index].value),
+            f"[{solution.offsets[index]}, {solution.offsets[index] + problem.buffers[index].size})",
+            f"{problem.buffers[index].size} bytes",
+        )
+        for index in sorted(bound.live, key=lambda index: (solution.offsets[index], index))
+    ]
+    return (
+        f"{solution.arena} bytes of SRAM needed, {machine.sram_bytes} available on {machine.name}; "
+        f"the buffers live at {where} alone take {bound.bytes}:" + "".join(columns(rows))
+    )
+
+
+def shape_text(value: SSAValue) -> str:
+    """Shape and element type of a buffer: `1x6x14x14xf32`."""
+    kind = value.type
+    assert isa(kind, MemRefType[Attribute])
+    return "x".join(map(str, (*kind.get_shape(), kind.element_type)))
+
+
+def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows as lines with their columns below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "\n  "
+        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def write(lifetimes: Lifetimes, solution: Solution) -> None:
+    """Write the offsets and the size of the arena into the IR."""
+    function = lifetimes.function
+    for buffer, offset in zip(lifetimes.buffers, solution.offsets, strict=True):
+        value, place = buffer.value, IntegerAttr(offset, i64)
+        if isinstance(value, BlockArgument):
+            write_argument(function, value, place)
+        elif isinstance(value.owner, AllocOp):
+            value.owner.offset = place
+        elif isinstance(value.owner, Operation):
+            value.owner.attributes[OFFSET] = place
+    function.attributes[ARENA] = IntegerAttr(solution.arena, i64)
+
+
+def write_argument(function: Operation, arg: BlockArgument, place: Attribute) -> None:
+    """Write the offset of an argument."""
+    every = function.properties["arg_attrs"]
+    assert isa(every, ArrayAttr[DictionaryAttr])
+    new = DictionaryAttr({**argument_attributes(function, arg), OFFSET: place})
+    function.properties["arg_attrs"] = ArrayAttr(
+        [new if index == arg.index else each for index, each in enumerate(every)]
+    )

@@ -1,0 +1,1 @@
+"""Which feature maps leave the chip: the pass and what it reads."""

@@ -1,0 +1,232 @@
+"""What leaves the chip, asked of the IR: buffers, steps and costs of one function (on memrefs).
+
+A map can leave if it is an `sram.alloc` without an offset that only layers and copies use, through
+views or not, and that no loop has for itself, as the windows of `npu.rows` are. It costs its
+elements' bytes once for each layer that writes it and once for each that reads it; a slice costs
+what is in the slice, and the rows that a layer in a loop uses cost as often as it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, OpResult, SSAValue, Use
+
+from npu_dialect.npu.attributes import DramSpace, SramSpace
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import bytes_of, map_type
+from npu_dialect.npu.rows import RUNS
+from npu_dialect.sram import AllocOp
+from npu_passes.analysis.lifetimes import Lifetimes, Numbering, analyze, in_use
+from npu_passes.analysis.on_chip import in_space
+from npu_plans.arena.problem import Buffer, Overlay
+from npu_plans.spills.problem import Shared, SpillProblem, Step, TileNeed
+
+VIEWS = (memref.SubviewOp, memref.ReinterpretCastOp, memref.CastOp)
+"""Ops that give another type to a buffer, whose memory space follows that of their source."""
+SUBSETS_OF = 4
+"""So many maps of an op at most are asked for in all combinations; those of more add up."""
+
+Needs: TypeAlias = Callable[[Operation, AbstractSet[SSAValue]], int]
+"""Bytes of tile buffers of an op, given which of its operands are off chip."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A function's problem; `lifetimes` holds the buffer of each position."""
+
+    lifetimes: Lifetimes
+    problem: SpillProblem
+
+    @property
+    def function(self) -> Operation:
+        """The function."""
+        return self.lifetimes.function
+
+    def alloc(self, index: int) -> AllocOp:
+        """The allocation of a buffer that can leave the chip."""
+        op = self.lifetimes.buffers[index].value.owner
+        assert isinstance(op, AllocOp)
+        return op
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads one function; `roots` has the buffers that can leave, and their views."""
+
+    lifetimes: Lifetimes
+    roots: Mapping[SSAValue, int]
+
+    @staticmethod
+    def of(function: Operation) -> Reader:
+        """The reader of a function.
+
+        Raises: PassFailedException, as the analysis of lifetimes does.
+        """
+        lifetimes = analyze(function, SramSpace())
+        roots = {
+            value: index
+            for index, buffer in enumerate(lifetimes.buffers)
+            if is_movable(buffer.value)
+            for value in (buffer.value, *views_of(buffer.value))
+        }
+        return Reader(lifetimes, roots)
+
+    def read(self, needs: Needs, alignment: int, *, spills: bool = True) -> Reading:
+        """The problem; without `spills` it is that in which no map leaves, which is quick to say.
+
+        `alignment` is what the machine asks of every buffer, in bytes.
+        """
+        buffers = tuple(
+            Buffer(
+                each.name,
+                each.size,
+                max(each.alignment, alignment),
+                each.first,
+                each.last,
+                each.pin,
+            )
+            for each in self.lifetimes.buffers
+        )
+        movable = set(self.roots.values()) if spills else set[int]()
+        costs = tuple(
+            traffic(buffer.value) if index in movable else None
+            for index, buffer in enumerate(self.lifetimes.buffers)
+        )
+        steps = tuple(self.steps(needs, self.roots if spills else {}))
+        problem = SpillProblem(buffers, costs, steps, self.lifetimes.overlays, alignment)
+        return Reading(self.lifetimes, problem)
+
+    def steps(self, needs: Needs, roots: Mapping[SSAValue, int]) -> Iterator[Step]:
+        """The ops at which a buffer begins to live, and those that may need tile buffers."""
+        lifetimes = self.lifetimes
+        numbering = Numbering(lifetimes.function, lifetimes.ops)
+        fillings = [numbering.filling(each.value) for each in lifetimes.buffers]
+        starts = {buffer.first for buffer in lifetimes.buffers}
+        for point, op in enumerate(lifetimes.ops):
+            tiles = tuple(tile_needs(op, needs, roots)) if is_moved(op) else ()
+            if point in starts or tiles:
+                spans = {
+                    index: in_use(buffer.size, fillings[index], point)
+                    for index, buffer in enumerate(lifetimes.buffers)
+                    if buffer.first <= point <= buffer.last
+                }
+                live = tuple((index, end - start) for index, (start, end) in spans.items())
+                partly = tuple(
+                    (index, *spans[index])
+                    for index, size in live
+                    if 0 < size < lifetimes.buffers[index].size
+                )
+                rows = tuple(shared(live, lifetimes.overlays))
+                yield Step(point, live, tiles, rows, partly)
+
+
+def shared(live: Sequence[tuple[int, int]], overlays: Sequence[Overlay]) -> Iterator[Shared]:
+    """The pairs of live buffers that may lie on each other row by row, or as one is copied."""
+    sizes = dict(live)
+    pairs = {
+        (each.below, each.above): None for each in overlays if each.exact or each.distance == 0
+    }
+    for one, two in pairs:
+        if one in sizes and two in sizes:
+            yield Shared(one, two, min(sizes[one], sizes[two]))
+
+
+def tile_needs(op: Operation, needs: Needs, roots: Mapping[SSAValue, int]) -> Iterator[TileNeed]:
+    """What an op needs, by which of its maps are off chip: of those with a root."""
+    off_chip = frozenset(value for value in op.operands if in_space(value, DramSpace()))
+    own: dict[int, list[SSAValue]] = {}
+    for value in op.operands:
+        if (index := roots.get(value)) is not None:
+            own.setdefault(index, []).append(value)
+
+    def size(maps: Sequence[int]) -> int:
+        spilled = off_chip.union(*(own[index] for index in maps))
+        return needs(op, spilled) if spilled else 0
+
+    if len(own) <= SUBSETS_OF:
+        maps = tuple(own)
+        subsets = (
+            [each for bit, each in enumerate(maps) if mask >> bit & 1]
+            for mask in range(1 << len(maps))
+        )
+        yield TileNeed(maps, tuple(size(subset) for subset in subsets))
+        return
+    base = size(())
+    yield TileNeed((), (base,))
+    for index in own:
+        yield TileNeed((index,), (0, size((index,)) - base))
+
+
+def is_moved(op: Operation) -> bool:
+    """Whether an op works on tiles where its operands are off chip."""
+    return isinstance(op, memref.CopyOp) or (isinstance(op, LayerOp) and op.destination is not None)
+
+
+def is_movable(value: SSAValue) -> bool:
+    """Whether a buffer can leave the chip."""
+    if (
+        not isinstance(value, OpResult)
+        or not isinstance(value.op, AllocOp)
+        or value.op.offset is not None
+    ):
+        return False
+    uses, home = list(uses_of(value)), value.op.parent
+    if home is None or not all(is_moved(use.operation) and not learned(use) for use in uses):
+        return False
+    places = {home.find_ancestor_op_in_block(use.operation) for use in uses}
+    return len(places) > 1 or any(use.operation in places for use in uses)
+
+
+def learned(use: Use) -> bool:
+    """Whether a layer uses a value as one of its parameters."""
+    op = use.operation
+    return isinstance(op, LayerOp) and use_value(use) in op.parameter_inputs
+
+
+def use_value(use: Use) -> SSAValue:
+    """The value that is used."""
+    return use.operation.operands[use.index]
+
+
+def views_of(value: SSAValue) -> Iterator[SSAValue]:
+    """The views of a buffer, and theirs."""
+    for use in value.uses:
+        if isinstance(use.operation, VIEWS):
+            yield use.operation.results[0]
+            yield from views_of(use.operation.results[0])
+
+
+def uses_of(value: SSAValue) -> Iterator[Use]:
+    """The uses of a buffer and its views, but by views."""
+    for each in (value, *views_of(value)):
+        for use in each.uses:
+            if not isinstance(use.operation, VIEWS):
+                yield use
+
+
+def traffic(value: SSAValue) -> int:
+    """Bytes that layers move to and from a buffer that is off chip, in one inference."""
+    moved: dict[tuple[Operation, SSAValue, bool], None] = {}
+    for use in uses_of(value):
+        moved[use.operation, use_value(use), writes(use)] = None
+    return sum(moved_bytes(op, each, value) for op, each, _ in moved)
+
+
+def moved_bytes(op: Operation, used: SSAValue, buffer: SSAValue) -> int:
+    """Bytes that an op moves of a buffer, of which it uses a view, in one inference."""
+    count = op.attributes.get(RUNS)
+    if isinstance(count, IntegerAttr):
+        return count.value.data * bytes_of(map_type(used))
+    in_loop = op.parent is not buffer.owner.parent
+    return bytes_of(map_type(buffer if in_loop else used))
+
+
+def writes(use: Use) -> bool:
+    """Whether it is the destination of a layer or copy that is used: the last operand."""
+    return use.index == len(use.operation.operands) - 1

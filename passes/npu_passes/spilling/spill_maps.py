@@ -1,0 +1,251 @@
+"""`npu-spill-maps`: maps that do not fit on chip move behind the DMA engine (on buffers).
+
+Level of IR: layers in destination style, all maps in `sram.alloc`s, before tiles. The decision is
+which maps do not stay on chip:
+
+    %a = sram.alloc : memref<1x64x56x56xf32, #npu.sram>
+    npu.conv2d ins(%x, %w : ...) outs(%a : memref<1x64x56x56xf32, #npu.sram>) ...
+becomes
+    %a = dram.alloc : memref<1x64x56x56xf32, #npu.dram>
+    npu.conv2d ins(%x, %w : ...) outs(%a : memref<1x64x56x56xf32, #npu.dram>) ...
+
+in a function with `attributes {npu.spilled_bytes = 1605632 : i64}`: what layers move to and from
+such maps. Which ones they are is the cheapest choice with which, at every op, the maps that live
+and the tile buffers that the op needs fit (`spilling/`); a concatenation in place is one buffer,
+which stays or leaves as a whole.
+
+`by=plan` does what `npu-plan-modules` has planned instead (paper 001): maps whose layer does not
+forward them (`npu.forward = false`) leave, and so do those outside modules. A buffer with several
+writers leaves if one of them does not forward it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Literal, NoReturn
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect import dram
+from npu_dialect.npu.attributes import DramSpace, SramSpace
+from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
+from npu_dialect.npu.structure import FORWARD
+from npu_dialect.sram import AllocOp
+from npu_dialect.target import Machine, machine_of
+from npu_passes.analysis.on_chip import functions, on_chip_values
+from npu_passes.placing.assign_sram_offsets import name_of
+from npu_passes.spilling.reader import VIEWS, Needs, Reader, Reading, uses_of, writes
+from npu_passes.spilling.tile_bytes import least_bytes, roomy_bytes
+from npu_passes.support.loop_builder import memref_type
+from npu_plans.arena.problem import PlanError
+from npu_plans.spills.decide import decide
+from npu_plans.spills.problem import Misfit
+
+PASS = "npu-spill-maps"
+
+
+@dataclass(frozen=True)
+class SpillMapsPass(ModulePass):
+    """Move maps off chip so that the others fit. Without a machine with DMA it does nothing.
+
+    `by`: `need`, or `plan` for what `npu-plan-modules` says. `maps`: values, by their names in the
+    model, that leave in any case. `sram_bytes`: the memory to fit into, if not the machine's.
+    """
+
+    name = PASS
+
+    by: Literal["need", "plan"] = "need"
+    maps: tuple[str, ...] = ()
+    sram_bytes: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decide for every function, then rewrite."""
+        machine = machine_of(op)
+        if machine is None or not machine.dma_channels:
+            return
+        if self.sram_bytes is not None:
+            if self.sram_bytes < 1:
+                raise PassFailedException(
+                    f"{PASS}: expected sram-bytes of at least 1, got {self.sram_bytes}"
+                )
+            machine = replace(machine, sram_bytes=self.sram_bytes)
+        found = [each for each in functions(op) if any(on_chip_values(each, SramSpace()))]
+        unknown = dict.fromkeys(self.maps)
+        plans: list[Spills] = []
+        for function in found:
+            plans.append(analyze(function, machine, self.by, self.maps))
+            for name in plans[-1].names:
+                unknown.pop(name, None)
+        if unknown:
+            raise PassFailedException(
+                f"{PASS}: expected maps that layers write and that lie on chip, "
+                f"got {', '.join(map(repr, unknown))}"
+            )
+        for plan in plans:
+            rewrite(plan)
+
+
+@dataclass(frozen=True)
+class Spills:
+    """The maps of a function that leave the chip, the bytes that this moves in one inference.
+
+    `names` are the values that could have left, by their names in the model.
+    """
+
+    function: Operation
+    allocs: tuple[AllocOp, ...]
+    bytes: int
+    names: tuple[str, ...]
+
+
+def analyze(
+    function: Operation, machine: Machine, by: Literal["need", "plan"], maps: Sequence[str]
+) -> Spills:
+    """Decide for one function.
+
+    Raises: PassFailedException where the memory is too small for some op, whatever leaves.
+    """
+    reader = Reader.of(function)
+    if by == "need" and not maps:
+        for size in (roomy_bytes, least_bytes):  # smaller tiles are cheaper than a map that leaves
+            reading = reader.read(needs_of(size, machine), machine.alignment, spills=False)
+            if fits(reading, machine):
+                return Spills(function, (), 0, ())
+    reading = reader.read(needs_of(roomy_bytes, machine), machine.alignment)
+    movable = sorted(reading.problem.movable)
+    forced = {
+        index
+        for index in movable
+        if not set(maps).isdisjoint(values(reading.alloc(index)))
+        or (by == "plan" and not is_forwarded(reading.alloc(index)))
+    }
+    spilled: AbstractSet[int] | None = forced
+    if by == "need":
+        spilled = choose(reading, machine, forced)
+    if spilled is None or (by == "plan" and reading.problem.worst(forced)[0] > machine.sram_bytes):
+        least = reader.read(needs_of(least_bytes, machine), machine.alignment)
+        spilled = checked(least, machine, forced, by)
+    return Spills(
+        function,
+        tuple(reading.alloc(index) for index in sorted(spilled)),
+        reading.problem.cost(spilled),
+        tuple(name for index in movable for name in values(reading.alloc(index))),
+    )
+
+
+def needs_of(
+    size: Callable[[Operation, AbstractSet[SSAValue], Machine], int], machine: Machine
+) -> Needs:
+    """What ops ask for tile buffers on a machine."""
+    return lambda op, off_chip: size(op, off_chip, machine)
+
+
+def fits(reading: Reading, machine: Machine) -> bool:
+    """Whether nothing has to leave; also where pins cannot be, which is for others to say."""
+    try:
+        return reading.problem.fits(frozenset(), machine.sram_bytes)
+    except PlanError:
+        return False
+
+
+def choose(reading: Reading, machine: Machine, forced: AbstractSet[int]) -> frozenset[int] | None:
+    """The cheapest maps to spill; None if nothing fits.
+
+    Raises: PassFailedException for pins that cannot be.
+    """
+    try:
+        return decide(reading.problem, machine.sram_bytes, forced)
+    except Misfit:
+        return None
+    except PlanError as error:
+        message = f"{PASS}: @{name_of(reading.function)}: {error}"
+        raise PassFailedException(message) from None
+
+
+def checked(
+    least: Reading, machine: Machine, forced: AbstractSet[int], by: Literal["need", "plan"]
+) -> AbstractSet[int]:
+    """The maps to spill where there is room for the smallest tiles only.
+
+    Raises: PassFailedException if there is not.
+    """
+    if by == "need":
+        try:
+            return decide(least.problem, machine.sram_bytes, forced)
+        except Misfit as found:
+            reject(least, machine, found.needed, found.point)
+    needed, point = least.problem.worst(forced)
+    if needed > machine.sram_bytes:
+        reject(least, machine, needed, point)
+    return forced
+
+
+def reject(reading: Reading, machine: Machine, needed: int, point: int) -> NoReturn:
+    """Say which op does not fit."""
+    op = reading.lifetimes.ops[point]
+    layer = op.attributes.get(LAYER_NAME)
+    where = f'{op.name} "{layer.data}"' if isinstance(layer, StringAttr) else op.name
+    raise PassFailedException(
+        f"{PASS}: @{name_of(reading.function)}: {where} needs {needed} bytes of SRAM at least, "
+        f"{machine.name} has {machine.sram_bytes}"
+    )
+
+
+def values(alloc: AllocOp) -> Iterator[str]:
+    """The values that layers write into a buffer, by their names in the model."""
+    for op in writers(alloc):
+        if isinstance(name := op.attributes.get(VALUE_NAME), StringAttr):
+            yield name.data
+
+
+def writers(alloc: AllocOp) -> Iterator[Operation]:
+    """The ops that write into a buffer or views of it."""
+    for use in uses_of(alloc.buffer):
+        if writes(use):
+            yield use.operation
+
+
+def is_forwarded(alloc: AllocOp) -> bool:
+    """Whether the plan of a module keeps a map on chip.
+
+    Layers outside modules have no say where a layer of a module writes as well: they merge, or
+    work in place.
+    """
+    said = [
+        flag.value.data
+        for op in writers(alloc)
+        if isinstance(flag := op.attributes.get(FORWARD), IntegerAttr)
+    ]
+    return bool(said) and all(said)
+
+
+def rewrite(plan: Spills) -> None:
+    """Give the chosen maps a buffer off chip."""
+    for alloc in plan.allocs:
+        kind = memref_type(alloc.buffer)
+        new = dram.AllocOp(off_chip(kind))
+        new.attributes.update(alloc.attributes)
+        new.buffer.name_hint = alloc.buffer.name_hint
+        Rewriter.replace_op(alloc, new)
+        retype_views(new.buffer)
+    if plan.allocs:
+        plan.function.attributes[dram.SPILLED] = IntegerAttr(plan.bytes, i64)
+
+
+def off_chip(kind: MemRefType[Attribute]) -> MemRefType[Attribute]:
+    """The same map off chip."""
+    return MemRefType(kind.element_type, kind.get_shape(), kind.layout, DramSpace())
+
+
+def retype_views(value: SSAValue) -> None:
+    """Let the views of a buffer, and theirs, lie where it does."""
+    for view in [use.operation for use in value.uses if isinstance(use.operation, VIEWS)]:
+        result = view.results[0]
+        retype_views(Rewriter.replace_value_with_new_type(result, off_chip(memref_type(result))))

@@ -1,0 +1,1 @@
+"""Small things that any pass may use: loop builder, memref facts, symbols."""

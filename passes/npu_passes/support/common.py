@@ -1,0 +1,165 @@
+"""What the lowerings of single layers share: tap ranges, activations, walks over a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Literal
+
+import numpy as np
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Operation, SSAValue
+
+from npu_dialect.npu import ActivationAttr
+from npu_dialect.windows import Axis
+from npu_passes.support.loop_builder import Index, LoopBuilder, is_dense, memref_type
+from npu_plans.kernels.conv_plan import Span
+
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """What the machine allows: floating-point registers, and straight-line multiply-accumulates.
+
+    `features` are the machine's instruction-set extensions. `flash`: whether weights may grow where
+    that saves instructions (`fast`), or not (`small`). `users` are the ops that name each symbol.
+    """
+
+    registers: int
+    unroll: int
+    features: tuple[str, ...] = ()
+    flash: str = "fast"
+    users: Mapping[str, Sequence[Operation]] = field(default_factory=dict[str, list[Operation]])
+
+    @property
+    def rounds(self) -> bool:
+        """Whether the core rounds a float32 to an integer in one instruction."""
+        return "dsp" in self.features and self.registers > 0
+
+    @property
+    def words(self) -> Literal["wide", "narrow"]:
+        """How weights for dual multiply-accumulates are stored."""
+        return "wide" if self.flash == "fast" else "narrow"
+
+
+def window_start(b: LoopBuilder, axis: Axis, position: Index, hint: str | None = None) -> Index:
+    """Input index of the first tap at a window position."""
+    return b.sub(b.mul(position, axis.stride, hint), axis.before, hint)
+
+
+def tap_range(b: LoopBuilder, axis: Axis, position: Index) -> tuple[Index, Index]:
+    """Half-open range of the taps on real input at a window position."""
+    if isinstance(position, int):
+        return axis.taps(position)
+    start = window_start(b, axis, position)
+    low: Index = 0
+    high: Index = axis.kernel
+    if axis.before > 0:
+        low = b.most(b.ceil_div(b.sub(0, start), axis.dilation), 0)
+    if axis.start(axis.outputs - 1) + axis.reach > axis.size:
+        high = b.least(b.ceil_div(b.sub(axis.size, start), axis.dilation), axis.kernel)
+    return low, high
+
+
+def counted_taps(b: LoopBuilder, axis: Axis, position: Index) -> Index:
+    """Taps on real input or explicit padding at a window position."""
+    if isinstance(position, int):
+        return axis.counted(position)
+    if axis.start(axis.outputs - 1) + axis.reach <= axis.size + axis.after:
+        return axis.kernel
+    start = window_start(b, axis, position)
+    room = b.sub(axis.size + axis.after, start)
+    return b.least(b.ceil_div(room, axis.dilation), axis.kernel)
+
+
+def activate(b: LoopBuilder, value: SSAValue, activation: ActivationAttr | None) -> SSAValue:
+    """Apply an activation, if there is one. What is no number stays none, as in onnxruntime."""
+    if activation is None:
+        return value
+    low, high = activation.bounds
+    hint = value.name_hint
+    if value.type == i32:
+        low, high = np.ceil(low), np.floor(high)
+    if low != -inf:
+        value = b.at_least(value, b.number(low, value.type), hint)
+    if high != inf:
+        value = b.at_most(value, b.number(high, value.type), hint)
+    return value
+
+
+def walk(
+    b: LoopBuilder,
+    rows: Span,
+    columns: Span,
+    width: int,
+    block: Callable[[Index, Index, int], None],
+    point: Callable[[Index, Index], None],
+) -> None:
+    """Visit a grid: interior rows in blocks of `width` columns, everything else point by point."""
+
+    def points(row: Index, low: int, high: int) -> None:
+        def body(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            point(row, column)
+            return ()
+
+        b.loop(low, high, body, hint="ox")
+
+    def inner_row(row: Index) -> tuple[()]:
+        points(row, 0, columns.low)
+        even = (columns.high - columns.low) // width * width
+
+        def body(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            block(row, column, width)
+            return ()
+
+        b.loop(columns.low, columns.low + even, body, step=width, hint="ox")
+        if columns.low + even < columns.high:
+            block(row, columns.low + even, columns.high - columns.low - even)
+        points(row, columns.high, columns.total)
+        return ()
+
+    def outer_row(row: Index) -> tuple[()]:
+        points(row, 0, columns.total)
+        return ()
+
+    def body(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        if columns.empty or rows.empty:
+            return outer_row(row)
+        if rows.whole or isinstance(row, int):  # a known row is the only one
+            return inner_row(row)
+        inside = b.between(row, rows.low, rows.high)
+        b.choose(inside, lambda: inner_row(row), lambda: outer_row(row))
+        return ()
+
+    b.loop(0, rows.total, body, hint="oy")
+
+
+def for_each(
+    b: LoopBuilder,
+    shape: Sequence[int],
+    body: Callable[[tuple[Index, ...]], None],
+    hints: Sequence[str] = ("i", "j", "k", "l", "m"),
+) -> None:
+    """A loop nest over all indices of a shape."""
+
+    def nest(prefix: tuple[Index, ...]) -> tuple[()]:
+        axis = len(prefix)
+        if axis == len(shape):
+            body(prefix)
+            return ()
+        hint = hints[axis] if axis < len(hints) else f"i{axis}"
+        b.loop(0, shape[axis], lambda index, _: nest((*prefix, index)), hint=hint)
+        return ()
+
+    nest(())
+
+
+def vectors(b: LoopBuilder, buffers: Sequence[SSAValue]) -> tuple[SSAValue, ...] | None:
+    """All buffers as vectors, if all are dense; else None."""
+    if not all(is_dense(memref_type(buffer)) for buffer in buffers):
+        return None
+    seen: dict[SSAValue, SSAValue] = {}
+    for buffer in buffers:
+        if buffer not in seen:
+            seen[buffer] = b.flat(buffer, buffer.name_hint)
+    return tuple(seen[buffer] for buffer in buffers)

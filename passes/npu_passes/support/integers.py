@@ -1,0 +1,322 @@
+"""Integers in loops: i8 and ui8 in memory, i32 in between, and how they get another scale.
+
+A ui8 element is the same byte as an i8 one, which `builtin.unrealized_conversion_cast` says; arith
+knows signless integers only.
+
+    %x = memref.load %map[%i] : memref<8xui8, #npu.sram>
+    %b = builtin.unrealized_conversion_cast %x : ui8 to i8
+    %w = arith.extui %b : i8 to i32
+
+Rounding half to even needs no function of the C library: of a float32 p with |p| < 2^22, (p +
+1.5 * 2^23) - 1.5 * 2^23 is the nearest integer, as float32 has no fractions there. A core with an
+instruction for it has `dsp.round`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    UnrealizedConversionCastOp,
+    f32,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from npu_dialect import dsp
+from npu_dialect.npu.attributes import ActivationAttr, FlashSpace
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.quantization import Multiplier, limits_of, ui8
+from npu_passes.support.loop_builder import NSW, Index, LoopBuilder, memref_type
+from npu_passes.support.symbols import GlobalNames, identifier
+
+ROUNDER = 12582912.0
+"""1.5 * 2^23."""
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+def element_of(buffer: SSAValue) -> Attribute:
+    """The element type of a buffer."""
+    return memref_type(buffer).element_type
+
+
+def load(
+    b: LoopBuilder, buffer: SSAValue, at: Sequence[Index], hint: str | None = None
+) -> SSAValue:
+    """Read one element: a float32 as it is, an integer as i32."""
+    return widened(b, b.load(buffer, at, hint), hint)
+
+
+def widened(b: LoopBuilder, value: SSAValue, hint: str | None = None) -> SSAValue:
+    """An integer as i32; a float32 as it is."""
+    if value.type == ui8:
+        byte = b.insert(UnrealizedConversionCastOp.get([value], [i8])).results[0]
+        return b.insert(arith.ExtUIOp(byte, i32), hint).result
+    if value.type == i8:
+        return b.insert(arith.ExtSIOp(value, i32), hint).result
+    return value
+
+
+def store(b: LoopBuilder, value: SSAValue, buffer: SSAValue, at: Sequence[Index]) -> None:
+    """Write one element: a float32 as it is, an i32 in the type of the buffer, which it fits."""
+    element = element_of(buffer)
+    if element in (i8, ui8) and value.type == i32:
+        value = b.insert(arith.TruncIOp(value, i8)).result
+        if element == ui8:
+            value = b.insert(UnrealizedConversionCastOp.get([value], [ui8])).results[0]
+    b.store(value, buffer, at)
+
+
+# -- i32 and i64 -----------------------------------------------------------------------------------
+
+
+def add(b: LoopBuilder, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
+    """lhs + rhs, which wraps around."""
+    return b.insert(arith.AddiOp(lhs, rhs), hint).result
+
+
+def fits(
+    b: LoopBuilder,
+    kind: type[arith.AddiOp | arith.SubiOp | arith.MuliOp],
+    lhs: SSAValue,
+    rhs: SSAValue,
+) -> SSAValue:
+    """A sum, difference or product that is known to fit."""
+    return b.insert(kind(lhs, rhs, overflow=NSW)).result
+
+
+def without(b: LoopBuilder, value: SSAValue, zero_point: int) -> SSAValue:
+    """value - zero_point, of a byte."""
+    if zero_point == 0:
+        return value
+    if zero_point < 0:
+        return fits(b, arith.AddiOp, value, b.integer(-zero_point))
+    return fits(b, arith.SubiOp, value, b.integer(zero_point))
+
+
+def held(b: LoopBuilder, value: SSAValue, low: int, high: int, kind: IntegerType = i32) -> SSAValue:
+    """min(max(value, low), high)."""
+    raised = b.insert(arith.MaxSIOp(value, b.integer(low, kind))).result
+    return b.insert(arith.MinSIOp(raised, b.integer(high, kind))).result
+
+
+def bounds_of(element: Attribute, activation: ActivationAttr | None) -> tuple[int, int]:
+    """The range of an element type, made smaller by an activation."""
+    low, high = limits_of(element) if element in (i8, ui8) else (-(2**31), 2**31 - 1)
+    if activation is None:
+        return low, high
+    least, most = activation.bounds
+    least = low if least == -inf else int(np.ceil(least))
+    most = high if most == inf else int(np.floor(most))
+    return min(max(low, least), high), max(min(high, most), low)
+
+
+# -- another scale ---------------------------------------------------------------------------------
+
+
+class Scaling:
+    """Gives integers another scale: `npu.requantize` and `then requantize`, one at a time.
+
+    `scales` are one for all channels, or one for each; those are constants in flash.
+    """
+
+    def __init__(
+        self,
+        b: LoopBuilder,
+        op: LayerOp,
+        scales: Sequence[float],
+        zero_point: int,
+        mode: str,
+        bounds: tuple[int, int],
+        divisor: float | None = None,
+    ) -> None:
+        self.b, self.zero_point, self.bounds = b, zero_point, bounds
+        self.divisor, self.fixed = divisor, mode == "fixed"
+        self.multipliers = [Multiplier.of(scale / (divisor or 1.0)) for scale in scales]
+        self.scales = scales
+        self.tables: tuple[SSAValue, ...]
+        many = len(scales) > 1
+        if many and self.fixed:
+            values = np.array([each.value for each in self.multipliers], np.int32)
+            shifts = np.array([each.shift for each in self.multipliers], np.int32)
+            self.tables = (
+                constant_table(b, op, "multipliers", values),
+                constant_table(b, op, "shifts", shifts),
+            )
+        elif many:
+            self.tables = (constant_table(b, op, "scales", np.array(scales, np.float32)),)
+        else:
+            self.tables = ()
+
+    def __call__(self, value: SSAValue, channel: Index) -> SSAValue:
+        """An i32, its zero point taken off, in the new scale: an i32 between the bounds."""
+        return self.by_shift(value, channel) if self.fixed else self.by_float(value, channel)
+
+    def by_float(self, value: SSAValue, channel: Index) -> SSAValue:
+        """One float32 product, a quotient if there is a divisor, one rounding."""
+        product = self.product(value, channel)
+        return rounded(self.b, product, self.zero_point, self.bounds)
+
+    def number(self, value: SSAValue, channel: Index) -> SSAValue:
+        """What `by_float` gives, less the zero point, as a float32."""
+        return nearest(self.b, self.product(value, channel), self.zero_point, self.bounds)
+
+    @property
+    def fills_byte(self) -> bool:
+        """Whether what `by_float` gives, less the zero point, is any integer from 0 to 255."""
+        low, high = (bound - self.zero_point for bound in self.bounds)
+        return self.b.rounds and not self.fixed and (low, high) == (0, 255)
+
+    def byte(self, value: SSAValue, channel: Index) -> SSAValue:
+        """What `by_float` gives, less the zero point, as an i32."""
+        return by_instruction(self.b, self.product(value, channel), self.zero_point, self.bounds)
+
+    def product(self, value: SSAValue, channel: Index) -> SSAValue:
+        """An i32 in the new scale, a float32 that is not rounded yet."""
+        b = self.b
+        scale = b.load(self.tables[0], [channel]) if self.tables else b.real(self.scales[0])
+        product = b.mulf(b.insert(arith.SIToFPOp(value, f32)).result, scale)
+        if self.divisor is not None:
+            product = b.divf(product, b.real(self.divisor))
+        return product
+
+    def by_shift(self, value: SSAValue, channel: Index) -> SSAValue:
+        """One 64-bit product, rounded half to even."""
+        b = self.b
+        if self.tables:
+            factor = b.load(self.tables[0], [channel])
+            wide = b.insert(arith.ExtSIOp(factor, i64)).result
+            narrow = b.load(self.tables[1], [channel])
+            shift = b.insert(arith.ExtSIOp(narrow, i64)).result
+        else:
+            wide = b.integer(self.multipliers[0].value, i64)
+            shift = b.integer(self.multipliers[0].shift, i64)
+        number = b.insert(arith.ExtSIOp(value, i64)).result
+        product = fits(b, arith.MuliOp, number, wide)
+        return shifted(b, product, shift, self.zero_point, self.bounds)
+
+
+LARGE = 1e29
+"""Scales below this give no infinity with any integer, so their sums are never NaN."""
+
+
+def rounded(
+    b: LoopBuilder,
+    value: SSAValue,
+    zero_point: int,
+    bounds: tuple[int, int],
+    *,
+    is_number: bool = True,
+) -> SSAValue:
+    """sat(round(value) + zero_point) of a float32, as i32; NaN is the least integer.
+
+    `dsp.round` gives 0 for NaN: it is for what is known to be a number, such as the product of a
+    scale and an integer.
+    """
+    rounds = b.rounds and is_number
+    if rounds and zero_point and bounds in ((-128, 127), (0, 255)) and zero_point != bounds[0]:
+        # The zero point is added to 16 bits, so that the last step is one instruction too.
+        number = b.insert(dsp.SsatOp(b.insert(dsp.RoundOp(value)).result, 16)).result
+        end = dsp.SsatOp if bounds[0] else dsp.UsatOp
+        return b.insert(end(moved(b, number, zero_point))).result
+    if rounds:
+        return moved(b, by_instruction(b, value, zero_point, bounds), zero_point)
+    whole = by_sums(b, value, zero_point, bounds)
+    return moved(b, b.insert(arith.FPToSIOp(whole, i32)).result, zero_point)
+
+
+def nearest(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
+    """sat(round(value) + zero_point) - zero_point of a float32, a float32."""
+    if b.rounds:
+        number = by_instruction(b, value, zero_point, bounds)
+        return b.insert(arith.SIToFPOp(number, f32)).result
+    return by_sums(b, value, zero_point, bounds)
+
+
+def by_sums(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
+    """The same by two sums of float32."""
+    low, high = (float(bound - zero_point) for bound in bounds)
+    value = b.at_most(b.maxf(value, b.real(low)), b.real(high))
+    return b.subf(b.addf(value, b.real(ROUNDER)), b.real(ROUNDER))
+
+
+def by_instruction(
+    b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]
+) -> SSAValue:
+    """sat(round(value) + zero_point) - zero_point of a float32, an i32."""
+    number = b.insert(dsp.RoundOp(value)).result
+    low, high = bounds[0] - zero_point, bounds[1] - zero_point
+    if (low, high) == (0, 255):
+        return b.insert(dsp.UsatOp(number)).result
+    if (low, high) == (-128, 127):
+        return b.insert(dsp.SsatOp(number)).result
+    return held(b, number, low, high)
+
+
+def moved(b: LoopBuilder, number: SSAValue, zero_point: int) -> SSAValue:
+    """number + zero_point, which fits."""
+    if zero_point == 0:
+        return number
+    return fits(b, arith.AddiOp, number, b.integer(zero_point))
+
+
+def shifted(
+    b: LoopBuilder,
+    product: SSAValue,
+    shift: SSAValue,
+    zero_point: int,
+    bounds: tuple[int, int],
+) -> SSAValue:
+    """sat(product * 2^-shift, rounded half to even, + zero_point) of an i64, as i32."""
+    one = b.integer(1, i64)
+    odd = b.insert(arith.AndIOp(b.insert(arith.ShRSIOp(product, shift)).result, one)).result
+    half = b.insert(arith.ShLIOp(one, fits(b, arith.SubiOp, shift, one))).result
+    bias = fits(b, arith.AddiOp, fits(b, arith.SubiOp, half, one), odd)
+    whole = b.insert(arith.ShRSIOp(fits(b, arith.AddiOp, product, bias), shift)).result
+    low, high = (bound - zero_point for bound in bounds)
+    number = b.insert(arith.TruncIOp(held(b, whole, low, high, i64), i32)).result
+    return moved(b, number, zero_point)
+
+
+def real(b: LoopBuilder, value: SSAValue, zero_point: int, scale: SSAValue) -> SSAValue:
+    """(value - zero_point) * scale in float32, of an i32."""
+    number = b.insert(arith.SIToFPOp(without(b, value, zero_point), f32)).result
+    return b.mulf(number, scale)
+
+
+TABLES: dict[str, Float32Type | IntegerType] = {"float32": f32, "int32": i32, "int8": i8}
+"""Element types of tables."""
+
+
+def constant_table(b: LoopBuilder, op: LayerOp, what: str, values: np.ndarray) -> SSAValue:
+    """A new read-only global with one number for each channel; gives its buffer."""
+    function: Operation | None = op.parent_op()
+    while function is not None and not isinstance(function, FuncOp):
+        function = function.parent_op()
+    assert isinstance(function, FuncOp)
+    names = GlobalNames.of(function)
+    name = names.fresh(identifier(f"{op.layer_name or function.sym_name.data}_{what}"))
+    element = TABLES[values.dtype.name]
+    kind = MemRefType(element, values.shape, NoneAttr(), FlashSpace())
+    data = DenseIntOrFPElementsAttr(TensorType(element, values.shape), BytesAttr(values.tobytes()))
+    table = memref.GlobalOp.get(StringAttr(name), kind, data, constant=UnitAttr())
+    Rewriter.insert_op(table, InsertPoint.before(names.before))
+    return b.hoist(memref.GetGlobalOp(name, kind), what)

@@ -1,0 +1,43 @@
+"""Tiles that cut no block: what `npu-tile-loops{block-size=4}` makes of its choice.
+
+Rows and columns of the tiles of a map that is written off the chip become multiples of the block,
+the next smaller ones, so they still fit. A choice without such tiles stays.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import PassFailedException
+
+from npu_dialect.npu.layers import PruneZeroBlocksOp
+from npu_passes.tiling.layer_spaces import COLUMNS, ROWS
+from npu_passes.tiling.stage import Staging, off_chip_operands, stages_of
+from npu_plans.tiles.regions import Cut
+
+
+def in_whole_blocks(op: Operation, staging: Staging, block: int, alignment: int) -> Staging:
+    """A choice for an op, its tiles cut down to whole blocks of what it writes off the chip.
+
+    Raises: PassFailedException for a block of no element.
+    """
+    if block < 1:
+        raise PassFailedException(
+            f"npu-tile-loops: expected a block-size of at least 1, got {block}"
+        )
+    off_chip, cut = off_chip_operands(op), staging.cut
+    if block == 1 or op.operands[-1] not in off_chip or isinstance(op, PruneZeroBlocksOp):
+        return staging
+    sizes = dict(cut.sizes)
+    for name in (ROWS, COLUMNS):
+        size = sizes.get(name, 0)
+        if size % block and size < cut.space.loop(name).extent:
+            if size < block:
+                return staging
+            sizes[name] = size // block * block
+    if sizes == dict(cut.sizes):
+        return staging
+    for stage in stages_of(op, off_chip, alignment):
+        if stage.staging(cut, double=staging.double_buffer) == staging:
+            smaller = Cut.of(cut.space, sizes, cut.order)
+            return stage.staging(smaller, double=staging.double_buffer)
+    return staging

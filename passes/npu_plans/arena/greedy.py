@@ -1,0 +1,148 @@
+"""Strategy `greedy`: any graph, alignments, pins and exceptions.
+
+Several greedy plans (orders by size, area, lifetime, pressure, time; first fit and best fit; two
+sides where at most two buffers live at a time; a search in the order of time that takes steps
+back), the best of them improved by branch and bound, and where that does not come to its end by
+moving the buffers on top forward in the order. It stops as
+soon as the arena is as small as the live-set bound, which on chains and on most networks one of the
+first plans reaches. All of it is deterministic, and bounded in work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
+from typing import TypeAlias
+
+from npu_plans.arena.exact import exact
+from npu_plans.arena.placement import Budget, Fit, place
+from npu_plans.arena.problem import Problem, Solution, arena_of, live_bound, live_bytes, pinned
+from npu_plans.arena.timeline import timeline
+from npu_plans.arena.two_sided import two_sided
+
+FITS: tuple[Fit, ...] = ("first", "best")
+IMPROVE_WORK = 1_500_000
+"""Work of the local improvement, in looks at a neighbour: a quarter of a second or so."""
+TIMELINE_WORK = 200_000
+"""Work of each search in the order of time."""
+CEILINGS = 5
+"""Ceilings that are tried in the order of time: the goal first."""
+EXACT_WORK = 300_000
+"""Work of the branch and bound: it ends by itself for a dozen buffers."""
+EXACT_BUFFERS = 200
+"""Above this many buffers branch and bound has no chance, and would recurse too deep."""
+
+Offsets: TypeAlias = dict[int, int]
+
+
+def solve(problem: Problem, enough: int = 0) -> Solution:
+    """The smallest plan found, or the first one of `enough` bytes or less.
+
+    Raises: PlanError for pins that cannot be.
+    """
+    pins = pinned(problem)
+    goal = max(
+        enough,
+        live_bound(problem).bytes,
+        max((at + problem.buffers[index].size for index, at in pins.items()), default=0),
+    )
+    best, order, arena = best_order(problem, pins, goal)
+    sides = two_sided(problem) if arena > goal else None
+    if sides is not None and bytes_of(problem, sides) < arena:
+        best, arena = sides, bytes_of(problem, sides)
+    if arena > goal:
+        best = in_time(problem, pins, best, goal)
+        arena = bytes_of(problem, best)
+    proven = arena <= goal
+    if not proven and len(problem.buffers) <= EXACT_BUFFERS:
+        best, proven = exact(problem, pins, best, arena, goal, EXACT_WORK)
+    if not proven:
+        best = min(
+            best, improve(problem, pins, order, goal), key=lambda plan: bytes_of(problem, plan)
+        )
+    offsets = tuple(best[index] for index in range(len(problem.buffers)))
+    return Solution(offsets, arena_of(problem, offsets))
+
+
+def in_time(problem: Problem, pins: Mapping[int, int], best: Offsets, goal: int) -> Offsets:
+    """Plans in the order of time under ceilings between the goal and the best plan, halved."""
+    low, arena = goal, bytes_of(problem, best)
+    for _ in range(CEILINGS):
+        ceiling = low if low == goal else (low + arena) // 2
+        found = timeline(problem, pins, ceiling, TIMELINE_WORK)
+        if found is None:
+            low = ceiling + 1
+        else:
+            best, arena = found, bytes_of(problem, found)
+        if low >= arena:
+            break
+    return best
+
+
+def best_order(
+    problem: Problem, pins: Mapping[int, int], goal: int
+) -> tuple[Offsets, list[int], int]:
+    """The best plan over all orders and fits, its order, and its bytes."""
+    found: tuple[Offsets, list[int], int] | None = None
+    for order in orders(problem):
+        for fit in FITS:
+            plan = place(problem, order, pins, fit)
+            arena = bytes_of(problem, plan)
+            if found is None or arena < found[2]:
+                found = plan, order, arena
+            if arena <= goal:
+                return found
+    assert found is not None
+    return found
+
+
+def orders(problem: Problem) -> Iterator[list[int]]:
+    """Orders in which to place the buffers; ties go to the first use, then to the position."""
+    buffers = problem.buffers
+    points = sorted({buffer.first for buffer in buffers})
+    loads = [(point, live_bytes(problem, problem.live_at(point))) for point in points]
+    pressure = [
+        max((load for point, load in loads if each.first <= point <= each.last), default=0)
+        for each in buffers
+    ]
+    keys: tuple[Callable[[int], tuple[int, ...]], ...] = (
+        lambda i: (-buffers[i].size,),
+        lambda i: (-pressure[i], -buffers[i].size),
+        lambda i: (-buffers[i].size * (buffers[i].last - buffers[i].first + 1),),
+        lambda i: (-pressure[i], buffers[i].first - buffers[i].last, -buffers[i].size),
+        lambda i: (buffers[i].first - buffers[i].last, -buffers[i].size),
+        lambda i: (buffers[i].first, -buffers[i].size),
+        lambda i: (-buffers[i].last, -buffers[i].size),
+        lambda i: (i,),  # never worse than strategy `none`
+    )
+    for key in keys:
+        yield sorted(range(len(buffers)), key=lambda i: (*key(i), buffers[i].first, i))
+
+
+def improve(problem: Problem, pins: Mapping[int, int], order: list[int], goal: int) -> Offsets:
+    """Move a buffer that ends on top forward in the order, keep what is no worse, repeat."""
+    random = Random(0)
+    plan = min(
+        (place(problem, order, pins, fit) for fit in FITS), key=lambda plan: bytes_of(problem, plan)
+    )
+    arena = bytes_of(problem, plan)
+    budget = Budget(IMPROVE_WORK)
+    work = sum(map(len, problem.neighbours)) + len(order)
+    while arena > goal and budget.spend(work):
+        ends = [i for i in order if plan[i] + problem.buffers[i].size == arena and i not in pins]
+        if not ends:
+            break
+        moved = random.choice(ends)
+        old = order.index(moved)
+        new = random.randrange(old) if old else random.randrange(len(order))
+        trial = [index for index in order if index != moved]
+        trial.insert(new, moved)
+        candidate = place(problem, trial, pins, random.choice(FITS))
+        if (needed := bytes_of(problem, candidate)) <= arena:
+            order, plan, arena = trial, candidate, needed
+    return plan
+
+
+def bytes_of(problem: Problem, plan: Offsets) -> int:
+    """The bytes of the arena that holds a plan."""
+    return arena_of(problem, [plan[index] for index in range(len(problem.buffers))])

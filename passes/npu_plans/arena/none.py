@@ -1,0 +1,27 @@
+"""Strategy `none`: every buffer has a place of its own, in order. The yardstick for the others."""
+
+from __future__ import annotations
+
+from npu_plans.arena.problem import Problem, Solution, align, arena_of, pinned
+
+
+def solve(problem: Problem) -> Solution:
+    """Stack the buffers in their order, around the pinned ones.
+
+    Raises: PlanError for pins that cannot be.
+    """
+    pins = pinned(problem)
+    taken = sorted((at, at + problem.buffers[index].size) for index, at in pins.items())
+    offsets: list[int] = []
+    cursor = 0
+    for index, buffer in enumerate(problem.buffers):
+        if index in pins:
+            offsets.append(pins[index])
+            continue
+        cursor = align(cursor, buffer.alignment)
+        for low, high in taken:
+            if cursor < high and low < cursor + buffer.size:
+                cursor = align(high, buffer.alignment)
+        offsets.append(cursor)
+        cursor += buffer.size
+    return Solution(tuple(offsets), arena_of(problem, offsets))

@@ -1,0 +1,1 @@
+"""Register blocks, row plans and packing orders of convolution kernels."""

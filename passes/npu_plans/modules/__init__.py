@@ -1,0 +1,1 @@
+"""Graphs of layers, branch order, policies and traffic of modules (paper 001)."""

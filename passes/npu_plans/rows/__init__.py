@@ -1,0 +1,1 @@
+"""Which layers run row by row."""

@@ -1,0 +1,1 @@
+"""Which feature maps leave the chip."""

@@ -1,0 +1,1 @@
+"""Cost model, closed forms and search of tile sizes (paper 004)."""

@@ -1,0 +1,1 @@
+"""Transfers as runs and bursts, and their shortest microcode."""

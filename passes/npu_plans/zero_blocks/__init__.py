@@ -1,0 +1,1 @@
+"""What zero blocks cost and save (paper 003)."""

@@ -1,0 +1,149 @@
+"""What the ops of the dsp dialect mean, against numpy; mistakes are errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp, f32, i32
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.transforms.common_subexpression_elimination import cse
+from xdsl.transforms.dead_code_elimination import dce
+from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.test_value import create_ssa_value
+
+from helpers.dsp_program import BEFORE, Case, expected, program
+from npu_dialect import dsp
+from npu_dialect.interpreters import run_function
+from npu_tools.compiling.driver import context
+
+SMALL = 8
+INT32 = st.integers(-(2**31), 2**31 - 1)
+
+
+def parse(text: str) -> ModuleOp:
+    """A verified module."""
+    module = Parser(context(), text).parse_module()
+    module.verify()
+    return module
+
+
+MODULE = parse(program(SMALL))
+
+
+def check(module: ModuleOp, case: Case) -> None:
+    """The interpreter and numpy agree."""
+    for found, wanted in zip(run_function(module, None, case.arrays), expected(case), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_extremes_and_random_words() -> None:
+    check(parse(program()), Case.of(seed=0))
+
+
+@given(
+    st.lists(INT32, min_size=3 * SMALL, max_size=3 * SMALL),
+    st.lists(st.floats(width=32), min_size=SMALL, max_size=SMALL),
+    st.binary(min_size=SMALL + BEFORE + 3, max_size=SMALL + BEFORE + 3),
+)
+@settings(max_examples=30, deadline=None)
+def test_any_words(words: list[int], floats: list[float], data: bytes) -> None:
+    a, b, acc = np.array(words, np.int32).reshape(3, SMALL)
+    unsigned = np.frombuffer(data, np.uint8)
+    case = Case(a, b, acc, np.array(floats, np.float32), unsigned.view(np.int8), unsigned)
+    check(MODULE, case)
+
+
+def access(op: str, at: int, data: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Run a load or a store of a word in `%m`, an output, as long as `data`."""
+    kind = f"memref<{data.size}xi8, #npu.sram>"
+    ops = {
+        "load": f"%w = dsp.load_word %m[%at] : {kind} -> i32",
+        "store": f"%w = arith.constant 67305985 : i32\ndsp.store_word %w, %m[%at] : i32, {kind}",
+    }
+    text = f"""
+    func.func @f(%m: {kind} {{sram.input, sram.output}}) {{
+      %at = arith.constant {at} : index
+      {ops[op]}
+      func.return
+    }}"""
+    (found,) = run_function(parse(text), None, [data])
+    return found
+
+
+@pytest.mark.parametrize("op", ["load", "store"])
+@pytest.mark.parametrize("at", [-1, 3, 7])
+def test_no_byte_outside_of_a_buffer(op: str, at: int) -> None:
+    data = np.arange(6, dtype=np.int8)
+    with pytest.raises(InterpretationError, match=f"word at {at} outside a buffer of shape"):
+        access(op, at, data)
+
+
+def test_the_lowest_byte_is_stored_first() -> None:
+    stored = access("store", 2, np.full(6, -1, np.int8))
+    np.testing.assert_array_equal(stored, [-1, -1, 1, 2, 3, 4])
+
+
+def test_no_store_to_a_constant() -> None:
+    text = """
+    "memref.global"() <{sym_name = "g", sym_visibility = "private", type = memref<4xi8>,
+        initial_value = dense<1> : tensor<4xi8>, constant}> : () -> ()
+    func.func @f() {
+      %g = memref.get_global @g : memref<4xi8>
+      %zero = arith.constant 0 : index
+      %w = arith.constant 0 : i32
+      dsp.store_word %w, %g[%zero] : i32, memref<4xi8>
+      func.return
+    }"""
+    with pytest.raises(InterpretationError, match="store to a constant"):
+        run_function(parse(text), "f", [])
+
+
+def test_constructors_are_what_the_text_says() -> None:
+    a, b, acc, x = (create_ssa_value(kind) for kind in (i32, i32, i32, f32))
+    for value, name in zip((a, b, acc, x), ("a", "b", "acc", "x"), strict=True):
+        value.name_hint = name
+    made: dict[Operation, str] = {
+        dsp.Sxtb16Op(a, 8): "%0 = dsp.sxtb16 %a rotate 8 : i32",
+        dsp.Uxtb16Op(a): "%0 = dsp.uxtb16 %a rotate 0 : i32",
+        dsp.Sxtab16Op(a, b): "%0 = dsp.sxtab16 %a, %b rotate 0 : i32",
+        dsp.Uxtab16Op(a, b, 8): "%0 = dsp.uxtab16 %a, %b rotate 8 : i32",
+        dsp.SmladOp(a, b, acc): "%0 = dsp.smlad %a, %b, %acc : i32",
+        dsp.SmlaOp(a, b, acc, "tb"): '%0 = dsp.smla %a, %b, %acc halves "tb" : i32',
+        dsp.PackOp(a, b, "bt"): '%0 = dsp.pack %a, %b halves "bt" : i32',
+        dsp.RoundOp(x): "%0 = dsp.round %x : f32 -> i32",
+        dsp.SsatOp(a, 16): "%0 = dsp.ssat %a to 16 : i32",
+        dsp.UsatOp(a): "%0 = dsp.usat %a to 8 : i32",
+        dsp.KeepOrderOp(): "dsp.keep_order",
+    }
+    for op, text in made.items():
+        op.verify()
+        assert str(op) == text
+
+
+def test_what_optimisers_leave() -> None:
+    """Equal pure ops become one, unused ones go; loads on two sides of a store stay two."""
+    module = parse("""
+    func.func @f(%m: memref<8xi8>, %i: index, %a: i32) {
+      %x = dsp.load_word %m[%i] : memref<8xi8> -> i32
+      %p = dsp.sxtb16 %x rotate 0 : i32
+      %q = dsp.sxtb16 %x rotate 0 : i32
+      %s = dsp.smlad %p, %q, %a : i32
+      dsp.keep_order
+      %unused = dsp.pack %p, %a halves "tt" : i32
+      dsp.store_word %s, %m[%i] : i32, memref<8xi8>
+      dsp.keep_order
+      %y = dsp.load_word %m[%i] : memref<8xi8> -> i32
+      "test.op"(%x, %y) : (i32, i32) -> ()
+      func.return
+    }""")
+    cse(module)
+    dce(module)
+    names = [op.name.removeprefix("dsp.") for op in module.walk() if op.name.startswith("dsp.")]
+    assert names == [
+        *("load_word", "sxtb16", "smlad", "keep_order"),
+        *("store_word", "keep_order", "load_word"),
+    ]

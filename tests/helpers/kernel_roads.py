@@ -1,0 +1,51 @@
+"""The ways from layers to loops that have to give the same bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from helpers.pipeline import context, run_passes
+
+FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fuse-additions"
+
+
+@dataclass(frozen=True)
+class Road:
+    """A machine, and options of `npu-lower-to-loops`."""
+
+    machine: str
+    options: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.machine} {self.options}".strip()
+
+
+DSP = Road("cortex-m4")
+SMALL = Road("cortex-m4", "flash=small")
+NO_FPU = Road("cortex-m4", "registers=0")
+BYTES = Road("fe310")
+M0 = Road("cortex-m0")
+ROADS = (DSP, SMALL, NO_FPU, BYTES)
+
+
+def placed(module: ModuleOp, *, layouts: bool = True, fold: bool = False) -> ModuleOp:
+    """Layers on buffers, each in a function of its own.
+
+    `fold`: with zero points of inputs in the bias, where nothing is padded.
+    """
+    first = f"{FUSE},npu-fold-zero-points" if fold else FUSE
+    choose = ",npu-choose-layouts" if layouts else ""
+    return run_passes(
+        context(),
+        module,
+        f"{first},npu-bufferize{choose},npu-assign-sram-offsets,npu-outline-layers",
+    )
+
+
+def lowered(module: ModuleOp, road: Road) -> ModuleOp:
+    """Loops for a machine."""
+    options = f"{{{road.options}}}" if road.options else ""
+    attach = f"npu-attach-target{{target={road.machine}}}"
+    return run_passes(context(), module, f"{attach},npu-lower-to-loops{options}")

@@ -1,0 +1,105 @@
+"""The networks of examples/networks, built from a test, and what can be asked of them."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from math import prod
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import ModelProto, helper, shape_inference
+
+from helpers.paths import ROOT
+
+FOLDER = ROOT / "examples" / "networks"
+NETWORKS = (
+    "flownet_s",
+    "inception_small",
+    "inception_v3",
+    "mobilenet_v2",
+    "resnet18",
+    "resnet50",
+    "squeezenet1_1",
+)
+TINY: dict[str, dict[str, Any]] = {
+    "flownet_s": {"width": 1 / 16, "size": (64, 128)},
+    "inception_small": {"size": (15, 15)},
+    "inception_v3": {"width": 1 / 16, "size": (75, 75), "classes": 10},
+    "mobilenet_v2": {"width": 1 / 4, "size": (32, 32), "classes": 10},
+    "resnet18": {"width": 1 / 16, "size": (32, 32), "classes": 10},
+    "resnet50": {"width": 1 / 16, "size": (32, 32), "classes": 10},
+    "squeezenet1_1": {"width": 1 / 4, "size": (32, 32), "classes": 10},
+}
+"""Options that make each network quick, with all its layers in place."""
+
+Array = NDArray[np.float32]
+
+
+def script(name: str) -> ModuleType:
+    """The script of a network as a module."""
+    if str(FOLDER) not in sys.path:
+        sys.path.append(str(FOLDER))
+    return import_module(name)
+
+
+def build(name: str, **options: Any) -> ModelProto:
+    """A network, with some of its own options changed (seed, bias, width, size, classes)."""
+    module = script(name)
+    return module.build(replace(module.OWN, **options))
+
+
+def check(model: ModelProto) -> None:
+    """What ONNX's own checker says, shapes included."""
+    checker: Any = onnx.checker
+    checker.check_model(model, full_check=True)
+
+
+def parameters(model: ModelProto) -> dict[str, int]:
+    """Elements of each weight and bias, by name."""
+    return {
+        tensor.name: prod(tensor.dims) for tensor in model.graph.initializer if "." in tensor.name
+    }
+
+
+def by_module(sizes: dict[str, int]) -> Counter[str]:
+    """The sizes summed by the part of the name before the slash."""
+    sums = Counter[str]()
+    for name, size in sizes.items():
+        sums[name.partition("/")[0]] += size
+    return sums
+
+
+def shapes(model: ModelProto) -> dict[str, list[int]]:
+    """Shape of each node's output, by the node's name."""
+    graph = shape_inference.infer_shapes(model, strict_mode=True).graph
+    known = {
+        value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+        for value in (*graph.value_info, *graph.output)
+    }
+    return {node.name: known[node.output[0]] for node in graph.node}
+
+
+def image(model: ModelProto, seed: int) -> Array:
+    """Normally distributed numbers for the input."""
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    generator = np.random.default_rng(seed)
+    return generator.standard_normal([dim.dim_value for dim in dims], dtype=np.float32)
+
+
+def run(model: ModelProto, source: Array, also: Sequence[str] = ()) -> list[Array]:
+    """What onnxruntime computes: the output, then the values called `also`."""
+    watched = ModelProto()
+    watched.CopyFrom(model)
+    watched.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in also)
+    runtime: Any = import_module("onnxruntime")
+    session = runtime.InferenceSession(
+        watched.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return list(session.run(None, {"image": source}))

@@ -1,0 +1,46 @@
+"""A small quantised network with everything: convolutions, a sum, pools, a matrix product."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import ModelProto
+
+from helpers.quantized.build import Graph, rng
+
+
+def residual(*, inner: str = "int8", softmax: bool = False) -> ModelProto:
+    """[1, 3, 8, 8] float32 to [1, 5] float32; `inner` are the elements of its maps."""
+    graph, generator = Graph(), rng(5)
+    low = int(np.iinfo(inner).min)
+
+    def conv(source: str, name: str, channels: int, filters: int, scale: float, into: float) -> str:
+        weight = generator.integers(-127, 128, (filters, channels, 3, 3)).astype(np.int8)
+        graph.constant(f"{name}_w", weight)
+        scales = generator.uniform(0.002, 0.006, filters).astype(np.float32)
+        real = graph.dequantize(f"{name}_w", scales, np.zeros(filters), "int8", axis=0)
+        graph.constant(f"{name}_b", generator.integers(-900, 900, filters), np.int32)
+        sums = np.float32(scale) * scales
+        bias = graph.dequantize(f"{name}_b", sums, np.zeros(filters, np.int32), "int32", axis=0)
+        y = graph.add("Conv", [source, real, bias], name, pads=[1, 1, 1, 1])
+        integers = graph.quantize(graph.add("Relu", [y], f"{name}_relu"), into, low, inner)
+        return graph.dequantize(integers, into, low, inner)
+
+    zero = low + 128
+    x = graph.dequantize(graph.quantize("x", 0.02, zero, inner), 0.02, zero, inner)
+    a = conv(x, "c1", 3, 8, 0.02, 0.03)
+    b = conv(a, "c2", 8, 8, 0.03, 0.05)
+    both = graph.quantize(graph.add("Add", [a, b], "sum"), 0.06, low, inner)
+    summed = graph.dequantize(both, 0.06, low, inner)
+    pooled = graph.add("MaxPool", [summed], "p", kernel_shape=[2, 2], strides=[2, 2])
+    pooled = graph.dequantize(graph.quantize(pooled, 0.06, low, inner), 0.06, low, inner)
+    c = conv(pooled, "c3", 8, 6, 0.06, 0.1)
+    mean = graph.quantize(graph.add("GlobalAveragePool", [c], "mean"), 0.02, low, inner)
+    flat = graph.add("Flatten", [graph.dequantize(mean, 0.02, low, inner)], "flat")
+    flat = graph.dequantize(graph.quantize(flat, 0.02, low, inner), 0.02, low, inner)
+    graph.constant("fc_w", generator.integers(-127, 128, (5, 6)).astype(np.int8))
+    y = graph.add("Gemm", [flat, graph.dequantize("fc_w", 0.01, 0, "int8")], "fc", transB=1)
+    out = graph.dequantize(graph.quantize(y, 0.05, zero, inner), 0.05, zero, inner)
+    if softmax:
+        out = graph.add("Softmax", [out], "scores", axis=1)
+    feeds = {"x": np.zeros((1, 3, 8, 8), np.float32)}
+    return graph.model(feeds, out, np.float32, 13)

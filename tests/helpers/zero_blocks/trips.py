@@ -1,0 +1,180 @@
+"""Maps that leave the chip in blocks and come back, whole and in part: programs and formula."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from npu_dialect.interpreters import Counters
+from npu_plans.zero_blocks.model import index_bytes, moved_bytes
+from npu_tools.compiling.driver import context
+
+Array = npt.NDArray[Any]
+DTYPES = {"f32": np.float32, "i8": np.int8, "ui8": np.uint8}
+Box = tuple[int, int, int, int]
+"""First row and column, rows and columns."""
+
+
+@dataclass(frozen=True)
+class Trip:
+    """A map, its blocks, which share of them is zero about, and the part that comes back alone."""
+
+    shape: tuple[int, ...]
+    element: str
+    block: int
+    zero: int
+    share: float
+    box: Box
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The elements in numpy."""
+        return np.dtype(DTYPES[self.element])
+
+    @property
+    def part_shape(self) -> tuple[int, ...]:
+        """The part that comes back alone."""
+        return *self.shape[:2], *self.box[2:]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the map, up to the next place of a buffer."""
+        return -(-self.dtype.itemsize * int(np.prod(self.shape)) // 64) * 64
+
+    def part(self, array: Array) -> Array:
+        """The part of a map."""
+        top, left, rows, columns = self.box
+        return array[:, :, top : top + rows, left : left + columns]
+
+    def array(self) -> Array:
+        """The map: random, with blocks that are zero."""
+        rng = np.random.default_rng(7)
+        array = rng.integers(-100, 100, self.shape).astype(self.dtype)
+        for n, c in np.ndindex(*self.shape[:2]):
+            for y in range(0, self.shape[2], self.block):
+                for x in range(0, self.shape[3], self.block):
+                    if rng.random() < self.share:
+                        array[n, c, y : y + self.block, x : x + self.block] = self.zero
+        return array
+
+    def kept(self, array: Array, box: Box) -> int:
+        """Elements of a box that lie in blocks with an element other than zero."""
+        top, left, rows, columns = box
+        count = 0
+        for n, c, y, x in np.ndindex(*array.shape):
+            if top <= y < top + rows and left <= x < left + columns:
+                by, bx = y // self.block * self.block, x // self.block * self.block
+                block = array[n, c, by : by + self.block, bx : bx + self.block]
+                count += bool((block != self.zero).any())
+        return count
+
+    def index_met(self) -> int:
+        """Bytes of the index with a bit of a block that the box meets."""
+        top, left, rows, columns = self.box
+        high, wide = (-(-extent // self.block) for extent in self.shape[2:])
+        found = {
+            (((n * self.shape[1] + c) * high + y // self.block) * wide + x // self.block) // 8
+            for n, c in np.ndindex(*self.shape[:2])
+            for y in range(top, top + rows)
+            for x in range(left, left + columns)
+        }
+        return len(found)
+
+    def expected(self) -> Counters:
+        """The formula: in as it is, out and in in blocks, out as it is; the part in and out."""
+        array, size = self.array(), self.dtype.itemsize
+        whole = self.kept(array, (0, 0, self.shape[2], self.shape[3]))
+        once = moved_bytes(self.shape, self.block, size, whole)
+        part = self.index_met() + size * self.kept(array, self.box)
+        small = size * int(np.prod(self.part_shape))
+        return Counters(0, array.nbytes + once + part, once + array.nbytes + small, 0, 0, 6)
+
+
+def total(trips: Sequence[Trip]) -> Counters:
+    """The counters of several trips."""
+    columns = zip(*(astuple(trip.expected()) for trip in trips), strict=True)
+    return Counters(*(sum(column) for column in columns))
+
+
+def moves(i: int, trip: Trip, chip: int, dram: int) -> str:
+    """%x goes to a map in blocks, all of that comes back to %y, and a part of it to %z."""
+    images, channels, height, width = trip.shape
+    top, left, rows, columns = trip.box
+    far, near, small = types(trip)
+    index = f"memref<{index_bytes(trip.shape, trip.block)}xi8, #npu.dram>"
+    strides = f"[{channels * height * width}, {height * width}, {width}, 1]"
+    part = f"memref<{small}, strided<{strides}, offset: {top * width + left}>, #npu.dram>"
+    tile = f"memref<{small}, #npu.sram>"
+    blocks = f"blocks {trip.block} zero {trip.zero} of %map{i}, %index{i}"
+    return f"""
+      %map{i} = dram.alloc at {dram} : {far}
+      %index{i} = dram.alloc at {dram + trip.bytes} : {index}
+      %a{i} = sram.alloc at {chip} : {near}
+      %b{i} = sram.alloc at {chip + trip.bytes} : {near}
+      %d{i} = sram.alloc at {chip + 2 * trip.bytes} : {tile}
+      %s{i} = dma.start %x{i} to %a{i} channel 1 : {far} to {near}
+      dma.wait %s{i}
+      %t{i} = dma.start %a{i} to %map{i} channel 3 {blocks} : {near} to {far} of {far}, {index}
+      dma.wait %t{i}
+      %u{i} = dma.start %map{i} to %b{i} channel 1 {blocks} : {far} to {near} of {far}, {index}
+      dma.wait %u{i}
+      %v{i} = dma.start %b{i} to %y{i} channel 3 : {near} to {far}
+      dma.wait %v{i}
+      %p{i} = memref.subview %map{i}[0, 0, {top}, {left}]
+        [{images}, {channels}, {rows}, {columns}] [1, 1, 1, 1] : {far} to {part}
+      %w{i} = dma.start %p{i} to %d{i} channel 1 {blocks} : {part} to {tile} of {far}, {index}
+      dma.wait %w{i}
+      %q{i} = dma.start %d{i} to %z{i} channel 3 : {tile} to memref<{small}, #npu.dram>
+      dma.wait %q{i}"""
+
+
+def types(trip: Trip) -> tuple[str, str, str]:
+    """The map off the chip and on it; shape and elements of the part."""
+    whole = "x".join(map(str, (*trip.shape, trip.element)))
+    small = "x".join(map(str, (*trip.part_shape, trip.element)))
+    return f"memref<{whole}, #npu.dram>", f"memref<{whole}, #npu.sram>", small
+
+
+def program(trips: Sequence[Trip]) -> ModuleOp:
+    """All trips, one after the other: the maps are the inputs, wholes and parts the outputs."""
+    inputs: list[str] = []
+    outputs: list[str] = []
+    body = ""
+    chip = dram = 0
+    for number, trip in enumerate(trips):
+        far, _, small = types(trip)
+        inputs.append(f"%x{number}: {far} {{dram.input}}")
+        outputs.append(f"%y{number}: {far} {{dram.output}}")
+        outputs.append(f"%z{number}: memref<{small}, #npu.dram> {{dram.output}}")
+        body += moves(number, trip, chip, dram)
+        chip += 3 * trip.bytes
+        dram += trip.bytes + -(-index_bytes(trip.shape, trip.block) // 64) * 64
+    module = Parser(
+        context(),
+        f"func.func @k({', '.join(inputs + outputs)})\n"
+        f"  attributes {{sram.arena = {chip} : i64, dram.bytes = {dram} : i64}} {{{body}\n"
+        "  func.return\n}",
+    ).parse_module()
+    module.verify()
+    return module
+
+
+@st.composite
+def trips(draw: st.DrawFn) -> Trip:
+    """Shapes from 1x1 to 33x47, elements, blocks, zeros, sparsities from 0 to 100 %, and boxes."""
+    height, width = draw(st.integers(1, 33)), draw(st.integers(1, 47))
+    shape = (draw(st.integers(1, 2)), draw(st.integers(1, 3)), height, width)
+    element = draw(st.sampled_from(sorted(DTYPES)))
+    zeros = {"f32": [0], "i8": [0, -128, 5], "ui8": [0, 128]}[element]
+    top, left = draw(st.integers(0, height - 1)), draw(st.integers(0, width - 1))
+    box = (top, left, draw(st.integers(1, height - top)), draw(st.integers(1, width - left)))
+    share = draw(st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1)))
+    block = draw(st.sampled_from([1, 2, 4, 8]))
+    return Trip(shape, element, block, draw(st.sampled_from(zeros)), share, box)

@@ -1,0 +1,133 @@
+"""A machine with DMA: layers on buffers in patches, from the caller's memory and into it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+
+from helpers.chains import Case, Network, networks, outputs
+from helpers.concatenations import networks as graphs
+from helpers.pipeline import context as all_dialects
+from helpers.pipeline import parse, run_passes
+from npu_dialect.interpreters import run_function
+from npu_dialect.npu import NPU, ClampOp, ReluOp
+from npu_dialect.npu.maps import storage_elements
+from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_passes.buffers.bufferize import BufferizePass
+from npu_passes.buffers.spaces import Spaces, dense_strides, reshaped_strides
+from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
+from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
+from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
+from npu_passes.rows.fuse_rows import FuseRowsPass
+
+MACHINES = st.builds(
+    Machine,
+    st.just("npu"),
+    st.just(2**30),
+    st.just(2**30),
+    row_multiple=st.sampled_from([1, 4, 8]),
+    column_multiple=st.sampled_from([1, 3, 4]),
+    dma_channels=st.integers(1, 4),
+)
+
+
+def context() -> Context:
+    ctx = Context()
+    ctx.load_dialect(NPU)
+    return ctx
+
+
+def agree(module: ModuleOp, expected: tuple[np.ndarray, ...]) -> None:
+    module.verify()
+    for got, want in zip(outputs(module.clone()), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(case=networks(norms=True), machine=MACHINES, fused=st.booleans(), rows=st.booleans())
+def test_buffers_compute_the_same(case: Case, machine: Machine, fused: bool, rows: bool) -> None:
+    ctx, module = context(), case.module.clone()
+    expected = outputs(module.clone())
+    module.attributes[TARGET] = TargetAttr.of(machine)
+    if fused:
+        FuseConvReluPoolPass().apply(ctx, module)
+    if rows:
+        FuseRowsPass(when="always").apply(ctx, module)
+    BufferizePass().apply(ctx, module)
+    agree(module, expected)
+    AssignSramOffsetsPass().apply(ctx, module)
+    agree(module, expected)
+    LowerToLoopsPass().apply(ctx, module)
+    agree(module, expected)
+
+
+@settings(max_examples=40, deadline=None)
+@given(text=graphs(), machine=MACHINES)
+def test_parts_in_patches_compute_the_same(text: str, machine: Machine) -> None:
+    ctx = all_dialects()
+    module = parse(ctx, text)
+    x = np.random.default_rng(5).standard_normal((1, 2, 2, 2)).astype(np.float32)
+    expected = run_function(module, "f", [x])
+    module.attributes[TARGET] = TargetAttr.of(machine)
+    planned = run_passes(ctx, module, "npu-bufferize,npu-concat-in-place,npu-assign-sram-offsets")
+    for got, want in zip(run_function(planned, "f", [x]), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+@given(
+    shape=st.lists(st.integers(1, 4), min_size=1, max_size=4),
+    gaps=st.lists(st.integers(0, 2), min_size=4, max_size=4),
+    data=st.data(),
+)
+def test_strides_of_a_view_say_the_same_elements(
+    shape: list[int], gaps: list[int], data: st.DataObject
+) -> None:
+    """Strides of another shape are found if and only if numpy needs no copy."""
+    padded = [extent + gap for extent, gap in zip(shape, gaps, strict=False)]
+    strides = dense_strides(padded)
+    memory = np.arange(prod(padded))
+    buffer = as_strided(memory, shape, [step * memory.itemsize for step in strides])
+    factors = [n for extent in shape for n in ((2, 2) if extent == 4 else (extent,))]
+    cuts = data.draw(st.lists(st.integers(0, len(factors)), max_size=3).map(sorted))
+    ends = [0, *cuts, len(factors)]
+    wanted = [prod(factors[a:b]) for a, b in pairwise(ends)]
+    view = buffer.reshape(wanted)
+    found = reshaped_strides(shape, strides, wanted)
+    assert (found is not None) == np.shares_memory(view, memory)
+    if found is not None:
+        seen = as_strided(memory, wanted, [step * memory.itemsize for step in found])
+        np.testing.assert_array_equal(seen, view)
+
+
+def test_maps_are_stored_in_patches() -> None:
+    """35x35 in patches of 4x4 take 36x36; vectors and parameters take what they have."""
+    spaces = Spaces.of(Machine.load("exynos-npu"))
+    kind = spaces.map_type(TensorType(f32, (1, 64, 35, 35)))
+    assert kind.get_strides() == (64 * 36 * 36, 36 * 36, 36, 1)
+    assert storage_elements(kind) == 64 * 36 * 36
+    for shape in ((1, 64, 36, 36), (1, 64, 1, 1), (64, 35)):
+        assert spaces.map_type(TensorType(f32, shape)).get_strides() == tuple(dense_strides(shape))
+    assert Spaces.of(None).map_type(TensorType(f32, (1, 64, 35, 35))).get_strides() == tuple(
+        dense_strides((1, 64, 35, 35))
+    )
+
+
+def test_layers_off_the_chip_only_read_inputs() -> None:
+    """No layer overwrites what the caller handed over."""
+    network = Network.start((1, 1, 5, 5), 0)
+    network.add(ReluOp)
+    network.add(lambda x, out: ClampOp(x, -1.0, 1.0, out))
+    module = network.module()
+    module.attributes[TARGET] = TargetAttr.of(Machine.load("exynos-npu"))
+    BufferizePass().apply(context(), module)
+    x = np.random.default_rng(1).standard_normal((1, 1, 5, 5)).astype(np.float32)
+    before = x.copy()
+    run_function(module, "f", [x])
+    np.testing.assert_array_equal(x, before)

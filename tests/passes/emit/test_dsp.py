@@ -1,0 +1,141 @@
+"""Ops on packed words as C: the same bits on every machine, and instructions where there are."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.c_harness import run_c, write_files
+from helpers.dsp_program import OPS, Case, expected, program
+from helpers.emulated import require
+from helpers.parsing import emit_text
+from npu_dialect.dsp import DSP
+from npu_passes.emit.c.dsp_helpers import HELPERS
+from npu_tools.verifying.emulators import run_on
+from npu_tools.verifying.emulators.build import compiler_of
+
+FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wcast-qual")
+NAMES: tuple[str, ...] = ("a", "b", "acc", "x", "low", "high")
+
+STEPS = 6
+"""Words that a turn of the loop in `ORDERED` reads of each buffer."""
+
+ORDERED = f"""
+"memref.global"() <{{sym_name = "w", sym_visibility = "private", type = memref<64xi8>,
+    initial_value = dense<{list(range(-30, 34))}> : tensor<64xi8>, constant}}> : () -> ()
+func.func private @layer(%m: memref<64xi8>, %y: memref<1xi32>) {{
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c24 = arith.constant 24 : index
+  %zero = arith.constant 0 : i32
+  %w = memref.get_global @w : memref<64xi8>
+  %sum = scf.for %i = %c0 to %c24 step %c4 iter_args(%t0 = %zero) -> (i32) {{
+    {
+    "".join(
+        f'''
+    %o{step} = arith.constant {4 * step} : index
+    %j{step} = arith.addi %i, %o{step} : index
+    %x{step} = dsp.load_word %m[%j{step}] : memref<64xi8> -> i32
+    %v{step} = dsp.load_word %w[%j{step}] : memref<64xi8> -> i32
+    %a{step} = dsp.sxtb16 %x{step} rotate 0 : i32
+    %b{step} = dsp.sxtb16 %v{step} rotate 8 : i32
+    %t{step + 1} = dsp.smlad %a{step}, %b{step}, %t{step} : i32
+    dsp.keep_order'''
+        for step in range(STEPS)
+    )
+}
+    scf.yield %t{STEPS} : i32
+  }}
+  memref.store %sum, %y[%c0] : memref<1xi32>
+  func.return
+}}
+func.func @k(%m: memref<64xi8>, %y: memref<1xi32>) {{
+  func.call @layer(%m, %y) : (memref<64xi8>, memref<1xi32>) -> ()
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_plain_c_computes_what_numpy_does(language: str) -> None:
+    case = Case.of(seed=1)
+    wanted = expected(case)
+    found = run_c(
+        emit_text(program(), "words"),
+        "words",
+        case.arrays,
+        [array.shape for array in wanted],
+        output_types=[array.dtype.name for array in wanted],
+        language=language,
+    )
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("machine", ["cortex-m4", "cortex-m0"])
+def test_processors_compute_what_numpy_does(machine: str, tmp_path: Path) -> None:
+    require(machine)
+    case = Case.of(seed=2)
+    write_files(tmp_path, emit_text(program(), "words"), "words")
+    inputs = dict(zip(NAMES, case.arrays, strict=True))
+    (run,) = run_on(machine, tmp_path / "words.c", [inputs]).runs
+    for name, wanted in zip(("words", "stored"), expected(case), strict=True):
+        np.testing.assert_array_equal(run.outputs[name], wanted.ravel())
+
+
+def assembly(text: str, folder: Path, flags: Sequence[str] = ("-O2",)) -> list[str]:
+    """The instructions for a Cortex-M4, with what rotates or shifts their last operand."""
+    require("cortex-m4")
+    write_files(folder, emit_text(text, "k"), "k")
+    compiler, machine = compiler_of("cortex-m4")
+    command = [compiler, *machine, *FLAGS, *flags, "-S", "-o", "-", "k.c"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = re.findall(
+        r"^\s+([a-z]\S*)\s.*?(?:, (ror|lsl|asr) #\d+)?(?:\s*@.*)?$", done.stdout, re.M
+    )
+    return [f"{name} {shift}".strip() for name, shift in found]
+
+
+def test_an_instruction_for_each_op(tmp_path: Path) -> None:
+    used = assembly(program(), tmp_path)
+    for name in (
+        *("sxtb16", "sxtb16 ror", "uxtb16", "uxtb16 ror", "smlad"),
+        *("sxtab16", "sxtab16 ror", "uxtab16", "uxtab16 ror"),
+        *("smlabb", "smlatt"),
+        *("pkhbt lsl", "pkhbt", "pkhtb asr", "vcvtr.s32.f32"),
+    ):
+        assert used.count(name) == 1, name
+    assert used.count("ssat") == used.count("usat") == 2
+    assert used.count("smlabt") + used.count("smlatb") == 2  # GCC swaps operands
+    assert not {"ldrb", "strb", "vstr.32", "smulbb"} & set(used)
+
+
+def test_loads_stay_between_their_fences(tmp_path: Path) -> None:
+    """Also those of constant weights; without the fences GCC groups them otherwise."""
+    kept = [name for name in assembly(ORDERED, tmp_path) if name in ("ldr", "smlad")]
+    assert kept[-3 * STEPS :] == ["ldr", "ldr", "smlad"] * STEPS
+    free = assembly(ORDERED, tmp_path, ("-O2", "-DNPU_KEEP_ORDER()="))
+    free = [name for name in free if name in ("ldr", "smlad")]
+    assert free[-3 * STEPS :] != ["ldr", "ldr", "smlad"] * STEPS
+
+
+def test_only_functions_that_are_used() -> None:
+    text = emit_text(ORDERED, "k").source
+    printed = re.findall(r"^static inline \w+ (npu_dsp_\w+)\(", text, re.M)
+    assert printed == [
+        *("npu_dsp_load_word", "npu_dsp_sxtb16", "npu_dsp_sxtb16_ror8", "npu_dsp_smlad"),
+    ]
+    assert "arm_acle" not in emit_text("func.func @f() {\n  func.return\n}").source
+
+
+def test_the_program_has_every_op() -> None:
+    named = {op.partition(" ")[0] for op in OPS} | {"dsp.store_word", "dsp.keep_order"}
+    assert named == {op.name for op in DSP.operations}
+    printed = set(re.findall(r"npu_dsp_\w+(?=\()", emit_text(program()).source))
+    assert printed == set(HELPERS)

@@ -1,0 +1,67 @@
+"""Products that are rounded before they are added, where the compiler would rather not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from xdsl.parser import Parser
+
+from helpers.c_harness import write_files
+from helpers.emulated import require
+from helpers.kernel_roads import DSP, SMALL, Road, lowered, placed
+from helpers.pipeline import context
+from npu_dialect.interpreters import run_function
+from npu_passes.emit.c import emit
+from npu_tools.verifying.emulators import Interface, run_on
+
+FLAGS = ("-O2", "-ffp-contract=fast")
+
+ADDITION = """
+func.func @f(%a: tensor<1x4x64x64xi8>, %b: tensor<1x4x64x64xi8>) -> tensor<1x4x64x64xi8> {
+  %y = npu.quantized_add %a, %b scales [0.072, 0.08, 0.048] zero_points [0, 0, 0] mode float
+      : (tensor<1x4x64x64xi8>, tensor<1x4x64x64xi8>) -> tensor<1x4x64x64xi8>
+  func.return %y : tensor<1x4x64x64xi8>
+}
+"""
+
+AVERAGE = """
+func.func @f(%a: tensor<1x2048x2x5xi8>) -> tensor<1x2048x1x1xi8> {
+  %y = npu.quantized_avg_pool2d %a kernel [2, 5] strides [2, 5] scales [0.072, 0.048]
+      zero_points [0, 0] mode float : tensor<1x2048x2x5xi8> -> tensor<1x2048x1x1xi8>
+  func.return %y : tensor<1x2048x1x1xi8>
+}
+"""
+
+
+def every_pair() -> list[NDArray[Any]]:
+    """Pairs of bytes; some hundred of their sums are close to a tie."""
+    values = np.arange(-128, 128, dtype=np.int8)
+    shape = (1, 4, 64, 64)
+    return [array.reshape(shape) for array in np.meshgrid(values, values[::4])]
+
+
+def random_map() -> list[NDArray[Any]]:
+    """A map."""
+    random = np.random.default_rng(1)
+    return [random.integers(-128, 128, (1, 2048, 2, 5)).astype(np.int8)]
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "road"),
+    [(ADDITION, every_pair(), DSP), (AVERAGE, random_map(), DSP), (AVERAGE, random_map(), SMALL)],
+    ids=["addition", "average", "average-small"],
+)
+def test_same_bits(text: str, inputs: list[NDArray[Any]], road: Road, tmp_path: Path) -> None:
+    """What the interpreter computes, with fused multiply-adds allowed."""
+    module = Parser(context(), text).parse_module()
+    (wanted,) = run_function(module, None, inputs)
+    write_files(tmp_path, emit(lowered(placed(module), road)), "f")
+    names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
+    case = dict(zip(names, inputs, strict=True))
+    (run,) = run_on(require(road.machine), tmp_path / "f.c", [case], flags=FLAGS).runs
+    (found,) = run.outputs.values()
+    np.testing.assert_array_equal(found.reshape(wanted.shape), wanted)

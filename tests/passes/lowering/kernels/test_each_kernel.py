@@ -1,0 +1,136 @@
+"""Layers that reach each way through the kernels, with a zero point that is not 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr, TensorType, i8, i32
+from xdsl.ir import SSAValue
+
+from helpers.kernel_chains import ChainMaker
+from helpers.kernel_roads import ROADS, lowered
+from helpers.pipeline import context, run_passes
+from npu_dialect.interpreters import run_function
+from npu_dialect.npu import Conv2dOp, FullyConnectedOp, MaxPool2dOp, PoolAttr, RequantizeAttr
+from npu_dialect.npu.quantization import ui8
+from npu_tools.compiling.check import random_inputs
+
+PLACE = "npu-bufferize,npu-choose-layouts,npu-assign-sram-offsets,npu-outline-layers"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A convolution: channels, rows and columns of its input, and what it does with them."""
+
+    input: tuple[int, int, int]
+    filters: int
+    kernel: tuple[int, int]
+    strides: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    dilations: tuple[int, int] = (1, 1)
+    groups: int = 1
+    pool: PoolAttr | None = None
+    overlap: str | None = None
+
+
+PAIRS = PoolAttr.of("max", (2, 2), (2, 2))
+TRIPLES = PoolAttr.of("max", (3, 3), (3, 3))
+FOURS = PoolAttr.of("max", (4, 4), (4, 4))
+OVERLAPPING = PoolAttr.of("max", (3, 3), (2, 2), (1, 1, 1, 1))
+ROUND = (1, 1, 1, 1)
+
+NARROW = "image, two pixels in less than a word"
+CASES = {
+    "one run": Case((8, 5, 6), 5, (3, 3)),
+    "runs that overlap": Case((5, 4, 5), 4, (2, 3)),
+    "padded": Case((8, 4, 5), 6, (3, 3), pads=ROUND),
+    "padded, a run for each tap": Case((6, 4, 5), 5, (3, 2), (2, 1), (2, 1, 0, 1)),
+    "padded above": Case((4, 3, 6), 4, (3, 1), (3, 1), (1, 0, 0, 0)),
+    "dilated": Case((4, 7, 7), 4, (3, 2), (1, 2), (0, 1, 2, 0), (2, 3)),
+    "pointwise": Case((8, 3, 3), 6, (1, 1)),
+    "strided": Case((9, 3, 5), 4, (1, 1), (2, 2)),
+    "pooled": Case((4, 6, 6), 5, (3, 3), pool=PAIRS),
+    "pooled, padded": Case((4, 6, 6), 4, (3, 3), pads=ROUND, pool=TRIPLES),
+    "pooled, overlapping": Case((8, 5, 5), 4, (1, 1), pool=OVERLAPPING, overlap="recompute"),
+    "depthwise": Case((8, 5, 7), 8, (3, 3), groups=8),
+    "depthwise, padded": Case((8, 5, 6), 8, (3, 3), (2, 1), ROUND, groups=8),
+    "depthwise, a wide border": Case((4, 3, 12), 4, (3, 11), (1, 1), (1, 5, 1, 5), groups=4),
+    "depthwise, nothing but padding": Case((4, 3, 4), 4, (1, 3), (1, 1), (0, 3, 0, 3), groups=4),
+    "depthwise, many taps": Case((4, 7, 8), 4, (6, 6), groups=4),
+    "image": Case((1, 6, 7), 5, (5, 5)),
+    "image, padded": Case((3, 5, 6), 4, (3, 3), (2, 2), ROUND),
+    "image, pooled": Case((1, 8, 8), 4, (3, 3), pool=TRIPLES),
+    "image, pooled, padded": Case((2, 6, 6), 3, (3, 3), pads=ROUND, pool=PAIRS),
+    "image, single pixels": Case((1, 4, 8), 4, (1, 1), pool=FOURS),
+    "image, pixels of two": Case((3, 4, 7), 4, (2, 2), pool=TRIPLES),
+    NARROW: Case((3, 4, 7), 4, (2, 2)),
+    "image, nothing but padding": Case((1, 2, 6), 4, (1, 3), pads=(0, 3, 0, 3)),
+}
+
+
+def around(maker: ChainMaker, x: SSAValue, element: IntegerType) -> SSAValue:
+    """A layer that reads or writes a map with its channels last, and not in place."""
+    layer = MaxPool2dOp(x, PoolAttr.of("max", (1, 1), (1, 1)), TensorType(element, []))
+    return maker.add(maker.named(layer), element)
+
+
+def network(case: Case, element: IntegerType) -> ModuleOp:
+    """A convolution between two layers."""
+    maker = ChainMaker(Random(len(str(case))))
+    x = around(maker, maker.argument(element, (1, *case.input)), element)
+    weights = maker.numbers.integers(
+        -128, 128, (case.filters, case.input[0] // case.groups, *case.kernel)
+    )
+    layer = Conv2dOp(
+        x,
+        maker.constant(weights, i8),
+        maker.constant(maker.numbers.integers(-999, 999, case.filters), i32),
+        TensorType(element, []),
+        strides=case.strides,
+        pads=case.pads,
+        dilations=case.dilations,
+        groups=case.groups,
+        zero_points=(131 if element == ui8 else -7, 0),
+        requantize=RequantizeAttr.of([0.004] * case.filters, 9),
+    )
+    layer.pool = case.pool
+    layer.overlap = None if case.overlap is None else StringAttr(case.overlap)
+    return maker.finished(around(maker, maker.add(maker.named(layer), element), element))
+
+
+def check(module: ModuleOp, *, kernel: bool) -> None:
+    """Check all machines; `kernel`: whether weights are packed for one."""
+    module.verify()
+    inputs = random_inputs(module, 5)
+    (wanted,) = run_function(module, None, inputs)
+    assert len(np.unique(wanted)) > 1
+    layers = run_passes(context(), module, PLACE)
+    for road in ROADS:
+        loops = lowered(layers, road)
+        assert ("_taps" in str(loops)) == kernel
+        found = run_function(loops, None, inputs)[0]
+        np.testing.assert_array_equal(found, wanted, str(road))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_convolution(name: str) -> None:
+    check(network(CASES[name], ui8 if len(name) % 2 else i8), kernel=name != NARROW)
+
+
+@pytest.mark.parametrize("depth", [3, 4, 7, 33, 35, 37, 48])
+def test_fully_connected(depth: int) -> None:
+    maker = ChainMaker(Random(depth))
+    x = maker.argument(i8, (1, depth))
+    weights = maker.constant(maker.numbers.integers(-128, 128, (6, depth)), i8)
+    layer = FullyConnectedOp(
+        x,
+        weights,
+        maker.constant(maker.numbers.integers(-999, 999, 6), i32),
+        TensorType(i8, []),
+        zero_points=(-7, 0),
+        requantize=RequantizeAttr.of([0.002] * 6, 9),
+    )
+    check(maker.finished(maker.add(maker.named(layer), i8)), kernel=depth > 3)

@@ -1,0 +1,96 @@
+"""Kernels, general loops, C on three machines, and the interpreter of layers: the same bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp
+
+from helpers.c_harness import run_c, write_files
+from helpers.emulated import require
+from helpers.kernel_chains import ChainMaker
+from helpers.kernel_roads import BYTES, DSP, M0, ROADS, SMALL, Road, lowered, placed
+from npu_dialect.interpreters import run_function
+from npu_passes.emit.c import emit
+from npu_tools.compiling.check import random_inputs
+from npu_tools.verifying.emulators import Interface, run_on
+
+Arrays = list[NDArray[Any]]
+
+NETWORKS = 6
+"""Networks in one program."""
+WITHOUT_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
+"""Each example takes a while; what fails is small enough."""
+
+
+def same(found: Arrays, wanted: Arrays, what: object) -> None:
+    """Check all outputs."""
+    for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
+        message = f"{what}, network {number}"
+        np.testing.assert_array_equal(one.reshape(other.shape), other, message)
+
+
+@settings(max_examples=30, deadline=None, phases=WITHOUT_SHRINKING)
+@given(st.integers(0, 10**6), st.sampled_from(("float", "fixed")), st.booleans())
+def test_loops(seed: int, mode: str, fold: bool) -> None:
+    """With kernels for each machine, and the general loops."""
+    module = ChainMaker(Random(seed), mode).network()
+    module.verify()
+    inputs = random_inputs(module, seed)
+    wanted = list(run_function(module, None, inputs))
+    for layouts, roads in ((True, ROADS), (False, (DSP,))):
+        layers = placed(module, layouts=layouts, fold=fold)
+        same(list(run_function(layers, None, inputs)), wanted, "layers on buffers")
+        for road in roads:
+            found = run_function(lowered(layers, road), None, inputs)
+            same(list(found), wanted, f"{road}, {layouts=}")
+
+
+def program(seed: int, mode: str) -> tuple[ModuleOp, Arrays, Arrays]:
+    """Many networks in one function: on buffers, with inputs and what they give."""
+    module = ChainMaker(Random(seed), mode).network(NETWORKS)
+    module.verify()
+    inputs = random_inputs(module, seed)
+    return placed(module), inputs, list(run_function(module, None, inputs))
+
+
+@pytest.mark.parametrize(
+    ("road", "mode"), [(DSP, "float"), (SMALL, "fixed"), (BYTES, "float")], ids=str
+)
+def test_host(road: Road, mode: str) -> None:
+    """C with sanitizers, in a poisoned arena between fences."""
+    layers, inputs, wanted = program(ROADS.index(road), mode)
+    shapes, types = [each.shape for each in wanted], [each.dtype.name for each in wanted]
+    files = emit(lowered(layers, road))
+    same(run_c(files, "f", inputs, shapes, output_types=types), wanted, road)
+
+
+@pytest.mark.parametrize(
+    ("road", "mode", "seed"),
+    [
+        (DSP, "float", 10),
+        (DSP, "fixed", 11),
+        (SMALL, "float", 12),
+        (BYTES, "float", 13),
+        (BYTES, "fixed", 14),
+        (M0, "float", 15),
+    ],
+    ids=str,
+)
+def test_machines(road: Road, mode: str, seed: int, tmp_path: Path) -> None:
+    """The same programs on emulated boards."""
+    machine = require(road.machine)
+    layers, inputs, wanted = program(seed, mode)
+    write_files(tmp_path, emit(lowered(layers, road)), "f")
+    names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
+    flags = ("-O2", "-ffp-contract=fast")
+    case = dict(zip(names, inputs, strict=True))
+    (run,) = run_on(machine, tmp_path / "f.c", [case], flags=flags).runs
+    same(list(run.outputs.values()), wanted, road)

@@ -1,0 +1,97 @@
+"""Visits: every output once, in blocks where they are said to be."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import MemRefType, ModuleOp, i32
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region
+
+from npu_dialect.interpreters import run_function
+from npu_passes.lowering.kernels.walk import border_columns, visit, visit_lines
+from npu_passes.support.integers import add
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.conv_plan import Span
+
+BLOCK = 100
+"""What a visit to a block adds to its outputs; one to a single output adds 1."""
+INSIDE = 1000
+"""What a visit to an interior row adds."""
+
+
+class Marks:
+    """A function that adds numbers to the elements of a grid."""
+
+    def __init__(self, rows: Span, columns: Span) -> None:
+        self.shape = (rows.total, columns.total)
+        self.block = Block(arg_types=[MemRefType(i32, self.shape)])
+        end = ReturnOp()
+        self.block.add_op(end)
+        self.b = LoopBuilder(end)
+
+    def mark(self, row: Index, column: Index, number: int, width: int = 1) -> None:
+        """Add a number to some elements of a row."""
+        grid = self.block.args[0]
+        for index in range(width):
+            at = [row, self.b.add(column, index)]
+            self.b.store(add(self.b, self.b.load(grid, at), self.b.integer(number)), grid, at)
+
+    def run(self) -> NDArray[np.int32]:
+        """The grid, which was 0."""
+        function = FuncOp("f", (self.block.arg_types, []), Region(self.block))
+        module = ModuleOp([function])
+        module.verify()
+        return run_function(module, "f", [np.zeros(self.shape, np.int32)])[0]
+
+
+@st.composite
+def spans(draw: st.DrawFn) -> Span:
+    """The interior of an axis, which may be empty or everything."""
+    total = draw(st.integers(1, 7))
+    low = draw(st.integers(0, total))
+    return Span(low, draw(st.integers(low, total)), total)
+
+
+def blocks(rows: Span, columns: Span, width: int) -> NDArray[np.int32]:
+    """What has to be visited in blocks, marked by BLOCK, and singly, marked by 1."""
+    wanted = np.ones((rows.total, columns.total), np.int32)
+    high = columns.low + (columns.high - columns.low) // width * width
+    wanted[rows.low : rows.high, columns.low : high] = BLOCK
+    return wanted
+
+
+@settings(deadline=None, max_examples=60)
+@given(spans(), spans(), st.integers(1, 3))
+def test_visit(rows: Span, columns: Span, width: int) -> None:
+    marks = Marks(rows, columns)
+    visit(
+        marks.b,
+        rows,
+        columns,
+        width,
+        lambda row, column: marks.mark(row, column, BLOCK, width),
+        lambda row, column: marks.mark(row, column, 1),
+    )
+    np.testing.assert_array_equal(marks.run(), blocks(rows, columns, width))
+
+
+@settings(deadline=None, max_examples=60)
+@given(spans(), spans(), st.integers(2, 3))
+def test_visit_lines(rows: Span, columns: Span, width: int) -> None:
+    """The border's columns are known, and interior rows are told from the others."""
+    marks, known = Marks(rows, columns), set[int]()
+
+    def line(row: Index, inside: bool, column: Index, count: int) -> None:
+        if count == 1:
+            assert isinstance(column, int)
+            known.add(column)
+        marks.mark(row, column, (INSIDE if inside else 0) + (1 if count == 1 else BLOCK), count)
+
+    visit_lines(marks.b, rows, columns, width, line)
+    wanted = blocks(Span(0, rows.total, rows.total), columns, width)
+    wanted[rows.low : rows.high] += INSIDE
+    np.testing.assert_array_equal(marks.run(), wanted)
+    assert len(known) == border_columns(columns, width)

@@ -1,0 +1,87 @@
+"""Every layer means the same before and after npu-lower-to-loops, for random shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func
+from xdsl.dialects.memref import MemRef
+from xdsl.parser import Parser
+
+from helpers.layers_text import LayerText, convolutions, dense_layers, pools, simple_layers
+from npu_dialect.interpreters import run_function
+from npu_dialect.npu import NPU
+from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
+
+LAYERS = st.one_of(convolutions(), convolutions(), pools(), dense_layers(), simple_layers())
+
+
+def context() -> Context:
+    ctx = Context()
+    for dialect in (Builtin, Func, MemRef, NPU):
+        ctx.load_dialect(dialect)
+    return ctx
+
+
+def run(module: ModuleOp, layer: LayerText, seed: int) -> np.ndarray:
+    """The output of a layer's function on seeded inputs; the output buffer starts poisoned."""
+    rng = np.random.default_rng(seed)
+    inputs = [rng.standard_normal(shape).astype(np.float32) for shape in layer.inputs]
+    out = np.full(layer.output, np.float32(1e30))
+    return run_function(module, None, [*inputs, out])[-1]
+
+
+@settings(max_examples=80, deadline=None)
+@given(layer=LAYERS, registers=st.sampled_from([0, 16, 32]), unroll=st.sampled_from([1, 8, 256]))
+def test_loops_mean_the_same(layer: LayerText, registers: int, unroll: int) -> None:
+    ctx = context()
+    module = Parser(ctx, layer.text).parse_module()
+    module.verify()
+    expected = run(module.clone(), layer, 7)
+    LowerToLoopsPass(registers=registers, unroll=unroll).apply(ctx, module)
+    module.verify()
+    assert "npu." not in str(module)
+    np.testing.assert_allclose(run(module, layer, 7), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_wrong_kernel_is_noticed() -> None:
+    """The comparison can fail: another stride gives other numbers."""
+    ctx = context()
+    text = (
+        "func.func @f(%a0 : memref<1x1x5x5xf32>, %a1 : memref<1x1x3x3xf32>, "
+        "%out : memref<1x1x3x3xf32>) {\n"
+        "  npu.conv2d ins(%a0, %a1 : memref<1x1x5x5xf32>, memref<1x1x3x3xf32>) "
+        "outs(%out : memref<1x1x3x3xf32>) STRIDES\n  func.return\n}\n"
+    )
+    shapes = ((1, 1, 5, 5), (1, 1, 3, 3))
+    plain = LayerText(text.replace("STRIDES", "strides [1, 1]"), shapes, (1, 1, 3, 3))
+    padded = LayerText(
+        text.replace("STRIDES", "strides [2, 2] pads [1, 1, 1, 1]"), shapes, (1, 1, 3, 3)
+    )
+    first, second = (
+        run(Parser(ctx, layer.text).parse_module(), layer, 7) for layer in (plain, padded)
+    )
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(first, second, rtol=1e-5)
+
+
+def test_what_is_no_number_passes_an_activation() -> None:
+    """As in onnxruntime and the interpreter: a relu hides no fault before it."""
+    ctx = context()
+    text = (
+        "func.func @f(%a0 : memref<4xf32>, %out : memref<4xf32>) {\n"
+        "  npu.clamp ins(%a0 : memref<4xf32>) outs(%out : memref<4xf32>) low 0.0 high 6.0\n"
+        "  func.return\n}\n"
+    )
+    module = Parser(ctx, text).parse_module()
+    values = np.array([np.nan, -1.0, 7.0, 2.0], np.float32)
+    expected = [np.nan, 0.0, 6.0, 2.0]
+    for lowered in (False, True):
+        if lowered:
+            LowerToLoopsPass().apply(ctx, module)
+        out = run_function(module, None, [values, np.zeros(4, np.float32)])[-1]
+        np.testing.assert_array_equal(out, expected)

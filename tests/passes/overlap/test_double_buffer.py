@@ -1,0 +1,107 @@
+"""Loops whose transfers overlap their computing compute the same.
+
+The interpreter poisons what a transfer fills until its wait: a wrong half or a missing wait shows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.parser import Parser
+
+from helpers.tiles.loops_of_tiles import CASES, Case
+from npu_dialect.dma import DMA, StartOp, TokenType
+from npu_dialect.interpreters import run_function
+from npu_dialect.npu import NPU
+from npu_dialect.sram import ARENA, SRAM
+from npu_passes.overlap.double_buffer import DONE, REFUSED, DoubleBufferPass
+from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
+from npu_passes.tiling.tile_nest import DOUBLE_BUFFER
+
+PLAIN = Case("relu", 0, 1, 4, 2, 3, 2, True, True, False, False)
+
+
+def parsed(text: str) -> tuple[Context, ModuleOp]:
+    context = Context()
+    for dialect in (
+        *(Builtin, arith.Arith, func.Func, memref.MemRef, scf.Scf),
+        *(NPU, SRAM, DMA),
+    ):
+        context.load_dialect(dialect)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    return context, module
+
+
+def result(module: ModuleOp, case: Case) -> np.ndarray:
+    random = np.random.default_rng(7)
+    image = random.standard_normal((1, case.channels, case.height, case.columns))
+    kernels = random.standard_normal((case.channels, 1, 1, 1))
+    inputs = [array.astype(np.float32) for array in (image, kernels)]
+    (found,) = run_function(module.clone(), "f", inputs)
+    return found
+
+
+def attributes(module: ModuleOp) -> list[str]:
+    loops = [op for op in module.walk() if isinstance(op, scf.ForOp)]
+    return [name for op in loops for name in op.attributes]
+
+
+@settings(max_examples=50, deadline=None)
+@given(case=CASES)
+@example(case=PLAIN)
+def test_same_results(case: Case) -> None:
+    context, module = parsed(case.text())
+    expected = result(module, case)
+    DoubleBufferPass().apply(context, module)
+    module.verify()
+    np.testing.assert_array_equal(result(module, case), expected)
+    AssignSramOffsetsPass().apply(context, module)
+    np.testing.assert_array_equal(result(module, case), expected)
+
+
+@settings(max_examples=50, deadline=None)
+@given(case=CASES)
+def test_what_asks_is_done_or_says_why(case: Case) -> None:
+    context, module = parsed(case.text())
+    DoubleBufferPass().apply(context, module)
+    found = attributes(module)
+    assert DOUBLE_BUFFER not in found
+    carried = [value for op in module.walk() if isinstance(op, scf.ForOp) for value in op.iter_args]
+    assert not any(isinstance(value.type, TokenType) for value in carried)
+    if case.outer and case.kind in ("relu", "place") and case.rounds > 3:
+        assert DONE in found
+        assert REFUSED not in found
+    if case.outer and case.kind == "parts" and case.in_body and case.rounds > 3:
+        assert DONE in found
+    if case.inner and case.kind == "sums" and case.channels > 3 and case.rounds:
+        assert DONE in found
+
+
+def arena(case: Case, *, double: bool) -> int:
+    context, module = parsed(case.text())
+    if double:
+        DoubleBufferPass().apply(context, module)
+    AssignSramOffsetsPass().apply(context, module)
+    function = next(op for op in module.walk() if ARENA in op.attributes)
+    size = function.attributes[ARENA]
+    return int(str(size).split()[0])
+
+
+@pytest.mark.parametrize("kind", ["relu", "groups"])
+def test_memory_doubles_and_no_more(kind: str) -> None:
+    case = Case(kind, 0, 1, 4, 2, 3, 4, kind == "relu", True, False, False)
+    assert arena(case, double=True) == 2 * arena(case, double=False)
+
+
+def test_transfers_are_as_many() -> None:
+    """No step is loaded twice, none is forgotten: the loop's transfers, peeled, add up."""
+    context, module = parsed(PLAIN.text())
+    DoubleBufferPass().apply(context, module)
+    starts = [op for op in module.walk() if isinstance(op, StartOp)]
+    in_loop = [op for op in starts if isinstance(op.parent_op(), scf.ForOp)]
+    assert len(starts) - len(in_loop) + 2 * len(in_loop) == 2 * PLAIN.rounds

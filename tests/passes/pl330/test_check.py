@@ -1,0 +1,151 @@
+"""`pl330-check` against a run of every round, and against an emulated PL-330."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helpers.pl330.programs import PROGRAMS, program
+from helpers.pl330.tools import only, parse
+from helpers.pl330.zynq import Zynq
+from npu_dialect.pl330 import AnyLoopOp, InstructionOp, ProgramOp
+from npu_passes.emit.pl330.assemble import code_of
+from npu_passes.pl330 import check, flow
+from npu_passes.pl330.check import analyze
+from npu_passes.pl330.controller import Controller
+from npu_passes.pl330.flow import Runner, State
+
+SILICON = Controller()
+EMULATED = Controller(mfifo_bytes=4096)
+"""What QEMU's model has, as far as it looks."""
+
+
+class EveryRound(Runner):
+    """Runs each round of each loop."""
+
+    def loop(self, op: AnyLoopOp, state: State) -> State:
+        self.loops.clear()
+        return super().loop(op, state)
+
+    def rounds(self, op: AnyLoopOp, rounds: int | None, state: State) -> State:
+        assert rounds is not None
+        body: Sequence[InstructionOp] = op.instructions()
+        for _ in range(rounds):
+            state = self.run(body, state)
+            if state.over:
+                break
+            if op.while_request is not None and state.request != op.while_request.data:
+                break
+        return state
+
+
+def messages(source: ProgramOp, runner: type[Runner]) -> list[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(check, "Runner", runner)
+        return [str(violation) for violation in analyze(source, SILICON)]
+
+
+BURSTS = st.builds(
+    "pl330.mov ccr src {}x{} inc dst {}x{} inc".format,
+    *(st.sampled_from((1, 2, 4, 8)), st.integers(1, 16)) * 2,
+)
+STEPS = st.one_of(
+    st.sampled_from(("pl330.ld", "pl330.st", "pl330.ld pl330.st", "pl330.stz", "pl330.wmb")),
+    BURSTS,
+    st.builds("pl330.addh {} {}".format, st.sampled_from(("sar", "dar")), st.integers(0, 5000)),
+    st.just("pl330.sev 1"),
+)
+INNER = st.lists(STEPS, min_size=1, max_size=4).map("\n".join)
+LOOPS = st.builds("pl330.loop {} {{ {} }}".format, st.integers(1, 40), INNER)
+OUTER = st.builds("pl330.loop {} {{ {} {} {} }}".format, st.integers(1, 30), INNER, LOOPS, INNER)
+COPIES = st.builds(
+    "{}\npl330.mov sar {}\npl330.mov dar {}\n{}".format,
+    BURSTS,
+    st.integers(0x0020_0000, 0x0020_2000),
+    st.integers(0x0040_0000, 0x0040_2000),
+    st.lists(st.one_of(STEPS, LOOPS, OUTER), min_size=1, max_size=4).map("\n".join),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(COPIES)
+def test_loops_are_not_run_to_the_end(body: str) -> None:
+    source = only(parse(program(body)))
+    assert messages(source, Runner) == messages(source, EveryRound)
+
+
+@settings(max_examples=40, deadline=None)
+@given(PROGRAMS)
+def test_any_program_is_checked(text: str) -> None:
+    """No exception, and each violation names an instruction of the program."""
+    source = only(parse(text))
+    for violation in analyze(source, SILICON):
+        assert 0 <= violation.address < source.size
+        assert str(violation).startswith("@p, byte 0x")
+
+
+MOVES = st.builds(
+    "pl330.mov ccr src {0}x{1} inc dst {2}x{3} inc".format,
+    *(st.sampled_from((1, 2, 4, 8)), st.sampled_from((1, 2, 4, 8, 16))) * 2,
+)
+PAIRS = st.builds(
+    "{}\npl330.mov sar {}\npl330.mov dar {}\npl330.loop {} {{\n{}\n}}\npl330.wmb".format,
+    MOVES,
+    st.integers(0x0020_0000, 0x0020_0010),
+    st.integers(0x0040_0000, 0x0040_0010),
+    st.integers(1, 20),
+    st.sampled_from(
+        (
+            "pl330.ld pl330.st",
+            "pl330.ld pl330.ld pl330.st",
+            "pl330.ld pl330.st pl330.st",
+            "pl330.loop 2 { pl330.ld } pl330.st",
+            "pl330.ld pl330.st pl330.addh sar 8",
+        )
+    ),
+)
+FLOW = ("bytes in the MFIFO, got", "no end with data in the MFIFO")
+"""What QEMU's model sees of what is checked."""
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(body=PAIRS)
+def test_emulator_agrees(zynq: Zynq, tmp_path: Path, body: str) -> None:
+    """Underflow, overflow and leftovers are faults there, and only they."""
+    source = only(parse(program(body)))
+    found = [violation.message for violation in analyze(source, EMULATED)]
+    wrong = any(part in message for message in found for part in FLOW)
+    done = zynq.run([(0, code_of(source))], {}, [], tmp_path)
+    assert done.clean is not wrong, found
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5, 7, 8, 11, 254, 255, 256])
+def test_states_that_come_back(rounds: int) -> None:
+    """The address comes back every 4 rounds; behind every third of them a page ends."""
+    body = f"""
+      pl330.mov ccr src 8x16 inc dst 8x16 inc
+      pl330.mov sar 0x00200000
+      pl330.mov dar 0x00400000
+      pl330.loop {rounds} {{ pl330.addh sar 1024 }}
+      pl330.addh sar 960
+      pl330.ld
+      pl330.st"""
+    found = analyze(only(parse(program(body))), SILICON)
+    assert [violation.message for violation in found] == (
+        ["expected a burst within 4096 bytes, got 128 bytes at 4032 of a page"]
+        if rounds % 4 == 3
+        else []
+    )
+
+
+def test_too_long_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "MOST_STEPS", 100)
+    body = f"pl330.mov sar 0 pl330.loop 256 {{ pl330.addh sar 1 {'pl330.nop ' * 5} }}"
+    (violation,) = analyze(only(parse(program(body))), SILICON)
+    assert "not checked" in violation.message

@@ -1,0 +1,204 @@
+"""A network in tiles, double buffered, on an emulated Zynq: the PL-330 does all of its transfers.
+
+The front of FlowNet-S at a lower resolution: three convolutions with strides and halos, whose maps
+and weights are larger than the 256 KB on the chip. On whole numbers every order of sums is exact,
+so the output is that of the layers in numpy, bit for bit.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from helpers.paths import LENET5_FOLDER
+from helpers.pl330.zynq import COMPILER, SUPPORT, Zynq
+from npu_dialect.dma import StartOp
+from npu_dialect.interpreters import Counters, run_function
+from npu_dialect.pl330 import ProgramOp
+from npu_dialect.target import TARGET, Machine, TargetAttr, Toolchain
+from npu_passes.emit.c.target import emit
+from npu_passes.emit.pl330.tables import engine_files
+from npu_passes.pipelines import PIPELINES
+from npu_passes.pl330.lower_dma_to_pl330 import PROGRAM
+from npu_tools.compiling.driver import available_passes, context, run_passes
+from npu_tools.compiling.pass_text import parse_passes
+
+TILES = "npu-tile-loops"
+EXAMPLE = LENET5_FOLDER
+LAYERS = ((6, 32, 7), (32, 64, 5), (64, 64, 5))
+"""Channels in and out, and the kernel: each has stride 2 and a relu behind it."""
+SIZE = (96, 128)
+IMAGE = 0x0200_0000
+FLAGS = ("-std=c99", "-O2", "-ffreestanding", "-nostartfiles", "-Wall", "-Wextra", "-Werror")
+
+
+def network(layers: Sequence[tuple[int, int, int]] = LAYERS, size: tuple[int, int] = SIZE) -> str:
+    """The layers, on tensors; parameters are small whole numbers."""
+    lines: list[str] = []
+    random = np.random.default_rng(5)
+    rows, columns = size
+    value, kind = "%x", f"tensor<1x{layers[0][0]}x{rows}x{columns}xf32>"
+    head = f"func.func @net(%x : {kind})"
+    for number, (depth, features, kernel) in enumerate(layers):
+        rows, columns = rows // 2, columns // 2
+        weight, bias = f"{features}x{depth}x{kernel}x{kernel}xf32", f"{features}xf32"
+        for name, shape in ((f"%w{number}", weight), (f"%b{number}", bias)):
+            count = int(np.prod([int(extent) for extent in shape.split("x")[:-1]]))
+            # Few are not 0: the sums stay far below 2 to the 24.
+            numbers = random.choice([0, 0, 0, 1, -1], count).astype("<f4")
+            data = f'dense<"0x{numbers.tobytes().hex()}">'
+            lines.append(f"{name} = arith.constant {data} : tensor<{shape}>")
+        out = f"tensor<1x{features}x{rows}x{columns}xf32>"
+        lines.append(
+            f"%{number} = npu.conv2d {value}, %w{number}, %b{number} strides [2, 2] "
+            f"pads {[kernel // 2] * 4} then relu "
+            f'{{npu.layer = "conv{number}"}} : ({kind}, tensor<{weight}>, tensor<{bias}>) -> {out}'
+        )
+        value, kind = f"%{number}", out
+    return "\n".join([f"{head} -> {kind} {{", *lines, f"func.return {value} : {kind}", "}"])
+
+
+def through(module: ModuleOp, passes: str) -> None:
+    """Run passes."""
+    run_passes(module, parse_passes(available_passes(), passes), ())
+
+
+def write_c(module: ModuleOp, folder: Path) -> None:
+    """Write the C of loops and of microcode."""
+    made = emit(module, "net")
+    assert made.runtime is not None
+    texts = {"net.c": made.source, "net.h": made.header, "npu_dma.h": made.runtime}
+    for name, text in (texts | engine_files(module, "net")).items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def build(folder: Path, output_bytes: int) -> Path:
+    """Compile and link for the Zynq."""
+    toolchain = Toolchain.load("zynq7020")
+    assert toolchain is not None
+    assert toolchain.compiler == COMPILER
+    elf = folder / "net.elf"
+    sources = ("start.S", "network.c")
+    command = [
+        *(toolchain.compiler, *toolchain.flags, *FLAGS, "-DNPU_DMA_EXTERNAL", f"-I{folder}"),
+        f"-DOUTPUT_BYTES={output_bytes}",
+        *(str(SUPPORT / name) for name in sources),
+        *(str(folder / name) for name in ("net.c", "net_pl330.c", "npu_pl330.c")),
+        *("-T", str(SUPPORT / "network.ld"), "-o", str(elf), "-lc", "-lm", "-lgcc"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return elf
+
+
+def run(zynq: Zynq, elf: Path, image: NDArray[np.float32], folder: Path) -> bytes:
+    """The file that the program writes."""
+    path = folder / "image.bin"
+    path.write_bytes(image.tobytes())
+    command = [
+        *("timeout", "-k", "2", "120", zynq.qemu, "-M", "xilinx-zynq-a9", "-m", "256M"),
+        *("-kernel", str(elf), "-display", "none", "-monitor", "none", "-serial", "null"),
+        *("-semihosting-config", "enable=on,target=native"),
+        *("-device", f"loader,file={path},addr={IMAGE:#x},force-raw=on"),
+    ]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr}"
+    return (folder / "out.bin").read_bytes()
+
+
+def run_counted(
+    module: ModuleOp, image: Sequence[NDArray[np.float32]]
+) -> tuple[NDArray[np.float32], Counters]:
+    """The output in the interpreter, and what moved."""
+    counters = Counters()
+    (maps,) = run_function(module, "net", image, counters)
+    return maps, counters
+
+
+def test_front_of_flownet(zynq: Zynq, tmp_path: Path) -> None:
+    module = Parser(context(), network()).parse_module()
+    image = np.random.default_rng(1).integers(-2, 3, (1, 6, *SIZE)).astype(np.float32)
+    expected, _ = run_counted(module, [image])
+    assert np.abs(expected).max() < 2**22
+    module.attributes[TARGET] = TargetAttr.of(Machine.load("zynq7020"))
+    to_buffers, outline, to_loops = PIPELINES["off-chip"].text.partition("npu-outline-layers")
+    through(module, to_buffers.rstrip(","))
+    maps, counters = run_counted(module, [image])
+    np.testing.assert_array_equal(maps, expected)
+    through(module, f"{outline}{to_loops},npu-lower-dma-to-pl330,pl330-check")
+    write_c(module, tmp_path)
+    starts = [op for op in module.walk() if isinstance(op, StartOp)]
+    assert starts
+    assert all(PROGRAM in op.attributes for op in starts)
+    data = run(zynq, build(tmp_path, expected.nbytes), image, tmp_path)
+    returned, errors, transfers, *moved = struct.unpack_from("<6I", data)
+    assert (returned, errors) == (0, 0)
+    np.testing.assert_array_equal(np.frombuffer(data[24:], "<f4"), expected.ravel())
+    assert transfers == counters.transfers > len(starts)
+    assert moved == [
+        counters.weight_bytes,
+        counters.feature_map_read_bytes,
+        counters.feature_map_write_bytes,
+    ]
+    assert sum(moved) > 3 * Machine.load("zynq7020").sram_bytes
+
+
+def test_sums_that_are_read_back(zynq: Zynq, tmp_path: Path) -> None:
+    """The paper's order: input, output read, output written and weights, a channel each."""
+    size = (12, 16)
+    module = Parser(context(), network([(8, 24, 3)], size)).parse_module()
+    image = np.random.default_rng(2).integers(-2, 3, (1, 8, *size)).astype(np.float32)
+    expected, _ = run_counted(module, [image])
+    module.attributes[TARGET] = TargetAttr.of(Machine.load("zynq7020"))
+    passes = PIPELINES["off-chip"].text.replace(TILES, f"{TILES}{{tile-sizes=6,8,2,8}}")
+    through(module, f"{passes},npu-lower-dma-to-pl330,pl330-check")
+    programs = [op for op in module.walk() if isinstance(op, ProgramOp)]
+    channels = [op.channel.value.data for op in programs if op.channel is not None]
+    assert set(channels) == {0, 1, 2, 3}
+    write_c(module, tmp_path)
+    data = run(zynq, build(tmp_path, expected.nbytes), image, tmp_path)
+    assert struct.unpack_from("<2I", data) == (0, 0)
+    np.testing.assert_array_equal(np.frombuffer(data[24:], "<f4"), expected.ravel())
+
+
+def test_lenet5_from_npu_compile(zynq: Zynq, tmp_path: Path) -> None:
+    """What a person does: npu-compile, then the C compiler, then the board."""
+    model = EXAMPLE / "lenet5.onnx"
+    command = [
+        sys.executable,
+        "-m",
+        "npu_tools.commands.compile",
+        str(model),
+        "--target",
+        "zynq7020",
+    ]
+    command += ["--prefix", "net", "-o", str(tmp_path), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    microcode = json.loads(done.stdout)["microcode"]
+    assert {each["channel"] for each in microcode} == {0, 1, 3}
+    assert all(0 < each["bytes"] <= each["template_bytes"] for each in microcode)
+    with np.load(EXAMPLE / "heldout.npz") as held:
+        grey: NDArray[np.uint8] = held["images"][:1]
+    cut = np.where(grey < 100, 0, grey).astype(np.float32) / np.float32(255)
+    image = cut.reshape(1, 1, 32, 32)
+    runtime: Any = import_module("onnxruntime")
+    session = runtime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    expected: NDArray[np.float32] = session.run(None, {"image": image})[0]
+    data = run(zynq, build(tmp_path, expected.nbytes), image, tmp_path)
+    returned, errors, transfers = struct.unpack_from("<3I", data)
+    assert (returned, errors) == (0, 0)
+    assert transfers >= len(microcode)
+    np.testing.assert_allclose(
+        np.frombuffer(data[24:], "<f4"), expected.ravel(), rtol=1e-5, atol=1e-5
+    )

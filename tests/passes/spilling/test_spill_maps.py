@@ -1,0 +1,81 @@
+"""npu-spill-maps on random networks: the same numbers, the same decision every time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.utils.exceptions import PassFailedException
+
+from helpers.concatenations import networks
+from helpers.pipeline import context, parse, run_passes
+from npu_dialect import dram
+from npu_dialect.interpreters import run_function
+from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_tools.compiling.remarks import remarks
+
+BUFFERS = "npu-bufferize,npu-concat-in-place"
+
+
+def with_machine(ctx: Context, text: str, sram_bytes: int) -> ModuleOp:
+    """A module for a machine with DMA and maps in patches."""
+    module = parse(ctx, text)
+    machine = Machine(
+        "small", sram_bytes, 0, row_multiple=4, column_multiple=4, kernel_group=2, dma_channels=4
+    )
+    module.attributes[TARGET] = TargetAttr.of(machine)
+    return module
+
+
+def spilled_bytes(module: ModuleOp) -> int:
+    """What the functions of a module say that is moved for maps off the chip."""
+    said = (op.attributes.get(dram.SPILLED) for op in module.walk())
+    return sum(each.value.data for each in said if isinstance(each, IntegerAttr))
+
+
+def count(module: ModuleOp) -> int:
+    """Maps off the chip."""
+    return sum(isinstance(op, dram.AllocOp) for op in module.walk())
+
+
+@settings(max_examples=40, deadline=None)
+@given(text=networks(), sram_bytes=st.sampled_from([64, 128, 256, 512, 1024]))
+def test_a_spilled_network_computes_the_same(text: str, sram_bytes: int) -> None:
+    ctx = context()
+    module = with_machine(ctx, text, sram_bytes)
+    x = np.random.default_rng(5).standard_normal((1, 2, 2, 2)).astype(np.float32)
+    expected = run_function(module, "f", [x])
+    try:
+        spilled = run_passes(ctx, module, f"{BUFFERS},npu-spill-maps")
+    except PassFailedException:
+        with pytest.raises(PassFailedException, match="bytes of SRAM at least, small has"):
+            run_passes(ctx, module, f"{BUFFERS},npu-spill-maps")
+        return
+    for got, want in zip(run_function(spilled, "f", [x]), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    assert (count(spilled) > 0) == (spilled_bytes(spilled) > 0)
+    again = run_passes(ctx, module, f"{BUFFERS},npu-spill-maps")
+    assert str(again) == str(spilled)
+    assert not count(run_passes(ctx, module, f"{BUFFERS},npu-spill-maps{{sram-bytes=1000000}}"))
+
+
+def test_what_leaves_is_said() -> None:
+    ctx = context()
+    text = """
+func.func @f(%x: tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32> {
+  %a = npu.transpose %x perm [0, 1, 3, 2] : tensor<1x2x2x2xf32> -> tensor<1x2x2x2xf32>
+  %b = npu.transpose %a perm [0, 1, 3, 2] : tensor<1x2x2x2xf32> -> tensor<1x2x2x2xf32>
+  %c = npu.transpose %b perm [0, 1, 3, 2] : tensor<1x2x2x2xf32> -> tensor<1x2x2x2xf32>
+  %d = npu.add %c, %a : (tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  func.return %d : tensor<1x2x2x2xf32>
+}
+"""
+    module = with_machine(ctx, text, 300)
+    spilled = run_passes(ctx, module, f"{BUFFERS},npu-spill-maps")
+    assert list(remarks(spilled)) == [
+        "@f: 64 bytes are moved for maps off chip",
+        "b: lies off chip",
+    ]

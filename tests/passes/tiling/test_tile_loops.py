@@ -1,0 +1,285 @@
+"""Layers in tiles compute the same, move what was predicted, and fit into what is free."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import Builtin, FunctionType, MemRefType, ModuleOp
+from xdsl.ir import Attribute
+from xdsl.parser import Parser
+from xdsl.rewriter import Rewriter
+from xdsl.utils.hints import isa
+
+from helpers.layers_text import (
+    LayerText,
+    convolutions,
+    dense_layers,
+    pools,
+    simple_layers,
+)
+from npu_dialect.dma import DMA
+from npu_dialect.interpreters import run_function
+from npu_dialect.interpreters.dma import Counters
+from npu_dialect.interpreters.signature import Port, Signature
+from npu_dialect.npu import NPU
+from npu_dialect.npu.attributes import DramSpace, SramSpace
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.sram import SRAM
+from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_passes.analysis.lifetimes import analyze as lifetimes_of
+from npu_passes.analysis.on_chip import size_of
+from npu_passes.overlap.double_buffer import DoubleBufferPass
+from npu_passes.tiling.stage import off_chip_operands
+from npu_passes.tiling.staging import least_bytes
+from npu_passes.tiling.tile_loops import TileLoopsPass, analyze
+
+LAYERS = st.one_of(convolutions(), convolutions(), pools(), dense_layers(), simple_layers())
+MACHINE = Machine("m", 1 << 20, 0, dma_channels=4)
+
+
+def parsed(text: str) -> tuple[Context, ModuleOp]:
+    context = Context()
+    for dialect in (Builtin, arith.Arith, func.Func, memref.MemRef, scf.Scf, NPU, SRAM, DMA):
+        context.load_dialect(dialect)
+    return context, Parser(context, text).parse_module()
+
+
+def layer_of(module: ModuleOp) -> LayerOp:
+    return next(op for op in module.walk() if isinstance(op, LayerOp))
+
+
+def function_of(module: ModuleOp) -> func.FuncOp:
+    return next(op for op in module.walk() if isinstance(op, func.FuncOp))
+
+
+def place(module: ModuleOp, off_chip: list[bool], machine: Machine) -> None:
+    """Put the arguments off the chip or on it, and name the machine."""
+    function = function_of(module)
+    for argument, off in zip(function.args, off_chip, strict=False):
+        kind = argument.type
+        assert isa(kind, MemRefType[Attribute])
+        space = DramSpace() if off else SramSpace()
+        placed = MemRefType(kind.element_type, kind.get_shape(), memory_space=space)
+        Rewriter.replace_value_with_new_type(argument, placed)
+    function.properties["function_type"] = FunctionType.from_lists(
+        [argument.type for argument in function.args], []
+    )
+    module.attributes[TARGET] = TargetAttr.of(machine)
+    module.verify()
+
+
+def run(module: ModuleOp, layer: LayerText, counters: Counters | None = None) -> np.ndarray:
+    """The output on small integers, whose sums are exact in any order."""
+    random = np.random.default_rng(3)
+    inputs = [random.integers(-3, 4, shape).astype(np.float32) for shape in layer.inputs]
+    out = np.full(layer.output, np.float32(1e30))
+    return run_function(module.clone(), None, [*inputs, out], counters=counters)[-1]
+
+
+def moved(counters: Counters) -> tuple[int, int]:
+    maps = counters.feature_map_read_bytes + counters.feature_map_write_bytes
+    return maps + counters.weight_bytes, counters.transfers
+
+
+def check(
+    layer: LayerText, off_chip: list[bool], machine: Machine, options: TileLoopsPass
+) -> ModuleOp:
+    """Tile a layer on a machine; returns what has become of it."""
+    context, module = parsed(layer.text)
+    place(module, off_chip, machine)
+    expected = run(module, layer)
+    (staged,) = analyze(function_of(module), machine, options.options)
+    options.apply(context, module)
+    module.verify()
+    for op in module.walk():
+        assert not isinstance(op, LayerOp) or not off_chip_operands(op)
+    counters = Counters()
+    np.testing.assert_allclose(run(module, layer, counters), expected, rtol=1e-5, atol=1e-5)
+    if staged.staging is not None:
+        assert moved(counters) == (staged.staging.bytes, staged.staging.transfers)
+        assert staged.staging.footprint <= staged.free
+        assert on_chip(module) <= staged.staging.footprint
+    DoubleBufferPass().apply(context, module)
+    module.verify()
+    again = Counters()
+    np.testing.assert_allclose(run(module, layer, again), expected, rtol=1e-5, atol=1e-5)
+    assert moved(again) == moved(counters)
+    if staged.staging is not None:
+        assert on_chip(module) <= staged.staging.footprint
+    return module
+
+
+def on_chip(module: ModuleOp) -> int:
+    """The most bytes of on-chip buffers that live at once."""
+    found = lifetimes_of(function_of(module), SramSpace())
+    return max(
+        sum(buffer.size for buffer in found.buffers if buffer.first <= point <= buffer.last)
+        for point in range(len(found.ops))
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    layer=LAYERS,
+    off_chip=st.lists(st.booleans(), min_size=6, max_size=6),
+    fraction=st.sampled_from([0.0, 0.1, 0.3, 1.0, 2.5]),
+    minimize=st.sampled_from(["bytes", "cost"]),
+    double=st.booleans(),
+    kernel_group=st.sampled_from([0, 0, 2]),
+)
+def test_tiles_mean_the_same(
+    layer: LayerText,
+    off_chip: list[bool],
+    fraction: float,
+    minimize: str,
+    double: bool,
+    kernel_group: int,
+) -> None:
+    _, module = parsed(layer.text)
+    operands = len(layer.inputs) + 1
+    assume(any(off_chip[:operands]))
+    machine = replace(MACHINE, kernel_group=kernel_group, weight_buffers=2)
+    place(module, off_chip, machine)
+    op = layer_of(module)
+    least = least_bytes(op, off_chip_operands(op), machine)
+    whole = sum(size_of(op, value.type) for value in off_chip_operands(op))
+    budget = least + int(fraction * max(0, whole - least))
+    machine = replace(machine, sram_bytes=max(1, budget))
+    assert minimize in ("bytes", "cost")
+    options = TileLoopsPass(
+        minimize="bytes" if minimize == "bytes" else "cost", double_buffer=double
+    )
+    check(layer, off_chip, machine, options)
+
+
+def text(signature: str, body: str) -> str:
+    return f"func.func @f({signature}) {{\n  {body}\n  func.return\n}}\n"
+
+
+QUANTISED = (
+    text(
+        "%x: memref<1x3x6x6xi8>, %w: memref<5x3x3x3xi8>, %b: memref<5xi32>, %y: memref<1x5x6x6xi8>",
+        "npu.conv2d ins(%x, %w, %b : memref<1x3x6x6xi8>, memref<5x3x3x3xi8>, memref<5xi32>) "
+        "outs(%y : memref<1x5x6x6xi8>) strides [1, 1] pads [1, 1, 1, 1] zero_points [3, 1] then "
+        "requantize scales [0.01, 0.02, 0.03, 0.04, 0.05] zero_point -3 mode float",
+    ),
+    text(
+        "%x: memref<1x12xi8>, %w: memref<4x12xi8>, %y: memref<1x4xi32>",
+        "npu.fully_connected ins(%x, %w : memref<1x12xi8>, memref<4x12xi8>) "
+        "outs(%y : memref<1x4xi32>) zero_points [3, 1]",
+    ),
+    text(
+        "%x: memref<1x3x4x4xi32>, %y: memref<1x3x4x4xi8>",
+        "npu.requantize ins(%x : memref<1x3x4x4xi32>) outs(%y : memref<1x3x4x4xi8>) "
+        "scales [0.5, 0.25, 2.0] zero_points [0, -3] mode float",
+    ),
+    text(
+        "%x: memref<2x3x4x4xi8>, %y: memref<2x3x2x2xi8>",
+        "npu.quantized_avg_pool2d ins(%x : memref<2x3x4x4xi8>) outs(%y : memref<2x3x2x2xi8>) "
+        "kernel [2, 2] strides [2, 2] scales [0.1, 0.2] zero_points [3, 0] mode float",
+    ),
+)
+"""One scale a channel; sums in parts; element types of different widths."""
+
+
+@pytest.mark.parametrize("layer", QUANTISED)
+def test_quantised_layers_in_their_smallest_tiles(layer: str) -> None:
+    _, module = parsed(layer)
+    function = function_of(module)
+    types = [arg.type for arg in function.args]
+    place(module, [True] * len(types), MACHINE)
+    op = layer_of(module)
+    machine = replace(MACHINE, sram_bytes=least_bytes(op, off_chip_operands(op), MACHINE))
+    place(module, [True] * len(types), machine)
+    random = np.random.default_rng(5)
+    inputs = [random.integers(-9, 9, value.shape).astype(value.dtype) for value in ports(module)]
+    before = run_function(module.clone(), None, inputs)[-1]
+    context, _ = parsed(layer)
+    (staged,) = analyze(function, machine, TileLoopsPass().options)
+    TileLoopsPass().apply(context, module)
+    module.verify()
+    counters = Counters()
+    after = run_function(module.clone(), None, inputs, counters=counters)[-1]
+    np.testing.assert_array_equal(after, before)
+    assert staged.staging is not None
+    assert moved(counters) == (staged.staging.bytes, staged.staging.transfers)
+
+
+def ports(module: ModuleOp) -> list[Port]:
+    return list(Signature.of(function_of(module)).inputs)
+
+
+def test_what_lives_on_chip_leaves_less() -> None:
+    """A map that lives across the layer, and its own map on chip, are not free."""
+    layer = text(
+        "%x: memref<1x4x4x4xf32, #npu.dram>, %z: memref<100xf32, #npu.sram> {sram.input, "
+        "sram.output}, %y: memref<1x4x4x4xf32, #npu.sram> {sram.output}",
+        "npu.relu ins(%x : memref<1x4x4x4xf32, #npu.dram>) outs(%y : memref<1x4x4x4xf32, "
+        "#npu.sram>)",
+    )
+    _, module = parsed(layer)
+    machine = replace(MACHINE, sram_bytes=1000)
+    (staged,) = analyze(function_of(module), machine, TileLoopsPass().options)
+    assert staged.free == 1000 - 400 - 256
+
+
+def test_copies_and_in_place_layers() -> None:
+    """What passes through one buffer: from and to memory off the chip."""
+    layer = text(
+        "%x: memref<50xf32, #npu.dram>, %y: memref<50xf32, #npu.dram>",
+        "npu.relu ins(%x : memref<50xf32, #npu.dram>) outs(%x : memref<50xf32, #npu.dram>)\n"
+        '  "memref.copy"(%x, %y) : (memref<50xf32, #npu.dram>, memref<50xf32, #npu.dram>) -> ()',
+    )
+    context, module = parsed(layer)
+    place(module, [True, True], replace(MACHINE, sram_bytes=64))
+    data = np.arange(-25, 25, dtype=np.float32)
+    TileLoopsPass().apply(context, module)
+    DoubleBufferPass().apply(context, module)
+    module.verify()
+    counters = Counters()
+    out = run_function(module.clone(), None, [data, data], counters=counters)[-1]
+    np.testing.assert_array_equal(out, np.maximum(data, 0))
+    assert moved(counters)[0] == 4 * 50 * 4
+    assert (counters.feature_map_reads, counters.feature_map_writes) == (2, 2)
+
+
+MAP = "memref<1x4x12x12xf32, #npu.dram>"
+WEIGHT = "memref<4x4x3x3xf32, #npu.dram>"
+
+
+@pytest.mark.parametrize(
+    ("residual", "out"),
+    [("%x", "%y"), ("%z", "%y"), ("%z", "%z")],
+    ids=["input", "map", "in place"],
+)
+@pytest.mark.parametrize("sram_bytes", [1200, 3000])
+def test_an_addition_in_tiles(residual: str, out: str, sram_bytes: int) -> None:
+    """What a convolution adds follows its output, whatever else it is."""
+    layer = text(
+        f"%x: {MAP}, %w: {WEIGHT}, %z: {MAP}, %y: {MAP}",
+        f"npu.conv2d ins(%x, %w, {residual} : {MAP}, {WEIGHT}, {MAP}) outs({out} : {MAP})"
+        " pads [1, 1, 1, 1] then add residual first then relu",
+    )
+    context, module = parsed(layer)
+    place(module, [True] * 4, replace(MACHINE, sram_bytes=sram_bytes))
+    random = np.random.default_rng(5)
+    shapes = [(1, 4, 12, 12), (4, 4, 3, 3), (1, 4, 12, 12), (1, 4, 12, 12)]
+    data = [random.integers(-3, 4, shape).astype(np.float32) for shape in shapes]
+    place_of_out = 2 if out == "%z" else 3
+    wanted = run_function(module.clone(), None, [each.copy() for each in data])[place_of_out]
+    for passes in (TileLoopsPass(), DoubleBufferPass()):
+        passes.apply(context, module)
+        module.verify()
+        counters = Counters()
+        copies = [each.copy() for each in data]
+        found = run_function(module.clone(), None, copies, counters=counters)[place_of_out]
+        np.testing.assert_array_equal(found, wanted)
+    whole = 4 * 12 * 12 * 4
+    assert counters.feature_map_write_bytes == whole
+    assert counters.feature_map_read_bytes >= 2 * whole

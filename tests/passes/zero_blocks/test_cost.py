@@ -1,0 +1,50 @@
+"""What blocks cost on an emulated Cortex-M4: within the bound, and as the page says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from helpers.paths import ROOT
+from npu_tools.verifying.emulators import EmulatorMissing
+from npu_tools.verifying.emulators.build import need
+
+COMPILER = "arm-none-eabi-gcc"
+
+
+@pytest.fixture
+def compiler() -> str:
+    """The compiler; skipped where it or the emulator is missing, failed if CI=true."""
+    try:
+        need("qemu-system-arm", "qemu-system-arm")
+        return need(COMPILER, "gcc-arm-none-eabi")
+    except EmulatorMissing as missing:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(missing))
+
+
+def test_at_most_3_instructions_per_element(compiler: str) -> None:
+    """The exit code says so; with the compiler of the page, its figures are these."""
+    command = [sys.executable, str(ROOT / "bench" / "zero_blocks.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    printed = [line.split() for line in done.stdout.splitlines()[2:]]
+    sizes = {row[1] for row in printed if row[0] == "i8" and row[2] == "4x4"}
+    assert {"64x64", "35x35", "32x32", "28x28", "16x16", "8x8"} <= sizes
+    version = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True, check=True)
+    if not version.stdout.startswith("12.2."):
+        return
+    page = (ROOT / "docs" / "zero-blocks.md").read_text()
+    rows = re.findall(
+        r"\| (\w+) \| (\d+x\d+) \| (\dx\d) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", page
+    )
+    assert len(rows) == 10
+    for element, size, block, *figures in rows:
+        (found,) = (row for row in printed if row[:4] == [element, size, block, "0"])
+        for figure, exact in zip(figures, (found[4], found[6], found[8]), strict=True):
+            assert float(figure) == pytest.approx(float(exact), abs=0.06)

@@ -1,0 +1,110 @@
+"""The loop structure of a convolution: interior, register block, unrolling."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npu_dialect.windows import Axis
+from npu_plans.kernels.conv_plan import (
+    Block,
+    Span,
+    Unroll,
+    choose_block,
+    choose_mode,
+    choose_unroll,
+    divisor,
+    interior,
+    plan,
+)
+
+AXES = st.builds(
+    Axis,
+    st.integers(1, 12),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.integers(1, 3),
+).filter(lambda axis: axis.outputs > 0)
+
+
+def all_taps_inside(axis: Axis, position: int) -> bool:
+    taps = [axis.start(position) + k * axis.dilation for k in range(axis.kernel)]
+    return all(0 <= tap < axis.size for tap in taps)
+
+
+@settings(max_examples=200)
+@given(AXES)
+def test_interior_is_where_all_taps_are_real(axis: Axis) -> None:
+    span = interior(axis, None)
+    inside = [p for p in range(axis.outputs) if all_taps_inside(axis, p)]
+    assert list(range(span.low, span.high)) == inside or (not inside and span.empty)
+
+
+@settings(max_examples=200)
+@given(st.data(), AXES)
+def test_interior_of_a_pooling_window(data: st.DataObject, axis: Axis) -> None:
+    kernel, stride, before, after, dilation = data.draw(
+        st.tuples(
+            st.integers(1, 3),
+            st.integers(1, 3),
+            st.integers(0, 2),
+            st.integers(0, 2),
+            st.integers(1, 2),
+        )
+    )
+    pool = Axis(axis.outputs, kernel, stride, before, after, dilation)
+    if pool.outputs < 1:
+        return
+    span = interior(axis, pool)
+
+    def inside(p: int) -> bool:
+        rows = [pool.start(p) + k * dilation for k in range(kernel)]
+        return all(0 <= row < axis.outputs and all_taps_inside(axis, row) for row in rows)
+
+    expected = [p for p in range(pool.outputs) if inside(p)]
+    assert list(range(span.low, span.high)) == expected or (not expected and span.empty)
+
+
+@pytest.mark.parametrize(
+    ("count", "limit", "expected"), [(6, 4, 3), (7, 4, 1), (8, 4, 4), (5, 0, 1), (0, 3, 1)]
+)
+def test_divisor(count: int, limit: int, expected: int) -> None:
+    assert divisor(count, limit) == expected
+
+
+@pytest.mark.parametrize("registers", [0, 8, 16, 32])
+def test_a_block_fits_into_a_quarter_of_the_registers(registers: int) -> None:
+    for filters in range(1, 9):
+        for width in range(1, 9):
+            block = choose_block(filters, Span(0, width, width), None, registers)
+            assert 1 <= block.sums <= max(1, registers // 4)
+            assert filters % block.filters == 0
+
+
+def test_a_pooling_window_is_one_block() -> None:
+    assert choose_block(6, Span(0, 14, 14), (2, 2), 32) == Block(2, 2, 2)
+
+
+def test_large_windows_are_scattered_only_with_registers() -> None:
+    assert choose_mode(("gather", "scatter"), (8, 8), 32) == "scatter"
+    assert choose_mode(("gather", "scatter"), (2, 2), 32) == "gather"
+    assert choose_mode(("gather", "scatter"), (8, 8), 0) == "gather"
+    assert choose_mode(("gather",), (8, 8), 32) == "gather"
+
+
+def test_unrolling_is_bounded() -> None:
+    assert choose_unroll((5, 5), 4, 100) == Unroll(rows=True, columns=True)
+    assert choose_unroll((5, 5), 4, 99) == Unroll(rows=False, columns=True)
+    assert choose_unroll((5, 5), 4, 19) == Unroll(rows=False, columns=False)
+
+
+def test_a_plan_without_pads_has_no_border() -> None:
+    rows = columns = Axis(32, 5)
+    pool = (Axis(28, 2, 2), Axis(28, 2, 2))
+    result = plan(rows, columns, pool, ("gather",), filters=6, depth=1, registers=32, unroll=256)
+    assert result.span_rows.whole
+    assert result.span_columns.whole
+    assert result.window_at_once

@@ -1,0 +1,98 @@
+"""Plans of a kernel row: each wanted tap meets its element once, and nothing else counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npu_plans.kernels.row_plan import QUAD, Pixel, Product, Step, Word, plan_row, weight_words
+
+Meeting = tuple[int, int, int]
+"""A pixel, one of its taps, and an element of the input."""
+
+
+def meetings(steps: Sequence[Step], taps: int) -> Counter[Meeting]:
+    """What meets what, as the instructions multiply; a half without a tap is a weight of zero."""
+    found: Counter[Meeting] = Counter()
+    words = weight_words(taps)
+    for step in steps:
+        for product in step.products:
+            for half, other in halves(product):
+                tap = words[step.weight][other]
+                if tap is not None:
+                    found[product.pixel, tap, product.word.elements[half]] += 1
+    return found
+
+
+def halves(product: Product) -> list[tuple[int, int]]:
+    """The halves of input and weight that a product multiplies: 0 for bottom, 1 for top."""
+    if not product.halves:
+        return [(0, 0), (1, 1)]
+    names = {"b": 0, "t": 1}
+    one, other = product.halves
+    return [(names[one], names[other])]
+
+
+def wanted(pixels: Sequence[Pixel]) -> Counter[Meeting]:
+    """What has to meet."""
+    return Counter(
+        (number, tap, pixel.start + tap)
+        for number, pixel in enumerate(pixels)
+        for tap in range(pixel.low, pixel.high)
+    )
+
+
+def check(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[Step]:
+    """Check a plan, which there has to be."""
+    steps = plan_row(taps, pixels, first, last)
+    assert steps is not None
+    assert meetings(steps, taps) == wanted(pixels)
+    words = [product.word for step in steps for product in step.products]
+    assert all(first <= word.start <= last and word.half in (0, 1) for word in words)
+    assert [step.weight for step in steps] == sorted({step.weight for step in steps})
+    return steps
+
+
+@given(st.integers(1, 11), st.integers(1, 4), st.integers(1, 3))
+def test_pixels_of_the_interior(taps: int, stride: int, count: int) -> None:
+    """No load reaches behind the elements that are needed."""
+    pixels = [Pixel(stride * number, 0, taps) for number in range(count)]
+    reach = pixels[-1].start + taps
+    if reach >= QUAD:
+        check(taps, pixels, 0, reach - QUAD)
+    else:  # a row that goes on, or that has begun before
+        check(taps, pixels, 0, 0)
+        check(taps, pixels, reach - QUAD, reach - QUAD)
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_pixels_of_the_border(data: st.DataObject) -> None:
+    """Taps on padding are left out, and no load leaves the row."""
+    taps, size = data.draw(st.integers(1, 11)), data.draw(st.integers(QUAD, 12))
+    pixels: list[Pixel] = []
+    for _ in range(data.draw(st.integers(1, 2))):
+        start = data.draw(st.integers(-taps, size))
+        low, high = max(0, -start), min(taps, size - start)
+        pixels.append(Pixel(start, low, max(low, high)))
+    check(taps, pixels, 0, size - QUAD)
+
+
+def test_a_row_shorter_than_a_word_has_no_plan() -> None:
+    assert plan_row(3, [Pixel(0, 0, 3)], 0, -1) is None
+
+
+def test_the_known_row() -> None:
+    """Five taps of two neighbours: three words of weights, four loads at most."""
+    steps = check(5, [Pixel(0, 0, 5), Pixel(1, 0, 5)], 0, 2)
+    assert [len(step.products) for step in steps] == [2, 2, 2]
+    assert [product.halves == "" for step in steps for product in step.products] == [
+        *(True,) * 4,
+        *(False,) * 2,
+    ]
+    loads = {product.word.start for step in steps for product in step.products}
+    assert len(loads) <= 3
+    assert Word(0, 1).elements == (1, 3)

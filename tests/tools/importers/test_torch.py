@@ -1,0 +1,58 @@
+"""torch.export files, by way of torch's own ONNX exporter."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.onnx_models import layers, numbers
+from npu_dialect.interpreters import run_function
+from npu_tools.importers.onnx import import_file
+from npu_tools.shared.errors import UserError
+
+
+def test_exported_program(tmp_path: Path) -> None:
+    torch: Any = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3, padding=1),
+        torch.nn.BatchNorm2d(4),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Dropout(),
+        torch.nn.Linear(64, 10),
+    ).eval()
+    given = numbers(1, 1, 8, 8)
+    path = tmp_path / "small.pt2"
+    torch.export.save(torch.export.export(network, (torch.from_numpy(given),)), str(path))
+    module = import_file(path)
+    (ours,) = run_function(module, None, [given])
+    theirs = network(torch.from_numpy(given)).detach().numpy()
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+    assert "func.func @small(" in str(module)
+    assert layers(module)[-1] == "npu.fully_connected"
+
+
+def test_other_files(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+    path = tmp_path / "bad.pt2"
+    with pytest.raises(UserError, match=r"bad\.pt2: no such file"):
+        import_file(path)
+    path.write_bytes(b"hello")
+    with pytest.raises(UserError, match=r"bad\.pt2: not a torch\.export program"):
+        import_file(path)
+
+
+def test_torch_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(
+        UserError, match=r"torch is needed to read \.pt2 files; install npu-dialect"
+    ):
+        import_file(tmp_path / "net.pt2")

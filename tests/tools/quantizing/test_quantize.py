@@ -1,0 +1,352 @@
+"""npu-quantize: float networks to quantised ones that npu-compile takes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from onnx import ModelProto, helper, numpy_helper
+
+import npu_tools.quantizing.quantize_model
+from helpers.paths import LENET5_FOLDER
+from helpers.quantized.build import onnxruntime_says
+from helpers.quantized.float_networks import SHAPE, resnet
+from helpers.small_models import model_of, small_net
+from npu_tools.commands.compile import main as compile_main
+from npu_tools.commands.quantize import main
+
+Array: TypeAlias = NDArray[Any]
+EXAMPLE = LENET5_FOLDER
+CUT = 100
+"""What is darker is paper, for the example's network."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder, with a folder for temporary files beside it."""
+    work, temporary = tmp_path / "work", tmp_path / "temporary"
+    for each in (work, temporary):
+        each.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    return work
+
+
+def save(folder: Path, proto: ModelProto, **arrays: Any) -> list[str]:
+    """Write a model and its calibration data; gives the arguments that name them."""
+    (folder / "net.onnx").write_bytes(proto.SerializeToString())
+    np.savez(folder / "data.npz", allow_pickle=True, **arrays)
+    return ["net.onnx", "--calibrate", "data.npz", "-o", "int8.onnx"]
+
+
+def digits() -> tuple[Array, Array]:
+    """Pictures of digits that the example's network has not seen, and what they show."""
+    held = np.load(EXAMPLE / "heldout.npz")
+    images = np.where(held["images"] < CUT, 0, held["images"]).astype(np.float32) / 255
+    return images[:, None], held["labels"]
+
+
+def top(proto: ModelProto, name: str, images: Array) -> list[int]:
+    """The classes that onnxruntime finds."""
+    return [int(onnxruntime_says(proto, {name: image[None]}).argmax()) for image in images]
+
+
+def verified(capsys: pytest.CaptureFixture[str], name: str, images: Array) -> None:
+    """The C of a quantised network must give what onnxruntime gives."""
+    np.savez("verify.npz", allow_pickle=True, **{name: images})
+    arguments = ["int8.onnx", "--target", "host", "-o", "out", "--verify=verify.npz"]
+    code = compile_main(arguments)
+    assert code == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("form", "activations"), [("qdq", "int8"), ("operators", "uint8")])
+def test_lenet5(
+    activations: str, form: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    images, labels = digits()
+    proto = ModelProto.FromString((EXAMPLE / "lenet5.onnx").read_bytes())
+    arguments = save(folder, proto, image=images[:64])
+    assert main([*arguments, "--format", form, "--activations", activations]) == 0
+    result = ModelProto.FromString(Path("int8.onnx").read_bytes())
+    found = top(result, "image", images[64:])
+    assert np.mean(np.equal(found, top(proto, "image", images[64:]))) >= 0.98
+    assert np.mean(np.equal(found, labels[64:])) >= 0.95
+    verified(capsys, "image", images[64:72])
+
+
+def test_residual_network(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    images = np.random.default_rng(1).standard_normal((96, *SHAPE[1:])).astype(np.float32)
+    assert main(save(folder, resnet(), x=images[:32])) == 0
+    result = ModelProto.FromString(Path("int8.onnx").read_bytes())
+    same = np.equal(top(result, "x", images[32:]), top(resnet(), "x", images[32:]))
+    assert same.mean() >= 0.9
+    verified(capsys, "x", images[32:40])
+
+
+def operators(proto: ModelProto) -> set[str]:
+    """The operators of a model."""
+    return {node.op_type for node in proto.graph.node}
+
+
+def quantised_small(arguments: list[str], *more: str) -> ModelProto:
+    """The quantised model of a run that must succeed."""
+    assert main([*arguments, *more]) == 0
+    return ModelProto.FromString(Path("int8.onnx").read_bytes())
+
+
+def inputs(count: int = 8, shape: tuple[int, ...] = (1, 8, 8)) -> Array:
+    """Samples for the small network."""
+    return np.random.default_rng(3).standard_normal((count, *shape)).astype(np.float32)
+
+
+def test_options(folder: Path) -> None:
+    arguments = save(folder, small_net(), input=inputs())
+    plain = quantised_small(arguments)
+    assert {"QuantizeLinear", "DequantizeLinear", "Conv"} <= operators(plain)
+    assert {opset.domain for opset in plain.opset_import} == {""}
+    weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in plain.graph.initializer}
+    assert weights["w1_scale"].shape == (3,)
+    assert weights["input_zero_point"].dtype == np.int8
+    assert quantised_small(arguments, "--per-channel") == plain
+    weights = {
+        tensor.name: numpy_helper.to_array(tensor)
+        for tensor in quantised_small(arguments, "--per-tensor").graph.initializer
+    }
+    assert weights["w1_scale"].size == 1
+    weights = {
+        tensor.name: numpy_helper.to_array(tensor)
+        for tensor in quantised_small(arguments, "--activations", "uint8").graph.initializer
+    }
+    assert weights["input_zero_point"].dtype == np.uint8
+    found = operators(quantised_small(arguments, "--format", "operators"))
+    assert {"QLinearConv", "QGemm"} <= found
+
+
+def scales(proto: ModelProto) -> dict[str, float]:
+    """The scales of maps by name."""
+    arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
+    return {
+        name: float(array.reshape(-1)[0])
+        for name, array in arrays.items()
+        if name.endswith("_scale") and not name.startswith(("w", "b"))
+    }
+
+
+@pytest.mark.parametrize("method", ["entropy", "percentile"])
+def test_methods(method: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    samples = inputs(40, (1, 8, 8))
+    samples[0, 0, 0, 0], samples[-1, 0, 3, 3] = 5.0, -20.0
+    arguments = save(folder, small_net(), input=samples)
+    plain = scales(quantised_small(arguments))
+    assert plain["input_scale"] == pytest.approx(25 / 255)
+    capsys.readouterr()
+    other = scales(quantised_small(arguments, "--method", method))
+    size = Path("int8.onnx").stat().st_size
+    assert capsys.readouterr().out == f"wrote int8.onnx: {size} bytes\n"
+    assert plain.keys() == other.keys()
+    assert all(other[name] <= 1.01 * plain[name] for name in plain)
+    assert any(other[name] < 0.99 * plain[name] for name in plain) or method == "percentile"
+    assert other != plain
+
+
+def test_the_same_bytes_each_time(folder: Path) -> None:
+    arguments = save(folder, resnet(), x=inputs(4, SHAPE[1:]))
+    quantised_small(arguments)
+    first = Path("int8.onnx").read_bytes()
+    for seed in "12":
+        command = [sys.executable, "-m", "npu_tools.commands.quantize", *arguments]
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        assert Path("int8.onnx").read_bytes() == first
+
+
+def test_nothing_is_left_behind(folder: Path) -> None:
+    arguments = save(folder, small_net(), input=inputs())
+    quantised_small(arguments, "--method", "entropy")
+    assert sorted(os.listdir(folder)) == ["data.npz", "int8.onnx", "net.onnx"]
+    assert os.listdir(tempfile.gettempdir()) == []
+
+
+def test_nodes_in_float_are_named(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    quantised_small(save(folder, resnet(), x=inputs(4, SHAPE[1:])))
+    assert [message.split(" of a")[0] for message in caplog.messages] == [
+        "node 'the_softmax21' (Softmax)"
+    ]
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        inputs(1, (1, 1, 8, 8))[0],
+        inputs(5, (1, 1, 8, 8)),
+        inputs(5).astype(np.float64),
+        inputs(5).astype(np.uint8),
+        np.zeros((3, 1, 8, 8), np.float32),
+    ],
+)
+def test_samples(samples: Array, folder: Path) -> None:
+    quantised_small(save(folder, small_net(), input=samples, labels=np.zeros(3)))
+
+
+def test_old_opsets_and_dynamic_batches(folder: Path) -> None:
+    proto = small_net("batch")
+    proto.opset_import[0].version = 11
+    result = quantised_small(save(folder, proto, input=inputs(6)), "--input-dim", "batch=2")
+    assert result.opset_import[0].version >= 13
+    assert result.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 2
+
+
+NAN = inputs()
+NAN[3, 0, 2, 2] = np.nan
+BAD_DATA: Mapping[str, tuple[dict[str, Any], str]] = {
+    "name": ({"image": inputs()}, "no array 'input'; expected input, found image"),
+    "none": ({}, "no array 'input'; expected input, found none"),
+    "shape": (
+        {"input": inputs(8, (1, 8, 9))},
+        "array 'input' has shape [8, 1, 8, 9]; expected samples of shape [1, 1, 8, 8]",
+    ),
+    "rank": ({"input": inputs(8, (8, 8))}, "array 'input' has shape [8, 8, 8]; expected samples"),
+    "empty": ({"input": inputs(0)}, "array 'input' has shape [0, 1, 8, 8]; expected samples"),
+    "nan": ({"input": NAN}, "array 'input' holds nan in sample 3; expected finite"),
+    "large": ({"input": inputs().astype(np.float64) * 1e300}, "in sample 0; expected finite"),
+    "text": ({"input": np.full((1, 1, 8, 8), "a")}, "holds <U1 elements; expected float32"),
+    "complex": ({"input": inputs() * 1j}, "holds complex64 elements; expected float32"),
+    "object": ({"input": np.array([None])}, "expected an .npz file of numbers"),
+}
+
+
+def rejected(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], *parts: str
+) -> None:
+    """The run must fail with one message, and leave nothing."""
+    before = sorted(os.listdir(folder))
+    assert main(arguments) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("npu-quantize: error: ")
+    assert said.err.count("\n") == 1
+    for part in parts:
+        assert part in said.err
+    assert sorted(os.listdir(folder)) == before
+    assert os.listdir(tempfile.gettempdir()) == []
+
+
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_bad_data(case: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arrays, part = BAD_DATA[case]
+    rejected(folder, capsys, save(folder, small_net(), **arrays), "data.npz: ", part)
+
+
+def test_bad_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = save(folder, small_net(), input=inputs())
+    rejected(folder, capsys, ["none.onnx", *arguments[1:]], "none.onnx: ")
+    rejected(folder, capsys, ["data.npz", *arguments[1:]], "unknown file extension")
+    rejected(folder, capsys, [*arguments[:3], "-o", "."], "expected a name that ends with .onnx")
+    rejected(folder, capsys, [*arguments[:3], "-o", "no/where.onnx"], "no such folder")
+    rejected(folder, capsys, [*arguments[:3], "-o", "net.onnx"], "expected another file")
+    rejected(folder, capsys, [arguments[0], "--calibrate", "none.npz", "-o", "y.onnx"], "none.npz")
+    for wrong in ("net.onnx", "torn.npz"):
+        (folder / "torn.npz").write_bytes((folder / "data.npz").read_bytes()[:300])
+        changed = [arguments[0], "--calibrate", wrong, *arguments[3:]]
+        rejected(folder, capsys, changed, f"{wrong}: expected an .npz file")
+    (folder / "net.onnx").write_bytes(b"nothing")
+    rejected(folder, capsys, arguments, "net.onnx: not an ONNX model")
+
+
+def test_bad_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = save(folder, small_net(), input=inputs())
+    rejected(folder, capsys, [], "required: model, --calibrate, -o")
+    rejected(folder, capsys, [*arguments, "--per-channel", "--per-tensor"], "not allowed with")
+    for option in ("--format", "--activations", "--method"):
+        rejected(folder, capsys, [*arguments, option, "other"], f"{option}: invalid choice")
+    rejected(folder, capsys, [*arguments, "--input-dim", "x"], "--input-dim x: expected name=N")
+
+
+def test_bad_models(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = save(folder, small_net("batch"), input=inputs())
+    rejected(folder, capsys, arguments, "net.onnx: input 'input' has the dynamic dim 'batch'")
+    only = model_of([helper.make_node("Relu", ["input"], ["y"], "r")], {}, (1, 4), "y")
+    arguments = save(folder, only, input=inputs(2, (4,)))
+    rejected(
+        folder, capsys, arguments, "net.onnx: nothing to quantise; expected Conv, Gemm, MatMul"
+    )
+    unknown = model_of([helper.make_node("Det", ["input"], ["y"], "r")], {}, (1, 4), "y")
+    assert main(save(folder, unknown, input=inputs(2, (4,)))) == 1
+    assert "net.onnx: node 'r' (Det): the operator is not supported" in capsys.readouterr().err
+    arguments = save(folder, small_net(), input=inputs())
+    (folder / "net.onnx").write_bytes(quantised_small(arguments).SerializeToString())
+    (folder / "int8.onnx").unlink()
+    capsys.readouterr()
+    rejected(folder, capsys, arguments, "Linear): the model is quantised already")
+
+
+def test_numbers_that_are_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for value, part in (
+        (np.nan, "node 'conv1' (Conv): tensor 'w1' holds infinite numbers, or what is none"),
+        (1e38, "is not finite on the calibration data; expected finite numbers"),
+    ):
+        proto = small_net()
+        weight = np.full((3, 1, 3, 3), value, np.float32)
+        proto.graph.initializer[0].CopyFrom(numpy_helper.from_array(weight, "w1"))
+        arguments = save(folder, proto, input=inputs() + 9)
+        rejected(folder, capsys, arguments, "net.onnx: ", part)
+
+
+@pytest.mark.parametrize("form", ["qdq", "operators"])
+def test_names_that_the_quantiser_gives(form: str, folder: Path) -> None:
+    quantised_small(save(folder, small_net(), input=inputs()), "--format", form)
+    expected = Path("int8.onnx").read_bytes()
+    proto = small_net()
+    for tensor, name in zip(proto.graph.initializer, ("r1_scale", "c1_zero_point"), strict=False):
+        for node in proto.graph.node:
+            for index, read in enumerate(node.input):
+                node.input[index] = name if read == tensor.name else read
+        tensor.name = name
+    result = quantised_small(save(folder, proto, input=inputs()), "--format", form)
+    feeds = {"input": inputs()[:1]}
+    np.testing.assert_array_equal(
+        onnxruntime_says(result, feeds),
+        onnxruntime_says(ModelProto.FromString(expected), feeds),
+    )
+
+
+@pytest.mark.parametrize("form", ["qdq", "operators"])
+def test_operands_that_are_left_out(form: str, folder: Path) -> None:
+    proto = small_net()
+    proto.graph.node[0].input[2] = ""
+    quantised_small(save(folder, proto, input=inputs()), "--format", form)
+
+
+def test_what_onnxruntime_refuses(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        (Path(tempfile.mkdtemp(dir=folder / ".." / "temporary")) / "half").touch()
+        raise AssertionError
+
+    arguments = save(folder, small_net(), input=inputs())
+    monkeypatch.setattr("onnxruntime.quantization.QDQQuantizer.quantize_model", refuse)
+    assert main(arguments) == 1
+    said = capsys.readouterr().err
+    assert said == (
+        "npu-quantize: error: net.onnx: onnxruntime cannot quantise it: AssertionError\n"
+    )
+    assert not (folder / "int8.onnx").exists()
+
+
+def test_without_onnxruntime(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(_: str) -> None:
+        return None
+
+    monkeypatch.setattr(npu_tools.quantizing.quantize_model, "find_spec", missing)
+    arguments = save(folder, small_net(), input=inputs())
+    rejected(folder, capsys, arguments, "needs onnxruntime: pip install 'npu-dialect[quantize]'")

@@ -1,0 +1,73 @@
+"""Quantised networks through npu-compile: memory, C, and onnxruntime as the judge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.quantized.networks import residual
+from npu_tools.commands.compile import main
+
+
+def compiled(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
+    """The report of a verified compilation."""
+    path = folder / "net.onnx"
+    arguments = [str(path), "--target", "host", "-o", str(folder / "out"), "--json", *more]
+    code = main([*arguments, "--verify"])
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    return json.loads(captured.out)
+
+
+@pytest.mark.parametrize("inner", ["int8", "uint8"])
+@pytest.mark.parametrize("pipeline", ["default", "naive", "rows", "unlu2020"])
+def test_pipelines(
+    inner: str, pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "net.onnx").write_bytes(residual(inner=inner).SerializeToString())
+    more = ["--check-passes"] if pipeline == "default" else []
+    strategy = ["--strategy", "greedy"] if pipeline == "unlu2020" else []
+    report = compiled(tmp_path, capsys, "--pipeline", pipeline, *strategy, *more)
+    assert report["verify"]["outputs"][0]["steps"] <= 2
+
+
+def test_the_sums_of_a_convolution_never_exist(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "net.onnx").write_bytes(residual().SerializeToString())
+    report = compiled(tmp_path, capsys)
+    ops = [layer["op"] for layer in report["layers"]]
+    assert "npu.requantize" not in ops
+    assert "int32_t *" not in (tmp_path / "out" / "net.h").read_text()
+
+
+@pytest.mark.parametrize("requantize", ["float", "fixed"])
+@pytest.mark.parametrize("inner", ["int8", "uint8"])
+def test_integers_at_the_edges(
+    inner: str, requantize: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "net.onnx").write_bytes(residual(inner=inner).SerializeToString())
+    report = compiled(tmp_path, capsys, "--io", "int8", "--requantize", requantize)
+    assert report["verify"]["outputs"][0]["steps"] <= 2
+    ops = [layer["op"] for layer in report["layers"]]
+    assert not {"npu.quantize", "npu.dequantize"} & set(ops)
+    header = (tmp_path / "out" / "net.h").read_text()
+    assert f"const {inner}_t *x" in header
+    assert "#define NET_X_SCALE 0.02f" in header
+    assert f"#define NET_X_ZERO_POINT ({0 if inner == 'int8' else 128})" in header
+    source = (tmp_path / "out" / "net.c").read_text()
+    assert ("float" in source) == (requantize == "float")
+
+
+def test_a_softmax_in_float_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "net.onnx").write_bytes(residual(softmax=True).SerializeToString())
+    arguments = [str(tmp_path / "net.onnx"), "--target", "host", "-o", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    assert caplog.messages == [
+        "node 'the_scores' (Softmax) of a quantised network is computed in float32"
+    ]

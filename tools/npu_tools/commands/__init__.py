@@ -1,0 +1,1 @@
+"""What people start: one file a command."""

@@ -1,0 +1,274 @@
+"""npu-compile: a model becomes C.
+
+    npu-compile lenet5.onnx --target fe310 -o out
+
+writes `out/lenet5.c`, `out/lenet5.h` and `out/report.json`, and prints a table. All files are
+written at the end or none; what a user gets wrong is one message and exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from npu_dialect.target import Machine
+from npu_passes.pipelines import DEFAULT, PIPELINES
+from npu_tools.commands.arguments import natural, positive, usage_error
+from npu_tools.integration import integration_files, parse_kinds
+from npu_tools.shared.errors import UserError, guarded
+
+if TYPE_CHECKING:
+    from npu_tools.compiling.driver import Job
+    from npu_tools.compiling.stops import Observer
+
+TOOL = "npu-compile"
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run npu-compile; returns the exit code."""
+    model: list[str] = []
+
+    def body() -> int:
+        options = parse_arguments(sys.argv[1:] if args is None else args)
+        if options.list_pipelines or options.list_targets:
+            print_lists(options)
+            return 0
+        model.append(str(options.model))
+        return run(options)
+
+    return guarded(TOOL, body, lambda: model[0] if model else None)
+
+
+def parse_arguments(args: Sequence[str]) -> argparse.Namespace:
+    """The options.
+
+    Raises: UserError for what argparse does not accept.
+    """
+    # A bare --verify takes no value, not even the model that may come next.
+    options = argument_parser().parse_args(
+        ["--verify=" if text == "--verify" else text for text in args]
+    )
+    if options.list_pipelines or options.list_targets:
+        return options
+    if options.model is None:
+        raise UserError("expected a model: an .onnx or .pt2 file")
+    if options.target is None:
+        known = ", ".join(Machine.known())
+        raise UserError(f"expected --target NAME or --target FILE.toml; known are {known}")
+    if options.plan_as is not None and options.verify is not None:
+        raise UserError("--plan-as drops all values: there is nothing to --verify")
+    return options
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """All options of npu-compile."""
+    parser = argparse.ArgumentParser(TOOL, description="Compile a neural network to C.")
+    parser.error = usage_error
+    add = parser.add_argument
+    add("-v", "--version", action="version", version=f"{TOOL} {version('npu-dialect')}")
+    add("model", nargs="?", type=Path, help="an .onnx model, or a .pt2 file of torch.export")
+    add("--target", metavar="NAME|FILE.toml", help="the machine")
+    add("-o", dest="folder", type=Path, metavar="DIR", help="where to write (default: ./ID)")
+    add("--prefix", metavar="ID", help="what C names start with (default: from the model's name)")
+    add("--pipeline", default=DEFAULT, metavar="NAME|TEXT", help="passes (default: %(default)s)")
+    add(
+        "--overlap", metavar="HOW", help="line-buffer|recompute|none: where pooling windows overlap"
+    )
+    add("--strategy", metavar="HOW", help="greedy|modules|ping-pong|none: how to find offsets")
+    add("--json", action="store_true", help="print report.json and nothing else")
+    add(
+        "--weights",
+        choices=("auto", "c", "bin"),
+        default="auto",
+        help="as C arrays, or in ID_weights.bin (default: there if they are more than 64 MiB)",
+    )
+    add("--weights-in-sram", type=natural, metavar="BYTES", help="SRAM for the most read weights")
+    add("--calibrate", type=Path, metavar="data.npz", help="inputs that say which maps to compress")
+    add("--plan-as", choices=("i8", "i16", "f16", "bf16"), help="plan only, as if in that type")
+    add(
+        "--io",
+        choices=("model", "int8"),
+        default="model",
+        help="int8: inputs and outputs are the integers behind QuantizeLinear and in front of "
+        "DequantizeLinear (default: the model's own)",
+    )
+    add(
+        "--requantize",
+        choices=("float", "fixed"),
+        help="how integers change scales: fixed without floats, at most 1 away (default: as "
+        "the model's operators do)",
+    )
+    add(
+        "--flash",
+        choices=("fast", "small"),
+        help="fast: weights of bytes may take 16 bits where that saves instructions (default)",
+    )
+    add(
+        "--emit",
+        type=parse_kinds,
+        default=(),
+        metavar="KIND[,KIND]",
+        help="cmake|zephyr|arduino: files for these builds, too",
+    )
+    add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
+    add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
+    add("--jobs", type=positive, default=1, metavar="N", help="layers to find tiles for at once")
+    add("--memory-map", type=Path, metavar="map.svg", help="draw SRAM address against time")
+    add(
+        "--find-min-sram",
+        action="store_true",
+        help="print the smallest SRAM that the pipeline works with. If passes decide by the size "
+        "of the SRAM: sizes between one that works and one that fails are halved, to the byte, and "
+        "16 even steps below are tried",
+    )
+    add("--verbose", action="store_true", help="print what the passes have noted in the IR")
+    add("--check-passes", action="store_true", help="interpret the IR after every pass (slow)")
+    add("--verify", metavar="inputs.npz", help="compare the C with onnxruntime; =FILE: on these")
+    add("--seed", type=natural, default=0, help="of random inputs (default: %(default)s)")
+    add("--list-pipelines", action="store_true", help="print the named pipelines")
+    add("--list-targets", action="store_true", help="print the machines that are known")
+    return parser
+
+
+def print_lists(options: argparse.Namespace) -> None:
+    """Print the pipelines or the machines."""
+    if options.list_pipelines:
+        for name, pipeline in PIPELINES.items():
+            print(f"{name}: {pipeline.summary}\n  {pipeline.text}")
+    if options.list_targets:
+        for name in Machine.known():
+            machine = Machine.load(name)
+            print(f"{name}: {machine.sram_bytes} bytes of SRAM, {machine.flash_bytes} of flash")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compile, verify if asked to, write, report."""
+    from npu_tools.compiling.driver import compile_model
+    from npu_tools.pictures.memory_map import MapStop
+    from npu_tools.reports.module_table import module_table
+    from npu_tools.reports.table import table
+    from npu_tools.reports.zero_block_table import plan_table
+    from npu_tools.shared.files import write_files
+    from npu_tools.verifying.stack import measure_stack
+
+    if options.verify is not None:
+        need_onnxruntime()
+    if options.memory_map is not None:
+        need_matplotlib()
+    job = job_of(options)
+    extra: dict[str, Any] = min_sram(options, job)
+    stop = MapStop(options.model.name)
+    drawing: Path | None = options.memory_map
+    drawn = () if drawing is None else (stop,)
+    compiled = compile_model(replace(job, observers=(*job.observers, *drawn)))
+    if options.verify is not None:
+        from npu_tools.verifying.verify import verify
+
+        if not compiled.files:
+            raise UserError(
+                f"--pipeline {job.pipeline} ends with a plan: there is no C to --verify"
+            )
+        verified = verify(compiled, options.verify or None, options.seed)
+        print("\n".join(verified.lines), file=beside(options))
+        if not verified.agrees:
+            raise UserError(f"{options.model}: {verified.complaint}")
+        extra["verify"] = verified.as_dict()
+    stack = measure_stack(compiled.files, compiled.name, options.target)
+    report = replace(compiled.report, stack_bytes=stack.bytes)
+    extra |= {"stack_without": stack.without} if stack.without else {}
+    text = json.dumps({**report.as_dict(), **extra}, indent=2) + "\n"
+    folder = options.folder or Path(compiled.name)
+    pictures = {} if drawing is None else {drawing: stop.picture()}
+    around = integration_files(options.emit, compiled.name, compiled.files, folder)
+    paths = write_files(folder, {**compiled.files, **around, "report.json": text}, pictures)
+    if options.json:
+        print(text, end="")
+        return 0
+    print(table(report, str(stack)))
+    for line in (*module_table(report), *plan_table(report.zero_blocks)):
+        print(line)
+    print(f"\nwrote {', '.join(str(path) for path in paths)}")
+    return 0
+
+
+def job_of(options: argparse.Namespace) -> Job:
+    """What the driver has to do."""
+    from npu_tools.compiling.driver import Job
+    from npu_tools.importers.frontends import parse_input_dims
+
+    return Job(
+        model=options.model,
+        target=options.target,
+        prefix=options.prefix,
+        pipeline=options.pipeline,
+        overlap=options.overlap,
+        strategy=options.strategy,
+        weights=options.weights,
+        weights_in_sram=options.weights_in_sram,
+        calibrate=options.calibrate,
+        plan_as=options.plan_as,
+        io=options.io,
+        requantize=options.requantize,
+        flash=options.flash,
+        input_dims=parse_input_dims(options.input_dim),
+        dump_ir=options.dump_ir,
+        jobs=options.jobs,
+        observers=tuple(observers(options)),
+    )
+
+
+def observers(options: argparse.Namespace) -> Iterator[Observer]:
+    """What looks at the module after every pass, beside what the driver always does."""
+    if options.verbose:
+        from npu_tools.compiling.remarks import Remarks
+
+        yield Remarks(lambda remark: print(remark, file=beside(options)))
+    if options.check_passes:
+        from npu_tools.compiling.check import MeaningCheck
+
+        yield MeaningCheck(seed=options.seed)
+
+
+def beside(options: argparse.Namespace) -> TextIO:
+    """Where to say what is not the report: with --json, standard output holds nothing else."""
+    return sys.stderr if options.json else sys.stdout
+
+
+def min_sram(options: argparse.Namespace, job: Job) -> dict[str, Any]:
+    """Find the smallest SRAM if asked to, and print it; the entry in report.json."""
+    if not options.find_min_sram:
+        return {}
+    from npu_tools.compiling.min_sram import find_min_sram
+
+    found = find_min_sram(job)
+    print(f"smallest SRAM: {found} bytes", file=beside(options))
+    return {"min_sram_bytes": found}
+
+
+def need_matplotlib() -> None:
+    """Check that there is something to draw with, before the work begins.
+
+    Raises: UserError that says what to install.
+    """
+    if find_spec("matplotlib") is None:
+        raise UserError("--memory-map needs matplotlib: pip install 'npu-dialect[plot]'")
+
+
+def need_onnxruntime() -> None:
+    """Check that there is something to compare with, before the work begins.
+
+    Raises: UserError that says what to install.
+    """
+    if find_spec("onnxruntime") is None:
+        raise UserError("--verify needs onnxruntime: pip install 'npu-dialect[verify]'")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""npu-opt: xDSL's driver with our dialects, passes, targets and front ends.
+
+    npu-opt model.onnx --pass-pipeline='builtin.module(npu-bufferize, npu-assign-sram-offsets)' -t c
+
+Everything that xdsl-opt takes works here. What a user gets wrong is one message and exit code 1; an
+output file is written when all went well, or not at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import IO, Any, ClassVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.passes import PassPipeline
+from xdsl.utils.arg_spec import parse_spec
+from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.target import Target
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from npu_passes.pipelines import PIPELINES
+from npu_tools.commands.arguments import usage_error
+from npu_tools.compiling.pass_text import check_options, parse_passes
+from npu_tools.importers.frontends import FRONTENDS, parse_input_dims
+from npu_tools.shared.errors import UserError, guarded
+
+TOOL = "npu-opt"
+
+
+class HeldOutput(StringIO):
+    """An output file that waits for the end of the run."""
+
+    text = ""
+
+    def close(self) -> None:
+        """Keep the text."""
+        if not self.closed:
+            self.text = self.getvalue()
+        super().close()
+
+
+class NpuOptMain(xDSLOptMain):
+    """xDSL's driver, extended."""
+
+    version_format: ClassVar[str] = "npu-opt on xDSL {xdsl_version}"
+
+    held: HeldOutput | None = None
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        """The options of xdsl-opt and ours."""
+        super().register_all_arguments(arg_parser)
+        arg_parser.prog = TOOL
+        arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        arg_parser.epilog = "named pipelines, to be used like passes:\n" + "\n".join(
+            f"  {name}: {pipeline.summary}\n    {pipeline.text}"
+            for name, pipeline in PIPELINES.items()
+        )
+        arg_parser.error = usage_error
+        arg_parser.add_argument(
+            "--pass-pipeline",
+            metavar="PIPELINE",
+            help="the passes in MLIR's spelling: 'builtin.module(a, b{x=1})'",
+        )
+        arg_parser.add_argument(
+            "--input-dim",
+            action="append",
+            default=[],
+            metavar="NAME=N",
+            help="the size of a dynamic dimension of an imported model; may be repeated",
+        )
+        arg_parser.add_argument(
+            "--elide-weights",
+            action="store_true",
+            help="print large constants as dense_resource<__elided__>: to read, not to compile",
+        )
+
+    def register_all_frontends(self) -> None:
+        """MLIR text and models."""
+        self.available_frontends["mlir"] = self.parse_text
+        for extension in FRONTENDS:
+            self.available_frontends[extension] = self.model_parser(extension)
+
+    def parse_text(self, io: IO[bytes]) -> ModuleOp:
+        """Parse MLIR text."""
+        name = self.get_input_name()
+        try:
+            text = io.read().decode()
+        except UnicodeDecodeError as error:
+            raise UserError(f"{name}: not MLIR text: byte {error.start} is not UTF-8") from None
+        try:
+            return Parser(self.ctx, text, name).parse_module(not self.args.no_implicit_module)
+        except (ParseError, DiagnosticException):
+            raise
+        except Exception as error:  # xDSL's parser lets Python errors through on malformed text
+            raise UserError(f"{name}: malformed MLIR: {type(error).__name__}: {error}") from None
+
+    def model_parser(self, extension: str) -> Callable[[IO[bytes]], ModuleOp]:
+        """The front end of one kind of model."""
+
+        def parse(io: IO[bytes]) -> ModuleOp:
+            dims = parse_input_dims(self.args.input_dim)
+            return FRONTENDS[extension](io.read(), self.args.input_file, dims)
+
+        return parse
+
+    def register_all_targets(self) -> None:
+        """The targets of the universe; `mlir` with a printer that is quick with weights."""
+
+        def weight_target() -> type[Target]:
+            from npu_tools.compiling.printer import ElidingTarget, WeightTarget
+
+            return ElidingTarget if self.args.elide_weights else WeightTarget
+
+        super().register_all_targets()
+        self.available_targets["mlir"] = weight_target
+
+    def setup_pipeline(self) -> None:
+        """The passes of `-p` or `--pass-pipeline`, with xDSL's callback between them."""
+        if self.args.passes and self.args.pass_pipeline:
+            raise UserError("expected -p or --pass-pipeline, got both")
+        text = self.args.pass_pipeline or self.args.passes
+        self.args.passes = ""
+        super().setup_pipeline()
+        passes = parse_passes(self.available_passes, text)
+        self.pipeline = PassPipeline(passes, self.pipeline.callback)
+
+    def output_resulting_program(self, prog: ModuleOp) -> str:
+        """The text of the target."""
+        spec = parse_spec(self.args.target)
+        kind: Any = self.available_targets[spec.name]
+        check_options("target", kind(), spec)
+        return super().output_resulting_program(prog)
+
+    def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
+        """Open the input; its extension must have a front end."""
+        try:
+            return super().prepare_input()
+        except ValueError:
+            raise UserError(
+                f"{self.get_input_name()}: unknown file extension: expected "
+                f"{', '.join(f'.{name}' for name in self.available_frontends)}, or -f"
+            ) from None
+
+    def prepare_output(self) -> IO[str]:
+        """Standard output, or a text that becomes a file at the end."""
+        if self.args.output_file is None:
+            return super().prepare_output()
+        self.held = HeldOutput()
+        return self.held
+
+    def run(self) -> None:
+        """Run, and write the output file if there is one."""
+        super().run()
+        if self.held is not None:
+            from npu_tools.shared.files import write_file
+
+            write_file(Path(self.args.output_file), self.held.text)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run npu-opt; returns the exit code."""
+    name: list[str] = []
+
+    def body() -> int:
+        tool = NpuOptMain(
+            description="The passes of npu-dialect, on MLIR text and models", args=args
+        )
+        name.append(tool.get_input_name())
+        tool.run()
+        return 0
+
+    return guarded(TOOL, body, lambda: name[0] if name else None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""npu-quantize: a float32 ONNX model becomes one of 8-bit integers.
+
+    npu-quantize model.onnx --calibrate data.npz -o model_int8.onnx
+
+Post-training static quantisation through onnxruntime. The file is written at the end or not at
+all; what a user gets wrong is one message and exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from npu_tools.commands.arguments import usage_error
+from npu_tools.shared.errors import UserError, guarded
+
+if TYPE_CHECKING:
+    from npu_tools.quantizing.quantize_model import Recipe
+
+TOOL = "npu-quantize"
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run npu-quantize; returns the exit code."""
+    model: list[str] = []
+
+    def body() -> int:
+        options = argument_parser().parse_args(sys.argv[1:] if args is None else args)
+        model.append(str(options.model))
+        return run(options)
+
+    return guarded(TOOL, body, lambda: model[0] if model else None)
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """All options of npu-quantize."""
+    parser = argparse.ArgumentParser(TOOL, description="Quantise a float32 ONNX model to 8 bits.")
+    parser.error = usage_error
+    add = parser.add_argument
+    add("-v", "--version", action="version", version=f"{TOOL} {version('npu-dialect')}")
+    add("model", type=Path, help="an .onnx model, or a .pt2 file of torch.export")
+    add(
+        "--calibrate",
+        type=Path,
+        required=True,
+        metavar="data.npz",
+        help="typical inputs: an array for each input, samples along the first axis",
+    )
+    add("-o", dest="output", type=Path, required=True, metavar="model_int8.onnx")
+    add(
+        "--format",
+        choices=("qdq", "operators"),
+        default="qdq",
+        help="QuantizeLinear and DequantizeLinear around operators, or operators that name their "
+        "scales, such as QLinearConv (default: %(default)s)",
+    )
+    filters = parser.add_mutually_exclusive_group()
+    filters.add_argument(
+        "--per-channel",
+        action="store_true",
+        default=True,
+        help="a scale for each filter of a weight (the default)",
+    )
+    filters.add_argument(
+        "--per-tensor",
+        action="store_false",
+        dest="per_channel",
+        help="one scale for the whole of a weight",
+    )
+    add(
+        "--activations",
+        choices=("int8", "uint8"),
+        default="int8",
+        help="elements of maps (default: %(default)s); weights are int8",
+    )
+    add(
+        "--method",
+        choices=("minmax", "entropy", "percentile"),
+        default="minmax",
+        help="how the range of a map follows from its values (default: %(default)s)",
+    )
+    add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Quantise, check, write, say what was written."""
+    from npu_tools.quantizing.quantize_model import Recipe, need_quantiser
+    from npu_tools.shared.files import write_files
+
+    need_quantiser()
+    recipe = Recipe(options.format, options.activations, options.method, options.per_channel)
+    place = place_for(options.output, options.model)
+    data = quantised_bytes(options, recipe)
+    write_files(place.parent, {place.name: data})
+    print(f"wrote {options.output}: {len(data)} bytes")
+    return 0
+
+
+def place_for(output: Path, model: Path) -> Path:
+    """Where to write.
+
+    Raises: UserError where that cannot be, or for the model itself.
+    """
+    from npu_tools.shared.files import replaceable
+
+    if output.suffix != ".onnx":
+        raise UserError(f"-o {output}: expected a name that ends with .onnx")
+    place = replaceable(output)
+    if model.exists() and place.exists() and place.samefile(model):
+        raise UserError(f"-o {output}: this is the model itself; expected another file")
+    return place
+
+
+def quantised_bytes(options: argparse.Namespace, recipe: Recipe) -> bytes:
+    """The quantised model, which npu-compile takes: both are imported here.
+
+    Nodes that stay in float32 are named in warnings.
+
+    Raises: UserError.
+    """
+    from npu_tools.importers.frontends import load, parse_input_dims
+    from npu_tools.importers.onnx import import_model
+    from npu_tools.importers.onnx.load import model_inputs
+    from npu_tools.quantizing.quantize_data import calibration_runs
+    from npu_tools.quantizing.quantize_model import check_floats, quantised
+
+    model, _ = load(options.model, parse_input_dims(options.input_dim))
+    shapes = {
+        value.name: tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim)
+        for value in model_inputs(model)
+    }
+    runs = calibration_runs(options.calibrate, shapes)
+    try:
+        check_floats(model)
+        result = quantised(model, runs, recipe)
+    except UserError as error:
+        raise UserError(f"{options.model}: {error}") from error
+    data = result.SerializeToString(deterministic=True)
+    import_model(data, name=f"{options.model}, quantised", base_dir=None)
+    return data
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,329 @@
+"""The whole road from a model's file to C, in one process and without touching the disk.
+
+    import -> npu.target -> the passes of the pipeline (among them npu-plan-as) -> C
+
+While the passes run, observers look at the module after each of them: the verifier, the IR dump,
+the measurement at the buffers stop, and on request a check that the meaning stays what it was.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.universe import Universe
+from xdsl.utils.arg_spec import ArgSpec
+
+from npu_dialect.sram import ARENA
+from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_passes.emit.c.names import identifier, is_identifier
+from npu_passes.graph.integer_io import IntegerIoPass
+from npu_passes.graph.plan_as import PlanAsPass
+from npu_passes.graph.requantize_mode import RequantizeModePass
+from npu_passes.graph.use_flash import Flash, UseFlashPass
+from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
+from npu_tools.compiling.pass_text import build_pass, pass_specs
+from npu_tools.compiling.stops import IrDump, Measurements, Observer
+from npu_tools.importers.frontends import load
+from npu_tools.reports.microcode_report import microcode_of
+from npu_tools.reports.report import Report, analyze, integer, parameter_bytes, planned_function
+from npu_tools.shared.errors import UserError
+from npu_tools.shared.progress import PassProgress, telling
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+FOLD = "npu-fold-batch-norm"
+FUSE = "npu-fuse-conv-relu-pool"
+BUFFERIZE = "npu-bufferize"
+PLACE_WEIGHTS = "npu-place-weights"
+ASSIGN_OFFSETS = "npu-assign-sram-offsets"
+TILE_LOOPS = "npu-tile-loops"
+COMPRESS = "npu-compress-spills"
+MEASURE = "npu-measure-zero-blocks"
+
+LARGEST_ARRAYS = 64 * 2**20
+"""Most bytes of weights that are C arrays unless somebody asks for them: 64 MiB are some 200 MB of
+text, for which gcc takes a minute and gigabytes."""
+
+HEADERS = frozenset(
+    "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg "
+    "stdbool stddef stdint stdio stdlib string tgmath time wchar wctype".split()
+)
+"""C99's headers: with a `string.h` of ours on its path, a compiler would not find its own."""
+LONGEST_PREFIX = 100
+"""Characters of a prefix; file systems take 255 in a file's name."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of npu-compile; see its options."""
+
+    model: Path
+    target: str
+    prefix: str | None = None
+    pipeline: str = DEFAULT
+    overlap: str | None = None
+    strategy: str | None = None
+    weights: Literal["auto", "c", "bin"] = "auto"
+    weights_in_sram: int | None = None
+    calibrate: Path | None = None
+    plan_as: str | None = None
+    io: Literal["model", "int8"] = "model"
+    requantize: Literal["float", "fixed"] | None = None
+    flash: Flash | None = None
+    input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    dump_ir: Path | None = None
+    jobs: int = 1
+    """Layers that are searched for tiles at the same time; nothing else depends on it."""
+    observers: tuple[Observer, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The C identifier that all names start with: the prefix, or what the file's stem gives.
+
+        Raises: UserError for a prefix that is no C identifier, or a keyword.
+        """
+        if self.prefix is None:
+            name = identifier(self.model.stem, "model")
+            return name if is_name(name) else f"{name}_model"
+        if not is_name(self.prefix):
+            raise UserError(
+                f"--prefix {self.prefix}: expected a C identifier that is no keyword and no name "
+                f"of a standard header, of at most {LONGEST_PREFIX} characters"
+            )
+        return self.prefix
+
+
+def is_name(text: str) -> bool:
+    """Whether `text.h` can be the header of a program whose names start with `text`."""
+    return is_identifier(text) and text.lower() not in HEADERS and len(text) <= LONGEST_PREFIX
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What a job gives: the measurements, the files of the C program (none if only planned).
+
+    `reference` is the model as onnxruntime can run it.
+    """
+
+    name: str
+    report: Report
+    files: Mapping[str, str | bytes]
+    reference: ModelProto
+    exact: bool = True
+    """Whether integers change scales as in the model, not by multipliers and shifts."""
+
+
+def compile_model(job: Job) -> Compiled:
+    """Compile a model.
+
+    Raises: UserError, MachineError, DiagnosticException or OSError for what the user got wrong.
+    """
+    with paused_collector():
+        return take_the_road(job)
+
+
+@contextmanager
+def paused_collector() -> Generator[None]:
+    """Keep Python from searching for garbage: IR lives, and a quarter of the time goes there."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def take_the_road(job: Job) -> Compiled:
+    """Import, run the passes, emit."""
+    name, machine = job.name, Machine.load(job.target)
+    passes = job_passes(job, machine)
+    model, module = load(job.model, job.input_dims)
+    module.attributes[TARGET] = TargetAttr.of(machine)
+    prepare(module, job)
+    measurements = Measurements(job.model.name)
+    dump = () if job.dump_ir is None else (IrDump(job.dump_ir),)
+    baselines = baseline_bytes(module, job)
+    progress = PassProgress(tuple(each.name for each in passes))
+    looking = (progress.ended, *dump, measurements, *job.observers, progress.begins)
+    try:
+        run_passes(module, tuple(map(telling, passes)), looking)
+    finally:
+        progress.line.clear()
+    report = measurements.report or analyze(module)  # raises: nothing was planned
+    report = replace(report, stored_bytes=parameter_bytes(module))
+    check_flash(report, machine)
+    report = replace(
+        report, memory=replace(report.memory, **baselines), microcode=microcode_of(module)
+    )
+    files = (
+        {}
+        if job.plan_as or measurements.buffers is None
+        else emit(module, name, place_of_weights(job, report))
+    )
+    return Compiled(name, report, files, model, job.requantize != "fixed")
+
+
+def prepare(module: ModuleOp, job: Job) -> None:
+    """Change what the network computes, where the job says so: before the meaning is compared."""
+    if job.io == "int8":
+        IntegerIoPass().apply(context(), module)
+    if job.requantize is not None:
+        RequantizeModePass(job.requantize).apply(context(), module)
+    if job.flash is not None:
+        UseFlashPass(job.flash).apply(context(), module)
+
+
+def check_flash(report: Report, machine: Machine) -> None:
+    """Check that the weights fit.
+
+    Raises: UserError with the bytes that are needed and available.
+    """
+    needed = max(report.weights_bytes, report.stored_bytes or 0)
+    if needed > machine.flash_bytes:
+        raise UserError(
+            f"{report.model}: {needed} bytes of flash needed for the weights, "
+            f"{machine.flash_bytes} available on {machine.name}"
+        )
+
+
+def place_of_weights(job: Job, report: Report) -> Literal["c", "bin"]:
+    """Where the weights go: where the job says, else in a file if there are many of them."""
+    if job.weights != "auto":
+        return job.weights
+    return "bin" if report.weights_bytes > LARGEST_ARRAYS else "c"
+
+
+def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str, str | bytes]:
+    """The files of the C program: `name.c`, `name.h`, and `name_weights.bin` if asked for.
+
+    With transfers, their engine, too.
+    """
+    from npu_passes.emit.c import emit as emit_c
+    from npu_passes.emit.c.off_chip import RUNTIME
+    from npu_passes.emit.pl330.tables import engine_files
+
+    made = emit_c(module, name, weights)
+    files: dict[str, str | bytes] = {f"{name}.c": made.source, f"{name}.h": made.header}
+    if made.runtime is not None:
+        files[RUNTIME] = made.runtime
+    if made.weights is not None:
+        files[f"{name}_weights.bin"] = made.weights
+    return files | engine_files(module, name)
+
+
+def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """All passes that are installed: xDSL's, ours, and other people's."""
+    return Universe.get_multiverse().all_passes
+
+
+def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
+    """The passes of a job: its pipeline with the options that the command line changes.
+
+    Raises: UserError for a pipeline without the pass that an option is for.
+    """
+    available = available_passes()
+    specs = list(pass_specs(available, pipeline_for(job.pipeline, machine)))
+    if job.overlap is not None:
+        specs = with_option(specs, FUSE, "overlap", job.overlap)
+    if job.strategy is not None:
+        specs = with_option(specs, ASSIGN_OFFSETS, "strategy", job.strategy)
+    if any(spec.name == TILE_LOOPS for spec in specs):
+        specs = with_option(specs, TILE_LOOPS, "jobs", job.jobs)
+    if job.weights_in_sram is not None:
+        place = index_of(specs, BUFFERIZE) + 1
+        specs.insert(place, ArgSpec(PLACE_WEIGHTS, {"bytes": (job.weights_in_sram,)}))
+    if job.calibrate is not None:
+        sizes = specs[index_of(specs, COMPRESS)].parameters
+        data = ArgSpec(MEASURE, {**sizes, "data": (str(job.calibrate),)})
+        specs.insert(index_of(specs, BUFFERIZE), data)
+    if job.plan_as is not None:
+        specs = planned_as(specs, job.plan_as)
+    passes = tuple(build_pass(available[spec.name](), spec) for spec in specs)
+    return through_offsets(passes) if job.plan_as else passes
+
+
+def planned_as(specs: Sequence[ArgSpec], element: str) -> list[ArgSpec]:
+    """A pipeline with `npu-plan-as{type=...}` in it.
+
+    It comes first, but for folding, which needs the values that it drops.
+    """
+    place = 1 if specs and specs[0].name == FOLD else 0
+    return [*specs[:place], ArgSpec(PlanAsPass.name, {"type": (element,)}), *specs[place:]]
+
+
+def index_of(specs: Sequence[ArgSpec], name: str) -> int:
+    """The place of a pass in a pipeline.
+
+    Raises: UserError if it is not there.
+    """
+    for index, spec in enumerate(specs):
+        if spec.name == name:
+            return index
+    raise UserError(f"pass pipeline: expected {name} for the options that were given")
+
+
+def with_option(specs: list[ArgSpec], name: str, option: str, value: str | int) -> list[ArgSpec]:
+    """A pipeline in which one pass has another option."""
+    index_of(specs, name)
+    return [
+        ArgSpec(name, {**spec.parameters, option: (value,)}) if spec.name == name else spec
+        for spec in specs
+    ]
+
+
+def through_offsets(passes: Sequence[ModulePass]) -> tuple[ModulePass, ...]:
+    """The passes up to the one that assigns offsets."""
+    names = [each.name for each in passes]
+    end = names.index(ASSIGN_OFFSETS) + 1 if ASSIGN_OFFSETS in names else len(names)
+    return tuple(passes[:end])
+
+
+def run_passes(
+    module: ModuleOp, passes: Sequence[ModulePass], observers: Sequence[Observer]
+) -> None:
+    """Run passes; after the import and after each pass verify, then call the observers."""
+
+    def after(previous: ModulePass | None, module: ModuleOp, _: ModulePass | None) -> None:
+        module.verify()
+        for observer in observers:
+            observer(previous.name if previous else "import", module)
+
+    PassPipeline(tuple(passes), after).apply(context(), module)
+
+
+def context() -> Context:
+    """A context that knows all dialects that are installed."""
+    made = Context()
+    for name, factory in Universe.get_multiverse().all_dialects.items():
+        made.register_dialect(name, factory)
+    return made
+
+
+def baseline_bytes(module: ModuleOp, job: Job) -> dict[str, int | None]:
+    """Bytes with one place per map, unfused and fused: two other pipelines on clones.
+
+    The clones have no machine: what does not fit is a number here, not an error.
+    """
+    found: dict[str, int | None] = {}
+    available = available_passes()
+    for key, pipeline in (("naive_bytes", "naive"), ("fused_bytes", "fused")):
+        specs = list(pass_specs(available, PIPELINES[pipeline].text))
+        if job.plan_as:
+            specs = planned_as(specs, job.plan_as)
+        passes = through_offsets([build_pass(available[spec.name](), spec) for spec in specs])
+        clone = module.clone()
+        clone.attributes.pop(TARGET, None)
+        PassPipeline(passes).apply(context(), clone)
+        function = planned_function(clone)
+        found[key] = integer(function.attributes[ARENA]) if function else None
+    return found

@@ -1,0 +1,55 @@
+"""What a network moves when it is executed layer by layer with all maps off chip.
+
+The level of IR is layers on tensors, in modules of branches or not, before rows and buffers. Each
+convolution, pool and other layer reads its IFM and writes its OFM; see
+`passes/npu_plans/modules/traffic.py` for the conventions, which are those of paper 001.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.rows import RowsOp
+from npu_dialect.target import machine_of
+from npu_passes.modules.module_reader import ModuleReader, layers_outside, modules_of
+from npu_plans.modules.footprints import Storage
+from npu_plans.modules.traffic import Traffic, naive_layer, naive_module, total
+
+
+@dataclass
+class NaiveStop:
+    """Keeps the traffic of layer-by-layer execution, for a machine that has DRAM for it.
+
+    Of the last step before layers run row by row or on buffers: parameters are folded then, and
+    layers fused, but a fused pool or addition counts as a layer of its own.
+    """
+
+    last: ModuleOp | None = None
+
+    def __call__(self, step: str, module: ModuleOp) -> None:
+        """Keep a copy if layers are still on tensors."""
+        machine = machine_of(module)
+        if machine is not None and machine.dma_channels and on_tensors(module):
+            self.last = module.clone()
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """What that step counts; None if there was none, or no DRAM."""
+        machine = None if self.last is None else machine_of(self.last)
+        if self.last is None or machine is None:
+            return None
+        reader = ModuleReader(Storage.of(machine))
+        modules = [naive_module(reader.module(op)) for op in modules_of(self.last)]
+        outside = [naive_layer(reader.layer(op)) for op in layers_outside(self.last)]
+        return total([*modules, *outside])
+
+
+def on_tensors(module: ModuleOp) -> bool:
+    """Whether there are layers, all work on tensors, and none row by row."""
+    layers = [op for op in module.walk() if isinstance(op, LayerOp | RowsOp)]
+    return bool(layers) and not any(
+        isinstance(op, RowsOp) or op.destination is not None for op in layers
+    )

@@ -1,0 +1,1 @@
+"""From model files and microcode to modules."""

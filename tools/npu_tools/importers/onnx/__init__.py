@@ -1,0 +1,26 @@
+"""The ONNX importer: bytes of a model in, npu layers on tensors out.
+
+Before (opset 13):
+
+    Conv(input, w, b) -> c ; Relu(c) -> r
+
+After:
+
+    func.func @model(%input: tensor<1x1x4x4xf32> {npu.name = "input"}) -> (...) {
+      %w = arith.constant dense<...> : tensor<2x1x3x3xf32>
+      %c = npu.conv2d %input, %w, %b strides [1, 1] pads [0, 0, 0, 0]
+          {npu.layer = "conv1", npu.value = "c"}
+      %r = npu.relu %c {npu.layer = "relu1", npu.value = "r"}
+
+A model is untrusted input: whatever is wrong with it becomes one `UserError`.
+"""
+
+from npu_tools.importers.onnx.api import (
+    build_module,
+    import_file,
+    import_model,
+    load_file,
+    load_model,
+)
+
+__all__ = ["build_module", "import_file", "import_model", "load_file", "load_model"]

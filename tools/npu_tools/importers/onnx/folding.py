@@ -1,0 +1,192 @@
+"""Constant folding: nodes with known operands are computed by ONNX's reference evaluator.
+
+Only operators on the list are computed: for each of them the size of the result is known before
+it is computed, so that a model of a few bytes cannot ask for gigabytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+from onnx import AttributeProto, ModelProto, TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+from npu_tools.importers.onnx.builder import Constant
+from npu_tools.importers.onnx.errors import ModelError, NodeError, first_line
+from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.tensors import LARGEST_FOLDED, NUMPY_TYPES, Array, decode, type_name
+
+Size = Callable[[Node, Sequence[Array]], int]
+"""An upper bound of the elements of a node's results, from its operands."""
+
+
+def same(_: Node, operands: Sequence[Array]) -> int:
+    """As many as the first operand has."""
+    return operands[0].size
+
+
+def all_together(_: Node, operands: Sequence[Array]) -> int:
+    """As many as all operands together."""
+    return sum(operand.size for operand in operands)
+
+
+def broadcast(_: Node, operands: Sequence[Array]) -> int:
+    """As many as the broadcast shape has."""
+    return prod(np.broadcast_shapes(*(operand.shape for operand in operands)))
+
+
+def expand(_: Node, operands: Sequence[Array]) -> int:
+    """As many as the operand broadcast to the given shape."""
+    shape = tuple(int(extent) for extent in operands[1])
+    return prod(np.broadcast_shapes(operands[0].shape, shape))
+
+
+def constant_of_shape(_: Node, operands: Sequence[Array]) -> int:
+    """As many as the given shape has."""
+    return prod(int(extent) for extent in operands[0])
+
+
+def tile(_: Node, operands: Sequence[Array]) -> int:
+    """As many as the operand has, each axis repeated."""
+    return operands[0].size * prod(int(count) for count in operands[1])
+
+
+def pad(node: Node, operands: Sequence[Array]) -> int:
+    """As many as the padded operand can have."""
+    pads = operands[1].reshape(-1).tolist() if len(operands) > 1 else node.ints("pads") or []
+    width = sum(abs(int(count)) for count in pads)
+    return prod(extent + width for extent in operands[0].shape)
+
+
+def gather(node: Node, operands: Sequence[Array]) -> int:
+    """One slice for each index."""
+    shape, axis = operands[0].shape, node.int("axis", 0)
+    if not -len(shape) <= axis < len(shape):
+        raise NodeError(f"axis {axis} of a tensor of rank {len(shape)}")
+    return prod(shape) // max(1, shape[axis]) * operands[1].size
+
+
+def count_range(_: Node, operands: Sequence[Array]) -> int:
+    """As many as there are steps."""
+    start, limit, delta = (operand.item() for operand in operands)
+    if not np.isfinite([start, limit, delta]).all() or delta == 0:
+        raise NodeError(f"range from {start} to {limit} by {delta}")
+    return max(0, int((limit - start) / delta) + 1)
+
+
+def cast_size(node: Node, operands: Sequence[Array]) -> int:
+    """As many as the operand has, if the target type is one of numpy's."""
+    target = node.int("to", TensorProto.FLOAT)
+    if target not in NUMPY_TYPES:
+        raise NodeError(f"cast to {type_name(target)}; expected float32 or an integer type")
+    return operands[0].size
+
+
+BROADCASTING = """
+    Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Or Pow Sub Where
+"""
+NOT_GROWING = """
+    Abs CastLike Ceil Clip Erf Exp Flatten Floor Log Neg Not Reciprocal ReduceMax ReduceMean
+    ReduceMin ReduceProd ReduceSum Relu Reshape Round Shape Sigmoid Sign Size Slice Split Sqrt
+    Squeeze Tanh Transpose Unsqueeze
+"""
+
+SIZES: dict[str, Size] = {
+    "Cast": cast_size,
+    "Concat": all_together,
+    "ConstantOfShape": constant_of_shape,
+    "Expand": expand,
+    "Gather": gather,
+    "Pad": pad,
+    "Range": count_range,
+    "Tile": tile,
+    **dict.fromkeys(BROADCASTING.split(), broadcast),
+    **dict.fromkeys(NOT_GROWING.split(), same),
+}
+"""The operators that are computed, with the size of what they give."""
+
+
+def fold(node: Node, operands: Sequence[Constant | None]) -> list[Constant]:
+    """The results of a node whose operands are known; None stands for one that is left out.
+
+    Raises: NodeError if it cannot be computed, or gives too much.
+    """
+    given = [operand.array for operand in operands if operand is not None]
+    if not given:
+        raise NodeError("expected at least one input")
+    try:
+        elements = SIZES[node.op_type](node, given)
+    except (IndexError, TypeError, ValueError, OverflowError) as error:
+        raise NodeError(f"its constants do not fit together: {first_line(error)}") from error
+    if elements * largest_item(node, given) > LARGEST_FOLDED:
+        raise NodeError(
+            f"its constant result takes {elements * largest_item(node, given)} bytes; "
+            f"expected at most {LARGEST_FOLDED} in a tensor that is computed while importing"
+        )
+    results = evaluate(node, operands)
+    return [Constant(name, result) for name, result in zip(node.outputs, results, strict=True)]
+
+
+def largest_item(node: Node, operands: Sequence[Array]) -> int:
+    """Bytes of one element of the result, at most."""
+    if node.op_type == "ConstantOfShape":
+        value = node.tensor("value")
+        return 4 if value is None else NUMPY_TYPES.get(value.data_type, np.dtype(np.int64)).itemsize
+    widens = node.op_type in ("Cast", "CastLike", "Shape", "Size")
+    return max(8 if widens else 1, *(operand.dtype.itemsize for operand in operands), 1)
+
+
+def evaluate(node: Node, operands: Sequence[Constant | None]) -> list[Array]:
+    """Run one node with ONNX's reference evaluator."""
+    feeds = {operand.name: operand.array for operand in operands if operand is not None}
+    try:
+        evaluator = ReferenceEvaluator(single_node_model(node, feeds))
+        with np.errstate(all="ignore"):
+            found = cast(Any, evaluator).run(None, feeds)
+        return [np.asarray(result) for result in found]
+    except Exception as error:  # the evaluator raises whatever numpy or its own checks raise
+        raise NodeError(f"cannot be computed from its constants: {first_line(error)}") from error
+
+
+def single_node_model(node: Node, feeds: dict[str, Array]) -> ModelProto:
+    """A model of one node, which knows the node's opset."""
+    inputs = [
+        helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+        )
+        for name, array in feeds.items()
+    ]
+    outputs = [
+        helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None) for name in node.outputs
+    ]
+    graph = helper.make_graph([node.proto], "fold", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", node.opset)])
+
+
+def constant_value(node: Node) -> Constant:
+    """The value of a Constant node.
+
+    Raises: NodeError for strings and sparse tensors.
+    """
+    name = node.outputs[0]
+    if (tensor := node.tensor("value")) is not None:
+        try:
+            return Constant(name, decode(tensor))
+        except ModelError as error:
+            raise NodeError(str(error)) from error
+    for attribute in node.attributes.values():
+        match attribute.type:
+            case AttributeProto.FLOAT:
+                return Constant(name, np.array(attribute.f, np.float32))
+            case AttributeProto.FLOATS:
+                return Constant(name, np.array(attribute.floats, np.float32))
+            case AttributeProto.INT:
+                return Constant(name, np.array(attribute.i, np.int64))
+            case AttributeProto.INTS:
+                return Constant(name, np.array(attribute.ints, np.int64))
+            case _:
+                raise NodeError(f"{attribute.name}; expected a dense tensor of numbers")
+    raise NodeError("no value; expected a dense tensor of numbers")

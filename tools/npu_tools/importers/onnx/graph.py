@@ -1,0 +1,211 @@
+"""The graph of a model as a graph: names, order, cycles, local functions. No tensors in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heapify, heappop, heappush
+
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx.inliner import inline_local_functions
+
+from npu_tools.importers.onnx.errors import ModelError, first_line
+
+MOST_INLINED_NODES = 100_000
+"""Most nodes that local functions may become: functions that call functions grow exponentially."""
+
+MOST_NAMES = 10
+"""Most nodes of a cycle that a message names."""
+
+
+def node_label(node: NodeProto) -> str:
+    """What a node is called in messages and in `npu.layer`: its name, or its first output's."""
+    return node.name or next((name for name in node.output if name), node.op_type)
+
+
+def weight_names(graph: GraphProto) -> set[str]:
+    """Names of the initialisers (old models list them among the inputs too)."""
+    return {tensor.name for tensor in graph.initializer}
+
+
+def check_names(graph: GraphProto) -> None:
+    """Check that every value has one definition, and that every value used has one at all.
+
+    Raises: ModelError.
+    """
+    for what, names in (
+        ("initialiser", [tensor.name for tensor in graph.initializer]),
+        ("input", [value.name for value in graph.input]),
+        ("output", [value.name for value in graph.output]),
+    ):
+        if (repeated := first_repeated(names)) is not None:
+            raise ModelError(f"{what} '{repeated}' is listed twice; expected different names")
+    defined = weight_names(graph) | {value.name for value in graph.input}
+    for node in graph.node:
+        check_definitions(node, defined)
+    for node in graph.node:
+        for name in node.input:
+            if name and name not in defined:
+                raise ModelError(
+                    f"node '{node_label(node)}' ({node.op_type}) reads '{name}', which is not "
+                    "defined; expected an input, an initialiser or the output of a node"
+                )
+    check_outputs(graph, defined)
+
+
+def check_definitions(node: NodeProto, defined: set[str]) -> None:
+    """Add what a node defines to the names that are defined."""
+    for name in node.output:
+        if name and name in defined:
+            raise ModelError(
+                f"node '{node_label(node)}' ({node.op_type}) defines '{name}' a second time; "
+                "expected one definition of each value"
+            )
+        defined.add(name)
+
+
+def check_outputs(graph: GraphProto, defined: set[str]) -> None:
+    """Check that there are outputs, and that each is defined."""
+    if not graph.output:
+        raise ModelError("the graph is empty: it has no outputs; expected at least one")
+    for value in graph.output:
+        if not value.name or value.name not in defined:
+            raise ModelError(
+                f"output '{value.name}' is not defined; expected a node that computes it"
+            )
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that comes a second time."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def sort_nodes(graph: GraphProto) -> None:
+    """Put the nodes in topological order; nodes that already are keep their order.
+
+    Raises: ModelError if there is a cycle.
+    """
+    nodes = list(graph.node)
+    producer = {name: i for i, node in enumerate(nodes) for name in node.output if name}
+    needs = [{producer[name] for name in inputs_of(node) if name in producer} for node in nodes]
+    order = topological_order(needs)
+    if len(order) < len(nodes):
+        names = [f"'{node_label(nodes[i])}'" for i in cycle(needs, set(order))]
+        if len(names) > MOST_NAMES:
+            names[MOST_NAMES // 2 : -MOST_NAMES // 2] = ["..."]
+        raise ModelError(
+            f"the graph has a cycle: {' -> '.join(names)}; expected a graph without cycles"
+        )
+    if order != list(range(len(nodes))):
+        copies = [NodeProto.FromString(nodes[i].SerializeToString()) for i in order]
+        del graph.node[:]
+        graph.node.extend(copies)
+
+
+def drop_dead_nodes(graph: GraphProto) -> None:
+    """Drop the nodes, sorted already, that no output depends on."""
+    needed = {value.name for value in graph.output}
+    live = [False] * len(graph.node)
+    for index, node in reversed(list(enumerate(graph.node))):
+        if any(name in needed for name in node.output if name):
+            live[index] = True
+            needed.update(inputs_of(node))
+    for index in reversed(range(len(live))):
+        if not live[index]:
+            del graph.node[index]
+
+
+def inputs_of(node: NodeProto) -> Iterator[str]:
+    """Names that a node reads, those that its sub-graphs read included."""
+    for inner in nested_nodes([node]):
+        yield from inner.input
+
+
+def topological_order(needs: Sequence[set[int]]) -> list[int]:
+    """Indices, each after those it needs, the smallest first; it stops short at a cycle."""
+    users: list[list[int]] = [[] for _ in needs]
+    for index, sources in enumerate(needs):
+        for source in sources:
+            users[source].append(index)
+    missing = [len(sources) for sources in needs]
+    ready = [index for index, count in enumerate(missing) if count == 0]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        order.append(index := heappop(ready))
+        for user in users[index]:
+            missing[user] -= 1
+            if missing[user] == 0:
+                heappush(ready, user)
+    return order
+
+
+def cycle(needs: Sequence[set[int]], done: set[int]) -> list[int]:
+    """One cycle among the nodes that are not done, in the direction of the data."""
+    index = next(i for i in range(len(needs)) if i not in done)
+    path: dict[int, None] = {}
+    while index not in path:
+        path[index] = None
+        index = min(needs[index] - done)
+    steps = list(path)
+    return [index, *reversed(steps[steps.index(index) :])]
+
+
+def inline_functions(model: ModelProto) -> ModelProto:
+    """The model with its local functions inlined; the same object if it has none.
+
+    Raises: ModelError for recursive functions, and for those that ONNX cannot inline.
+    """
+    if not model.functions:
+        return model
+    nodes = sum(1 for _ in nested_nodes(model.graph.node)) + inlined_nodes(model)
+    if nodes > MOST_INLINED_NODES:
+        raise ModelError(f"the local functions become {nodes} nodes; expected a smaller model")
+    try:
+        inlined = inline_local_functions(model)
+    except Exception as error:  # the inliner is C++: it raises what it likes
+        raise ModelError(f"the local functions cannot be inlined: {first_line(error)}") from error
+    return inlined
+
+
+def inlined_nodes(model: ModelProto) -> int:
+    """Nodes that the calls of local functions in the main graph become."""
+    functions = {function_key(function): function for function in model.functions}
+    sizes: dict[tuple[str, str, str], int] = {}
+    needs = {
+        key: [call for call in map(call_key, nested_nodes(function.node)) if call in functions]
+        for key, function in functions.items()
+    }
+    keys = list(functions)
+    position = {key: index for index, key in enumerate(keys)}
+    order = topological_order([{position[call] for call in needs[key]} for key in keys])
+    if len(order) < len(keys):
+        rest = keys[min(set(range(len(keys))) - set(order))]
+        raise ModelError(f"function '{rest[1]}' calls itself; expected functions without recursion")
+    for key in (keys[i] for i in order):
+        own = sum(1 for _ in nested_nodes(functions[key].node))
+        sizes[key] = own + sum(sizes[call] for call in needs[key])
+    return sum(sizes.get(call_key(node), 0) for node in nested_nodes(model.graph.node))
+
+
+def function_key(function: FunctionProto) -> tuple[str, str, str]:
+    """What a call must match: domain, name, overload."""
+    return function.domain, function.name, function.overload
+
+
+def call_key(node: NodeProto) -> tuple[str, str, str]:
+    """The function that a node calls, if there is one of that key."""
+    return node.domain, node.op_type, node.overload
+
+
+def nested_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """The nodes, and those of their sub-graphs."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                yield from nested_nodes(graph.node)

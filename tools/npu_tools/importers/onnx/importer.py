@@ -1,0 +1,302 @@
+"""A checked model to a module: one function, its nodes imported one by one.
+
+A node is folded if all its operands are known, else its rule is asked. Nodes that cannot be
+imported do not stop the walk: all of them are reported together.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx.checker import C, ValidationError, check_node
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType, f32
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
+from npu_dialect.npu.maps import map_type, shape_of
+from npu_tools.importers.onnx.builder import Builder, Constant, Lazy, Unknown, Value, element_name
+from npu_tools.importers.onnx.errors import ModelError, NodeError, first_line
+from npu_tools.importers.onnx.folding import SIZES, constant_value, fold
+from npu_tools.importers.onnx.graph import node_label
+from npu_tools.importers.onnx.inferred import check_inferred_shapes
+from npu_tools.importers.onnx.load import PORTS, default_opset, model_inputs
+from npu_tools.importers.onnx.names import UniqueNames, identifier
+from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.rules import FOREIGN, RULES
+from npu_tools.importers.onnx.rules.qlinear import QLINEAR
+from npu_tools.importers.onnx.rules.quantized import MOVING, ON_INTEGERS, ON_SCALED
+from npu_tools.importers.onnx.tensors import Array, decode, type_name
+
+PORT_NAME = "npu.name"
+"""Argument and result attribute: the name that the model gives to an input or output."""
+LOGGER = logging.getLogger("npu-dialect")
+UNSUPPORTED = "the operator is not supported"
+LARGEST_FOLDED_TOTAL = 2**30
+"""Most bytes of all tensors together that the importer computes itself."""
+
+
+def build(model: ModelProto, name: str) -> ModuleOp:
+    """The module of a model that `checked_model` gave; its function is called after `name`.
+
+    Raises: ModelError, which lists all nodes that cannot be imported.
+    """
+    return Importer(model).module(identifier(name, "model"))
+
+
+class Importer:
+    """One walk over one model."""
+
+    def __init__(self, model: ModelProto) -> None:
+        self.model = model
+        self.graph = model.graph
+        self.opset = default_opset(model)
+        self.is_quantised = any(is_quantised(node) for node in self.graph.node)
+        self.problems: list[str] = []
+        self.folded_bytes = 0
+        self.schema = C.CheckerContext()
+        self.schema.ir_version = model.ir_version
+        self.schema.opset_imports = {"": self.opset}
+        self.inputs = model_inputs(model)
+        self.block = Block(arg_types=[port_type(value) for value in self.inputs])
+        self.names = UniqueNames()
+        self.builder = Builder(self.block, reads(self.graph), self.names)
+
+    def module(self, symbol: str) -> ModuleOp:
+        """Import everything into a function of this name."""
+        for value, argument in zip(self.inputs, self.block.args, strict=True):
+            argument.name_hint = self.names.hint(value.name, "input")
+            self.builder.values[value.name] = argument
+        for tensor in self.graph.initializer:
+            if self.builder.uses[tensor.name]:
+                self.builder.values[tensor.name] = Constant(tensor.name, self.decoded(tensor))
+        for proto in self.graph.node:
+            self.import_node(Node(proto, self.opset))
+        if self.problems:
+            raise ModelError(listing(self.problems))
+        results = [self.result(value) for value in self.graph.output]
+        check_inferred_shapes(self.model, self.builder.values)
+        self.block.add_op(ReturnOp(*results))
+        return ModuleOp([self.function(symbol, results)])
+
+    def decoded(self, tensor: TensorProto) -> Array:
+        """The elements of an initialiser.
+
+        Raises: ModelError that names a node that reads it.
+        """
+        try:
+            return decode(tensor)
+        except ModelError as error:
+            reader = next((node for node in self.graph.node if tensor.name in node.input), None)
+            if reader is None:
+                raise
+            kind = f"node '{node_label(reader)}' ({reader.op_type})"
+            raise ModelError(f"{kind}: {error}") from error
+
+    def function(self, symbol: str, results: Sequence[SSAValue]) -> FuncOp:
+        """The function around the block, its arguments and results named as in the model."""
+        return FuncOp(
+            symbol,
+            (self.block.arg_types, [result.type for result in results]),
+            Region(self.block),
+            arg_attrs=port_names(self.inputs),
+            res_attrs=port_names(self.graph.output),
+        )
+
+    def import_node(self, node: Node) -> None:
+        """Bind the outputs of a node, or note why that is not possible."""
+        self.builder.emitted.clear()
+        try:
+            values = self.values_of(node)
+        except (NodeError, VerifyException) as error:
+            kind = node.op_type if node.is_standard else f"{node.proto.domain}.{node.op_type}"
+            self.problems.append(f"node '{node.label}' ({kind}): {first_line(error)}")
+            values = []
+        values = [*values, *[Unknown()] * (len(node.outputs) - len(values))]
+        for name, value in zip(node.outputs, values, strict=True):
+            if name:
+                self.builder.values[name] = value
+        if node.outputs:
+            self.name_layers(node, values[0])
+
+    def name_layers(self, node: Node, value: Value) -> None:
+        """Give the new layers the name of the node, and the last one that of its output."""
+        for layer in self.builder.emitted:
+            layer.attributes.setdefault(LAYER_NAME, StringAttr(node.label))
+            layer.results[0].name_hint = self.names.hint(node.outputs[0], "value")
+            if layer.results[0] is value:
+                layer.attributes[VALUE_NAME] = StringAttr(node.outputs[0])
+
+    def values_of(self, node: Node) -> list[Value]:
+        """The values of a node's outputs; those that are not given are unknown."""
+        foreign = FOREIGN.get(node.proto.domain, {}).get(node.op_type)
+        known = node.op_type in RULES or node.op_type in SIZES or node.op_type == "Constant"
+        if foreign is None and not (node.is_standard and known):
+            raise NodeError(UNSUPPORTED)
+        if any(self.is_unknown(name) for name in node.inputs):
+            return []
+        if foreign is not None:
+            return [foreign(node, self.builder)]
+        self.check_schema(node)
+        if node.op_type == "Constant":
+            return [constant_value(node)]
+        operands = [self.builder.values[name] if name else None for name in node.inputs]
+        constants = [value for value in operands if value is None or isinstance(value, Constant)]
+        if node.op_type in SIZES and len(constants) == len(operands):
+            return self.folded(node, constants)
+        if node.op_type not in RULES:
+            raise NodeError("the operator is supported between constants only")
+        return [self.computed(node)]
+
+    def computed(self, node: Node) -> Value:
+        """The value of a node with a rule: on integers where they are and that can be."""
+        rule = RULES[node.op_type]
+        if node.op_type in ON_SCALED:
+            return rule(node, self.builder)
+        if any(isinstance(self.builder.values.get(name), Lazy) for name in node.inputs):
+            on_integers = ON_INTEGERS.get(node.op_type)
+            value = None if on_integers is None else on_integers(node, self.builder)
+            if value is not None:
+                return value
+            self.reject_integers(node)
+            self.warn_of_floats(node)
+            return rule(node, self.builder)
+        if node.op_type in (*MOVING, *QLINEAR):
+            return rule(node, self.builder)
+        self.reject_integers(node)
+        value = rule(node, self.builder)
+        if self.is_quantised and self.builder.emitted:
+            self.warn_of_floats(node)
+        return value
+
+    def warn_of_floats(self, node: Node) -> None:
+        """Name a node that works on float32 among others that work on integers."""
+        LOGGER.warning(
+            "node '%s' (%s) of a quantised network is computed in float32",
+            node.label,
+            node.op_type,
+        )
+
+    def reject_integers(self, node: Node) -> None:
+        """Check that no operand is a map of integers.
+
+        Raises: NodeError.
+        """
+        for name in node.inputs:
+            element = self.builder.element_of(name)
+            if element is not None and element != f32:
+                raise NodeError(
+                    f"input '{name}' holds {element_name(element)} elements; expected float32"
+                )
+
+    def is_unknown(self, name: str) -> bool:
+        """Whether a value is that of a node that could not be imported."""
+        return name != "" and isinstance(self.builder.values[name], Unknown)
+
+    def check_schema(self, node: Node) -> None:
+        """Check operands and attributes against ONNX's own definition of the operator."""
+        try:
+            check_node(node.proto, self.schema)
+        except ValidationError as error:
+            raise NodeError(first_line(error)) from error
+
+    def folded(self, node: Node, constants: Sequence[Constant | None]) -> list[Value]:
+        """The results of a node whose operands are known."""
+        results = fold(node, constants)
+        self.folded_bytes += sum(result.array.nbytes for result in results)
+        if self.folded_bytes > LARGEST_FOLDED_TOTAL:
+            raise NodeError(
+                f"the constants computed so far take {self.folded_bytes} bytes; "
+                f"expected at most {LARGEST_FOLDED_TOTAL}"
+            )
+        return [*results]
+
+    def result(self, output: ValueInfoProto) -> SSAValue:
+        """The value of an output of the graph, checked against the type that the model declares."""
+        declared = output.type.tensor_type
+        if declared.elem_type not in (TensorProto.UNDEFINED, *PORTS):
+            raise ModelError(
+                f"output '{output.name}' holds {type_name(declared.elem_type)} elements; "
+                "expected float32, int8, uint8 or int32"
+            )
+        value = self.output_map(output.name)
+        element = map_type(value).get_element_type()
+        if declared.elem_type and PORTS[declared.elem_type] != element:
+            raise ModelError(
+                f"output '{output.name}' is declared with {type_name(declared.elem_type)} "
+                f"elements; its node gives {element_name(element)}"
+            )
+        if declared.HasField("shape"):
+            check_declared_shape(output, shape_of(value))
+        return value
+
+    def output_map(self, name: str) -> SSAValue:
+        """The map of an output of the graph; what is pending is computed here."""
+        self.builder.emitted.clear()
+        try:
+            value = self.builder.as_map(self.builder.values[name], name)
+        except (NodeError, VerifyException) as error:
+            raise ModelError(f"output '{name}': {first_line(error)}") from error
+        for layer in self.builder.emitted:
+            layer.attributes.setdefault(LAYER_NAME, StringAttr(name))
+            layer.results[0].name_hint = self.names.hint(name, "value")
+            if layer.results[0] is value:
+                layer.attributes[VALUE_NAME] = StringAttr(name)
+        return value
+
+
+def is_quantised(node: NodeProto) -> bool:
+    """Whether a node works on quantised integers, or makes some."""
+    known = ("QuantizeLinear", "DequantizeLinear", *QLINEAR)
+    return node.op_type in (known if node.domain == "" else FOREIGN.get(node.domain, ()))
+
+
+def check_declared_shape(output: ValueInfoProto, shape: tuple[int, ...]) -> None:
+    """Check an output's shape against the declared one, where that is known.
+
+    Raises: ModelError.
+    """
+    dims = output.type.tensor_type.shape.dim
+    sizes = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in dims]
+    if len(sizes) != len(shape) or any(
+        size not in (-1, extent) for size, extent in zip(sizes, shape, strict=True)
+    ):
+        wanted = [dim.dim_param or "?" if size < 0 else size for dim, size in zip(dims, sizes)]
+        raise ModelError(
+            f"output '{output.name}' is declared with shape {wanted}; its node gives {list(shape)}"
+        )
+
+
+def reads(graph: GraphProto) -> Counter[str]:
+    """How often each value is read by a node and as an output of the graph."""
+    counts = Counter(name for node in graph.node for name in node.input)
+    counts.update(value.name for value in graph.output)
+    return counts
+
+
+def port_type(value: ValueInfoProto) -> TensorType[Attribute]:
+    """The type of an input."""
+    kind = value.type.tensor_type
+    return TensorType(PORTS[kind.elem_type], [dim.dim_value for dim in kind.shape.dim])
+
+
+def port_names(values: Sequence[ValueInfoProto]) -> ArrayAttr[DictionaryAttr]:
+    """The attributes that keep the model's names of inputs or outputs."""
+    return ArrayAttr([DictionaryAttr({PORT_NAME: StringAttr(value.name)}) for value in values])
+
+
+def listing(problems: Sequence[str]) -> str:
+    """One problem on one line, more as a list."""
+    if len(problems) == 1:
+        text = problems[0]
+    else:
+        lines = "".join(f"\n  {problem}" for problem in problems)
+        text = f"{len(problems)} nodes cannot be imported:{lines}"
+    if any(problem.endswith(UNSUPPORTED) for problem in problems):
+        foreign = (name for rules in FOREIGN.values() for name in rules)
+        text += f"\nsupported: {', '.join(sorted((*RULES, *foreign)))}; more between constants"
+    return text

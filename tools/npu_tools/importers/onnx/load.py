@@ -1,0 +1,222 @@
+"""Bytes to a checked ModelProto: one opset, no dynamic dims, no external data, nodes in order.
+
+What comes out can be given to the builder of IR as well as to onnxruntime.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from math import prod
+from pathlib import Path
+
+from onnx import IR_VERSION, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs
+from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.ir import Attribute
+
+from npu_dialect.npu.quantization import ui8
+from npu_tools.importers.onnx.errors import ModelError
+from npu_tools.importers.onnx.external import ExternalData
+from npu_tools.importers.onnx.graph import (
+    check_names,
+    drop_dead_nodes,
+    inline_functions,
+    sort_nodes,
+    weight_names,
+)
+from npu_tools.importers.onnx.tensors import LARGEST_MAP, MOST_AXES, type_name
+
+OLDEST_OPSET = 7
+"""Before opset 7 Add and Gemm broadcast by attribute, and BatchNormalization had a test mode."""
+DOMAINS = frozenset(("com.microsoft",))
+"""Domains beside ONNX's own whose operators are imported."""
+INPUTS: Mapping[int, Attribute] = {
+    TensorProto.FLOAT: f32,
+    TensorProto.INT8: i8,
+    TensorProto.UINT8: ui8,
+}
+"""Element types of inputs of a model."""
+PORTS: Mapping[int, Attribute] = {**INPUTS, TensorProto.INT32: i32}
+"""Element types of outputs of a model."""
+OLDEST_IR = 3
+"""The first IR version that names its opset."""
+
+
+def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, int]) -> ModelProto:
+    """Parse and clean a model.
+
+    Local functions are inlined, external data is read in, dims are pinned, nodes are sorted; nodes
+    that no output needs are dropped.
+
+    Raises: ModelError.
+    """
+    model = ModelProto.FromString(data)
+    check_versions(model)
+    name_domains(model)
+    model = inline_functions(model)
+    if model.graph.sparse_initializer:
+        name = model.graph.sparse_initializer[0].values.name
+        raise ModelError(f"initialiser '{name}' is sparse; expected dense initialisers")
+    external = ExternalData(base_dir)
+    for tensor in all_tensors(model):
+        external.resolve(tensor)
+    check_names(model.graph)
+    sort_nodes(model.graph)
+    drop_dead_nodes(model.graph)
+    pin_dims(model, input_dims)
+    # Written shapes may be stale once dims are pinned; both readers infer their own.
+    del model.graph.value_info[:]
+    return model
+
+
+def default_opset(model: ModelProto) -> int:
+    """The version of the standard operators that a model uses."""
+    versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+    if len(set(versions)) != 1:
+        raise ModelError(
+            f"the model imports {len(versions)} versions of the ai.onnx operators; expected one"
+        )
+    return versions[0]
+
+
+def check_versions(model: ModelProto) -> None:
+    """Check that this is a model, of versions that are known.
+
+    Raises: ModelError.
+    """
+    if not model.HasField("ir_version") or not model.HasField("graph"):
+        raise ModelError("not an ONNX model, or a truncated one: it has no graph")
+    if not OLDEST_IR <= model.ir_version <= IR_VERSION:
+        raise ModelError(
+            f"IR version {model.ir_version}; expected {OLDEST_IR} to {IR_VERSION} "
+            "(newer ones need a newer onnx package)"
+        )
+    opset, newest = default_opset(model), defs.onnx_opset_version()
+    if not OLDEST_OPSET <= opset <= newest:
+        raise ModelError(
+            f"opset {opset}; expected {OLDEST_OPSET} to {newest} "
+            "(newer ones need a newer onnx package, older ones onnx.version_converter)"
+        )
+
+
+def name_domains(model: ModelProto) -> None:
+    """Call the standard domain "" wherever it is called by its other name.
+
+    Of other domains only those are kept that have operators that are supported.
+    """
+    opset = default_opset(model)
+    if not model.functions:
+        kept = {entry.domain: entry.version for entry in model.opset_import}
+        del model.opset_import[:]
+        model.opset_import.add(domain="", version=opset)
+        for domain in DOMAINS & kept.keys():
+            model.opset_import.add(domain=domain, version=kept[domain])
+    for node in model.graph.node:
+        if node.domain == "ai.onnx":
+            node.domain = ""
+
+
+def all_tensors(model: ModelProto) -> Iterator[TensorProto]:
+    """The tensors of the main graph: initialisers and attributes."""
+    yield from model.graph.initializer
+    for node in model.graph.node:
+        yield from attribute_tensors(node)
+
+
+def attribute_tensors(node: NodeProto) -> Iterator[TensorProto]:
+    """The tensors among the attributes of a node."""
+    for attribute in node.attribute:
+        if attribute.HasField("t"):
+            yield attribute.t
+        yield from attribute.tensors
+
+
+def model_inputs(model: ModelProto) -> list[ValueInfoProto]:
+    """The inputs that a caller must give: those that are no initialisers."""
+    weights = weight_names(model.graph)
+    return [value for value in model.graph.input if value.name not in weights]
+
+
+def pin_dims(model: ModelProto, input_dims: Mapping[str, int]) -> None:
+    """Give every dynamic dim of an input its size, and the outputs' dims of the same name.
+
+    A dim without a name is called `input[axis]`.
+
+    Raises: ModelError for a dim that stays dynamic, a name that is none, an input that is no
+    float32 tensor.
+    """
+    inputs = model_inputs(model)
+    for value in inputs:
+        check_tensor_type(value)
+    known = {name for value in inputs for name in dynamic_dims(value) if name}
+    if unknown := sorted(set(input_dims) - known):
+        names = ", ".join(sorted(known)) or "none"
+        raise ModelError(
+            f"--input-dim names '{unknown[0]}', which is no dynamic dim of an input; "
+            f"dynamic dims: {names}"
+        )
+    for name, size in input_dims.items():
+        if not 1 <= size <= LARGEST_MAP:
+            raise ModelError(f"--input-dim {name}={size}: expected a size of at least 1")
+    for value in (*inputs, *model.graph.output):
+        pin(value, input_dims)
+    check_static(inputs)
+
+
+def check_tensor_type(value: ValueInfoProto) -> None:
+    """Check that an input is a tensor of float32 or quantised elements, of known rank."""
+    kind = value.type.WhichOneof("value")
+    if kind != "tensor_type":
+        raise ModelError(
+            f"input '{value.name}' is a {kind or 'value without a type'}; expected a float32 tensor"
+        )
+    if value.type.tensor_type.elem_type not in INPUTS:
+        raise ModelError(
+            f"input '{value.name}' holds {type_name(value.type.tensor_type.elem_type)} elements; "
+            "expected float32, int8 or uint8"
+        )
+    if not value.type.tensor_type.HasField("shape"):
+        raise ModelError(f"input '{value.name}' has no shape; expected one of known rank")
+
+
+def dynamic_dims(value: ValueInfoProto) -> list[str]:
+    """The name of each dim that has no size yet, "" for those that have one."""
+    return [
+        "" if dim.HasField("dim_value") else dim.dim_param or f"{value.name}[{axis}]"
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim)
+    ]
+
+
+def pin(value: ValueInfoProto, input_dims: Mapping[str, int]) -> None:
+    """Give the named dims of a value their sizes."""
+    if value.type.WhichOneof("value") != "tensor_type":
+        return
+    for dim, name in zip(value.type.tensor_type.shape.dim, dynamic_dims(value), strict=True):
+        if name in input_dims:
+            dim.dim_value = input_dims[name]
+
+
+def check_static(inputs: Iterable[ValueInfoProto]) -> None:
+    """Check that every dim of every input has a sensible size."""
+    for value in inputs:
+        dims = value.type.tensor_type.shape.dim
+        for axis, name in enumerate(dynamic_dims(value)):
+            if name:
+                flag = f"--input-dim {shlex.quote(name + '=1')}"
+                raise ModelError(
+                    f"input '{value.name}' has the dynamic dim '{name}' (dim {axis}); "
+                    f"give it a size, such as {flag}"
+                )
+            if dims[axis].dim_value < 1:
+                raise ModelError(
+                    f"input '{value.name}' has {dims[axis].dim_value} elements along dim {axis}; "
+                    "expected at least 1"
+                )
+        if len(dims) > MOST_AXES:
+            raise ModelError(
+                f"input '{value.name}' has {len(dims)} dims; expected at most {MOST_AXES}"
+            )
+        if prod(dim.dim_value for dim in dims) > LARGEST_MAP:
+            raise ModelError(
+                f"input '{value.name}' has more than {LARGEST_MAP} elements; expected fewer"
+            )

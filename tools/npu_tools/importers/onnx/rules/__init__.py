@@ -1,0 +1,112 @@
+"""Operator -> rule. `RULES` are those of ONNX, `FOREIGN` those of another domain.
+
+A rule gives the value of a node's first output, or raises NodeError or VerifyException.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from npu_tools.importers.onnx.builder import Builder, Value
+from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.rules.activation import hard_sigmoid, hard_swish, leaky_relu, sigmoid
+from npu_tools.importers.onnx.rules.conv import conv
+from npu_tools.importers.onnx.rules.edges import (
+    dequantize_linear,
+    dynamic_quantize_linear,
+    quantize_linear,
+)
+from npu_tools.importers.onnx.rules.elementwise import (
+    add,
+    batch_normalization,
+    clip,
+    div,
+    lrn,
+    mul,
+    relu,
+    sub,
+    sum_,
+)
+from npu_tools.importers.onnx.rules.linear import gemm, matmul
+from npu_tools.importers.onnx.rules.pad import pad
+from npu_tools.importers.onnx.rules.pool import (
+    average_pool,
+    global_average_pool,
+    global_max_pool,
+    max_pool,
+    reduce_mean,
+)
+from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
+from npu_tools.importers.onnx.rules.quantized import cast
+from npu_tools.importers.onnx.rules.shape import (
+    concat,
+    dropout,
+    flatten,
+    identity,
+    reshape,
+    shape,
+    size,
+    squeeze,
+    transpose,
+    unsqueeze,
+)
+from npu_tools.importers.onnx.rules.softmax import softmax
+from npu_tools.importers.onnx.rules.zero_blocks import (
+    cast_or,
+    dequantize_or,
+    greater_or_equal,
+    mul_or,
+    quantize_or,
+    resize,
+    slice_,
+)
+
+Rule = Callable[[Node, Builder], Value]
+
+RULES: Mapping[str, Rule] = {
+    "Add": add,
+    "AveragePool": average_pool,
+    "BatchNormalization": batch_normalization,
+    "Cast": cast_or(cast),
+    "Clip": clip,
+    "Concat": concat,
+    "Conv": conv,
+    "DequantizeLinear": dequantize_or(dequantize_linear),
+    "Div": div,
+    "Dropout": dropout,
+    "DynamicQuantizeLinear": dynamic_quantize_linear,
+    "Flatten": flatten,
+    "Gemm": gemm,
+    "GlobalAveragePool": global_average_pool,
+    "GlobalMaxPool": global_max_pool,
+    "GreaterOrEqual": greater_or_equal,
+    "HardSigmoid": hard_sigmoid,
+    "HardSwish": hard_swish,
+    "Identity": identity,
+    "LRN": lrn,
+    "LeakyRelu": leaky_relu,
+    "MatMul": matmul,
+    "MaxPool": max_pool,
+    "Mul": mul_or(mul),
+    "Pad": pad,
+    "QuantizeLinear": quantize_or(quantize_linear),
+    "ReduceMean": reduce_mean,
+    "Relu": relu,
+    "Reshape": reshape,
+    "Resize": resize,
+    "Shape": shape,
+    "Sigmoid": sigmoid,
+    "Size": size,
+    "Slice": slice_,
+    "Softmax": softmax,
+    "Squeeze": squeeze,
+    "Sub": sub,
+    "Sum": sum_,
+    "Transpose": transpose,
+    "Unsqueeze": unsqueeze,
+    **QLINEAR,
+}
+"""The operators that become layers, or vanish."""
+
+FOREIGN: Mapping[str, Mapping[str, Rule]] = {"com.microsoft": MICROSOFT}
+"""The operators of other domains."""

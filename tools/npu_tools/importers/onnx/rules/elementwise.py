@@ -1,0 +1,202 @@
+"""Element by element: Relu, Clip, Add, Mul and their relatives, BatchNormalization, LRN."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import (
+    AddOp,
+    BatchNormOp,
+    ClampOp,
+    Conv2dOp,
+    FullyConnectedOp,
+    LrnOp,
+    MulOp,
+    ReluOp,
+)
+from npu_dialect.npu.maps import shape_of
+from npu_tools.importers.onnx.builder import Builder, Constant, Value, float_array
+from npu_tools.importers.onnx.errors import NodeError
+from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.rules.linear import row_vector
+from npu_tools.importers.onnx.tensors import Array
+
+INFINITY = float("inf")
+
+
+def relu(node: Node, graph: Builder) -> Value:
+    """Relu."""
+    source = graph.map(node, 0)
+    return graph.emit(lambda out: ReluOp(source, out))
+
+
+def clip(node: Node, graph: Builder) -> Value:
+    """Clip with constant bounds: attributes before opset 11, operands since."""
+    source = graph.map(node, 0)
+    low, high = clip_bounds(node, graph)
+    if (low, high) == (-INFINITY, INFINITY):
+        return source
+    if (low, high) == (0.0, INFINITY):
+        return graph.emit(lambda out: ReluOp(source, out))
+    return graph.emit(lambda out: ClampOp(source, low, high, out))
+
+
+def clip_bounds(node: Node, graph: Builder) -> tuple[float, float]:
+    """The bounds of Clip; infinite ones where there are none."""
+    if node.opset < 11:
+        return node.float("min", -INFINITY), node.float("max", INFINITY)
+    return bound(node, graph, 1, -INFINITY), bound(node, graph, 2, INFINITY)
+
+
+def bound(node: Node, graph: Builder, index: int, default: float) -> float:
+    """A scalar operand."""
+    if not node.operand(index):
+        return default
+    array = graph.weight(node, index)
+    if array.size != 1:
+        raise NodeError(f"a bound of shape {list(array.shape)}; expected a scalar")
+    return float(array.reshape(-1)[0])
+
+
+def add(node: Node, graph: Builder) -> Value:
+    """Add.
+
+    A constant row behind a fully connected layer without bias becomes its bias; a constant per
+    channel behind a convolution or a normalisation becomes a normalisation, which can be folded.
+    """
+    return added(graph, [graph.value(node, 0), graph.value(node, 1)], node.inputs)
+
+
+def sum_(node: Node, graph: Builder) -> Value:
+    """Sum of any number of maps."""
+    values = [graph.value(node, index) for index in range(len(node.inputs))]
+    return added(graph, values, node.inputs) if values else graph.map(node, 0)
+
+
+def added(graph: Builder, values: Sequence[Value], names: Sequence[str]) -> Value:
+    """The sum of values, from left to right."""
+    if len(values) == 2:
+        for (value, name), addend in zip(
+            zip(values, names, strict=True), reversed(values), strict=True
+        ):
+            if isinstance(addend, Constant) and isinstance(value, SSAValue):
+                layer = biasless_layer(graph, value, name)
+                vector = row_vector(float_array(addend), shape_of(value))
+                if layer is not None and vector is not None:
+                    return with_bias(graph, layer, addend, vector)
+                shift = channel_vector(float_array(addend), shape_of(value))
+                if shift is not None and isinstance(value.owner, Conv2dOp | BatchNormOp):
+                    return normalised(graph, value, np.ones_like(shift), shift, addend.name)
+    maps = [graph.as_map(value, name) for value, name in zip(values, names, strict=True)]
+    return reduce(lambda lhs, rhs: graph.emit(lambda out: AddOp(lhs, rhs, out)), maps)
+
+
+def biasless_layer(graph: Builder, value: SSAValue, name: str) -> FullyConnectedOp | None:
+    """The fully connected layer without bias behind a value that nobody else reads."""
+    layer = value.owner
+    if not isinstance(layer, FullyConnectedOp) or layer.bias is not None:
+        return None
+    return layer if graph.uses[name] == 1 and value.first_use is None else None
+
+
+def with_bias(graph: Builder, layer: FullyConnectedOp, addend: Constant, vector: Array) -> SSAValue:
+    """The layer with a bias, in its place."""
+    source, weight = layer.input, layer.weight
+    bias = (
+        graph.materialise(addend)
+        if addend.array.shape == vector.shape
+        else graph.parameter(vector, addend.name)
+    )
+    new = graph.emit(lambda out: FullyConnectedOp(source, weight, bias, out))
+    return graph.replace_last_use(layer, new)
+
+
+def sub(node: Node, graph: Builder) -> Value:
+    """Sub: the negative of what is subtracted is added."""
+    subtrahend = graph.value(node, 1)
+    if isinstance(subtrahend, Constant):
+        negative: Value = Constant(subtrahend.name, -graph.weight(node, 1))
+    else:
+        minus = graph.parameter(np.array(-1, np.float32), "minus")
+        source = graph.map(node, 1)
+        negative = graph.emit(lambda out: MulOp(source, minus, out))
+    return added(graph, [graph.value(node, 0), negative], node.inputs)
+
+
+def mul(node: Node, graph: Builder) -> Value:
+    """Mul of two maps, or of a map and a constant."""
+    for index in range(2):
+        factor = graph.value(node, index)
+        if isinstance(factor, Constant):
+            return scaled(graph, graph.map(node, 1 - index), factor)
+    lhs, rhs = graph.map(node, 0), graph.map(node, 1)
+    return graph.emit(lambda out: MulOp(lhs, rhs, out))
+
+
+def div(node: Node, graph: Builder) -> Value:
+    """Div by a constant."""
+    name = graph.constant(node, 1).name
+    with np.errstate(all="ignore"):
+        factor = np.float32(1) / graph.weight(node, 1)
+    return scaled(graph, graph.map(node, 0), Constant(name, factor))
+
+
+def scaled(graph: Builder, source: SSAValue, factor: Constant) -> SSAValue:
+    """A map times a constant.
+
+    One factor per channel is a batch normalisation that does nothing else, as that can be folded
+    into a layer before it.
+    """
+    scale = channel_vector(float_array(factor), shape_of(source))
+    if scale is None:
+        values = graph.materialise(factor)
+        return graph.emit(lambda out: MulOp(source, values, out))
+    return normalised(graph, source, scale, np.zeros_like(scale), factor.name)
+
+
+def normalised(graph: Builder, source: SSAValue, scale: Array, shift: Array, name: str) -> SSAValue:
+    """A map times a scale plus a shift [C], as a batch normalisation that does nothing else.
+
+    `name` is that of the constant that it comes from.
+    """
+    scales, shifts = graph.parameter(scale, name), graph.parameter(shift, name)
+    zero = np.zeros_like(scale)
+    zeros, ones = graph.parameter(zero, "zero"), graph.parameter(zero + np.float32(1), "one")
+    return graph.emit(lambda out: BatchNormOp(source, scales, shifts, zeros, ones, 0.0, out))
+
+
+def channel_vector(array: Array, shape: Sequence[int]) -> Array | None:
+    """The factors [C] that `array` applies to a map [N, C, ...]; None if it is something else."""
+    if len(shape) < 2 or array.ndim > len(shape):
+        return None
+    extents = (1,) * (len(shape) - array.ndim) + array.shape
+    wrong = [extent for axis, extent in enumerate(extents) if axis != 1 and extent != 1]
+    if wrong or extents[1] not in (1, shape[1]):
+        return None
+    return np.ascontiguousarray(np.broadcast_to(array.reshape(-1), (shape[1],)))
+
+
+def batch_normalization(node: Node, graph: Builder) -> Value:
+    """BatchNormalization as it is used after training."""
+    if node.int("training_mode", 0) or any(node.outputs[1:]):
+        raise NodeError("training mode; expected a model exported for inference")
+    if not node.int("spatial", 1):
+        raise NodeError("spatial = 0; expected one mean and variance per channel")
+    source = graph.map(node, 0)
+    scale, bias, mean, variance = (
+        graph.materialise(graph.constant(node, index)) for index in range(1, 5)
+    )
+    epsilon = node.float("epsilon", 1e-5)
+    return graph.emit(lambda out: BatchNormOp(source, scale, bias, mean, variance, epsilon, out))
+
+
+def lrn(node: Node, graph: Builder) -> Value:
+    """LRN."""
+    source, size = graph.map(node, 0), node.int("size", 0)
+    alpha, beta = node.float("alpha", 1e-4), node.float("beta", 0.75)
+    bias = node.float("bias", 1.0)
+    return graph.emit(lambda out: LrnOp(source, size, out, alpha=alpha, beta=beta, bias=bias))

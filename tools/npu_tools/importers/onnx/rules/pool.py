@@ -1,0 +1,115 @@
+"""Pooling: MaxPool, AveragePool, the global ones, and ReduceMean over the spatial axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import AvgPool2dOp, GlobalAvgPool2dOp, GlobalMaxPool2dOp, MaxPool2dOp, PoolAttr
+from npu_dialect.npu.maps import shape_of
+from npu_tools.importers.onnx.builder import Builder, Padded, Value
+from npu_tools.importers.onnx.errors import NodeError
+from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.rules.window import as_rows, from_rows, spatial_rank, window
+
+
+def max_pool(node: Node, graph: Builder) -> Value:
+    """MaxPool without its second output."""
+    if len(node.outputs) > 1 and graph.uses[node.outputs[1]]:
+        raise NodeError("the second output (Indices) is used; expected the maxima only")
+    source = graph.map(node, 0)
+    zeros = (0,) * spatial_rank(source)
+    pool = pool_attribute(node, Padded(source, zeros, zeros, ""), "max", counts_pad=False)
+    image = as_rows(graph, source)
+    result = graph.emit(lambda out: MaxPool2dOp(image, pool, out))
+    return from_rows(graph, result, len(zeros))
+
+
+def average_pool(node: Node, graph: Builder) -> Value:
+    """AveragePool; zeros in front of it count as elements, so its own pads must be counted too."""
+    padded = graph.padded(node, 0)
+    pool = average_window(node, padded)
+    image = as_rows(graph, padded.source)
+    result = graph.emit(lambda out: AvgPool2dOp(image, pool, out))
+    return from_rows(graph, result, spatial_rank(padded.source))
+
+
+def average_window(node: Node, padded: Padded) -> PoolAttr:
+    """The window of AveragePool over a map with zeros around it."""
+    counts_pad = bool(node.int("count_include_pad", 0))
+    pool = pool_attribute(node, padded, "avg", counts_pad=counts_pad or bool(padded.label))
+    total = sum((*padded.before, *padded.after))
+    if padded.label and not counts_pad and sum(pool_pads(pool)) > total:
+        raise NodeError(
+            f"pads that do not count behind those of Pad '{padded.label}', which do; "
+            "expected count_include_pad"
+        )
+    return pool
+
+
+def pool_pads(pool: PoolAttr) -> tuple[int, ...]:
+    """The pads of a pooling window."""
+    return tuple(int(value) for value in pool.pads.iter_values())
+
+
+def pool_attribute(node: Node, padded: Padded, kind: str, *, counts_pad: bool) -> PoolAttr:
+    """The pooling window of a node."""
+    kernel = node.ints("kernel_shape")
+    if kernel is None:
+        raise NodeError("no kernel_shape")
+    found = window(node, padded, kernel)
+    return PoolAttr.of(
+        kind,
+        found.kernel,
+        found.strides,
+        found.pads,
+        found.dilations,
+        ceil_mode=bool(node.int("ceil_mode", 0)),
+        count_include_pad=counts_pad,
+    )
+
+
+def global_max_pool(node: Node, graph: Builder) -> Value:
+    """GlobalMaxPool."""
+    source = graph.map(node, 0)
+    rank = spatial_rank(source)
+    image = as_rows(graph, source)
+    return from_rows(graph, graph.emit(lambda out: GlobalMaxPool2dOp(image, out)), rank)
+
+
+def global_average_pool(node: Node, graph: Builder) -> Value:
+    """GlobalAveragePool."""
+    return global_average(graph, graph.map(node, 0))
+
+
+def global_average(graph: Builder, source: SSAValue) -> SSAValue:
+    """The average of each channel, with the spatial axes kept."""
+    rank = spatial_rank(source)
+    image = as_rows(graph, source)
+    return from_rows(graph, graph.emit(lambda out: GlobalAvgPool2dOp(image, out)), rank)
+
+
+def reduce_mean(node: Node, graph: Builder) -> Value:
+    """ReduceMean over all spatial axes."""
+    source = graph.map(node, 0)
+    if not mean_over_map(node, graph, shape_of(source)):
+        return source
+    mean = global_average(graph, source)
+    return mean if node.int("keepdims", 1) else graph.reshape(mean, shape_of(source)[:2])
+
+
+def mean_over_map(node: Node, graph: Builder, shape: Sequence[int]) -> bool:
+    """Whether ReduceMean does something; if so, it is over all spatial axes.
+
+    Raises: NodeError for other axes.
+    """
+    rank, axes = len(shape), graph.ints(node, "axes", 1)
+    if not axes:
+        if node.int("noop_with_empty_axes", 0):
+            return False
+        axes = list(range(rank))
+    axes = sorted({axis + rank if axis < 0 else axis for axis in axes})
+    if axes != list(range(2, rank)):
+        raise NodeError(f"a mean over the axes {axes} of {list(shape)}; expected all spatial axes")
+    return True

@@ -1,0 +1,284 @@
+"""Operators that name scales and zero points as operands (the operator format).
+
+QLinearConv, QLinearMatMul, ConvInteger and MatMulInteger are ONNX's own; QGemm, QLinearAdd,
+QLinearAveragePool, QLinearConcat and QLinearGlobalAveragePool are onnxruntime's (com.microsoft).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import ConcatOp, PoolAttr
+from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.quantization import QUANTISED, ui8
+from npu_tools.importers.onnx.builder import Builder, Constant, Value, element_name
+from npu_tools.importers.onnx.errors import NodeError
+from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.padding import Padded, unpadded
+from npu_tools.importers.onnx.quantized import (
+    ELEMENTS,
+    Params,
+    QuantizedConstant,
+    Scaled,
+    added,
+    averaged,
+    params_of,
+    scales_of,
+    zero_point_of,
+)
+from npu_tools.importers.onnx.rules.pool import average_window
+from npu_tools.importers.onnx.rules.shape import axis_of
+from npu_tools.importers.onnx.rules.sums import (
+    Weight,
+    convolution_sums,
+    matrix_sums,
+    products_scale,
+    vector_operand,
+    weight_of,
+)
+from npu_tools.importers.onnx.rules.window import as_rows, from_rows, spatial_rank
+from npu_tools.importers.onnx.tensors import Array
+
+ONE = np.ones((), np.float32)
+
+
+def source_of(node: Node, graph: Builder, index: int, params: Params) -> Scaled:
+    """A map of 8-bit integers, which may be a constant.
+
+    Raises: NodeError for other elements than those of its zero point.
+    """
+    value = graph.value(node, index)
+    if isinstance(value, Constant) and value.array.dtype in ELEMENTS:
+        source = graph.integers(Constant(value.name, value.array))
+    else:
+        source = graph.as_map(value, node.operand(index))
+    return scaled(source, node.operand(index), params)
+
+
+def scaled(source: SSAValue, name: str, params: Params) -> Scaled:
+    """The real numbers that a map of integers stands for.
+
+    Raises: NodeError for other elements than those of its zero point.
+    """
+    element = map_type(source).get_element_type()
+    if element != params.element:
+        raise NodeError(
+            f"input '{name}' holds {element_name(element)} elements and has a zero "
+            f"point of {element_name(params.element)}; expected equal types"
+        )
+    return Scaled(source, np.asarray(params.scale), params.zero_point)
+
+
+def padded_source(node: Node, graph: Builder, index: int, params: Params) -> tuple[Scaled, Padded]:
+    """The input of a convolution, and its integers with what is around them kept apart.
+
+    A convolution has the zero point around its input; anything else is a layer of its own.
+    """
+    value = graph.value(node, index)
+    if isinstance(value, Padded) and value.fill == params.zero_point:
+        return scaled(value.source, node.operand(index), params), value
+    source = source_of(node, graph, index, params)
+    return source, unpadded(source.value)
+
+
+def map_operand(node: Node, graph: Builder, index: int) -> Scaled:
+    """A map, its scale and its zero point, three operands in a row."""
+    return source_of(node, graph, index, source_params(node, graph, index))
+
+
+def source_params(node: Node, graph: Builder, index: int) -> Params:
+    """The scale and the zero point behind a map; one that is left out has the type of the map."""
+    element = quantised_element(node, graph, index)
+    return params_of(node, graph, index + 1, index + 2, ui8 if element is None else element)
+
+
+def quantised_element(node: Node, graph: Builder, index: int) -> IntegerType | None:
+    """int8 or uint8, if an operand holds such elements."""
+    value = graph.value(node, index)
+    if isinstance(value, Constant):
+        return ELEMENTS.get(value.array.dtype)
+    element = graph.element_of(node.operand(index))
+    return next((each for each in QUANTISED if each == element), None)
+
+
+def weight_operand(node: Node, graph: Builder, index: int, axis: int) -> Weight:
+    """Constant weights, their scale and their zero point, three operands in a row."""
+    scales = scales_of(node, graph, index + 1)
+    return integer_weight(node, graph, index, index + 2, axis, scales)
+
+
+def integer_weight(
+    node: Node, graph: Builder, index: int, point: int, axis: int, scales: Array
+) -> Weight:
+    """Constant weights with a zero point somewhere."""
+    constant, points = graph.constant(node, index), zero_point_of(node, graph, point)
+    array = constant.array
+    zero = np.zeros((), np.int64) if points is None else points
+    if array.ndim < 2 or (points is not None and points.dtype != array.dtype):
+        raise NodeError(
+            f"weight '{constant.name}' holds {array.dtype} elements of shape {list(array.shape)} "
+            f"and has a zero point of {zero.dtype}; expected equal types and 2 or more axes"
+        )
+    for what, vector in (("scales", scales), ("zero points", zero)):
+        if vector.size not in (1, array.shape[axis]):
+            raise NodeError(
+                f"{vector.size} {what} for {array.shape[axis]} filters; expected one or as many"
+            )
+    wide = zero.astype(np.int64)
+    return weight_of(QuantizedConstant(constant.name, ONE, array, scales, wide, axis), axis)
+
+
+def int32_bias(bias: Constant | None, filters: int) -> Constant | None:
+    """A bias in units of the sums.
+
+    Raises: NodeError if it is not int32, or not as long as there are filters.
+    """
+    if bias is None:
+        return None
+    if bias.array.dtype != np.int32 or bias.array.size not in (1, filters):
+        raise NodeError(
+            f"bias '{bias.name}' holds {bias.array.size} {bias.array.dtype}; expected int32, one "
+            f"for each of {filters} filters"
+        )
+    flat = np.broadcast_to(bias.array.reshape(-1), (filters,))
+    return Constant(bias.name, np.ascontiguousarray(flat))
+
+
+def qlinear_conv(node: Node, graph: Builder) -> Value:
+    """QLinearConv."""
+    source, padded = padded_source(node, graph, 0, source_params(node, graph, 0))
+    weight, params = weight_operand(node, graph, 3, 0), params_of(node, graph, 6, 7, source.element)
+    bias = int32_bias(vector_operand(node, graph, 8), weight.array.shape[0])
+    sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
+    return Scaled(sums, products_scale(source, weight), view=shape).quantize(graph, params)
+
+
+def qlinear_matmul(node: Node, graph: Builder) -> Value:
+    """QLinearMatMul with a constant matrix."""
+    source, weight = map_operand(node, graph, 0), weight_operand(node, graph, 3, 1)
+    params = params_of(node, graph, 6, 7, source.element)
+    sums, shape = matrix_sums(graph, source, weight, None)
+    return Scaled(sums, products_scale(source, weight), view=shape).quantize(graph, params)
+
+
+def qgemm(node: Node, graph: Builder) -> Value:
+    """QGemm; without a scale of its output it gives float32."""
+    source = map_operand(node, graph, 0)
+    weight = weight_operand(node, graph, 3, 0 if node.int("transB", 0) else 1)
+    if node.int("transA", 0):
+        raise NodeError("transA; expected an input [N, I]")
+    bias = int32_bias(graph.optional(node, 6), weight.array.shape[0])
+    sums, shape = matrix_sums(graph, source, weight, bias)
+    alpha = np.float32(node.float("alpha", 1.0))
+    scales = alpha * source.scale * weight.scales
+    found = Scaled(sums, scales, view=shape)
+    if not node.operand(7):
+        return found
+    return found.quantize(graph, params_of(node, graph, 7, 8, source.element))
+
+
+def conv_integer(node: Node, graph: Builder) -> Value:
+    """ConvInteger: the sums."""
+    source, padded = padded_source(node, graph, 0, integer_params(node, graph))
+    weight = integer_weight(node, graph, 1, 3, 0, ONE)
+    sums, shape = convolution_sums(node, graph, padded, source, weight, None)
+    return graph.reshape(sums, shape)
+
+
+def matmul_integer(node: Node, graph: Builder) -> Value:
+    """MatMulInteger with a constant matrix: the sums."""
+    source = source_of(node, graph, 0, integer_params(node, graph))
+    weight = integer_weight(node, graph, 1, 3, 1, ONE)
+    sums, shape = matrix_sums(graph, source, weight, None)
+    return graph.reshape(sums, shape)
+
+
+def integer_params(node: Node, graph: Builder) -> Params:
+    """The input of ConvInteger and MatMulInteger has scale 1; its zero point may be left out."""
+    points, element = zero_point_of(node, graph, 2), quantised_element(node, graph, 0)
+    if element is None:
+        raise NodeError(f"input '{node.operand(0)}' is no map of int8 or uint8; expected one")
+    if points is None:
+        return Params(np.float32(1), 0, element)
+    if points.size != 1 or points.dtype not in ELEMENTS:
+        raise NodeError(
+            f"zero point '{node.operand(2)}' holds {points.size} {points.dtype}; expected one int8 "
+            "or uint8 for a map"
+        )
+    return Params(np.float32(1), int(points.reshape(-1)[0]), ELEMENTS[points.dtype])
+
+
+def qlinear_add(node: Node, graph: Builder) -> Value:
+    """QLinearAdd."""
+    lhs, rhs = map_operand(node, graph, 0), map_operand(node, graph, 3)
+    return added(graph, lhs, rhs, params_of(node, graph, 6, 7, lhs.element), "qlinear")
+
+
+def qlinear_concat(node: Node, graph: Builder) -> Value:
+    """QLinearConcat: the scale of the result comes first."""
+    if len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
+        raise NodeError(f"{len(node.inputs)} inputs; expected 2 and 3 for each part")
+    if "" in node.inputs:
+        raise NodeError(f"input {list(node.inputs).index('')} is left out; expected all of them")
+    sources = [map_operand(node, graph, index) for index in range(2, len(node.inputs), 3)]
+    params = params_of(node, graph, 0, 1, sources[0].element)
+    parts = [source.quantize(graph, params) for source in sources]
+    axis = axis_of(node.int("axis", 1), len(shape_of(parts[0])))
+    return parts[0] if len(parts) == 1 else graph.emit(lambda out: ConcatOp(parts, axis, out))
+
+
+def qlinear_average_pool(node: Node, graph: Builder) -> Value:
+    """QLinearAveragePool."""
+    source, params = pooled_operands(node, graph)
+    return average(graph, source, average_window(node, unpadded(source.value)), params)
+
+
+def qlinear_global_average_pool(node: Node, graph: Builder) -> Value:
+    """QLinearGlobalAveragePool."""
+    source, params = pooled_operands(node, graph)
+    return average(graph, source, None, params)
+
+
+def pooled_operands(node: Node, graph: Builder) -> tuple[Scaled, Params]:
+    """The input and the parameters of the result of a pooling operator.
+
+    Raises: NodeError for channels last.
+    """
+    if node.int("channels_last", 0):
+        raise NodeError("channels_last; expected maps [N, C, H, W]")
+    source = map_operand(node, graph, 0)
+    return source, params_of(node, graph, 3, 4, source.element)
+
+
+def average(graph: Builder, source: Scaled, window: PoolAttr | None, params: Params) -> SSAValue:
+    """The averages over a window, or over the whole map."""
+    rank = spatial_rank(source.value)
+    image = as_rows(graph, source.value)
+    if window is None:
+        window = PoolAttr.of("avg", shape_of(image)[2:], (1, 1))
+    rows = Scaled(image, source.scales, source.zero_point)
+    return from_rows(graph, averaged(graph, rows, window, params, "qlinear"), rank)
+
+
+Rule = Callable[[Node, Builder], Value]
+
+QLINEAR: Mapping[str, Rule] = {
+    "ConvInteger": conv_integer,
+    "MatMulInteger": matmul_integer,
+    "QLinearConv": qlinear_conv,
+    "QLinearMatMul": qlinear_matmul,
+}
+"""Operators of ONNX."""
+
+MICROSOFT: Mapping[str, Rule] = {
+    "QGemm": qgemm,
+    "QLinearAdd": qlinear_add,
+    "QLinearAveragePool": qlinear_average_pool,
+    "QLinearConcat": qlinear_concat,
+    "QLinearGlobalAveragePool": qlinear_global_average_pool,
+}
+"""Operators of the domain com.microsoft."""

@@ -1,0 +1,352 @@
+"""What stands between DequantizeLinear and QuantizeLinear (the QDQ format).
+
+Each rule of `ON_INTEGERS` gives None where it cannot work on integers; the node is computed in
+float32 then, and named in a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeGuard
+
+import numpy as np
+from onnx import TensorProto
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import ConcatOp, FullyConnectedOp, PoolAttr
+from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.maps import shape_of
+from npu_tools.importers.onnx.builder import Builder, Constant, Value
+from npu_tools.importers.onnx.moved import Rule, applied, moved
+from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.padding import unpadded
+from npu_tools.importers.onnx.quantized import (
+    ELEMENTS,
+    Average,
+    Joined,
+    Quantized,
+    QuantizedConstant,
+    Scaled,
+    Sum,
+)
+from npu_tools.importers.onnx.rules.elementwise import INFINITY, channel_vector, clip_bounds
+from npu_tools.importers.onnx.rules.linear import row_vector
+from npu_tools.importers.onnx.rules.pad import pad_quantised
+from npu_tools.importers.onnx.rules.pool import (
+    average_window,
+    global_max_pool,
+    max_pool,
+    mean_over_map,
+)
+from npu_tools.importers.onnx.rules.shape import (
+    axis_of,
+    dropout,
+    flatten,
+    identity,
+    reshape,
+    squeeze,
+    transpose,
+    unsqueeze,
+)
+from npu_tools.importers.onnx.rules.shape import cast as cast_floats
+from npu_tools.importers.onnx.rules.sums import (
+    bias_of,
+    convolution_sums,
+    matrix_sums,
+    products_scale,
+    vector_operand,
+    weight_of,
+)
+from npu_tools.importers.onnx.rules.window import as_rows, spatial_rank
+from npu_tools.importers.onnx.rules.zero_blocks import large_integers, mul_integers_or
+from npu_tools.importers.onnx.surrounded import Surrounded, settled
+from npu_tools.importers.onnx.tensors import Array
+
+IntegerRule = Callable[[Node, Builder], Value | None]
+
+
+# -- sums of products ----------------------------------------------------------------------------
+
+
+def conv(node: Node, graph: Builder) -> Value | None:
+    """Conv, zeros around its input included."""
+    value = graph.value(node, 0)
+    found = operands(node, graph)
+    if found is None:
+        return None
+    source, constant = found
+    weight = weight_of(constant, 0)
+    scales = products_scale(source, weight)
+    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
+    padded = value.padded(graph, source.params) if has_zeros(value) else unpadded(source.value)
+    sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
+    return Scaled(sums, scales, view=shape)
+
+
+def operands(node: Node, graph: Builder) -> tuple[Scaled, QuantizedConstant] | None:
+    """A map of 8-bit integers with nothing pending, and constant weights.
+
+    Zeros around the map are left to a convolution; all else is added to it here.
+    """
+    source, weight = graph.value(node, 0), graph.value(node, 1)
+    if not isinstance(weight, QuantizedConstant):
+        return None
+    source = source.source if has_zeros(source) else settled(graph, source)
+    return (source, weight) if is_plain(source) else None
+
+
+def has_zeros(value: Value) -> TypeGuard[Surrounded]:
+    """Whether a value has zeros around it, and nothing else pending."""
+    return isinstance(value, Surrounded) and value.is_zero
+
+
+def is_plain(value: Value) -> TypeGuard[Scaled]:
+    """Whether a value is a map of 8-bit integers with nothing pending."""
+    return isinstance(value, Scaled) and not value.is_sum and not value.is_clamped
+
+
+def gemm(node: Node, graph: Builder) -> Value | None:
+    """Gemm with factors of one."""
+    found = operands(node, graph)
+    plain = node.float("alpha", 1.0) == node.float("beta", 1.0) == 1 and not node.int("transA", 0)
+    if found is None or not plain or found[1].integers.ndim != 2:
+        return None
+    source, constant = found
+    weight = weight_of(constant, 0 if node.int("transB", 0) else 1)
+    scales, bias = products_scale(source, weight), graph.optional(node, 2)
+    filters = weight.array.shape[0]
+    if bias is not None and bias.array.shape not in ((filters,), (1, filters), (1,), ()):
+        return None
+    sums, shape = matrix_sums(graph, source, weight, bias_of(bias, scales, weight.array.shape))
+    return Scaled(sums, scales, view=shape)
+
+
+def matmul(node: Node, graph: Builder) -> Value | None:
+    """MatMul with a constant matrix."""
+    found = operands(node, graph)
+    if found is None or found[1].integers.ndim != 2:
+        return None
+    source, constant = found
+    weight = weight_of(constant, 1)
+    sums, shape = matrix_sums(graph, source, weight, None)
+    return Scaled(sums, products_scale(source, weight), view=shape)
+
+
+# -- maps of one scale ---------------------------------------------------------------------------
+
+
+def relu(node: Node, graph: Builder) -> Value | None:
+    """Relu: pending until there is a scale."""
+    value = graph.value(node, 0)
+    return value.clamped(0.0, INFINITY) if isinstance(value, Quantized) else None
+
+
+def clip(node: Node, graph: Builder) -> Value | None:
+    """Clip: pending until there is a scale."""
+    value = graph.value(node, 0)
+    if not isinstance(value, Quantized):
+        return None
+    low, high = clip_bounds(node, graph)
+    return value.clamped(low, high)
+
+
+def same(node: Node, graph: Builder) -> Value | None:
+    """Identity, and Dropout after training."""
+    return identity(node, graph) if node.op_type == "Identity" else dropout(node, graph)
+
+
+def moving(rule: Rule, *, keeps_channels: bool = False) -> IntegerRule:
+    """A rule that moves elements or picks some: what it does to integers it does to real numbers.
+
+    `keeps_channels`: the second axis stays what it is.
+    """
+
+    def on_integers(node: Node, graph: Builder) -> Value | None:
+        value = settled(graph, graph.value(node, 0))
+        if not isinstance(value, Quantized):
+            return None
+        if not isinstance(value, Scaled) or value.shape != shape_of(value.value):
+            return moved(rule, node, graph, value)
+        if value.scales.size > 1 and not keeps_channels:
+            return moved(rule, node, graph, value)
+        return replace(value, value=applied(rule, node, graph, value.value), view=None)
+
+    return on_integers
+
+
+def concat(node: Node, graph: Builder) -> Value | None:
+    """Concat: of one scale at once, of different scales when there is a common one."""
+    values = [graph.value(node, index) for index in range(len(node.inputs))]
+    parts = [value for value in values if isinstance(value, Quantized)]
+    if len(parts) < len(values) or not parts:
+        return None
+    axis = axis_of(node.int("axis", 1), len(parts[0].shape))
+    plain = [part for part in parts if is_plain(part)]
+    if len(plain) == len(parts) and len({part.params for part in plain}) == 1:
+        integers = [part.value for part in plain]
+        if len(integers) == 1:
+            return plain[0]
+        return replace(plain[0], value=graph.emit(lambda out: ConcatOp(integers, axis, out)))
+    return Joined(parts, axis, label=node.label)
+
+
+# -- arithmetic ----------------------------------------------------------------------------------
+
+
+def add(node: Node, graph: Builder) -> Value | None:
+    """Add of two maps, of a map and a constant, or of a bias."""
+    values = [graph.value(node, 0), graph.value(node, 1)]
+    for index, value in enumerate(values):
+        other = values[1 - index]
+        if isinstance(value, Scaled) and value.is_sum and isinstance(other, Constant):
+            return with_bias(node, graph, value, other, node.operand(index))
+    lhs, rhs = (as_plain(graph, value) for value in values)
+    if lhs is None or rhs is None:
+        return None
+    return Sum(lhs, rhs, label=node.label)
+
+
+def as_plain(graph: Builder, value: Value) -> Scaled | None:
+    """A map of 8-bit integers, which may be a constant."""
+    value = settled(graph, value)
+    if is_plain(value):
+        return value
+    if not isinstance(value, QuantizedConstant) or value.scale.size > 1:
+        return None
+    if value.integers.dtype not in ELEMENTS:
+        return None
+    integers = graph.integers(Constant(value.name, value.integers))
+    return Scaled(integers, value.scale, int(value.zero_point.reshape(-1)[0]))
+
+
+def with_bias(
+    node: Node, graph: Builder, value: Scaled, addend: Constant, name: str
+) -> Scaled | None:
+    """The sums of a matrix product with a bias, if nobody else reads them."""
+    layer = value.value.owner
+    if not isinstance(layer, FullyConnectedOp) or layer.bias is not None or value.is_clamped:
+        return None
+    vector = row_vector(addend.array, value.shape)
+    if vector is None or graph.uses[name] != 1 or value.value.first_use is not None:
+        return None
+    bias = graph.integers(required_bias(addend, value.scales, shape_of(layer.weight)))
+    source, weight, points = layer.input, layer.weight, layer.zero_points
+    assert points is not None
+    sums = graph.emit(
+        lambda out: FullyConnectedOp(source, weight, bias, out, zero_points=int_values(points)),
+        i32,
+    )
+    return replace(value, value=graph.replace_last_use(layer, sums))
+
+
+def required_bias(addend: Constant, scales: Array, shape: Sequence[int]) -> Constant:
+    """An addend as a bias of sums by weights of a shape."""
+    bias = bias_of(addend, scales.reshape(-1), shape)
+    assert bias is not None
+    return bias
+
+
+def mul(node: Node, graph: Builder) -> Value | None:
+    """Mul of sums that became real by Cast, and a constant: their scale."""
+    for index in range(2):
+        value, factor = graph.value(node, index), graph.value(node, 1 - index)
+        if not isinstance(value, Scaled) or not isinstance(factor, Constant):
+            continue
+        unscaled = not value.is_clamped and value.zero_point == 0 and (value.scales == 1).all()
+        scales = scale_factors(factor, value.shape)
+        if unscaled and scales is not None:
+            return replace(value, scales=scales)
+    return None
+
+
+def scale_factors(factor: Constant, shape: Sequence[int]) -> Array | None:
+    """The scales that a constant is for a map: one, or one for each channel; None if it is none."""
+    array = factor.array
+    if array.dtype != np.float32 or not (np.isfinite(array).all() and (array > 0).all()):
+        return None
+    if array.size == 1:
+        return array.reshape(()) if array.ndim <= len(shape) else None
+    return channel_vector(array, shape)
+
+
+def cast(node: Node, graph: Builder) -> Value:
+    """Cast: integers become real numbers of scale one, which is for later."""
+    value = graph.value(node, 0)
+    element = graph.element_of(node.operand(0))
+    to_float = node.int("to", TensorProto.FLOAT) == TensorProto.FLOAT
+    if isinstance(value, SSAValue) and element != f32 and to_float:
+        return Scaled(value, np.ones((), np.float32))
+    return cast_floats(node, graph)
+
+
+def average_pool(node: Node, graph: Builder) -> Value | None:
+    """AveragePool."""
+    source = settled(graph, graph.value(node, 0))
+    if not is_plain(source):
+        return None
+    return average(node, graph, source, average_window(node, unpadded(source.value)))
+
+
+def global_average_pool(node: Node, graph: Builder) -> Value | None:
+    """GlobalAveragePool."""
+    source = settled(graph, graph.value(node, 0))
+    return average(node, graph, source, None) if is_plain(source) else None
+
+
+def reduce_mean(node: Node, graph: Builder) -> Value | None:
+    """ReduceMean over all spatial axes."""
+    source = settled(graph, graph.value(node, 0))
+    if not is_plain(source) or not mean_over_map(node, graph, source.shape):
+        return None
+    found = average(node, graph, source, None)
+    return found if node.int("keepdims", 1) else replace(found, result=source.shape[:2])
+
+
+def average(node: Node, graph: Builder, source: Scaled, window: PoolAttr | None) -> Average:
+    """The averages over a window, or over the whole map."""
+    rank = spatial_rank(source.value)
+    image = as_rows(graph, source.value)
+    batch, channels, height, width = shape_of(image)
+    if window is None:
+        window = PoolAttr.of("avg", (height, width), (1, 1))
+    extents = tuple(axis.outputs for axis in window.axes(height, width))
+    result = (batch, channels, *extents[2 - rank :])
+    return Average(replace(source, value=image, view=None), window, result, label=node.label)
+
+
+ON_INTEGERS: Mapping[str, IntegerRule] = {
+    "Add": add,
+    "AveragePool": average_pool,
+    "Clip": clip,
+    "Concat": concat,
+    "Conv": conv,
+    "Dropout": same,
+    "Flatten": moving(flatten),
+    "Gemm": gemm,
+    "GlobalAveragePool": global_average_pool,
+    "GlobalMaxPool": moving(global_max_pool, keeps_channels=True),
+    "GreaterOrEqual": large_integers,
+    "Identity": same,
+    "MatMul": matmul,
+    "MaxPool": moving(max_pool, keeps_channels=True),
+    "Mul": mul_integers_or(mul),
+    "Pad": pad_quantised,
+    "ReduceMean": reduce_mean,
+    "Relu": relu,
+    "Reshape": moving(reshape),
+    "Squeeze": moving(squeeze),
+    "Transpose": moving(transpose),
+    "Unsqueeze": moving(unsqueeze),
+}
+"""Operators that can work on the integers behind DequantizeLinear."""
+
+ON_SCALED = frozenset(("DequantizeLinear", "QuantizeLinear", "Shape", "Size"))
+"""Operators whose own rule knows what is pending."""
+
+MOVING = frozenset(
+    "Cast Concat Dropout Flatten GlobalMaxPool Identity MaxPool Pad Reshape Shape Size Squeeze "
+    "Transpose Unsqueeze".split()
+)
+"""Operators that work on maps of integers as they are."""

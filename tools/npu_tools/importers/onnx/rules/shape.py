@@ -1,0 +1,165 @@
+"""What changes the shape or the order of elements, or nothing at all."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from onnx import TensorProto
+
+from npu_dialect.npu import ConcatOp, TransposeOp
+from npu_dialect.npu.maps import shape_of
+from npu_tools.importers.onnx.builder import (
+    BlockFlags,
+    Builder,
+    Constant,
+    Lazy,
+    Padded,
+    Unknown,
+    Value,
+)
+from npu_tools.importers.onnx.errors import NodeError
+from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.tensors import type_name
+
+
+def axis_of(axis: int, rank: int, *, end: bool = False) -> int:
+    """An axis counted from the front; `end` allows the place behind the last one.
+
+    Raises: NodeError if there is none.
+    """
+    if not -rank <= axis < rank + end:
+        raise NodeError(f"axis {axis} of a map of rank {rank}")
+    return axis + rank if axis < 0 else axis
+
+
+def identity(node: Node, graph: Builder) -> Value:
+    """The operand itself."""
+    return graph.value(node, 0)
+
+
+def dropout(node: Node, graph: Builder) -> Value:
+    """Dropout as it is used after training: the operand itself."""
+    if len(node.outputs) > 1 and graph.uses[node.outputs[1]]:
+        raise NodeError("the second output (mask) is used; expected the map only")
+    training = graph.optional(node, 2)
+    if training is not None and training.array.any():
+        raise NodeError("training mode; expected a model exported for inference")
+    return graph.value(node, 0)
+
+
+def cast(node: Node, graph: Builder) -> Value:
+    """Cast of a map from float32 to float32."""
+    target = node.int("to", TensorProto.FLOAT)
+    if target != TensorProto.FLOAT:
+        raise NodeError(f"cast of a map to {type_name(target)}; expected float32")
+    return graph.map(node, 0)
+
+
+def shape(node: Node, graph: Builder) -> Value:
+    """The shape of a map is known."""
+    extents = extents_of(graph.value(node, 0))
+    start, end = node.int("start", 0), node.int("end", len(extents))
+    return Constant(node.outputs[0], np.array(extents[start:end], np.int64))
+
+
+def size(node: Node, graph: Builder) -> Value:
+    """So is the number of its elements."""
+    return Constant(node.outputs[0], np.array(prod(extents_of(graph.value(node, 0))), np.int64))
+
+
+def extents_of(value: Value) -> tuple[int, ...]:
+    """The shape of a value, zeros around it included."""
+    match value:
+        case Constant():
+            return value.array.shape
+        case Lazy() | BlockFlags():
+            return value.shape
+        case Padded():
+            batch, channels, *spatial = shape_of(value.source)
+            around = zip(spatial, value.before, value.after, strict=True)
+            return batch, channels, *(sum(extents) for extents in around)
+        case Unknown():
+            raise NodeError("the shape of its input is not known")
+        case _:
+            return shape_of(value)
+
+
+def reshape(node: Node, graph: Builder) -> Value:
+    """Reshape: 0 copies an extent (unless allowzero), -1 is what is left."""
+    source = graph.map(node, 0)
+    wanted = graph.ints(node, "shape", 1)
+    if wanted is None:
+        raise NodeError("no shape")
+    old = shape_of(source)
+    new = list(wanted)
+    if not node.int("allowzero", 0):
+        for axis, extent in enumerate(new):
+            if extent == 0:
+                if axis >= len(old):
+                    raise NodeError(f"shape {wanted} copies axis {axis} of {list(old)}")
+                new[axis] = old[axis]
+    known = prod(extent for extent in new if extent != -1)
+    if new.count(-1) == 1 and known > 0 and prod(old) % known == 0:
+        new[new.index(-1)] = prod(old) // known
+    if any(extent < 1 for extent in new) or prod(new) != prod(old):
+        raise NodeError(f"a map of shape {list(old)} cannot become {wanted}")
+    return graph.reshape(source, new)
+
+
+def flatten(node: Node, graph: Builder) -> Value:
+    """Flatten to two axes."""
+    source = graph.map(node, 0)
+    old = shape_of(source)
+    axis = axis_of(node.int("axis", 1), len(old), end=True)
+    return graph.reshape(source, (prod(old[:axis]), prod(old[axis:])))
+
+
+def squeeze(node: Node, graph: Builder) -> Value:
+    """Squeeze: the given axes, or all of extent 1."""
+    source = graph.map(node, 0)
+    old = shape_of(source)
+    axes = graph.ints(node, "axes", 1)
+    if axes is None:
+        gone = {axis for axis, extent in enumerate(old) if extent == 1}
+    else:
+        gone = {axis_of(axis, len(old)) for axis in axes}
+    if any(old[axis] != 1 for axis in gone):
+        raise NodeError(f"axes {axes} of shape {list(old)}; expected axes of extent 1")
+    return graph.reshape(source, [old[axis] for axis in range(len(old)) if axis not in gone])
+
+
+def unsqueeze(node: Node, graph: Builder) -> Value:
+    """Unsqueeze: the given axes of the result have extent 1."""
+    source = graph.map(node, 0)
+    axes = graph.ints(node, "axes", 1)
+    if axes is None:
+        raise NodeError("no axes")
+    old = list(shape_of(source))
+    rank = len(old) + len(axes)
+    new = {axis_of(axis, rank) for axis in axes}
+    if len(new) != len(axes):
+        raise NodeError(f"axes {axes}; expected each once")
+    rest = iter(old)
+    return graph.reshape(source, [1 if axis in new else next(rest) for axis in range(rank)])
+
+
+def transpose(node: Node, graph: Builder) -> Value:
+    """Transpose; the axes in reverse unless it says otherwise."""
+    source = graph.map(node, 0)
+    rank = len(shape_of(source))
+    perm = node.ints("perm") or list(reversed(range(rank)))
+    if perm == list(range(rank)):
+        return source
+    return graph.emit(lambda out: TransposeOp(source, perm, out))
+
+
+def concat(node: Node, graph: Builder) -> Value:
+    """Concat along an axis."""
+    parts = [graph.map(node, index) for index in range(len(node.inputs))]
+    if not parts:
+        raise NodeError("no inputs")
+    axis = axis_of(node.int("axis", 1), len(shape_of(parts[0])))
+    if len(parts) == 1:
+        return parts[0]
+    return graph.emit(lambda out: ConcatOp(parts, axis, out))

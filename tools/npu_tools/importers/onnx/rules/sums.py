@@ -1,0 +1,184 @@
+"""Sums of products of quantised integers: convolutions and matrix products.
+
+Weights are stored as int8, whatever the model has: uint8 ones and their zero point move down by
+128. Biases are int32, in units of the product of the two scales.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Attribute, SSAValue
+
+from npu_dialect.npu import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import shape_of
+from npu_tools.importers.onnx.builder import Builder, Constant
+from npu_tools.importers.onnx.errors import NodeError
+from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.padding import Padded
+from npu_tools.importers.onnx.quantized import ELEMENTS, QuantizedConstant, Scaled
+from npu_tools.importers.onnx.rules.conv import convolution
+from npu_tools.importers.onnx.rules.window import Window, spatial_rank
+from npu_tools.importers.onnx.tensors import Array
+
+LARGEST_SUM = 2**31 - 1
+LARGEST_PRODUCT = 255 * 255
+"""The largest product of differences to zero points."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weight:
+    """int8 weights, filters first, with one zero point, and one scale or one for each filter."""
+
+    name: str
+    array: Array
+    zero_point: int
+    scales: Array
+
+
+def weight_of(constant: QuantizedConstant, axis: int) -> Weight:
+    """The weights of a layer; `axis` is that of the filters.
+
+    Raises: NodeError for elements, zero points or a scale axis that no layer can have.
+    """
+    integers, scales = constant.integers, constant.scale.reshape(-1)
+    if integers.dtype not in ELEMENTS:
+        raise NodeError(
+            f"weight '{constant.name}' holds {integers.dtype} elements; expected int8 or uint8"
+        )
+    along = constant.axis + integers.ndim if constant.axis < 0 else constant.axis
+    if scales.size > 1 and along != axis:
+        raise NodeError(
+            f"weight '{constant.name}' has one scale for each place of axis {along}; expected "
+            f"one scale, or one for each filter (axis {axis})"
+        )
+    array, points = integers.astype(np.int16), constant.zero_point.reshape(-1).astype(np.int16)
+    if integers.dtype == np.uint8:
+        array, points = array - 128, points - 128
+    zero_point = int(points[0])
+    if (points != zero_point).any():
+        array = array - points.reshape([-1 if i == axis else 1 for i in range(array.ndim)])
+        zero_point = 0
+        if array.min() < -128 or array.max() > 127:
+            raise NodeError(
+                f"weight '{constant.name}' has different zero points, and differences to them of "
+                f"more than 8 bits; expected one zero point"
+            )
+    return Weight(constant.name, np.moveaxis(array.astype(np.int8), axis, 0), zero_point, scales)
+
+
+def products_scale(source: Scaled, weight: Weight) -> Array:
+    """The scales of the sums, in float32 as onnxruntime computes them."""
+    with np.errstate(all="ignore"):
+        return source.scale * weight.scales.astype(np.float32)
+
+
+def vector_operand(node: Node, graph: Builder, index: int) -> Constant | None:
+    """The bias of a convolution, which may be left out.
+
+    Raises: NodeError if it is no vector.
+    """
+    bias = graph.optional(node, index)
+    if bias is not None and bias.array.ndim != 1:
+        raise NodeError(
+            f"bias '{bias.name}' has shape {list(bias.array.shape)}; expected one number for each "
+            "filter"
+        )
+    return bias
+
+
+def bias_of(bias: Constant | None, scales: Array, shape: Sequence[int]) -> Constant | None:
+    """A bias [O] as int32 in units of the sums' scales, for weights of a shape [O, ...].
+
+    One that was quantised so stays as it is; any other is rounded once. A bias so large that the
+    sums would wrap around is made smaller: what it is added to saturates all the same.
+
+    Raises: NodeError for a bias of another length, of other numbers, or of more than 32 bits.
+    """
+    if bias is None:
+        return None
+    filters = shape[0]
+    if bias.array.size not in (1, filters):
+        raise NodeError(
+            f"bias '{bias.name}' has shape {list(bias.array.shape)}; expected one number for each "
+            f"of {filters} filters"
+        )
+    if bias.array.dtype != np.float32 or not np.isfinite(bias.array).all():
+        raise NodeError(
+            f"bias '{bias.name}' holds {bias.array.dtype} elements; expected finite float32 numbers"
+        )
+    with np.errstate(all="ignore"):
+        steps = np.rint(bias.array.reshape(-1).astype(np.float64) / scales.astype(np.float64))
+    if isinstance(bias, QuantizedConstant) and bias.integers.dtype == np.int32:
+        own = np.broadcast_to(bias.scale.reshape(-1), (filters,))
+        if not bias.zero_point.any() and np.allclose(own, scales, rtol=1e-5, atol=0):
+            steps = bias.integers.reshape(-1).astype(np.float64)
+    if not (np.abs(steps) <= LARGEST_SUM + 1).all():
+        raise NodeError(
+            f"bias '{bias.name}' is {np.abs(steps).max():.3g} times the scale of the products that "
+            "it is added to; expected an integer of 32 bits"
+        )
+    largest = max(LARGEST_SUM - LARGEST_PRODUCT * prod(shape[1:]), LARGEST_SUM // 2)
+    held = np.clip(steps, -largest, largest)
+    return Constant(bias.name, np.broadcast_to(held, (filters,)).astype(np.int32))
+
+
+def convolution_sums(
+    node: Node,
+    graph: Builder,
+    padded: Padded,
+    source: Scaled,
+    weight: Weight,
+    bias: Constant | None,
+) -> tuple[SSAValue, tuple[int, ...]]:
+    """A convolution of integers as [N, C, H, W], and the shape that it stands for.
+
+    `padded` is the integers of `source` with what is around them.
+    """
+
+    def build(image: SSAValue, taps: Array, found: Window) -> Callable[[Attribute], LayerOp]:
+        weights = graph.integers(Constant(weight.name, taps))
+        biases = None if bias is None else graph.integers(bias)
+        return lambda out: Conv2dOp(
+            image,
+            weights,
+            biases,
+            out,
+            strides=found.strides,
+            pads=found.pads,
+            dilations=found.dilations,
+            groups=node.int("group", 1),
+            zero_points=(source.zero_point, weight.zero_point),
+        )
+
+    sums = convolution(node, graph, padded, weight.array, build, i32)
+    shape = shape_of(sums)
+    return sums, shape if spatial_rank(padded.source) == 2 else (*shape[:2], shape[3])
+
+
+def matrix_sums(
+    graph: Builder, source: Scaled, weight: Weight, bias: Constant | None
+) -> tuple[SSAValue, tuple[int, ...]]:
+    """A product [..., I] x [I, O] of integers as [rows, O], and the shape that it stands for."""
+    if weight.array.ndim != 2:
+        raise NodeError(
+            f"weight '{weight.name}' has shape {list(weight.array.shape)}; expected [I, O]"
+        )
+    shape, (outputs, depth) = source.shape, weight.array.shape
+    if not shape or shape[-1] != depth:
+        raise NodeError(
+            f"an input of shape {list(shape)} and a weight with {depth} inputs; expected equal ones"
+        )
+    rows = graph.reshape(source.value, (prod(shape[:-1]), depth))
+    weights = graph.integers(Constant(weight.name, weight.array))
+    biases = None if bias is None else graph.integers(bias)
+    points = (source.zero_point, weight.zero_point)
+    sums = graph.emit(
+        lambda out: FullyConnectedOp(rows, weights, biases, out, zero_points=points), i32
+    )
+    return sums, (*shape[:-1], outputs)

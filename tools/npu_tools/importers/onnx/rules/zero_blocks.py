@@ -1,0 +1,296 @@
+"""Pruned zero blocks, as PyTorch exports them: a chain of operators that is one layer.
+
+    maxima = F.max_pool2d(x, b, b, ceil_mode=True)
+    keep = (maxima >= threshold).to(x.dtype)
+    keep = F.interpolate(keep, scale_factor=b, mode="nearest")
+    y = x * keep[:, :, :height, :width]          # the slices only where b does not divide the map
+
+gives, from either of torch's exporters,
+
+    MaxPool -> GreaterOrEqual(threshold) -> Cast -> Resize(nearest, 1, 1, b, b) [-> Slice]* -> Mul
+
+From GreaterOrEqual on the flags are no map but a `BlockFlags` value, which only the next operator
+of the chain takes; Mul makes `npu.prune_zero_blocks` of it, and the pool is gone.
+
+In a quantised network QuantizeLinear and DequantizeLinear stand around the map, and may stand
+around its maxima and its flags, as onnxruntime's quantiser puts them. The flags are
+`QuantizedFlags` then, and the layer works on the integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard
+
+import numpy as np
+from onnx import TensorProto
+from xdsl.ir import Operation, SSAValue
+
+from npu_dialect.npu import MaxPool2dOp, PruneZeroBlocksOp
+from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.maps import shape_of
+from npu_tools.importers.onnx.builder import BlockFlags, Builder, Value
+from npu_tools.importers.onnx.errors import NodeError
+from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.quantized import Params, Scaled, params_of
+from npu_tools.importers.onnx.surrounded import settled
+
+PATTERN = "MaxPool, GreaterOrEqual, Cast, Resize, Slice, Mul that prune zero blocks"
+GRIDS = {
+    "asymmetric": ("floor",),
+    "half_pixel": ("round_prefer_floor", "round_prefer_ceil"),
+}
+"""Ways to find the nearest element that repeat each one b times, where the scale is b."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuantizedFlags(BlockFlags):
+    """Flags of blocks of a map of integers; as integers themselves, they are `held`.
+
+    `one` is the real number that a flag that is set stands for: its own scale may round it.
+    """
+
+    scaled: Scaled
+    held: Params | None = None
+    one: np.float32 = field(default_factory=lambda: np.float32(1))
+
+    @property
+    def factor(self) -> np.float32:
+        """What the map is multiplied by where it stays; 1 if no integer can tell it from 1."""
+        return np.float32(1) if abs(float(self.one) - 1) * 255 < 0.5 else self.one
+
+
+def flags_of(node: Node, graph: Builder) -> BlockFlags:
+    """The first operand, as flags of blocks.
+
+    Raises: NodeError if it is anything else.
+    """
+    value = graph.value(node, 0)
+    if not isinstance(value, BlockFlags):
+        raise NodeError(f"of feature maps, the operator is supported in a chain of {PATTERN} only")
+    return value
+
+
+def greater_or_equal(node: Node, graph: Builder) -> Value:
+    """GreaterOrEqual: which block maxima are not below the threshold."""
+    maxima = graph.value(node, 0)
+    return flags_of_maxima(node, graph, maxima if isinstance(maxima, SSAValue) else None)
+
+
+def large_integers(node: Node, graph: Builder) -> Value | None:
+    """GreaterOrEqual of block maxima of a map of integers."""
+    maxima = settled(graph, graph.value(node, 0))
+    if not is_plain(maxima):
+        return None
+    flags = flags_of_maxima(node, graph, maxima.value)
+    return QuantizedFlags(
+        flags.source,
+        flags.block,
+        flags.threshold,
+        flags.shape,
+        flags.pool,
+        scaled=replace(maxima, value=flags.source),
+    )
+
+
+def is_plain(value: Value) -> TypeGuard[Scaled]:
+    """Whether a value is a map of 8-bit integers with nothing pending."""
+    return (
+        isinstance(value, Scaled)
+        and not value.is_sum
+        and not value.is_clamped
+        and value.view is None
+    )
+
+
+def flags_of_maxima(node: Node, graph: Builder, maxima: SSAValue | None) -> BlockFlags:
+    """The flags of a map whose block maxima are compared with a threshold.
+
+    Raises: NodeError for anything else.
+    """
+    array, pool = graph.weight(node, 1), None if maxima is None else maxima.owner
+    if not isinstance(pool, MaxPool2dOp) or array.size != 1:
+        raise NodeError(f"expected block maxima and a scalar: {PATTERN} are supported")
+    threshold = float(array.reshape(-1)[0])
+    if not threshold >= 0 or threshold == np.inf:
+        raise NodeError(f"a threshold of {threshold}; expected a number of at least 0")
+    block = int_values(pool.kernel)[0]
+    plain = {tuple(int_values(each)) for each in (pool.kernel, pool.strides)} == {(block, block)}
+    padded = any(int_values(pool.pads)) or set(int_values(pool.dilations)) != {1}
+    outputs = tuple(-(-extent // block) for extent in shape_of(pool.input)[2:])
+    if not plain or padded or shape_of(pool.results[0])[2:] != outputs:
+        raise NodeError(
+            "expected maxima of square blocks side by side that cover the map (ceil_mode=1 where "
+            "they do not divide it)"
+        )
+    alone = all(graph.uses[name] == 1 for name in names_of(graph, pool.results[0]))
+    shape = shape_of(pool.results[0])
+    return BlockFlags(pool.input, block, threshold, shape, pool if alone else None)
+
+
+def names_of(graph: Builder, map: SSAValue) -> list[str]:
+    """The values of the model that a map is, as real numbers or as the integers themselves."""
+    return [
+        name
+        for name, value in graph.values.items()
+        if value is map or (isinstance(value, Scaled) and value.value is map)
+    ]
+
+
+def resize(node: Node, graph: Builder) -> Value:
+    """Resize: the flag of a block for each of its elements."""
+    flags = flags_of(node, graph)
+    images, channels, height, width = flags.shape
+    size = flags.block
+    wanted = (images, channels, height * size, width * size)
+    grid = node.string("coordinate_transformation_mode", "half_pixel")
+    nearest = node.string("nearest_mode", "round_prefer_floor")
+    if (
+        resized(node, graph, flags.shape) != wanted
+        or node.string("mode", "nearest") != "nearest"
+        or nearest not in GRIDS.get(grid, ())
+        or node.ints("axes")
+    ):
+        raise NodeError(f"expected each flag repeated {size} times along rows and columns")
+    return replace(flags, shape=wanted, spread=True)
+
+
+def resized(node: Node, graph: Builder, shape: Sequence[int]) -> tuple[float, ...] | None:
+    """The extents that Resize gives, by its scales or sizes."""
+    if node.operand(3):
+        sizes = graph.constant(node, 3).array.reshape(-1)
+        return tuple(int(extent) for extent in sizes)
+    if not node.operand(2):
+        return None
+    scales = graph.constant(node, 2).array.reshape(-1)
+    if len(scales) != len(shape):
+        return None
+    return tuple(extent * float(scale) for extent, scale in zip(shape, scales, strict=True))
+
+
+def slice_(node: Node, graph: Builder) -> Value:
+    """Slice: rows and columns of flags that the map does not have are cut off."""
+    flags = flags_of(node, graph)
+    starts, ends = graph.ints(node, "starts", 1), graph.ints(node, "ends", 2)
+    axes, steps = graph.ints(node, "axes", 3), graph.ints(node, "steps", 4)
+    if starts is None or ends is None or len(starts) != len(ends) or any(starts):
+        raise NodeError("expected a slice of flags that starts at 0")
+    axes = list(range(len(ends))) if axes is None else axes
+    if len(axes) != len(ends) or any(step != 1 for step in steps or ()):
+        raise NodeError("expected a slice of flags along known axes, in steps of 1")
+    shape = list(flags.shape)
+    for axis, end in zip(axes, ends, strict=True):
+        if not -len(shape) <= axis < len(shape):
+            raise NodeError(f"axis {axis} of a map of rank {len(shape)}")
+        extent = shape[axis]
+        shape[axis] = max(0, min(end + extent if end < 0 else end, extent))
+    return replace(flags, shape=tuple(shape))
+
+
+Rule = Callable[[Node, Builder], Value]
+IntegerRule = Callable[[Node, Builder], Value | None]
+
+
+def quantize_or(rule: Rule) -> Rule:
+    """QuantizeLinear of flags, or what another rule says."""
+
+    def quantize(node: Node, graph: Builder) -> Value:
+        flags = graph.value(node, 0)
+        if not isinstance(flags, QuantizedFlags):
+            return rule(node, graph)
+        params = params_of(node, graph, 1, 2)
+        one = np.float32(params.integer(float(flags.one)) - params.zero_point) * params.scale
+        return replace(flags, held=params, one=np.float32(one))
+
+    return quantize
+
+
+def dequantize_or(rule: Rule) -> Rule:
+    """DequantizeLinear of flags, or what another rule says."""
+
+    def dequantize(node: Node, graph: Builder) -> Value:
+        flags = graph.value(node, 0)
+        if not isinstance(flags, QuantizedFlags):
+            return rule(node, graph)
+        if flags.held != params_of(node, graph, 1, 2):
+            raise NodeError("expected the scale and zero point that the flags have got")
+        return replace(flags, held=None)
+
+    return dequantize
+
+
+def cast_or(rule: Rule) -> Rule:
+    """Cast of flags to 0.0 and 1.0, or what another rule says."""
+
+    def cast(node: Node, graph: Builder) -> Value:
+        value = graph.value(node, 0)
+        if not isinstance(value, BlockFlags):
+            return rule(node, graph)
+        if node.int("to", TensorProto.FLOAT) != TensorProto.FLOAT:
+            raise NodeError("expected flags of zero blocks that become float32")
+        return value
+
+    return cast
+
+
+def mul_or(rule: Rule) -> Rule:
+    """Mul of a map and the flags of its blocks, or what another rule says."""
+
+    def mul(node: Node, graph: Builder) -> Value:
+        values = [graph.value(node, index) for index in range(2)]
+        for index, flags in enumerate(values):
+            if isinstance(flags, BlockFlags):
+                source = graph.map(node, 1 - index)
+                if source is not flags.source or shape_of(source) != flags.shape:
+                    raise NodeError("expected flags of the blocks of the map that they multiply")
+                return pruned(node, graph, flags)
+        return rule(node, graph)
+
+    return mul
+
+
+def mul_integers_or(rule: IntegerRule) -> IntegerRule:
+    """Mul of a map of integers and the flags of its blocks, or what another rule says."""
+
+    def mul(node: Node, graph: Builder) -> Value | None:
+        values = [graph.value(node, index) for index in range(2)]
+        for index, flags in enumerate(values):
+            if isinstance(flags, QuantizedFlags):
+                source = settled(graph, values[1 - index])
+                if (
+                    not is_plain(source)
+                    or source.value is not flags.source
+                    or source.params != flags.scaled.params
+                    or shape_of(source.value) != flags.shape
+                ):
+                    raise NodeError("expected flags of the blocks of the map that they multiply")
+                scales = (source.scales * flags.factor).astype(np.float32)
+                return replace(source, value=pruned(node, graph, flags), scales=scales)
+        return rule(node, graph)
+
+    return mul
+
+
+def pruned(node: Node, graph: Builder, flags: BlockFlags) -> SSAValue:
+    """The layer; the pool that nobody else reads goes away.
+
+    Raises: NodeError if the flags are not as many as elements.
+    """
+    if not flags.spread:
+        raise NodeError(f"expected a Resize before it: {PATTERN} are supported")
+    source, block, threshold = flags.source, flags.block, flags.threshold
+    if isinstance(flags, QuantizedFlags):
+        scale, zero = float(flags.scaled.scale), flags.scaled.zero_point
+        value = graph.emit(
+            lambda out: PruneZeroBlocksOp(
+                source, block, threshold, out, scale=scale, zero_point=zero
+            ),
+            flags.scaled.element,
+        )
+    else:
+        value = graph.emit(lambda out: PruneZeroBlocksOp(source, block, threshold, out))
+    if isinstance(flags.pool, Operation) and flags.pool.parent is not None:
+        flags.pool.detach()
+        flags.pool.erase()
+    return value

@@ -1,0 +1,179 @@
+"""What lies where in the SRAM, and when: the data of `npu-compile --memory-map`, read from the IR.
+
+The level of IR is the buffers stop. A step is an op of the function's body that uses on-chip
+buffers: a layer, or a loop that runs several layers row by row.
+
+    %pool1 = sram.alloc at 4096 : memref<1x6x14x14xf32, #npu.sram>      // Box("pool1", 4096, 4704,
+    npu.conv2d ins(%image, ...) outs(%pool1 : ...) {npu.layer = "conv1"}  //     first=0, last=1)
+    npu.conv2d ins(%pool1, ...) outs(%pool2 : ...) {npu.layer = "conv2"}  // steps: conv1, conv2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument, Operation
+from xdsl.traits import IsTerminator, MemoryAllocEffect
+
+from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.sram import ARENA, INPUT
+from npu_dialect.target import machine_of
+from npu_passes.analysis import lifetimes
+from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer
+from npu_passes.analysis.on_chip import has, in_space
+from npu_plans.arena.problem import Buffer, Problem, live_bound
+from npu_tools.reports.report import (
+    VIEWS,
+    argument_attributes,
+    integer,
+    layers_of,
+    offset_of,
+    planned_function,
+    root_of,
+)
+from npu_tools.shared.errors import UserError
+
+Role: TypeAlias = Literal["input", "output", "map", "scratch"]
+"""What a buffer holds: the network's input or output, a layer's output, or something else."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """One buffer: bytes [offset, offset + size) of the arena, taken in steps first to last."""
+
+    name: str
+    role: Role
+    offset: int
+    size: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class MemoryMap:
+    """The buffers of one function. Sizes are in bytes; `steps` are names, in execution order.
+
+    `bound` is the largest sum of buffers that live at one time, first reached in step `peak`.
+    """
+
+    model: str
+    machine: str | None
+    sram: int | None
+    arena: int
+    bound: int
+    peak: int
+    steps: tuple[str, ...]
+    boxes: tuple[Box, ...]
+
+
+@dataclass
+class MapStop:
+    """Keeps the map of the last module in which buffers lie at their offsets."""
+
+    model: str
+    found: MemoryMap | None = None
+
+    def __call__(self, step: str, module: ModuleOp) -> None:
+        """Read the module if it is there."""
+        self.found = memory_map(module, self.model) or self.found
+
+    def picture(self) -> str:
+        """The map as the text of an SVG file; needs matplotlib.
+
+        Raises: UserError if there was no such module.
+        """
+        from npu_tools.pictures.memory_map_svg import svg
+
+        if self.found is None:
+            raise UserError(
+                "--memory-map: no buffer has an offset to be drawn at: "
+                "expected a pipeline with npu-assign-sram-offsets"
+            )
+        return svg(self.found)
+
+
+def memory_map(module: ModuleOp, model: str = "") -> MemoryMap | None:
+    """The memory map of a module; None if no function has its buffers at their offsets."""
+    function = planned_function(module)
+    if function is None:
+        return None
+    found, machine = lifetimes.analyze(function, SramSpace()), machine_of(module)
+    steps = tuple(steps_of(function))
+    spans = spans_of(found, steps)
+    problem = Problem(
+        tuple(Buffer(b.name, b.size, first=b.first, last=b.last) for b in found.buffers),
+        found.overlays,
+        found.floor,
+    )
+    bound = live_bound(problem)
+    written = {root_of(op.output) for op in layers_of(function)}
+    return MemoryMap(
+        model=model,
+        machine=None if machine is None else machine.name,
+        sram=None if machine is None else machine.sram_bytes,
+        arena=integer(function.attributes[ARENA]),
+        bound=bound.bytes,
+        peak=columns(spans, bound.point, bound.point)[0],
+        steps=tuple(map(step_name, steps)) or ("run",),
+        boxes=tuple(
+            Box(
+                buffer.name,
+                role_of(buffer, is_written=buffer.value in written),
+                offset_of(buffer.value) or 0,
+                buffer.size,
+                *columns(spans, buffer.first, buffer.last),
+            )
+            for buffer in found.buffers
+        ),
+    )
+
+
+def steps_of(function: func.FuncOp) -> Iterator[Operation]:
+    """The ops of a function's body that do something with on-chip buffers."""
+    for block in function.body.blocks:
+        for op in block.ops:
+            passive = isinstance(op, VIEWS) or has(op, MemoryAllocEffect) or has(op, IsTerminator)
+            if not passive and any(map(touches, op.walk())):
+                yield op
+
+
+def touches(op: Operation) -> bool:
+    """Whether an op is a layer, or takes a buffer that lies on chip."""
+    return isinstance(op, LayerOp) or any(in_space(value, SramSpace()) for value in op.operands)
+
+
+def step_name(op: Operation) -> str:
+    """The layers that an op runs; its own name if there are none."""
+    names = [each.layer_name or each.name for each in op.walk() if isinstance(each, LayerOp)]
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) > 1:
+        return f"{distinct[0]} .. {distinct[-1]}"
+    return distinct[0] if distinct else op.name
+
+
+def spans_of(found: Lifetimes, steps: Sequence[Operation]) -> tuple[tuple[int, int], ...]:
+    """First and last program point of each op, that of the ops inside it included."""
+    start = {op: point for point, op in enumerate(found.ops)}
+    return tuple((start[op], start[op] + sum(1 for _ in op.walk()) - 1) for op in steps)
+
+
+def columns(spans: Sequence[tuple[int, int]], first: int, last: int) -> tuple[int, int]:
+    """First and last step that a range of program points meets; between two steps, the next."""
+    met = [index for index, (start, end) in enumerate(spans) if first <= end and start <= last]
+    if met:
+        return met[0], met[-1]
+    behind = sum(end < first for _, end in spans)
+    place = min(behind, max(0, len(spans) - 1))
+    return place, place
+
+
+def role_of(buffer: OnChipBuffer, *, is_written: bool) -> Role:
+    """What a buffer holds; `is_written`: a layer's output."""
+    if isinstance(buffer.value, BlockArgument):
+        return "input" if INPUT in argument_attributes(buffer.value) else "output"
+    return "map" if is_written else "scratch"

@@ -1,0 +1,70 @@
+"""What microcode a compiled network has, read from the IR: for report.json and the table.
+
+    {"name": "read_1x4x8x16", "channel": 1, "bytes": 42, "template_bytes": 111, "layers": ["conv1"]}
+
+`template_bytes` is what the paper's unrolled program for the same transfer takes (paper 004,
+listing 1.2); a layer is named once for each program that its transfers use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+
+from npu_dialect.dma import StartOp
+from npu_dialect.npu.layer import LAYER_NAME
+from npu_dialect.pl330 import ProgramOp
+from npu_dialect.target import Machine, machine_of
+from npu_passes.emit.pl330.assemble import programs_of
+from npu_passes.pl330.lower_dma_to_pl330 import PROGRAM, analyze, longest_burst, widest_beat
+from npu_plans.transfers.bursts import bursts_of
+from npu_plans.transfers.template import template_bytes
+
+
+def microcode_of(module: ModuleOp) -> tuple[Mapping[str, Any], ...]:
+    """The programs of a module, in its order: the key `microcode` of report.json."""
+    machine, starts = machine_of(module), list(starts_of(module))
+    return tuple(row(program, machine, starts) for program in programs_of(module))
+
+
+def starts_of(module: ModuleOp) -> Iterator[tuple[str, StartOp]]:
+    """The transfers that have a program, with its name."""
+    for op in module.walk():
+        if isinstance(op, StartOp):
+            reference = op.attributes.get(PROGRAM)
+            if isinstance(reference, SymbolRefAttr):
+                yield reference.string_value(), op
+
+
+def row(
+    program: ProgramOp, machine: Machine | None, starts: Sequence[tuple[str, StartOp]]
+) -> Mapping[str, Any]:
+    """One program."""
+    name = program.sym_name.data
+    used = [op for symbol, op in starts if symbol == name]
+    layers = [op.attributes.get(LAYER_NAME) for op in used]
+    known = dict.fromkeys(each.data for each in layers if isinstance(each, StringAttr))
+    return {
+        "name": name,
+        "channel": None if program.channel is None else program.channel.value.data,
+        "bytes": program.size,
+        "template_bytes": template_of(used[0], machine) if used and machine else None,
+        "layers": list(known),
+    }
+
+
+def template_of(op: StartOp, machine: Machine) -> int:
+    """Bytes of the paper's program for a transfer."""
+    each = analyze(op, machine)
+    beat, beats = widest_beat(machine), longest_burst(machine)
+    bursts = bursts_of(each.runs.bytes, each.source, each.target, beat, beats)
+    return template_bytes(each.runs, bursts)
+
+
+def microcode_line(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The sums, for the table."""
+    size = sum(each["bytes"] for each in rows)
+    template = sum(each["template_bytes"] or 0 for each in rows)
+    return f"microcode: {len(rows)} programs, {size} bytes (unrolled as in paper 004: {template})"

@@ -1,0 +1,88 @@
+"""The table of paper 001 for the modules of a report: KB (1024 bytes) and accesses, off chip.
+
+    module        W      naive: maps  all     planned: maps  all   all %  maps %  reads  writes ...
+    reduction_a   1125   1798.5       2923.5  300            1425  48.74  16.68   5      5      ...
+
+The columns are those of Table 1. `maps` are feature maps, `all` is maps and weights; the ratios are
+planned to naive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from npu_plans.modules.traffic import Traffic, total
+from npu_tools.reports.report import Report
+from npu_tools.reports.table import columns
+
+GROUPS = ("", "", "naive", "", "planned", "", "planned/naive", "", "naive", "", "planned", "")
+HEADINGS = (
+    *("off chip, KB", "weights", "maps", "all", "maps", "all", "all %", "maps %"),
+    *("reads", "writes", "reads", "writes"),
+)
+KILOBYTE = 1024
+
+
+def rows(modules: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """A row for each module of a report, and their total; the first cell is the name."""
+    naive = [Traffic(**each["naive"]) for each in modules]
+    planned = [Traffic(**each["off_chip"]) for each in modules]
+    for each, before, after in zip(modules, naive, planned, strict=True):
+        yield (str(each["name"]), *cells(before, after))
+    yield ("total", *cells(total(naive), total(planned)))
+
+
+def cells(naive: Traffic, planned: Traffic) -> tuple[str, ...]:
+    """The eleven numbers of a row of Table 1."""
+    return (
+        kilobytes(naive.weight_bytes),
+        kilobytes(naive.feature_map_bytes),
+        kilobytes(naive.overall_bytes),
+        kilobytes(planned.feature_map_bytes),
+        kilobytes(planned.overall_bytes),
+        percent(planned.overall_bytes, naive.overall_bytes),
+        percent(planned.feature_map_bytes, naive.feature_map_bytes),
+        str(naive.feature_map_reads),
+        str(naive.feature_map_writes),
+        str(planned.feature_map_reads),
+        str(planned.feature_map_writes),
+    )
+
+
+def kilobytes(size: int) -> str:
+    """Bytes as KB with one decimal, or none if it is a zero."""
+    return f"{size / KILOBYTE:.1f}".removesuffix(".0")
+
+
+def percent(part: int, whole: int) -> str:
+    """A ratio in percent with two decimals."""
+    return f"{100 * part / whole:.2f}" if whole else "-"
+
+
+def module_table(report: Report) -> Iterator[str]:
+    """The table, and a line about the whole network; nothing for a report without modules."""
+    if not report.modules:
+        return
+    yield ""
+    yield from columns([GROUPS, HEADINGS, *rows(report.modules)], 1)
+    second = [str(each["name"]) for each in report.modules if each["policy"] == "II"]
+    yield f"output map off chip (policy II): {', '.join(second) or 'none'}"
+    left = [str(each["name"]) for each in report.modules if each["policy"] == "none"]
+    if left:
+        yield f"without a plan, layer by layer: {', '.join(left)}"
+    if report.naive.feature_map_reads:
+        placed = any(layer.offset is not None for layer in report.layers)
+        yield whole_network(report.naive, report.off_chip, placed=placed)
+
+
+def whole_network(naive: Traffic, planned: Traffic, *, placed: bool) -> str:
+    """One line about all maps and weights; `placed`: whether every layer has its transfers."""
+    before = naive.feature_map_read_bytes + naive.feature_map_write_bytes
+    after = planned.feature_map_read_bytes + planned.feature_map_write_bytes
+    return (
+        f"whole network{'' if placed else ', layers outside modules one by one'}: "
+        f"maps {kilobytes(after)} of "
+        f"{kilobytes(before)} KB ({percent(after, before)} %), "
+        f"weights {kilobytes(planned.weight_bytes)} KB"
+    )

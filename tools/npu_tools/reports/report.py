@@ -1,0 +1,318 @@
+"""What a compiled network costs, read from the IR: layers, memory, traffic.
+
+The level of IR is the buffers stop: layers in destination style on buffers that have their offset,
+the function carrying its arena. Every number comes from there, none from the passes' heads.
+
+    sram.alloc at 4096 : memref<1x6x14x14xf32, #npu.sram>
+    npu.conv2d ins(%image, %w, %b : ...) outs(%pool1 : ...) ... {npu.layer = "conv1"}
+is the line
+    {"name": "conv1", "op": "npu.conv2d", "macs": 117600, "output_bytes": 4704, "offset": 4096, ...}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass, field
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from npu_dialect import dram
+from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
+from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
+from npu_dialect.npu.maps import Map, bytes_of, map_type, shape_of
+from npu_dialect.npu.rows import RUNS
+from npu_dialect.sram import ARENA, INPUT, OFFSET, OUTPUT, AllocOp
+from npu_dialect.target import machine_of
+from npu_passes.analysis import lifetimes
+from npu_passes.analysis.lifetimes import OnChipBuffer
+from npu_passes.graph.plan_as import PLANNED_AS
+from npu_passes.zero_blocks.compress_spills import compressed
+from npu_plans.arena.problem import Buffer, Problem
+from npu_plans.arena.problem import live_bound as bound_of
+from npu_plans.modules.traffic import Traffic
+from npu_tools.reports.off_chip import off_chip
+from npu_tools.reports.zero_block_plan import block_rows
+from npu_tools.shared.errors import UserError
+
+VIEWS = (memref.ReinterpretCastOp, memref.SubviewOp, memref.CastOp, memref.ViewOp)
+"""Ops whose result is their first operand seen differently."""
+
+
+@dataclass(frozen=True)
+class LayerReport:
+    """One layer, in execution order; sizes in bytes. `value` is its OFM's name in the model."""
+
+    name: str
+    op: str
+    value: str | None
+    shape: tuple[int, ...]
+    macs: int
+    input_bytes: int
+    output_bytes: int
+    weight_bytes: int
+    offset: int | None
+    tile: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of on-chip memory: one place per map without fusion and with it, planned, the least.
+
+    `live_bound_bytes` is the largest sum of buffers that live at one time: no plan needs less.
+    """
+
+    naive_bytes: int | None
+    fused_bytes: int | None
+    arena_bytes: int
+    live_bound_bytes: int
+    element_bytes: int
+    sram_bytes: int | None
+
+    def as_dict(self) -> dict[str, int | None]:
+        """The bytes, and the same numbers in elements."""
+        table: dict[str, int | None] = asdict(self)
+        for key in ("naive", "fused", "arena", "live_bound"):
+            size = table[f"{key}_bytes"]
+            table[f"{key}_elements"] = None if size is None else size // self.element_bytes
+        return table
+
+
+@dataclass(frozen=True)
+class Report:
+    """What report.json holds."""
+
+    model: str
+    target: str | None
+    arena_bytes: int
+    weights_bytes: int
+    scratch_bytes: int
+    layers: tuple[LayerReport, ...]
+    off_chip: Traffic
+    naive: Traffic
+    memory: Memory
+    planned_as: str | None = None
+    stack_bytes: int | None = None
+    modules: tuple[Mapping[str, Any], ...] = ()
+    microcode: tuple[Mapping[str, Any], ...] = ()
+    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    outputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    off_chip_at_most: bool = False
+    """Whether `off_chip` is what moves if no block is zero: transfers in blocks move less."""
+    zero_blocks: tuple[Mapping[str, Any], ...] = ()
+    """Each map off the chip of a pipeline that moves them in blocks; see `zero_block_plan.py`."""
+    stored_bytes: int | None = None
+    """Constants of the emitted C: weights as they were repacked, biases, scales."""
+    module_traffic: Mapping[str, Traffic] = field(default_factory=dict[str, Traffic])
+    """What the layers of each module move: for the rows of `modules`, no key of its own."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The keys and values of report.json."""
+        table = asdict(self)
+        table["memory"] = self.memory.as_dict()
+        del table["module_traffic"]
+        if not self.off_chip_at_most:
+            del table["off_chip_at_most"]
+        if not self.zero_blocks:
+            del table["zero_blocks"]
+        return table
+
+
+def planned_function(module: ModuleOp) -> func.FuncOp | None:
+    """The function at the buffers stop: its arena is known and its layers stand in it.
+
+    A network of views only has no layers, but neither calls nor loops.
+    """
+    for op in module.ops:
+        if not isinstance(op, func.FuncOp) or ARENA not in op.attributes:
+            continue
+        flat = not any(inner.regions or isinstance(inner, func.CallOp) for inner in op.body.ops)
+        if flat or any(layers_of(op)):
+            return op
+    return None
+
+
+def layers_of(function: func.FuncOp) -> Iterator[LayerOp]:
+    """The layers of a function in execution order."""
+    return (op for op in function.walk() if isinstance(op, LayerOp))
+
+
+def analyze(module: ModuleOp, model: str = "") -> Report:
+    """Measure a module at the buffers stop.
+
+    Raises: UserError if no function has an arena and layers in destination style.
+    """
+    function = planned_function(module)
+    if function is None:
+        raise UserError(
+            "no function with planned buffers: expected a pipeline with npu-bufferize and "
+            "npu-assign-sram-offsets"
+        )
+    check_transfers(function)
+    layers = tuple(layer_report(op, index) for index, op in enumerate(layers_of(function)))
+    found = lifetimes.analyze(function, SramSpace())
+    buffers = found.buffers
+    arena = integer(function.attributes[ARENA])
+    machine = machine_of(module)
+    planned_as = module.attributes.get(PLANNED_AS)
+    in_place = Traffic(weight_bytes=sum(layer.weight_bytes for layer in layers))
+    moved = off_chip(function)
+    traffic = in_place if moved is None else moved.total
+    return Report(
+        model=model,
+        target=machine.name if machine else None,
+        arena_bytes=arena,
+        weights_bytes=parameter_bytes(module),
+        scratch_bytes=scratch_bytes(function, buffers),
+        layers=layers,
+        off_chip=traffic,
+        off_chip_at_most=compressed(function),
+        zero_blocks=() if moved is None else tuple(block_rows(function, moved.starts)),
+        naive=traffic,
+        module_traffic={} if moved is None else moved.modules,
+        memory=Memory(
+            naive_bytes=None,
+            fused_bytes=None,
+            arena_bytes=arena,
+            live_bound_bytes=live_bound(found),
+            element_bytes=element_bytes(buffers),
+            sram_bytes=machine.sram_bytes if machine else None,
+        ),
+        planned_as=None if planned_as is None else str(planned_as),
+        inputs=dict(named_arguments(function, {INPUT, dram.INPUT})),
+        outputs=dict(named_arguments(function, {OUTPUT, dram.OUTPUT})),
+    )
+
+
+def check_transfers(function: func.FuncOp) -> None:
+    """Check that layers leave memory off the chip to transfers, which are what is counted.
+
+    Raises: UserError.
+    """
+    for op in layers_of(function):
+        kinds = (value.type for value in op.operands if isa(value.type, MemRefType[Attribute]))
+        if any(isinstance(kind.memory_space, DramSpace) for kind in kinds):
+            what = op.attributes.get(LAYER_NAME)
+            name = f'{op.name} "{what.data}"' if isinstance(what, StringAttr) else op.name
+            raise UserError(
+                f"{name} works on #npu.dram, which only transfers reach: expected npu-tile-loops "
+                "in the pipeline, as in off-chip"
+            )
+
+
+def buffered_layers(module: ModuleOp) -> tuple[LayerReport, ...]:
+    """The layers of a module that write into buffers, in execution order."""
+    found = [op for op in module.walk() if isinstance(op, LayerOp) and op.destination is not None]
+    return tuple(layer_report(op, index) for index, op in enumerate(found))
+
+
+def layer_report(op: LayerOp, index: int) -> LayerReport:
+    """Measure one layer."""
+    weights = [each for each in op.inputs if each in op.parameter_inputs or is_parameter(each)]
+    value = op.attributes.get(VALUE_NAME)
+    return LayerReport(
+        name=op.layer_name or f"layer{index}",
+        op=op.name,
+        value=None if RUNS in op.attributes else getattr(value, "data", None),
+        shape=shape_of(op.output),
+        macs=op.macs() * runs_of(op),
+        input_bytes=sum(bytes_of(map_type(each)) for each in op.inputs if each not in weights),
+        output_bytes=bytes_of(op.output_type),
+        weight_bytes=sum(bytes_of(map_type(each)) for each in weights),
+        offset=offset_of(op.output),
+    )
+
+
+def runs_of(op: LayerOp) -> int:
+    """How often a layer runs in one inference: more than once where it runs row by row."""
+    runs = op.attributes.get(RUNS)
+    return runs.value.data if isinstance(runs, IntegerAttr) else 1
+
+
+def root_of(value: SSAValue) -> SSAValue:
+    """The buffer that a view looks at."""
+    while isinstance(value.owner, VIEWS):
+        value = value.owner.operands[0]
+    return value
+
+
+def is_parameter(value: SSAValue) -> bool:
+    """Whether a buffer is a learned parameter: a global, or something in flash."""
+    root = root_of(value)
+    space = getattr(root.type, "memory_space", None)
+    return isinstance(root.owner, memref.GetGlobalOp) or isinstance(space, FlashSpace)
+
+
+def offset_of(value: SSAValue) -> int | None:
+    """Byte offset of a buffer in the arena, if it has one."""
+    root = root_of(value)
+    attribute: Attribute | None = None
+    if isinstance(root, BlockArgument):
+        attribute = argument_attributes(root).get(OFFSET)
+    elif isinstance(root.owner, AllocOp):
+        attribute = root.owner.offset
+    elif isinstance(root.owner, Operation):
+        attribute = root.owner.attributes.get(OFFSET)
+    return None if attribute is None else integer(attribute)
+
+
+def argument_attributes(argument: BlockArgument) -> Mapping[str, Attribute]:
+    """The attributes of a function's argument."""
+    function = argument.block.parent_op()
+    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
+        return {}
+    return function.arg_attrs.data[argument.index].data
+
+
+def named_arguments(
+    function: func.FuncOp, roles: AbstractSet[str]
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of the inputs, or of the outputs."""
+    for argument in function.args:
+        attributes = argument_attributes(argument)
+        if roles & attributes.keys():
+            name = getattr(attributes.get("npu.name"), "data", None)
+            yield name or argument.name_hint or f"arg{argument.index}", shape_of(argument)
+
+
+def parameter_bytes(module: ModuleOp) -> int:
+    """Bytes of all parameters of a module, each counted once."""
+    return sum(bytes_of(cast(Map, op.type)) for op in module.ops if isinstance(op, memref.GlobalOp))
+
+
+def live_bound(found: lifetimes.Lifetimes) -> int:
+    """The most bytes that live at one point of the program, what may overlap counted once."""
+    buffers = [Buffer(b.name, b.size, first=b.first, last=b.last) for b in found.buffers]
+    return bound_of(Problem(tuple(buffers), found.overlays, found.floor)).bytes
+
+
+def scratch_bytes(function: func.FuncOp, buffers: Sequence[OnChipBuffer]) -> int:
+    """The most bytes at once of buffers that hold no layer's output: tiles, lines and the like."""
+    outputs = {root_of(op.output) for op in layers_of(function)}
+    scratch = [
+        each
+        for each in buffers
+        if each.value not in outputs and not isinstance(each.value, BlockArgument)
+    ]
+    live = (
+        sum(each.size for each in scratch if each.first <= point <= each.last)
+        for point in {each.first for each in scratch}
+    )
+    return max(live, default=0)
+
+
+def element_bytes(buffers: Sequence[OnChipBuffer]) -> int:
+    """Bytes of one element of the maps: of the first buffer."""
+    kind = map_type(buffers[0].value)
+    return bytes_of(kind) // max(1, prod(kind.get_shape())) or 1
+
+
+def integer(attribute: Attribute) -> int:
+    """The value of an integer attribute."""
+    assert isinstance(attribute, IntegerAttr)
+    return attribute.value.data

@@ -1,0 +1,82 @@
+"""A report as a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from npu_tools.reports.microcode_report import microcode_line
+from npu_tools.reports.report import LayerReport, Report
+
+HEADINGS = ("layer", "op", "output", "MACs", "in", "out", "weights", "offset")
+LEFT = 3
+"""Columns that are text; the others are numbers and stand to the right."""
+
+
+def table(report: Report, stack: str) -> str:
+    """The layers, then the memory; `stack` says what is known about the stack."""
+    lines = [f"{report.model} for {report.target}", ""]
+    if report.planned_as is not None:
+        lines[:1] = [f"{lines[0]}, planned as if all tensors were {report.planned_as}: no values"]
+    lines += columns([HEADINGS, *(layer_row(layer) for layer in report.layers)])
+    lines += ["", *columns([("on-chip memory", "bytes", "elements"), *memory_rows(report)], 1)]
+    lines += [
+        "",
+        f"weights in {'DRAM' if report.naive.feature_map_reads else 'flash'}: "
+        f"{report.weights_bytes} bytes{stored(report)}",
+        f"worst-case stack: {stack}",
+    ]
+    lines += [microcode_line(report.microcode)] if report.microcode else []
+    return "\n".join(lines)
+
+
+def stored(report: Report) -> str:
+    """What the C has in constants, where that differs from the weights."""
+    if report.stored_bytes in (None, report.weights_bytes):
+        return ""
+    return f"; as stored, with scales: {report.stored_bytes}"
+
+
+def layer_row(layer: LayerReport) -> tuple[str, ...]:
+    """One layer; sizes in bytes."""
+    return (
+        layer.name,
+        layer.op,
+        "x".join(str(extent) for extent in layer.shape),
+        number(layer.macs),
+        number(layer.input_bytes),
+        number(layer.output_bytes),
+        number(layer.weight_bytes),
+        number(layer.offset),
+    )
+
+
+def memory_rows(report: Report) -> Iterator[tuple[str, ...]]:
+    """Bytes and elements of the plans, the bound and the machine."""
+    memory, element = report.memory, report.memory.element_bytes
+    for what, size in (
+        ("naive: a place for every map", memory.naive_bytes),
+        ("fused: a place for every map", memory.fused_bytes),
+        ("planned: this arena", memory.arena_bytes),
+        ("bound: the most that lives at once", memory.live_bound_bytes),
+    ):
+        yield what, number(size), number(None if size is None else size // element)
+    if report.scratch_bytes:
+        yield "scratch in the arena, at once", number(report.scratch_bytes), ""
+    if memory.sram_bytes is not None:
+        yield f"available on {report.target}", number(memory.sram_bytes), ""
+
+
+def number(value: int | None) -> str:
+    """A number, or a dash where there is none."""
+    return "-" if value is None else str(value)
+
+
+def columns(rows: Sequence[Sequence[str]], left: int = LEFT) -> Iterator[str]:
+    """Rows with their columns under each other."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = (
+            text.ljust(width) if i < left else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,1 @@
+"""Errors, files, arrays and progress: what every tool uses."""

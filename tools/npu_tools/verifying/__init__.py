@@ -1,0 +1,1 @@
+"""Emitted C against onnxruntime, on the host and on emulators."""

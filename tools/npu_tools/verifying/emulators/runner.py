@@ -1,0 +1,201 @@
+"""Run a compiled network on an emulated board; collect its outputs, its counts and its sizes."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from npu_dialect.target import Machine
+from npu_tools.verifying.emulators.boards import BOARDS, Board
+from npu_tools.verifying.emulators.build import Hook, Sizes, build, measure, need, stack_frames
+from npu_tools.verifying.emulators.errors import EmulatorError
+from npu_tools.verifying.emulators.interface import Interface
+
+Array = npt.NDArray[Any]
+
+DEFAULT_FLAGS = ("-O2",)
+
+STACK_MARGIN = 64
+"""Bytes of the stack that must stay unused: paint shows through unused parts of a frame."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call of the network: its outputs by C name (flat arrays) and what it cost.
+
+    `layers` are the instructions of each layer, if they were asked for: the first one's with those
+    from the call to it, and without those behind the last one.
+    """
+
+    outputs: dict[str, Array]
+    instructions: int
+    layers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """All runs of a program on a board (a key of BOARDS); sizes in bytes.
+
+    `stack_bytes` is the depth of the stack at the end of the first run, found by painting;
+    `frames` is what the compiler says that each function takes. `log` is the board's output.
+    """
+
+    board: str
+    runs: tuple[Run, ...]
+    sizes: Sizes
+    arena_bytes: int
+    stack_bytes: int
+    frames: dict[str, int]
+    log: str
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of the first run."""
+        return self.runs[0].instructions
+
+    @property
+    def ram_bytes(self) -> int:
+        """RAM in use: initialised and zeroed data (the arena is among it), and the stack."""
+        return self.sizes.data + self.sizes.bss + self.stack_bytes
+
+
+def run_on(
+    machine: str,
+    source: Path | Sequence[Path],
+    cases: Sequence[Mapping[str, Array]],
+    *,
+    flags: Sequence[str] = DEFAULT_FLAGS,
+    stack_bytes: int = 2048,
+    board: str | None = None,
+    timeout: float = 120,
+    layers: int = 0,
+) -> Result:
+    """Build a network for a machine and run it once for each case.
+
+    machine: name or TOML file, as for npu-compile. source: the .c file (or several; the first
+    one's header lies beside it). cases: inputs by C name, of any shape with the right number of
+    elements. flags: for the compiler, after those of the machine. stack_bytes: what is set
+    aside for the stack; it takes part in the link. board: a key of BOARDS if it is not the
+    machine's name. timeout: in seconds. layers: how many layers the network's report has, to count
+    the instructions of each by ID_ON_LAYER (which has costs of its own: in RAM, in code, and in
+    the instructions of the whole); 0 to leave that.
+
+    Raises: EmulatorMissing, BuildError, or EmulatorError for a run that goes wrong.
+    """
+    sources = [source] if isinstance(source, Path) else list(source)
+    name = board or Machine.load(machine).name
+    if name not in BOARDS:
+        raise EmulatorError(f"no emulated board for {name!r}: expected {', '.join(BOARDS)}")
+    chosen = BOARDS[name]
+    header = sources[0].with_suffix(".h")
+    interface = Interface.read(header)
+    need(chosen.qemu, chosen.package)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        text = write_cases(interface, header.resolve(), cases)
+        (folder / "cases.h").write_text(text, encoding="utf-8")
+        hook = Hook(f"{interface.prefix.upper()}_ON_LAYER", layers) if layers else None
+        program = build(machine, chosen, sources, folder, flags, stack_bytes, hook)
+        log = emulate(chosen, program, timeout)
+        runs, stack = parse(chosen, interface, len(cases), log, layers)
+        if stack > stack_bytes - STACK_MARGIN:
+            raise EmulatorError(f"the stack takes {stack} bytes, of the {stack_bytes} set aside")
+        sizes = measure(machine, program)
+        frames = stack_frames(folder)
+    return Result(name, tuple(runs), sizes, interface.arena_bytes, stack, frames, log)
+
+
+def write_cases(interface: Interface, header: Path, cases: Sequence[Mapping[str, Array]]) -> str:
+    """The C text of cases.h: inputs as constants, and the macros that the harness asks for."""
+    lines = [f'#include "{header}"', f"#define CASES {len(cases)}"]
+    lines.append(f"#define ARENA_BYTES {interface.arena_bytes}")
+    for argument in interface.inputs:
+        lines.append(
+            '__attribute__((section(".cases"))) _Alignas(16) static const unsigned char '
+            f"case_{argument.name}[CASES][{argument.nbytes}] = {{"
+        )
+        for case in cases:
+            array = np.ascontiguousarray(case[argument.name], dtype=argument.dtype)
+            if array.size != argument.elements:
+                raise EmulatorError(
+                    f"expected {argument.elements} elements for {argument.name}, got {array.size}"
+                )
+            lines.append("{" + ",".join(str(byte) for byte in array.tobytes()) + "},")
+        lines.append("};")
+    loads = "".join(
+        f" memcpy(arena + {argument.offset}, case_{argument.name}[number], {argument.nbytes});"
+        for argument in interface.inputs
+    )
+    pointers = "".join(
+        f"({'const ' if argument.is_input else ''}{argument.c_type} *)(void *)"
+        f"(arena + {argument.offset}), "
+        for argument in interface.arguments
+    )
+    reports = "".join(
+        f" print_bytes(arena + {argument.offset}, {argument.nbytes});"
+        for argument in interface.outputs
+    )
+    lines.append(f"#define LOAD(number){loads}")
+    lines.append(f"#define CALL() {interface.prefix}_run({pointers}arena)")
+    lines.append(f"#define REPORT(){reports}")
+    return "\n".join(lines) + "\n"
+
+
+def emulate(board: Board, program: Path, timeout: float) -> str:
+    """Run a program to its end and return what it printed.
+
+    Raises: EmulatorError for a trap, an exit code other than 0, or no end in time.
+    """
+    command = board.command(str(program))
+    try:
+        run = subprocess.run(
+            command, capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=timeout
+        )
+    except subprocess.TimeoutExpired:
+        raise EmulatorError(f"{board.machine}: no end after {timeout:.0f} s") from None
+    log = run.stdout.decode("ascii", "replace")
+    if run.returncode:
+        tail = (log[-400:] + run.stderr.decode("utf-8", "replace")).strip()
+        raise EmulatorError(f"{board.machine}: exit code {run.returncode}: {tail}")
+    return log
+
+
+def parse(
+    board: Board, interface: Interface, cases: int, log: str, layers: int = 0
+) -> tuple[list[Run], int]:
+    """The runs that a board printed, and the stack that the first one used, in bytes.
+
+    Raises: EmulatorError for a run that failed, or a log that is no complete one.
+    """
+    lines = iter(log.splitlines())
+    runs: list[Run] = []
+    first_stack = 0
+    for number in range(cases):
+        status, ticks, wrapped, stack = (int(word, 16) for word in _words(lines, "run", 4))
+        if status:
+            raise EmulatorError(f"{interface.prefix}_run returned {status} in case {number}")
+        if wrapped:
+            raise EmulatorError("too many instructions for the board's clock")
+        counts = tuple(int(word, 16) for word in _words(lines, "layers", layers)) if layers else ()
+        outputs: dict[str, Array] = {}
+        for argument in interface.outputs:
+            (text,) = _words(lines, "out", 1)
+            outputs[argument.name] = np.frombuffer(bytes.fromhex(text), dtype=argument.dtype)
+        runs.append(Run(outputs, board.instructions(ticks), counts))
+        first_stack = first_stack or stack
+    return runs, first_stack
+
+
+def _words(lines: Iterator[str], kind: str, count: int) -> list[str]:
+    """The words of the next line, which must be of the given kind."""
+    words = next(lines, "").split()
+    if len(words) != count + 1 or words[0] != kind:
+        raise EmulatorError(f"expected a line {kind!r} from the board, got {' '.join(words)!r}")
+    return words[1:]

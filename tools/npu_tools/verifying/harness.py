@@ -1,0 +1,294 @@
+"""Running the emitted C on the host: a small program around it, built with the host's compiler.
+
+The program reads samples from a file (all inputs of one run, one after the other), runs the network
+on each, and writes the outputs to another file. With a third file it also writes every layer's OFM,
+taken from the arena by the `ID_ON_LAYER` hook as soon as the layer is done. The arena is filled
+with 0xA5 before each run, so that a plan that reads what nobody wrote shows.
+
+A program with transfers gets memory off the chip, too, and the strict engine of `npu_dma.h`, which
+copies at the wait. It says what one run has moved.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from npu_dialect.interpreters import Counters
+from npu_tools.reports.report import Report
+from npu_tools.shared.errors import UserError
+from npu_tools.verifying.ports import Port, ports_of
+
+Array = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.uint8]
+
+FLAGS = ("-std=c99", "-O2")
+RUNTIME = "npu_dma.h"
+
+FENCE = 64
+"""Bytes behind each block of memory that must stay as they are."""
+
+ENGINE = """\
+static unsigned char dram_memory[{upper}_DRAM_BYTES + 16 + {fence}];
+static unsigned char *dram;
+static npu_dma engine;
+
+static int engine_failed(void) {{
+  return npu_dma_mistakes(&engine) != 0 || broken(dram + {upper}_DRAM_BYTES);
+}}
+"""
+
+BEFORE = """\
+    dram = aligned(dram_memory);
+    memset(dram, 0xA5, {upper}_DRAM_BYTES + {fence});
+    npu_dma_init(&engine);"""
+
+COUNTER = """\
+  printf("{0} %llu\\n", (unsigned long long)engine.counters.{0});"""
+
+PROGRAM = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+{strict}
+static void on_layer(int index);
+#define {upper}_ON_LAYER(index, name) on_layer(index)
+#include "{name}.c"
+
+{buffers}
+static unsigned char arena_memory[{arena} + 16 + {fence}];
+static unsigned char weights_memory[{weights_bytes} + 16];
+static unsigned char *arena;
+static unsigned char *weights;
+static FILE *layers;
+static const unsigned long where[] = {{ {offsets} }};
+static const unsigned long sizes[] = {{ {sizes} }};
+
+static void on_layer(int index) {{
+  if (layers) fwrite(arena + where[index], 1, sizes[index], layers);
+}}
+
+static int load(const char *path, void *memory, unsigned long bytes) {{
+  FILE *file = fopen(path, "rb");
+  unsigned long got = file ? fread(memory, 1, bytes, file) : 0;
+  if (file) fclose(file);
+  return got == bytes;
+}}
+
+static unsigned char *aligned(unsigned char *memory) {{
+  return memory + (16 - (unsigned long)memory % 16) % 16;
+}}
+
+static int broken(const unsigned char *fence) {{
+  for (int i = 0; i < {fence}; ++i) {{
+    if (fence[i] != 0xA5) return 1;
+  }}
+  return 0;
+}}
+
+{engine}
+int main(int argc, char **argv) {{
+  FILE *in = argc > 2 ? fopen(argv[1], "rb") : 0;
+  FILE *out = argc > 2 ? fopen(argv[2], "wb") : 0;
+  layers = argc > 3 ? fopen(argv[3], "wb") : 0;
+  arena = aligned(arena_memory);
+  weights = aligned(weights_memory);
+  if (!in || !out || (argc > 3 && !layers)) return 2;
+  if ({weights_bytes} && !load("{name}_weights.bin", weights, {weights_bytes})) return 3;
+  for (unsigned long runs = 0; {read}; ++runs) {{
+    memset(arena, 0xA5, {arena} + {fence});
+{before}
+    if ({name}_run({arguments})) return 4;
+    if (broken(arena + {arena}){failed}) return 6;
+{write}
+  }}
+{counters}
+  if (layers && fclose(layers)) return 5;
+  return fclose(out) ? 5 : 0;
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Harness:
+    """The program that runs a compiled network; build it with `built`."""
+
+    program: Path
+    report: Report
+    ports: Sequence[Port]
+    """Inputs, then outputs."""
+    transfers: bool = False
+    """Whether the program has transfers, which it counts."""
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """The outputs for inputs that have a first axis more than the network's: the samples.
+
+        Raises: UserError if the program fails.
+        """
+        return self.run_and_count(inputs)[0]
+
+    def run_and_count(self, inputs: Sequence[Array]) -> tuple[list[Array], Counters | None]:
+        """The outputs, and what the transfers of one sample moved; None if there are none.
+
+        Raises: UserError if the program fails.
+        """
+        outputs, _, printed = self.start(inputs, trace=False)
+        return outputs, read_counters(printed) if self.transfers else None
+
+    def trace(self, inputs: Sequence[Array]) -> list[Bytes]:
+        """The bytes of each layer's OFM, in execution order, for one sample.
+
+        Nothing if the C does not say when a layer is done, as without `npu-outline-layers`, and for
+        a program with transfers: its maps are not on chip as a whole.
+
+        Raises: UserError if the program fails.
+        """
+        if self.transfers:
+            return []
+        return self.start([value[np.newaxis] for value in inputs], trace=True)[1]
+
+    def start(
+        self, inputs: Sequence[Array], *, trace: bool
+    ) -> tuple[list[Array], list[Bytes], str]:
+        """Run the program: outputs, samples as first axis; the traced layers; what it printed."""
+        folder, samples = self.program.parent, inputs[0].shape[0] if inputs else 1
+        packed = [
+            in_bytes(port.stored(value.reshape(samples, -1)))
+            for port, value in zip(self.ports, inputs)
+        ]
+        together = np.concatenate(packed, axis=1) if packed else np.empty(0, np.uint8)
+        together.tofile(folder / "in.bin")
+        command = [str(self.program), "in.bin", "out.bin", *(["layers.bin"] if trace else [])]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise UserError(f"--verify: the C program failed ({failure(done.returncode)})")
+        shapes, ports = list(self.report.outputs.values()), self.ports[len(inputs) :]
+        values = np.fromfile(folder / "out.bin", np.uint8).reshape(samples, -1)
+        sizes = (prod(shape) * port.dtype.itemsize for shape, port in zip(shapes, ports))
+        outputs = [
+            port.real(np.ascontiguousarray(part).view(port.dtype)).reshape(samples, *shape)
+            for part, port, shape in zip(split(values, sizes), ports, shapes, strict=True)
+        ]
+        if not trace:
+            return outputs, [], done.stdout
+        layers = self.report.layers
+        values = np.fromfile(folder / "layers.bin", np.uint8)[np.newaxis]
+        if values.size != sum(layer.output_bytes for layer in layers):
+            return outputs, [], done.stdout
+        parts = split(values, (layer.output_bytes for layer in layers))
+        return outputs, [part.reshape(-1) for part in parts], done.stdout
+
+
+def failure(code: int) -> str:
+    """What an exit code of the program means."""
+    if code == 6:
+        return "it wrote behind its memory, or made a mistake with its transfers"
+    return f"exit code {code}"
+
+
+def read_counters(text: str) -> Counters:
+    """The counters that a program printed, a name and a number on each line."""
+    pairs = (line.split() for line in text.splitlines())
+    return Counters(**{name: int(number) for name, number in pairs})
+
+
+def in_bytes(values: npt.NDArray[Any]) -> Bytes:
+    """The bytes of samples, sample by sample."""
+    return np.ascontiguousarray(values).view(np.uint8)
+
+
+def split(values: Bytes, sizes: Iterable[int]) -> Iterator[Bytes]:
+    """Cut the last axis into pieces."""
+    start = 0
+    for size in sizes:
+        yield values[:, start : start + size]
+        start += size
+
+
+@contextmanager
+def built(name: str, files: Mapping[str, str | bytes], report: Report) -> Generator[Harness]:
+    """Build the C in a folder of its own, which disappears at the end.
+
+    Raises: UserError without a compiler, or with what the compiler says.
+    """
+    compiler = os.environ.get("CC", "").strip() or "cc"
+    if shutil.which(compiler.split()[0]) is None:
+        raise UserError(f"--verify needs a C compiler: no {compiler} (set CC to choose another)")
+    with tempfile.TemporaryDirectory(prefix="npu-") as place:
+        folder = Path(place)
+        for file, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            (folder / file).write_bytes(data)
+        (folder / "main.c").write_text(program_text(name, files, report), encoding="utf-8")
+        command = [*compiler.split(), *FLAGS, "main.c", "-o", "program", "-lm"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise UserError(f"--verify: {compiler} rejects the C:\n{done.stderr.strip()}")
+        yield Harness(folder / "program", report, ports(name, files, report), RUNTIME in files)
+
+
+def ports(name: str, files: Mapping[str, str | bytes], report: Report) -> list[Port]:
+    """The inputs and outputs of a program."""
+    return ports_of(str(files[f"{name}.h"]), len(report.inputs) + len(report.outputs))
+
+
+def program_text(name: str, files: Mapping[str, str | bytes], report: Report) -> str:
+    """The C of the program."""
+    ins = [prod(shape) for shape in report.inputs.values()]
+    outs = [prod(shape) for shape in report.outputs.values()]
+    kinds = ports(name, files, report)
+    taken, given = kinds[: len(ins)], kinds[len(ins) :]
+    sizes = zip(taken, ins, strict=True), zip(given, outs, strict=True)
+    buffers = [
+        f"static {port.ctype} {way}{i}[{size}];"
+        for way, pairs in zip(("in", "out"), sizes, strict=True)
+        for i, (port, size) in enumerate(pairs)
+    ]
+    reads = [
+        f"fread(in{i}, {port.dtype.itemsize}, {n}, in) == {n}"
+        for i, (port, n) in enumerate(zip(taken, ins, strict=True))
+    ]
+    writes = [
+        f"    if (fwrite(out{i}, {port.dtype.itemsize}, {n}, out) != {n}) return 5;"
+        for i, (port, n) in enumerate(zip(given, outs, strict=True))
+    ]
+    arguments = [*(f"in{i}" for i in range(len(ins))), *(f"out{i}" for i in range(len(outs)))]
+    blob = files.get(f"{name}_weights.bin")
+    names = {"upper": name.upper(), "fence": FENCE}
+    arguments.append("arena")
+    parts = dict.fromkeys(("strict", "engine", "before", "failed", "counters"), "")
+    if RUNTIME in files:
+        arguments += ["dram", "&engine"]
+        parts |= {
+            "strict": "#define NPU_DMA_STRICT",
+            "engine": ENGINE.format(**names),
+            "before": BEFORE.format(**names),
+            "failed": " || engine_failed()",
+            "counters": "\n".join(COUNTER.format(field.name) for field in fields(Counters)),
+        }
+    arguments += [] if blob is None else ["weights"]
+    return PROGRAM.format(
+        **names,
+        **parts,
+        name=name,
+        buffers="\n".join(buffers),
+        arena=report.arena_bytes,
+        offsets=", ".join(f"{layer.offset or 0}ul" for layer in report.layers),
+        sizes=", ".join(f"{layer.output_bytes}ul" for layer in report.layers),
+        weights_bytes=len(blob or b""),
+        read=" && ".join(reads) or "!runs",
+        arguments=", ".join(arguments),
+        write="\n".join(writes),
+    )

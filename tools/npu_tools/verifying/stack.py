@@ -1,0 +1,103 @@
+"""Worst-case stack of the emitted C, from the machine's own compiler.
+
+gcc writes the frame of each function and the calls between them (`-fcallgraph-info=su`); the answer
+is the heaviest path from the run function. What functions of libraries take is read from their
+machine code (library_stack.py); where that cannot be, they count nothing, and are named.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from npu_dialect.target import Toolchain
+from npu_tools.verifying.library_stack import library_stack
+
+FLAGS = ("-std=c99", "-O2", "-ffunction-sections", "-fdata-sections", "-c", "-fcallgraph-info=su")
+"""How the C is meant to be built, and the option that makes gcc write what it knows. Others give
+other frames."""
+LARGEST_SOURCE = 16_000_000
+"""Characters of C above which the compiler is not worth waiting for."""
+
+NODE = re.compile(r'node: \{ title: "([^"]+)" label: "([^"]*)"')
+FRAME = re.compile(r"\\n(\d+) bytes \(")
+EDGE = re.compile(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
+
+
+@dataclass(frozen=True)
+class StackUse:
+    """Bytes of stack, or why they are not known; the functions that are not in the sum."""
+
+    bytes: int | None
+    reason: str = ""
+    without: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The number, or `not measured: why`."""
+        if self.bytes is None:
+            return f"not measured: {self.reason}"
+        more = f", and what {', '.join(self.without)} may take" if self.without else ""
+        return f"{self.bytes} bytes{more}"
+
+
+@dataclass(frozen=True)
+class CallGraph:
+    """Frames in bytes, and who calls whom; those whose frames are not known."""
+
+    frames: Mapping[str, int]
+    calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    foreign: tuple[str, ...] = ()
+
+    @staticmethod
+    def parse(text: str) -> CallGraph:
+        """Read what gcc writes (VCG)."""
+        found = {title: FRAME.search(label) for title, label in NODE.findall(text)}
+        frames = {title: int(frame[1]) if frame else 0 for title, frame in found.items()}
+        foreign = tuple(title for title, frame in found.items() if frame is None)
+        calls: dict[str, tuple[str, ...]] = {}
+        for source, target in EDGE.findall(text):
+            calls[source] = (*calls.get(source, ()), target)
+        return CallGraph(frames, calls, foreign)
+
+    def using(self, library: Mapping[str, int]) -> CallGraph:
+        """The same with bytes of functions that were not known."""
+        foreign = tuple(name for name in self.foreign if name not in library)
+        return CallGraph({**self.frames, **library}, self.calls, foreign)
+
+    def deepest(self, name: str) -> int:
+        """Bytes of the heaviest path that starts at a function; emitted code never recurs."""
+        below = (self.deepest(each) for each in dict.fromkeys(self.calls.get(name, ())))
+        return self.frames.get(name, 0) + max(below, default=0)
+
+
+def measure_stack(files: Mapping[str, str | bytes], name: str, target: str) -> StackUse:
+    """Worst-case stack of `name_run` on a machine, if its compiler is installed.
+
+    Raises: MachineError, as for `Toolchain.load`.
+    """
+    toolchain, source = Toolchain.load(target), files.get(f"{name}.c")
+    if toolchain is None:
+        return StackUse(None, "the target names no compiler")
+    if source is None:
+        return StackUse(None, "planned only")
+    if len(source) > LARGEST_SOURCE:
+        return StackUse(None, "the C holds too many weights (--weights=bin)")
+    compiler = shutil.which(toolchain.compiler)
+    if compiler is None:
+        return StackUse(None, f"no {toolchain.compiler}")
+    with tempfile.TemporaryDirectory(prefix="npu-") as folder:
+        for file in (each for each in files if each.endswith((".c", ".h"))):
+            Path(folder, file).write_text(str(files[file]), encoding="utf-8")
+        command = [compiler, *toolchain.flags, *FLAGS, f"{name}.c", "-o", f"{name}.o"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        written = Path(folder, f"{name}.ci")
+        if done.returncode or not written.exists():
+            return StackUse(None, f"{toolchain.compiler} cannot say")
+        graph = CallGraph.parse(written.read_text(encoding="utf-8"))
+    graph = graph.using(library_stack(toolchain, compiler, graph.foreign))
+    return StackUse(graph.deepest(f"{name}_run"), without=tuple(sorted(graph.foreign)))
