@@ -14,11 +14,13 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.machine import Machine
+from npu_dialect.target import TARGET, TargetAttr
 from npu_plans.tiles.layer_shape import ConvShape
-from npu_tools.compiling.driver import available_passes, context, run_passes
+from npu_tools.compiling.driver import run_passes
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.reports.microcode_report import microcode_of
+from npu_tools.shared.installed import available_passes, context
 
 # In place of this folder, where `tiling` would be this file.
 sys.path.pop(0)

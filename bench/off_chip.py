@@ -24,10 +24,12 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
 
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.machine import Machine
+from npu_dialect.target import TARGET, TargetAttr
 from npu_plans.modules.traffic import Traffic
-from npu_tools.compiling.driver import Job, compile_model, context, job_passes, paused_collector
+from npu_tools.compiling.driver import Job, compile_model, job_passes, paused_collector
 from npu_tools.importers.frontends import load
+from npu_tools.shared.installed import context
 
 # In place of this folder.
 sys.path.pop(0)

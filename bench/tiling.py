@@ -26,7 +26,8 @@ from pathlib import Path
 
 import numpy as np
 
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.machine import Machine
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.pipelines import OFF_CHIP, PIPELINES
 from npu_plans.tiles.layer_shape import ConvShape, WindowAxis
 from npu_plans.tiles.tile_search import AS_PAPER, SearchOptions, search, search_layers

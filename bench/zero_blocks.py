@@ -22,7 +22,7 @@ from xdsl.parser import Parser
 
 from npu_passes.emit.c import emit
 from npu_plans.zero_blocks.model import index_bytes
-from npu_tools.compiling.driver import context
+from npu_tools.shared.installed import context
 from npu_tools.verifying.emulators import EmulatorError, run_on
 
 MOST = 3.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from npu_dialect.target import Machine
+from npu_dialect.machine import Machine
 
 
 class Pipeline(NamedTuple):

@@ -18,7 +18,7 @@ from xdsl.utils.test_value import create_ssa_value
 from helpers.dsp_program import BEFORE, Case, expected, program
 from npu_dialect import dsp
 from npu_dialect.interpreters import run_function
-from npu_tools.compiling.driver import context
+from npu_tools.shared.installed import context
 
 SMALL = 8
 INT32 = st.integers(-(2**31), 2**31 - 1)

@@ -22,8 +22,9 @@ from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
+from npu_dialect.machine import Machine, MachineError, Toolchain
 from npu_dialect.npu import NPU
-from npu_dialect.target import TARGET, Machine, MachineError, TargetAttr, Toolchain, machine_of
+from npu_dialect.target import TARGET, TargetAttr, machine_of
 
 GOOD = 'name = "mine"\nsram_bytes = 4096\nflash_bytes = 8192\n'
 

@@ -18,7 +18,8 @@ from helpers.networks.machines import KB, SRAM_BYTES, machine_file
 from helpers.networks.zoo import build
 from helpers.paths import ROOT
 from npu_dialect import dram, sram
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.machine import Machine
+from npu_dialect.target import TARGET, TargetAttr
 from npu_tools.commands.compile import main
 from npu_tools.compiling.driver import (
     Job,

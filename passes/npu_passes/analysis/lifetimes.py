@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
@@ -44,7 +43,8 @@ from npu_passes.analysis.on_chip import (
     pin_of,
     size_of,
 )
-from npu_plans.arena.problem import Overlay
+from npu_plans.arena.fillings import Filling, Occupancy, floor, overlays
+from npu_plans.arena.problem import Buffer, Overlay
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,10 @@ class OnChipBuffer:
     last: int
     pin: int | None
 
+    def plain(self) -> Buffer:
+        """The buffer as plain data."""
+        return Buffer(self.name, self.size, self.alignment, self.first, self.last, self.pin)
+
 
 @dataclass(frozen=True)
 class Lifetimes:
@@ -77,6 +81,12 @@ class Lifetimes:
     ops: tuple[Operation, ...]
     overlays: tuple[Overlay, ...] = ()
     floor: int = 0
+    fillings: tuple[Filling, ...] = ()
+
+    def occupancy(self) -> Occupancy:
+        """The buffers as plain data."""
+        plain = tuple(each.plain() for each in self.buffers)
+        return Occupancy(plain, self.fillings, self.overlays)
 
 
 def analyze(function: Operation, space: Attribute) -> Lifetimes:
@@ -109,55 +119,10 @@ def analyze(function: Operation, space: Attribute) -> Lifetimes:
         fillings.append(numbering.filling(value))
         every.append(aliases)
     rows = tuple(consumed(ops, every, [buffer.size for buffer in buffers]))
-    pairs = (*overlays(buffers, fillings), *rows)
-    return Lifetimes(function, tuple(buffers), ops, pairs, floor(buffers, fillings, rows))
-
-
-Filling: TypeAlias = Sequence[tuple[int, int, int]]
-"""How a buffer is filled: program points, in order, and the slice in bytes that is in use then."""
-
-
-def overlays(buffers: Sequence[OnChipBuffer], fillings: Sequence[Filling]) -> Iterator[Overlay]:
-    """Pairs of a buffer that is filled in slices and one that is dead before it is full.
-
-    The other one may lie behind what is in use by then, or in front of it.
-    """
-    for index, filling in enumerate(fillings):
-        size = buffers[index].size
-        if all(end - start >= size for _, start, end in filling):
-            continue
-        for number, other in enumerate(buffers):
-            if other.last < buffers[index].first or other.first > buffers[index].last:
-                continue
-            start, end = in_use(size, filling, other.last)
-            if number == index or start == end:
-                continue
-            if end < size:
-                yield Overlay(index, number, end)
-            if start > 0:
-                yield Overlay(number, index, other.size - start)
-
-
-def in_use(size: int, filling: Filling, point: int) -> tuple[int, int]:
-    """From where to where a buffer of `size` bytes is in use at a program point."""
-    slices = [(start, end) for at, start, end in filling if at <= point] if filling else [(0, size)]
-    starts, ends = [start for start, _ in slices], [end for _, end in slices]
-    return min(starts, default=0), max(ends, default=0)
-
-
-def floor(
-    buffers: Sequence[OnChipBuffer], fillings: Sequence[Filling], rows: Sequence[Overlay]
-) -> int:
-    """The most bytes that are in use at one point, of pairs that share rows the larger one only."""
-    most = 0
-    points = {buffer.first for buffer in buffers} | {at for each in fillings for at, _, _ in each}
-    for point in sorted(points):
-        live = [i for i, buffer in enumerate(buffers) if buffer.first <= point <= buffer.last]
-        spans = {i: in_use(buffers[i].size, fillings[i], point) for i in live}
-        used = {i: end - start for i, (start, end) in spans.items()}
-        shared = [min(used.get(each.below, 0), used.get(each.above, 0)) for each in rows]
-        most = max(most, sum(used.values()) - sum(shared))
-    return most
+    plain = [each.plain() for each in buffers]
+    pairs = (*overlays(plain, fillings), *rows)
+    least = floor(plain, fillings, rows)
+    return Lifetimes(function, tuple(buffers), ops, pairs, least, tuple(fillings))
 
 
 class Numbering:

@@ -23,8 +23,9 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from npu_dialect import dram, sram
+from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
-from npu_dialect.target import Machine, machine_of
+from npu_dialect.target import machine_of
 from npu_plans.modules.footprints import rounded
 
 

@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect.target import TARGET, Machine, MachineError, TargetAttr
+from npu_dialect.machine import Machine, MachineError
+from npu_dialect.target import TARGET, TargetAttr
 
 
 @dataclass(frozen=True)

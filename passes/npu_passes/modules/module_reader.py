@@ -17,13 +17,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LAYER_NAME, LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp, ReshapeOp
 from npu_dialect.npu.maps import ELEMENT, map_type, shape_of
 from npu_dialect.npu.rows import row_window
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp, is_constant
-from npu_dialect.target import Machine, machine_of
+from npu_dialect.target import machine_of
 from npu_dialect.windows import Axis
 from npu_passes.support.tails import tail_of
 from npu_plans.modules.footprints import Storage

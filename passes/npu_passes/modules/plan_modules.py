@@ -43,6 +43,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.structure import (
     AVAILABLE,
     FORWARD,
@@ -52,7 +53,6 @@ from npu_dialect.npu.structure import (
     BranchedModuleOp,
     BranchOp,
 )
-from npu_dialect.target import Machine
 from npu_passes.modules.module_reader import (
     ModuleReader,
     modules_of,

@@ -30,8 +30,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.structure import PEAK, PEAK_BOUND, BranchedModuleOp, BranchOp
-from npu_dialect.target import Machine
 from npu_passes.modules.module_reader import ModuleReader, modules_of, needed_machine
 from npu_plans.modules.footprints import Storage
 from npu_plans.modules.live_orders import Group, Orders, best_order, lowest_peak

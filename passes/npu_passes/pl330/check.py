@@ -24,8 +24,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.machine import MOST_JUMP_OF_PL330
 from npu_dialect.pl330 import (
-    MOST_JUMP,
     AnyLoopOp,
     CcrAttr,
     FlushpOp,
@@ -105,8 +105,8 @@ def static_errors(op: InstructionOp, controller: Controller) -> Iterator[str]:
     """What is wrong with an instruction, whatever comes before it."""
     match op:
         case AnyLoopOp():
-            if op.jump > MOST_JUMP:
-                yield f"expected a body of at most {MOST_JUMP} bytes, got {op.jump}"
+            if op.jump > MOST_JUMP_OF_PL330:
+                yield f"expected a body of at most {MOST_JUMP_OF_PL330} bytes, got {op.jump}"
             if never_ends(op):
                 yield "expected a loop forever to wait for something: DMAWFE or DMAWFP"
         case MovOp(value=CcrAttr() as value):

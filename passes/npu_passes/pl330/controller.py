@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect.target import Machine
+from npu_dialect.machine import Machine
 
 PAGE = 4096
 """A burst on AXI must not cross a multiple of so many bytes."""

@@ -48,6 +48,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dram, sram
 from npu_dialect.dma import StartOp
+from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.pl330 import (
     AddhOp,
@@ -65,13 +66,14 @@ from npu_dialect.pl330 import (
 )
 from npu_dialect.pl330 import Ccr as CcrValue
 from npu_dialect.pl330.ccr import BEATS, BURST
-from npu_dialect.target import Machine, machine_of
+from npu_dialect.target import machine_of
 from npu_passes.analysis.affine_index import Linear, constant_of, linear
 from npu_passes.pl330.controller import Controller
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.symbols import GlobalNames, identifier
+from npu_passes.support.transfer_runs import transfer_runs
 from npu_plans.transfers.bursts import Place, bursts_of
-from npu_plans.transfers.runs import Runs, runs_of
+from npu_plans.transfers.runs import Runs
 from npu_plans.transfers.transfer_code import Add, Ccr, Code, Copy, Loop, NoCode, transfer_code
 
 NAME = "npu-lower-dma-to-pl330"
@@ -148,7 +150,7 @@ def analyze(op: StartOp, machine: Machine) -> Transfer:
         fail(op, f"expected a channel below {machine.dma_channels}, got {channel}")
     if channel >= events:
         fail(op, f"expected an event for channel {channel}, {machine.name} has {events} of them")
-    runs = runs_of(op, element.size)
+    runs = transfer_runs(op, element.size)
     source = place_of(op.source, element.size, machine).steps(axis.source for axis in runs.axes)
     target = place_of(op.target, element.size, machine).steps(axis.target for axis in runs.axes)
     bursts = bursts_of(runs.bytes, source, target, widest_beat(machine), longest_burst(machine))

@@ -38,9 +38,10 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import ParseError, PassFailedException
 from xdsl.utils.hints import isa
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.sram import ARENA, OFFSET, AllocOp
-from npu_dialect.target import Machine, machine_of
+from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import Lifetimes, analyze
 from npu_passes.analysis.on_chip import PASS, argument_attributes, functions, on_chip_values
 from npu_passes.placing.module_places import with_module_places

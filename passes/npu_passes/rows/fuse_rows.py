@@ -38,12 +38,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
 from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp, MaxPool2dOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.rows import RING, RowsOp, RowWindow, row_window
 from npu_dialect.npu.structure import YieldOp
-from npu_dialect.target import Machine, machine_of
+from npu_dialect.target import machine_of
 from npu_passes.buffers.buffer_plan import only_returned
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.choose import Link, Run, needed, smallest_peak, whole

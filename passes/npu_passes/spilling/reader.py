@@ -22,8 +22,9 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, map_type
 from npu_dialect.npu.rows import RUNS
 from npu_dialect.sram import AllocOp
-from npu_passes.analysis.lifetimes import Lifetimes, Numbering, analyze, in_use
+from npu_passes.analysis.lifetimes import Lifetimes, analyze
 from npu_passes.analysis.on_chip import in_space
+from npu_plans.arena.fillings import in_use
 from npu_plans.arena.problem import Buffer, Overlay
 from npu_plans.spills.problem import Shared, SpillProblem, Step, TileNeed
 
@@ -105,14 +106,12 @@ class Reader:
     def steps(self, needs: Needs, roots: Mapping[SSAValue, int]) -> Iterator[Step]:
         """The ops at which a buffer begins to live, and those that may need tile buffers."""
         lifetimes = self.lifetimes
-        numbering = Numbering(lifetimes.function, lifetimes.ops)
-        fillings = [numbering.filling(each.value) for each in lifetimes.buffers]
         starts = {buffer.first for buffer in lifetimes.buffers}
         for point, op in enumerate(lifetimes.ops):
             tiles = tuple(tile_needs(op, needs, roots)) if is_moved(op) else ()
             if point in starts or tiles:
                 spans = {
-                    index: in_use(buffer.size, fillings[index], point)
+                    index: in_use(buffer.size, lifetimes.fillings[index], point)
                     for index, buffer in enumerate(lifetimes.buffers)
                     if buffer.first <= point <= buffer.last
                 }

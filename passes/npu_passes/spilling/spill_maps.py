@@ -34,11 +34,12 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dram
+from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
 from npu_dialect.npu.structure import FORWARD
 from npu_dialect.sram import AllocOp
-from npu_dialect.target import Machine, machine_of
+from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.placing.assign_sram_offsets import name_of
 from npu_passes.spilling.reader import VIEWS, Needs, Reader, Reading, uses_of, writes

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from npu_dialect.dma import StartOp, index_bytes
 from npu_dialect.npu.attributes import DramSpace
-from npu_plans.transfers.runs import strides_of, type_of
+from npu_passes.support.transfer_runs import buffer_type, strides_of
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,15 @@ def block_runs_of(op: StartOp, element_bytes: int) -> BlockRuns | None:
     """The blocks of a transfer whose types have static strides; None if it moves all."""
     if op.block is None or op.zero is None:
         return None
-    leaves = isinstance(type_of(op.target).memory_space, DramSpace)
+    leaves = isinstance(buffer_type(op.target).memory_space, DramSpace)
     chip = op.source if leaves else op.target
     whole = op.blocked[0]
     return BlockRuns(
         element_bytes,
         op.block.value.data,
         op.zero.value.data % 256,
-        tuple(type_of(whole).get_shape()),
-        tuple(type_of(chip).get_shape()),
+        tuple(buffer_type(whole).get_shape()),
+        tuple(buffer_type(chip).get_shape()),
         tuple(step * element_bytes for step in strides_of(chip)),
         tuple(step * element_bytes for step in strides_of(whole)),
     )

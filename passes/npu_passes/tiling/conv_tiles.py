@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.target import Machine
 from npu_dialect.windows import Axis
 from npu_passes.analysis.on_chip import element_bytes
 from npu_passes.support.loop_builder import memref_type

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.target import Machine
 from npu_passes.analysis.on_chip import in_space
 from npu_passes.support.loop_builder import LoopBuilder
 from npu_passes.tiling.stage import is_weight, off_chip_operands

@@ -18,9 +18,9 @@ from itertools import product
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.target import Machine
 from npu_passes.analysis.on_chip import element_bytes
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.conv_tiles import conv_shape

@@ -21,11 +21,11 @@ from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.target import Machine
 from npu_passes.analysis.on_chip import element_bytes, in_space
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched

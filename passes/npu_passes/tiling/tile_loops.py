@@ -37,10 +37,11 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp
-from npu_dialect.target import Machine, machine_of
+from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import analyze as lifetimes_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.tiling.aligned_tiles import in_whole_blocks
@@ -141,7 +142,7 @@ def analyze(
     lifetimes = lifetimes_of(function, SramSpace())
     points = {op: point for point, op in enumerate(lifetimes.ops)}
     least = {points[op]: least_bytes(op, off_chip_operands(op), machine) for op in ops}
-    free = room(lifetimes, least, machine.sram_bytes, machine.alignment)
+    free = room(lifetimes.occupancy(), least, machine.sram_bytes, machine.alignment)
 
     def one(op: Operation) -> StagedOp:
         left = free[points[op]]

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from npu_dialect.target import Machine
+from npu_dialect.machine import Machine
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How much of on-chip memory is left for tile buffers at an op: an analysis, no IR is changed.
+"""How much on-chip memory is left for tile buffers at a program point.
 
 What lives at a point and what is in use there are two things: a buffer that is filled slice by
 slice lends what no slice has reached yet. The sum of the sizes says how much is free for certain;
@@ -12,37 +12,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from npu_passes.analysis.lifetimes import Filling, Lifetimes, Numbering, in_use
+from npu_plans.arena.fillings import Occupancy, in_use
 from npu_plans.arena.greedy import solve
 from npu_plans.arena.problem import Buffer, Problem, align
 from npu_plans.spills.problem import lent
 
 
 def room(
-    lifetimes: Lifetimes, least: Mapping[int, int], capacity: int, alignment: int
+    lived: Occupancy, least: Mapping[int, int], capacity: int, alignment: int
 ) -> dict[int, int]:
     """Bytes that are free at some program points, given the least that is needed there.
 
     Zero or less where `capacity` is not enough.
     """
-    free = {point: capacity - occupied(lifetimes, point, alignment) for point in least}
+    free = {point: capacity - occupied(lived, point, alignment) for point in least}
     if any(free[point] < need for point, need in least.items()):
-        gaps = gaps_of_plan(lifetimes, least, capacity, alignment)
+        gaps = gaps_of_plan(lived, least, capacity, alignment)
         return {point: max(size, gaps[point]) for point, size in free.items()}
     return free
 
 
-def occupied(lifetimes: Lifetimes, point: int, alignment: int) -> int:
+def occupied(lived: Occupancy, point: int, alignment: int) -> int:
     """Bytes of the buffers that live at a point, each one up to its alignment."""
     return sum(
         align(buffer.size, max(alignment, buffer.alignment))
-        for buffer in lifetimes.buffers
+        for buffer in lived.buffers
         if buffer.first <= point <= buffer.last
     )
 
 
 def gaps_of_plan(
-    lifetimes: Lifetimes, least: Mapping[int, int], capacity: int, alignment: int
+    lived: Occupancy, least: Mapping[int, int], capacity: int, alignment: int
 ) -> dict[int, int]:
     """The largest gap at some points, in a plan for all buffers and the least that is needed.
 
@@ -52,40 +52,34 @@ def gaps_of_plan(
         Buffer(
             each.name, each.size, max(each.alignment, alignment), each.first, each.last, each.pin
         )
-        for each in lifetimes.buffers
+        for each in lived.buffers
     ]
-    numbering = Numbering(lifetimes.function, lifetimes.ops)
-    fillings = [numbering.filling(each.value) for each in lifetimes.buffers]
-    overlays = list(lifetimes.overlays)
+    overlays = list(lived.overlays)
     for point, need in least.items():
-        for index, each in enumerate(lifetimes.buffers):
+        for index, each in enumerate(lived.buffers):
             if need and each.first <= point <= each.last:
-                start, end = in_use(each.size, fillings[index], point)
+                start, end = in_use(each.size, lived.fillings[index], point)
                 if start < end:
                     overlays += lent(index, each.size, start, end, len(buffers), need)
         buffers.append(Buffer("tiles", need, alignment, point, point))
     plan = solve(Problem(tuple(buffers), tuple(overlays)), capacity)
     if plan.arena > capacity:
         return dict.fromkeys(least, 0)
-    return {
-        point: largest_gap(lifetimes, plan.offsets, fillings, point, capacity, alignment)
-        for point in least
-    }
+    return {point: largest_gap(lived, plan.offsets, point, capacity, alignment) for point in least}
 
 
 def largest_gap(
-    lifetimes: Lifetimes,
+    lived: Occupancy,
     offsets: tuple[int, ...],
-    fillings: list[Filling],
     point: int,
     capacity: int,
     alignment: int,
 ) -> int:
     """The most bytes one behind the other that no buffer uses at a point."""
     spans: list[tuple[int, int]] = []
-    for index, buffer in enumerate(lifetimes.buffers):
+    for index, buffer in enumerate(lived.buffers):
         if buffer.first <= point <= buffer.last:
-            start, end = in_use(buffer.size, fillings[index], point)
+            start, end = in_use(buffer.size, lived.fillings[index], point)
             spans.append((offsets[index] + start, offsets[index] + end))
     most, at = 0, 0
     for start, end in sorted([*spans, (capacity, capacity)]):

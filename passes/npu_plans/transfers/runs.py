@@ -1,21 +1,14 @@
-"""A transfer as runs of bytes: what its two memref types say, with as few axes as they allow.
+"""A transfer as runs of contiguous bytes, with as few axes as its shape and strides allow.
 
-Plain data out of `dma.start`, for whoever programs an engine.
-
-    memref<1x3x2x8xf32, strided<[192, 64, 8, 1]>> to memref<1x3x2x8xf32>
-        ->  3 runs of 64 bytes, one every 256 bytes in the source, every 64 bytes in the target
+shape [1, 3, 2, 8] of 4 bytes, source strides [192, 64, 8, 1], target strides [48, 16, 8, 1]
+    ->  3 runs of 64 bytes, one every 256 bytes in the source, every 64 bytes in the target
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.hints import isa
-
-from npu_dialect.dma import StartOp
 
 
 @dataclass(frozen=True)
@@ -40,14 +33,14 @@ class Runs:
         return self.bytes * prod(axis.count for axis in self.axes)
 
 
-def runs_of(op: StartOp, element_bytes: int) -> Runs:
-    """The runs of a transfer whose types have static strides, and at least one element."""
-    shape = type_of(op.target).get_shape()
-    steps = zip(shape, strides_of(op.target), strides_of(op.source), strict=True)
+def merged_runs(
+    shape: Sequence[int], target: Sequence[int], source: Sequence[int], element_bytes: int
+) -> Runs:
+    """The runs of a transfer of at least one element; strides are in elements."""
     run = RunAxis(element_bytes, 1, 1)
     axes = [run]
-    for extent, target, source in reversed(list(steps)):
-        outer = RunAxis(extent, target * element_bytes, source * element_bytes)
+    for extent, to, step in reversed(list(zip(shape, target, source, strict=True))):
+        outer = RunAxis(extent, to * element_bytes, step * element_bytes)
         inner = axes[0]
         if extent == 1:
             continue
@@ -56,14 +49,3 @@ def runs_of(op: StartOp, element_bytes: int) -> Runs:
         else:
             axes.insert(0, outer)
     return Runs(axes[-1].count, tuple(axes[:-1]))
-
-
-def type_of(value: SSAValue) -> MemRefType[Attribute]:
-    """The type of a buffer."""
-    assert isa(value.type, MemRefType[Attribute])
-    return value.type
-
-
-def strides_of(value: SSAValue) -> list[int]:
-    """Elements between neighbours along each axis of a buffer with static strides."""
-    return [stride for stride in type_of(value).get_strides() or () if stride is not None]

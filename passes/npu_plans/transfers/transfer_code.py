@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from npu_dialect.pl330 import MOST_JUMP
+from npu_dialect.machine import MOST_JUMP_OF_PL330
 from npu_plans.transfers.bursts import Bursts, Place, bursts_of
 from npu_plans.transfers.runs import Runs
 
@@ -216,7 +216,7 @@ def together(code: Code) -> Code:
 def _can_jump(code: Code) -> bool:
     """Whether the ends of all loops reach their starts."""
     loops = (each for each in code if isinstance(each, Loop))
-    return all(size_of(each.body) <= MOST_JUMP and _can_jump(each.body) for each in loops)
+    return all(size_of(each.body) <= MOST_JUMP_OF_PL330 and _can_jump(each.body) for each in loops)
 
 
 def jump(register: str, amount: int, counters: int) -> Code:

@@ -20,7 +20,6 @@ from xdsl.ir import Dialect
 
 from npu_dialect.pl330.ccr import Ccr, CcrAttr, Side
 from npu_dialect.pl330.events import (
-    REQUESTS,
     FlushpOp,
     GoOp,
     LdpOp,
@@ -30,8 +29,8 @@ from npu_dialect.pl330.events import (
     WfeOp,
     WfpOp,
 )
-from npu_dialect.pl330.instruction import InstructionOp, OneOp
-from npu_dialect.pl330.loops import MOST_JUMP, AnyLoopOp, LoopForeverOp, LoopOp
+from npu_dialect.pl330.instruction import REQUESTS, InstructionOp, OneOp
+from npu_dialect.pl330.loops import AnyLoopOp, LoopForeverOp, LoopOp
 from npu_dialect.pl330.plain import (
     PLAIN,
     EndOp,
@@ -53,7 +52,6 @@ from npu_dialect.pl330.registers import ADDRESSES, AddhOp, AddOp, AdnhOp, MovOp
 
 __all__ = [
     "ADDRESSES",
-    "MOST_JUMP",
     "PL330",
     "PLAIN",
     "REQUESTS",

@@ -19,9 +19,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.pl330.instruction import WORD, OneOp, check_range, number
 
-REQUESTS = ("single", "burst")
-"""What a peripheral can ask for."""
-
 
 @irdl_op_definition
 class SevOp(OneOp):

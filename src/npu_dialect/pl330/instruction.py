@@ -11,20 +11,34 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.irdl import IRDLOperation, lazy_traits_def
-from xdsl.traits import HasParent, OpTrait
+from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 WORD = 2**32 - 1
 """The largest word."""
 
 
-def inside_programs() -> tuple[OpTrait, ...]:
-    """An instruction stands in a program or in a loop, else nobody would assemble it."""
-    from npu_dialect.pl330.loops import LoopForeverOp, LoopOp
-    from npu_dialect.pl330.program import ProgramOp
+REQUESTS = ("single", "burst")
+"""What a peripheral can ask for."""
 
-    return (HasParent(ProgramOp, LoopOp, LoopForeverOp),)
+
+class HoldsInstructions:
+    """A program or a loop: an op whose region holds instructions."""
+
+
+class InsideProgram(OpTrait):
+    """An instruction stands in a program or in a loop, else no assembler would see it."""
+
+    def verify(self, op: Operation) -> None:
+        """Check the parent of an instruction; an op without a parent may still get one."""
+        parent = op.parent_op()
+        if parent is not None and not isinstance(parent, HoldsInstructions):
+            raise VerifyException(
+                f"'{op.name}' expects parent op to be one of 'pl330.program', 'pl330.loop', "
+                "'pl330.loop_forever'"
+            )
 
 
 class InstructionOp(IRDLOperation, ABC):
@@ -32,7 +46,7 @@ class InstructionOp(IRDLOperation, ABC):
 
     MNEMONIC: ClassVar[str]
 
-    traits = lazy_traits_def(inside_programs)
+    traits = traits_def(InsideProgram())
 
     @property
     @abstractmethod

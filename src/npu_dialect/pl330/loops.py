@@ -22,24 +22,28 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import Block, Operation, Region
 from xdsl.irdl import (
     irdl_op_definition,
-    lazy_traits_def,
     opt_prop_def,
     prop_def,
     region_def,
+    traits_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.pl330.events import REQUESTS
-from npu_dialect.pl330.instruction import InstructionOp, check_range, inside_programs, number
+from npu_dialect.pl330.instruction import (
+    REQUESTS,
+    HoldsInstructions,
+    InsideProgram,
+    InstructionOp,
+    check_range,
+    number,
+)
 from npu_dialect.pl330.plain import EndOp
 
 COUNTERS = 2
 """Loop counters of a channel, hence counted loops around each other."""
-MOST_JUMP = 255
-"""Bytes of the longest body of a loop: the jump back has 8 bits."""
 
 
 def region_of(body: Sequence[Operation] | Region) -> Region:
@@ -62,14 +66,14 @@ def instructions_of(region: Region) -> list[InstructionOp]:
     return found
 
 
-class AnyLoopOp(InstructionOp, ABC):
+class AnyLoopOp(InstructionOp, HoldsInstructions, ABC):
     """A loop; `while_request`: it goes on only if the last request was of this kind."""
 
     counter = opt_prop_def(IntegerAttr.constr(i64))
     while_request = opt_prop_def(StringAttr)
     body = region_def()
 
-    traits = lazy_traits_def(lambda: (*inside_programs(), NoTerminator()))
+    traits = traits_def(InsideProgram(), NoTerminator())
 
     def instructions(self) -> list[InstructionOp]:
         """The instructions of the body."""
@@ -85,7 +89,7 @@ class AnyLoopOp(InstructionOp, ABC):
 
     @property
     def jump(self) -> int:
-        """From the end of the loop back to its body, in bytes; at most MOST_JUMP to be encoded."""
+        """Bytes from the end of the loop back to its body; the encoding has room for 255."""
         return sum(op.size for op in self.instructions())
 
     def tail(self) -> bytes:

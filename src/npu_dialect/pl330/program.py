@@ -28,7 +28,7 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.pl330.events import GoOp, SevOp, WfeOp
-from npu_dialect.pl330.instruction import InstructionOp, check_range, number
+from npu_dialect.pl330.instruction import HoldsInstructions, InstructionOp, check_range, number
 from npu_dialect.pl330.loops import LoopForeverOp, instructions_of, region_of
 from npu_dialect.pl330.plain import EndOp, KillOp, NopOp
 
@@ -37,7 +37,7 @@ MANAGER: tuple[type[InstructionOp], ...] = (GoOp, KillOp, SevOp, WfeOp, NopOp, E
 
 
 @irdl_op_definition
-class ProgramOp(IRDLOperation):
+class ProgramOp(IRDLOperation, HoldsInstructions):
     """A program of one channel, or of the manager thread.
 
     ```mlir

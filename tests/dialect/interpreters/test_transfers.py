@@ -9,7 +9,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import InterpretationError
 
 from npu_dialect.interpreters import Counters, run_function
-from npu_tools.compiling.driver import context
+from npu_tools.shared.installed import context
 
 FAR, NEAR = "memref<4xf32, #npu.dram>", "memref<4xf32, #npu.sram>"
 X = np.array([1, 2, 3, 4], np.float32)

@@ -9,13 +9,15 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.parser import Parser
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.tiling.tile_nest import TILE
 from npu_plans.tiles.layer_shape import ConvShape
-from npu_tools.compiling.driver import available_passes, context, run_passes
+from npu_tools.compiling.driver import run_passes
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.reports.off_chip import Moved
+from npu_tools.shared.installed import available_passes, context
 
 PLACES = "npu-double-buffer,npu-assign-sram-offsets,npu-assign-dram-offsets"
 """What follows `npu-tile-loops` until every buffer has its place."""

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from npu_dialect.interpreters import Counters, run_function
-from npu_tools.compiling.driver import available_passes, context
 from npu_tools.compiling.pass_text import parse_passes
+from npu_tools.shared.installed import available_passes, context
 
 Array = npt.NDArray[Any]
 

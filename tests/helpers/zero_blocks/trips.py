@@ -14,7 +14,7 @@ from xdsl.parser import Parser
 
 from npu_dialect.interpreters import Counters
 from npu_plans.zero_blocks.model import index_bytes, moved_bytes
-from npu_tools.compiling.driver import context
+from npu_tools.shared.installed import context
 
 Array = npt.NDArray[Any]
 DTYPES = {"f32": np.float32, "i8": np.int8, "ui8": np.uint8}

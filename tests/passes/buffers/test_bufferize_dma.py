@@ -17,9 +17,10 @@ from helpers.concatenations import networks as graphs
 from helpers.pipeline import context as all_dialects
 from helpers.pipeline import parse, run_passes
 from npu_dialect.interpreters import run_function
+from npu_dialect.machine import Machine
 from npu_dialect.npu import NPU, ClampOp, ReluOp
 from npu_dialect.npu.maps import storage_elements
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.buffers.bufferize import BufferizePass
 from npu_passes.buffers.spaces import Spaces, dense_strides, reshaped_strides
 from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass

@@ -18,7 +18,7 @@ import pytest
 
 from helpers.paths import LENET5
 from helpers.quantized.networks import residual
-from npu_dialect.target import Toolchain
+from npu_dialect.machine import Toolchain
 from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.shared.files import write_files
 

@@ -21,7 +21,7 @@ from helpers.parsing import emit_text, parse
 from npu_dialect.dma import StartOp
 from npu_dialect.interpreters import Counters, run_function
 from npu_passes.emit.c import CFiles, emit
-from npu_plans.transfers.runs import runs_of
+from npu_passes.support.transfer_runs import transfer_runs
 
 DTYPES = {"f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16"}
 
@@ -168,7 +168,7 @@ def test_runs_cover_what_moves(plan: list[tuple[Layout, Layout, Layout]]) -> Non
     module = parse(program("f32", plan, False))
     start = next(op for op in module.walk() if isinstance(op, StartOp))
     source, target, _ = plan[0]
-    runs = runs_of(start, 4)
+    runs = transfer_runs(start, 4)
     x = np.arange(source.reach, dtype=np.float32)
     y = np.zeros(target.reach, np.float32)
     from_bytes, to_bytes = x.view(np.uint8), y.view(np.uint8)

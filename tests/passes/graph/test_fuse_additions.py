@@ -15,8 +15,9 @@ from helpers.c_harness import run_c
 from helpers.pipeline import arena_bytes, context, run_passes
 from helpers.quantized.residual_blocks import ResidualMaker, resnet
 from npu_dialect.interpreters import run_function
+from npu_dialect.machine import Machine
 from npu_dialect.npu import Conv2dOp
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.emit.c import emit
 from npu_passes.pipelines import PIPELINES, SUMS
 from npu_tools.compiling.check import random_inputs

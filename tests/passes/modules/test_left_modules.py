@@ -10,14 +10,15 @@ from xdsl.passes import PassPipeline
 from xdsl.utils.exceptions import PassFailedException
 
 from helpers.networks.zoo import TINY, build
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.machine import Machine
+from npu_dialect.target import TARGET, TargetAttr
 from npu_plans.modules.traffic import total
-from npu_tools.compiling.driver import available_passes, context
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.compiling.remarks import remarks
 from npu_tools.importers.onnx import import_model
 from npu_tools.reports.module_report import analyze_modules, planned_report
 from npu_tools.reports.module_table import module_table
+from npu_tools.shared.installed import available_passes, context
 
 SRAM = 1500
 """Bytes with which a part of a very small SqueezeNet can be planned."""

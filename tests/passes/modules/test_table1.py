@@ -12,17 +12,19 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
 
 from helpers.networks.zoo import build
+from npu_dialect.machine import Machine
 from npu_dialect.npu.structure import PASSES, PEAK, PEAK_BOUND
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.modules.module_reader import modules_of, name_of
 from npu_plans.modules.traffic import total
 from npu_tools.commands.compile import main
-from npu_tools.compiling.driver import available_passes, context, paused_collector
+from npu_tools.compiling.driver import paused_collector
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.compiling.remarks import remarks
 from npu_tools.importers.frontends import load
 from npu_tools.reports.module_report import ModulesReport, analyze_modules, number_of
 from npu_tools.reports.module_table import kilobytes, rows
+from npu_tools.shared.installed import available_passes, context
 
 PRINTED = """
 inception_a1 249 2308.5 2557.5 0 249 9.74 0.00 8 8 0 0

@@ -25,14 +25,16 @@ from helpers.paths import LENET5_FOLDER
 from helpers.pl330.zynq import COMPILER, SUPPORT, Zynq
 from npu_dialect.dma import StartOp
 from npu_dialect.interpreters import Counters, run_function
+from npu_dialect.machine import Machine, Toolchain
 from npu_dialect.pl330 import ProgramOp
-from npu_dialect.target import TARGET, Machine, TargetAttr, Toolchain
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.emit.c.target import emit
 from npu_passes.emit.pl330.tables import engine_files
 from npu_passes.pipelines import PIPELINES
 from npu_passes.pl330.lower_dma_to_pl330 import PROGRAM
-from npu_tools.compiling.driver import available_passes, context, run_passes
+from npu_tools.compiling.driver import run_passes
 from npu_tools.compiling.pass_text import parse_passes
+from npu_tools.shared.installed import available_passes, context
 
 TILES = "npu-tile-loops"
 EXAMPLE = LENET5_FOLDER

@@ -19,10 +19,11 @@ from helpers.pl330.microcode import Memory
 from helpers.pl330.transfers import Side, Transfer, transfers
 from helpers.pl330.zynq import Zynq
 from npu_dialect.dma import DMA
+from npu_dialect.machine import Machine
 from npu_dialect.npu import NPU
 from npu_dialect.pl330 import PL330, ProgramOp
 from npu_dialect.sram import SRAM
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.emit.pl330.assemble import code_of, programs_of
 from npu_passes.pl330.check import analyze
 from npu_passes.pl330.controller import Controller

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.offset_problems import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -15,20 +14,22 @@ from xdsl.ir import SSAValue
 from xdsl.passes import PassPipeline
 
 from helpers.networks.zoo import build, image
+from helpers.offset_problems import problems
 from npu_dialect.interpreters import run_function
+from npu_dialect.machine import Machine
 from npu_dialect.npu.structure import PLACE
 from npu_dialect.sram import AllocOp
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.analysis.on_chip import size_of
 from npu_passes.placing.module_places import map_of, places
 from npu_plans.arena import greedy
 from npu_plans.arena.modules import grant
 from npu_plans.arena.placement import place
 from npu_plans.arena.problem import Buffer, Problem, Solution, arena_of, check, pinned
-from npu_tools.compiling.driver import available_passes, context
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.compiling.remarks import remarks
 from npu_tools.importers.onnx import import_model
+from npu_tools.shared.installed import available_passes, context
 
 PLAN = (
     "npu-fold-batch-norm,npu-fuse-conv-relu-pool{overlap=none},npu-detect-modules,"

@@ -13,12 +13,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Region, SSAValue
 
 from helpers.chains import ANY, Network, outputs
+from npu_dialect.machine import Machine
 from npu_dialect.npu import NPU, AvgPool2dOp, ConcatOp, Conv2dOp, PoolAttr
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.rows import CONSUMES
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.analysis import lifetimes
 from npu_passes.buffers.bufferize import BufferizePass
 from npu_passes.buffers.concat_in_place import ConcatInPlacePass

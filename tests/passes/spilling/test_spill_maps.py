@@ -14,7 +14,8 @@ from helpers.concatenations import networks
 from helpers.pipeline import context, parse, run_passes
 from npu_dialect import dram
 from npu_dialect.interpreters import run_function
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.machine import Machine
+from npu_dialect.target import TARGET, TargetAttr
 from npu_tools.compiling.remarks import remarks
 
 BUFFERS = "npu-bufferize,npu-concat-in-place"

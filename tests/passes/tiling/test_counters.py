@@ -24,7 +24,8 @@ from helpers.tiles.flownet_s import LAYERS, square
 from helpers.tiles.replay import mark_layers, run, without_arithmetic
 from helpers.tiles.tables import megabytes
 from npu_dialect.interpreters import run_function
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.machine import Machine
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.emit.c import emit
 from npu_passes.pipelines import OFF_CHIP, PIPELINES
 from npu_tools.importers.frontends import load

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 from helpers.paths import LENET5
 from helpers.tiles.chain import chain
 from helpers.tiles.flownet_s import square
-from npu_dialect.target import Machine
+from npu_dialect.machine import Machine
 
 LAYERS = (
     square("conv1", 24, 32, 3, 8, 7, 2),

@@ -25,10 +25,11 @@ from helpers.layers_text import (
 from helpers.tiles.chain import chain, through
 from helpers.tiles.flownet_s import LAYERS, square
 from npu_dialect.dma import StartOp
+from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.analysis.affine_index import constant_of
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.stage import off_chip_operands
@@ -37,7 +38,7 @@ from npu_passes.tiling.tile_nest import TILE
 from npu_plans.tiles.cost_model import DmaCosts, Moved
 from npu_plans.tiles.layer_shape import ConvShape
 from npu_plans.tiles.tile_search import SearchOptions, search
-from npu_tools.compiling.driver import context
+from npu_tools.shared.installed import context
 
 COSTS = DmaCosts(50, 3, 1)
 

@@ -27,11 +27,12 @@ from npu_dialect.dma import DMA
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.dma import Counters
 from npu_dialect.interpreters.signature import Port, Signature
+from npu_dialect.machine import Machine
 from npu_dialect.npu import NPU
 from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.sram import SRAM
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.analysis.lifetimes import analyze as lifetimes_of
 from npu_passes.analysis.on_chip import size_of
 from npu_passes.overlap.double_buffer import DoubleBufferPass

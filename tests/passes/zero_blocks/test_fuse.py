@@ -26,8 +26,8 @@ from npu_dialect.npu import PruneZeroBlocksOp
 from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.npu.rows import RUNS
 from npu_passes.emit.c import emit
-from npu_tools.compiling.driver import available_passes, context
 from npu_tools.compiling.pass_text import parse_passes
+from npu_tools.shared.installed import available_passes, context
 
 EVERYWHERE = "npu-prune-zero-blocks{where=all block-size=4 threshold=9.5}"
 FUSE = "npu-fuse-zero-blocks"

@@ -10,8 +10,8 @@ from helpers.zero_blocks.spilled_network import LOOPS, OFFSETS, TILES, Array, in
 from npu_dialect.interpreters import Counters, run_function
 from npu_dialect.npu import PruneZeroBlocksOp
 from npu_passes.emit.c import emit
-from npu_tools.compiling.driver import available_passes, context
 from npu_tools.compiling.pass_text import parse_passes
+from npu_tools.shared.installed import available_passes, context
 
 THRESHOLD = 1.5
 PRUNE = f"npu-prune-zero-blocks{{block-size=4 threshold={THRESHOLD}}}"

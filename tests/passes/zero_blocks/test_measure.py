@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npu_dialect.npu import MaxPool2dOp, ReluOp
 from npu_passes.zero_blocks.measure_zero_blocks import MeasureZeroBlocksPass
 from npu_passes.zero_blocks.spilled_maps import ZERO_BLOCKS
-from npu_tools.compiling.driver import context
+from npu_tools.shared.installed import context
 
 MAP = "tensor<1x1x4x6xf32>"
 TEXT = f"""

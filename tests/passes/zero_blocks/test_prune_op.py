@@ -17,7 +17,7 @@ from npu_dialect.interpreters import run_function
 from npu_dialect.npu import PruneZeroBlocksOp
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.zero_blocks.prune_zero_blocks import PruneZeroBlocksPass
-from npu_tools.compiling.driver import context
+from npu_tools.shared.installed import context
 
 Array = npt.NDArray[Any]
 SHAPES = st.tuples(st.integers(1, 2), st.integers(1, 3), st.integers(1, 11), st.integers(1, 11))

@@ -22,9 +22,9 @@ from helpers.zero_blocks.spilled_network import (
 )
 from npu_dialect.interpreters import Counters, run_function
 from npu_passes.emit.c import emit
-from npu_tools.compiling.driver import available_passes, context
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.reports.off_chip import off_chip
+from npu_tools.shared.installed import available_passes, context
 
 
 @pytest.mark.parametrize("double", ["npu-double-buffer", ""])

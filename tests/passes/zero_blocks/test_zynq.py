@@ -20,7 +20,7 @@ from helpers.pl330.zynq import COMPILER, QEMU
 from helpers.pl330.zynq import SUPPORT as ZYNQ
 from helpers.zero_blocks.trips import Trip, program, total
 from npu_dialect.interpreters import Counters, run_function
-from npu_dialect.target import Toolchain
+from npu_dialect.machine import Toolchain
 from npu_passes.emit.c import emit
 from npu_tools.verifying.emulators import EmulatorMissing
 from npu_tools.verifying.emulators.build import need

@@ -36,4 +36,4 @@ def test_the_slice_that_is_not_filled_is_room(capacity: int, least: int, free: i
     (function,) = (op for op in module.ops if isinstance(op, FuncOp))
     lifetimes = analyze(function, SramSpace())
     first = next(i for i, op in enumerate(lifetimes.ops) if isinstance(op, LayerOp))
-    assert max(0, room(lifetimes, {first: least}, capacity, 4)[first]) == free
+    assert max(0, room(lifetimes.occupancy(), {first: least}, capacity, 4)[first]) == free

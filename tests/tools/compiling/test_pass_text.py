@@ -3,9 +3,9 @@
 import pytest
 
 from npu_passes.pipelines import PIPELINES
-from npu_tools.compiling.driver import available_passes
 from npu_tools.compiling.pass_text import parse_passes, plain_text
 from npu_tools.shared.errors import UserError
+from npu_tools.shared.installed import available_passes
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 from xdsl.passes import PassPipeline
 
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.machine import Machine
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.pipelines import PIPELINES
 from npu_tools.compiling.check import MeaningCheck, relative_error
-from npu_tools.compiling.driver import available_passes, context
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.shared.errors import UserError
+from npu_tools.shared.installed import available_passes, context
 
 
 @dataclass(frozen=True)

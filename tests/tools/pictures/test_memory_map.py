@@ -18,7 +18,8 @@ from xdsl.universe import Universe
 from helpers.small_models import SaveModel, model_of
 from npu_tools.commands import compile
 from npu_tools.compiling.driver import Job, compile_model
-from npu_tools.pictures.memory_map import Box, MapStop, MemoryMap, memory_map
+from npu_tools.pictures.map_stop import MapStop
+from npu_tools.pictures.memory_map import Box, MemoryMap, memory_map
 from npu_tools.pictures.memory_map_labels import Area, Scale, labels, shortened, size_text, wrapped
 from npu_tools.pictures.memory_map_svg import svg
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from npu_dialect.target import Toolchain
+from npu_dialect.machine import Toolchain
 from npu_tools.verifying.library_stack import Code, library_stack, taken
 from npu_tools.verifying.stack import CallGraph, StackUse, measure_stack
 

@@ -14,9 +14,10 @@ from npu_passes.lowering.outline_layers import OutlineLayersPass
 from npu_passes.placing.assign_dram_offsets import AssignDramOffsetsPass
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
 from npu_plans.modules.traffic import Traffic
-from npu_tools.compiling.driver import Compiled, context, emit
+from npu_tools.compiling.driver import Compiled, emit
 from npu_tools.reports.report import Report, analyze
 from npu_tools.shared.errors import UserError
+from npu_tools.shared.installed import context
 from npu_tools.verifying.verify import random_samples, verify
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from npu_dialect.target import Machine
+from npu_dialect.machine import Machine
 from npu_passes.pipelines import DEFAULT, PIPELINES
 from npu_tools.commands.arguments import natural, positive, usage_error
 from npu_tools.integration import integration_files, parse_kinds
@@ -151,7 +151,7 @@ def print_lists(options: argparse.Namespace) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compile, verify if asked to, write, report."""
     from npu_tools.compiling.driver import compile_model
-    from npu_tools.pictures.memory_map import MapStop
+    from npu_tools.pictures.map_stop import MapStop
     from npu_tools.reports.module_table import module_table
     from npu_tools.reports.table import table
     from npu_tools.reports.zero_block_table import plan_table

@@ -9,20 +9,19 @@ the measurement at the buffers stop, and on request a check that the meaning sta
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.universe import Universe
 from xdsl.utils.arg_spec import ArgSpec
 
+from npu_dialect.machine import Machine
 from npu_dialect.sram import ARENA
-from npu_dialect.target import TARGET, Machine, TargetAttr
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.emit.c.names import identifier, is_identifier
 from npu_passes.graph.integer_io import IntegerIoPass
 from npu_passes.graph.plan_as import PlanAsPass
@@ -35,6 +34,7 @@ from npu_tools.importers.frontends import load
 from npu_tools.reports.microcode_report import microcode_of
 from npu_tools.reports.report import Report, analyze, integer, parameter_bytes, planned_function
 from npu_tools.shared.errors import UserError
+from npu_tools.shared.installed import available_passes, context
 from npu_tools.shared.progress import PassProgress, telling
 
 if TYPE_CHECKING:
@@ -221,11 +221,6 @@ def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str,
     return files | engine_files(module, name)
 
 
-def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    """All passes that are installed: xDSL's, ours, and other people's."""
-    return Universe.get_multiverse().all_passes
-
-
 def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
     """The passes of a job: its pipeline with the options that the command line changes.
 
@@ -299,14 +294,6 @@ def run_passes(
             observer(previous.name if previous else "import", module)
 
     PassPipeline(tuple(passes), after).apply(context(), module)
-
-
-def context() -> Context:
-    """A context that knows all dialects that are installed."""
-    made = Context()
-    for name, factory in Universe.get_multiverse().all_dialects.items():
-        made.register_dialect(name, factory)
-    return made
 
 
 def baseline_bytes(module: ModuleOp, job: Job) -> dict[str, int | None]:

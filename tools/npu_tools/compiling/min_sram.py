@@ -20,12 +20,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import DiagnosticException
 
-from npu_dialect.target import MOST, TARGET, Machine, TargetAttr
+from npu_dialect.machine import MOST, Machine
+from npu_dialect.target import TARGET, TargetAttr
 from npu_passes.modules.plan_modules import PlanModulesPass
 from npu_tools.compiling.driver import (
     ASSIGN_OFFSETS,
     Job,
-    context,
     job_passes,
     paused_collector,
     through_offsets,
@@ -35,6 +35,7 @@ from npu_tools.importers.frontends import load
 from npu_tools.reports.module_report import planned_report
 from npu_tools.reports.report import analyze, planned_function
 from npu_tools.shared.errors import UserError
+from npu_tools.shared.installed import context
 from npu_tools.shared.progress import Progress
 
 STEPS = 16

@@ -36,7 +36,6 @@ from npu_tools.reports.report import (
     planned_function,
     root_of,
 )
-from npu_tools.shared.errors import UserError
 
 Role: TypeAlias = Literal["input", "output", "map", "scratch"]
 """What a buffer holds: the network's input or output, a layer's output, or something else."""
@@ -69,32 +68,6 @@ class MemoryMap:
     peak: int
     steps: tuple[str, ...]
     boxes: tuple[Box, ...]
-
-
-@dataclass
-class MapStop:
-    """Keeps the map of the last module in which buffers lie at their offsets."""
-
-    model: str
-    found: MemoryMap | None = None
-
-    def __call__(self, step: str, module: ModuleOp) -> None:
-        """Read the module if it is there."""
-        self.found = memory_map(module, self.model) or self.found
-
-    def picture(self) -> str:
-        """The map as the text of an SVG file; needs matplotlib.
-
-        Raises: UserError if there was no such module.
-        """
-        from npu_tools.pictures.memory_map_svg import svg
-
-        if self.found is None:
-            raise UserError(
-                "--memory-map: no buffer has an offset to be drawn at: "
-                "expected a pipeline with npu-assign-sram-offsets"
-            )
-        return svg(self.found)
 
 
 def memory_map(module: ModuleOp, model: str = "") -> MemoryMap | None:

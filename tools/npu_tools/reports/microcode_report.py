@@ -14,9 +14,10 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 
 from npu_dialect.dma import StartOp
+from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.pl330 import ProgramOp
-from npu_dialect.target import Machine, machine_of
+from npu_dialect.target import machine_of
 from npu_passes.emit.pl330.assemble import programs_of
 from npu_passes.pl330.lower_dma_to_pl330 import PROGRAM, analyze, longest_burst, widest_beat
 from npu_plans.transfers.bursts import bursts_of

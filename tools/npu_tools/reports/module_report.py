@@ -19,6 +19,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.structure import (
     AVAILABLE,
@@ -28,7 +29,7 @@ from npu_dialect.npu.structure import (
     BranchedModuleOp,
     BranchOp,
 )
-from npu_dialect.target import Machine, machine_of
+from npu_dialect.target import machine_of
 from npu_passes.graph.plan_as import PLANNED_AS
 from npu_passes.modules.inline_modules import module_name
 from npu_passes.modules.module_reader import ModuleReader, layers_outside, modules_of, steps_of

@@ -33,13 +33,13 @@ from npu_dialect.interpreters.zero_blocks import in_blocks, spread
 from npu_dialect.npu.layer import VALUE_NAME, LayerOp
 from npu_dialect.npu.layers import ConcatOp, PruneZeroBlocksOp
 from npu_dialect.npu.maps import bytes_of, shape_of
-from npu_passes.pipelines import FUSE
+from npu_passes.graph.fold_batch_norm import FoldBatchNormPass
+from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
 from npu_passes.zero_blocks.prune_zero_blocks import PruneZeroBlocksPass, ends_with_relu
 from npu_passes.zero_blocks.spilled_maps import zero_of
 from npu_plans.zero_blocks.model import index_bits, index_bytes, moved_bytes
-from npu_tools.compiling.driver import available_passes, context
-from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.shared.errors import UserError
+from npu_tools.shared.installed import context
 
 Array: TypeAlias = NDArray[Any]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -145,7 +145,7 @@ def prepare(module: ModuleOp, block: int, threshold: float | None) -> None:
 
     Raises: UserError if there are no maps, or none as large as a block; what passes raise.
     """
-    run(module, parse_passes(available_passes(), f"npu-fold-batch-norm,{FUSE}"))
+    run(module, [FoldBatchNormPass(), FuseConvReluPoolPass()])
     maps = map_layers(module)
     if not maps:
         raise UserError("expected a network with maps [N, C, H, W], found none")

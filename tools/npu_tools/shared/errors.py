@@ -11,7 +11,7 @@ from pathlib import Path
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
-from npu_dialect.target import MachineError
+from npu_dialect.machine import MachineError
 
 MARKED_OP = re.compile(r"^(?P<op>[^\n]*)\n[ ]*\^\^+-*\n", re.MULTILINE)
 """The line of the op that xDSL's diagnostic underlines in the IR that it attaches as a note."""

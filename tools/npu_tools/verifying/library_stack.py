@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from npu_dialect.target import Toolchain
+from npu_dialect.machine import Toolchain
 
 OBJDUMPS = ("arm-none-eabi-", "riscv64-unknown-elf-", "riscv32-unknown-elf-")
 """What the names of bare-metal compilers begin with whose machine code can be read here."""

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from npu_dialect.target import Toolchain
+from npu_dialect.machine import Toolchain
 from npu_tools.verifying.library_stack import library_stack
 
 FLAGS = ("-std=c99", "-O2", "-ffunction-sections", "-fdata-sections", "-c", "-fcallgraph-info=su")

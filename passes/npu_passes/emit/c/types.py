@@ -30,7 +30,8 @@ from xdsl.ir import Attribute, SSAValue
 from npu_dialect.dma import StartOp
 from npu_dialect.npu.maps import storage_elements
 from npu_passes.support.block_runs import BlockRuns, block_runs_of
-from npu_plans.transfers.runs import Runs, runs_of
+from npu_passes.support.transfer_runs import transfer_runs as runs_of
+from npu_plans.transfers.runs import Runs
 
 INDEX_LIMIT = 2**30
 """Buffers with fewer elements than this are indexed with `int`: half of its range is left for

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect.pl330 import MOST_JUMP, AnyLoopOp, InstructionOp, LoopOp, OneOp, ProgramOp
+from npu_dialect.machine import MOST_JUMP_OF_PL330
+from npu_dialect.pl330 import AnyLoopOp, InstructionOp, LoopOp, OneOp, ProgramOp
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,8 @@ def _lines(ops: Sequence[InstructionOp], address: int, depth: int) -> Iterator[L
 
 
 def _loop(op: AnyLoopOp, address: int, depth: int) -> Iterator[Line]:
-    if op.jump > MOST_JUMP:
-        message = f"expected a loop of at most {MOST_JUMP} bytes, got {op.jump}"
+    if op.jump > MOST_JUMP_OF_PL330:
+        message = f"expected a loop of at most {MOST_JUMP_OF_PL330} bytes, got {op.jump}"
         op.emit_error(message, PassFailedException(f"pl330: {message}"))
     head = op.head()
     counter = f" lc{op.counter_used}" if isinstance(op, LoopOp) else ""

@@ -21,7 +21,6 @@ from npu_dialect.npu.attributes import (
     int_array,
     int_values,
 )
-from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.epilogue import parse_then, print_then
 from npu_dialect.npu.layers.forms import (
     expect_outputs,
@@ -30,7 +29,13 @@ from npu_dialect.npu.layers.forms import (
     expect_vector,
     form,
 )
-from npu_dialect.npu.layers.weighted import check_accumulate, check_addition, check_elements
+from npu_dialect.npu.layers.weighted import (
+    AddingOp,
+    WeightedOp,
+    check_accumulate,
+    check_addition,
+    check_elements,
+)
 from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 from npu_dialect.npu.syntax import flag_clause, int_clause, ints_clause
@@ -38,7 +43,7 @@ from npu_dialect.windows import Axis
 
 
 @irdl_op_definition
-class Conv2dOp(LayerOp):
+class Conv2dOp(AddingOp):
     """Two-dimensional convolution (ONNX Conv), an optional activation and pooling window behind it.
 
     With `zero_points [input, weight]` the maps are quantised integers and the sums i32 (see
@@ -80,15 +85,8 @@ class Conv2dOp(LayerOp):
     dilations = prop_def(INT_ARRAY)
     groups = prop_def(IntegerAttr)
     activation = opt_prop_def(ActivationAttr)
-    pool = opt_prop_def(PoolAttr)
     overlap = opt_prop_def(StringAttr)
-    accumulate = opt_prop_def(UnitAttr)
-    zero_points = opt_prop_def(INT_ARRAY)
-    requantize = opt_prop_def(RequantizeAttr)
-    addition = opt_prop_def(AdditionAttr)
-    sum_activation = opt_prop_def(ActivationAttr)
 
-    PARAMETERS: ClassVar = ("weight", "bias")
     CLAUSES: ClassVar = (
         ints_clause("strides", (1, 1), always=True),
         ints_clause("pads", (0, 0, 0, 0), always=True),
@@ -138,6 +136,11 @@ class Conv2dOp(LayerOp):
                 "sum_activation": sum_activation,
             },
         )
+
+    @property
+    def added(self) -> SSAValue | None:
+        """The residual."""
+        return self.residual
 
     @property
     def group_count(self) -> int:
@@ -233,7 +236,7 @@ class Conv2dOp(LayerOp):
 
 
 @irdl_op_definition
-class FullyConnectedOp(LayerOp):
+class FullyConnectedOp(WeightedOp):
     """y = x W^T + b (ONNX Gemm with transB, or MatMul), with an optional activation behind it.
 
     Input [N, I], weight [O, I], bias [O]. `accumulate`, `zero_points` and `requantize` are those of
@@ -251,11 +254,7 @@ class FullyConnectedOp(LayerOp):
     weight = operand_def(ANY_MAP)
     bias = opt_operand_def(ANY_MAP)
     activation = opt_prop_def(ActivationAttr)
-    accumulate = opt_prop_def(UnitAttr)
-    zero_points = opt_prop_def(INT_ARRAY)
-    requantize = opt_prop_def(RequantizeAttr)
 
-    PARAMETERS: ClassVar = ("weight", "bias")
     CLAUSES: ClassVar = (flag_clause("accumulate"), ints_clause("zero_points", optional=True))
 
     def __init__(

@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from typing import ClassVar
 
-from xdsl.dialects.builtin import i8, i32
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import UnitAttr, i8, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.attributes import INT_ARRAY, ActivationAttr, PoolAttr, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import (
     QUANTISED,
+    AdditionAttr,
+    RequantizeAttr,
     check_channel_scales,
     check_points,
     check_zero_point,
     expect_element,
 )
 
-if TYPE_CHECKING:
-    from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
+
+class WeightedOp(LayerOp, ABC):
+    """A layer of an input, a weight and perhaps a bias, whose sums may be quantised."""
+
+    accumulate = opt_prop_def(UnitAttr)
+    zero_points = opt_prop_def(INT_ARRAY)
+    requantize = opt_prop_def(RequantizeAttr)
+
+    PARAMETERS: ClassVar = ("weight", "bias")
+
+    @property
+    def weight_and_bias(self) -> tuple[SSAValue, SSAValue | None]:
+        """The learned parameters."""
+        weight, *bias = self.parameter_inputs
+        return weight, bias[0] if bias else None
 
 
-def check_accumulate(op: Conv2dOp | FullyConnectedOp) -> None:
+class AddingOp(WeightedOp, ABC):
+    """A weighted layer that may add a residual to its output."""
+
+    addition = opt_prop_def(AdditionAttr)
+    sum_activation = opt_prop_def(ActivationAttr)
+    pool = opt_prop_def(PoolAttr)
+
+    @property
+    @abstractmethod
+    def added(self) -> SSAValue | None:
+        """The map that is added to the output."""
+
+
+def check_accumulate(op: WeightedOp) -> None:
     """Check that sums that accumulate have something to start from, and only that.
 
     Raises: VerifyException on tensors, and for a bias.
@@ -32,11 +62,11 @@ def check_accumulate(op: Conv2dOp | FullyConnectedOp) -> None:
         return
     if op.destination is None:
         raise VerifyException("expected accumulate only where a destination buffer holds sums")
-    if op.bias is not None:
+    if op.weight_and_bias[1] is not None:
         raise VerifyException("expected no bias beside accumulate: sums have one start")
 
 
-def check_elements(op: Conv2dOp | FullyConnectedOp, element: Attribute) -> None:
+def check_elements(op: WeightedOp, element: Attribute) -> None:
     """Check the element types of a layer with weights.
 
     Without zero points they are all those of the output. With zero points the input is i8 or ui8,
@@ -52,27 +82,28 @@ def check_elements(op: Conv2dOp | FullyConnectedOp, element: Attribute) -> None:
     points = int_values(op.zero_points)
     if len(points) != 2:
         raise VerifyException(f"expected zero_points [input, weight], got {list(points)}")
-    check_zero_point(points[0], expect_element("an input", op.input, QUANTISED))
-    check_zero_point(points[1], expect_element("a weight", op.weight, [i8]))
-    if op.bias is not None:
-        expect_element("a bias", op.bias, [i32])
+    weight, bias = op.weight_and_bias
+    check_zero_point(points[0], expect_element("an input", op.inputs[0], QUANTISED))
+    check_zero_point(points[1], expect_element("a weight", weight, [i8]))
+    if bias is not None:
+        expect_element("a bias", bias, [i32])
     expect_element("an output", op.output, [i32] if op.requantize is None else QUANTISED)
     if op.requantize is None:
         return
     check_zero_point(op.requantize.offset, element)
-    check_channel_scales(op.requantize.scales, shape_of(op.weight)[0])
+    check_channel_scales(op.requantize.scales, shape_of(weight)[0])
     if op.accumulate is not None:
         raise VerifyException("expected no requantize behind sums that accumulate")
 
 
-def check_addition(op: Conv2dOp) -> None:
+def check_addition(op: AddingOp) -> None:
     """Check the addition behind a convolution, and that nothing stands in its way.
 
     The residual has the shape of the output. Quantised, it may have another element type.
 
     Raises: VerifyException.
     """
-    addition, residual = op.addition, op.residual
+    addition, residual = op.addition, op.added
     if addition is None or residual is None:
         if addition is not None or residual is not None or op.sum_activation is not None:
             raise VerifyException("expected `then add residual` and the residual as last input")

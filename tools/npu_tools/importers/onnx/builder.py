@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     IntegerType,
     Signedness,
+    StringAttr,
     TensorType,
     f32,
     i8,
@@ -25,8 +26,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from npu_dialect.npu import ReshapeOp
-from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu import Conv2dOp, RequantizeOp, ReshapeOp
+from npu_dialect.npu.layer import LAYER_NAME, LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.names import UniqueNames
@@ -139,7 +140,7 @@ class Builder:
     def as_map(self, value: Value, name: str) -> SSAValue:
         """A value as a feature map."""
         if isinstance(value, Padded):
-            return value.as_map(self)
+            return self.padded_map(value)
         if isinstance(value, Constant):
             return self.materialise(value)
         if isinstance(value, Lazy):
@@ -158,6 +159,39 @@ class Builder:
         if isinstance(value, Padded):
             value = value.source
         return map_type(value).get_element_type() if isinstance(value, SSAValue) else None
+
+    def padded_map(self, padded: Padded) -> SSAValue:
+        """A map with what is around it, as a layer of its own.
+
+        Raises: NodeError for real numbers.
+        """
+        if not padded.is_integer:
+            raise NodeError(
+                f"the zeros that Pad '{padded.label}' adds are supported in front of Conv, and of "
+                "AveragePool that counts them, only"
+            )
+        before = len(self.emitted)
+        result = self.reshape(self._copied(padded), padded.shape)
+        for layer in self.emitted[before:]:
+            layer.attributes.setdefault(LAYER_NAME, StringAttr(padded.label))
+        return result
+
+    def _copied(self, padded: Padded) -> SSAValue:
+        """The map [N, C, H, W] with what is around it."""
+        batch, channels, *spatial = shape_of(padded.source)
+        rows = [1] * (2 - len(spatial))  # one-dimensional maps have one row, and nothing around it
+        image = self.reshape(padded.source, (batch, channels, *rows, *spatial))
+        none = [0] * len(rows)
+        pads = (*none, *padded.before, *none, *padded.after)
+        ones = self.ones(channels)
+        sums = self.emit(
+            lambda out: Conv2dOp(
+                image, ones, None, out, pads=pads, groups=channels, zero_points=(padded.fill, 0)
+            ),
+            i32,
+        )
+        element = map_type(padded.source).get_element_type()
+        return self.emit(lambda out: RequantizeOp(sums, [1.0], (0, padded.fill), out), element)
 
     def padded(self, node: Node, index: int) -> Padded:
         """A feature map with the zeros around it, if any, kept apart."""

@@ -9,19 +9,11 @@ that integer as zero point, in and out, every other element stays what it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import StringAttr, i32
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import Conv2dOp, RequantizeOp
-from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import QUANTISED
-from npu_tools.importers.onnx.errors import NodeError
-
-if TYPE_CHECKING:
-    from npu_tools.importers.onnx.builder import Builder
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,39 +37,6 @@ class Padded:
     def is_integer(self) -> bool:
         """Whether the map holds quantised integers."""
         return map_type(self.source).get_element_type() in QUANTISED
-
-    def as_map(self, graph: Builder) -> SSAValue:
-        """The map with what is around it, as a layer of its own.
-
-        Raises: NodeError for real numbers.
-        """
-        if not self.is_integer:
-            raise NodeError(
-                f"the zeros that Pad '{self.label}' adds are supported in front of Conv, and of "
-                "AveragePool that counts them, only"
-            )
-        before = len(graph.emitted)
-        result = graph.reshape(self._copied(graph), self.shape)
-        for layer in graph.emitted[before:]:
-            layer.attributes.setdefault(LAYER_NAME, StringAttr(self.label))
-        return result
-
-    def _copied(self, graph: Builder) -> SSAValue:
-        """The map [N, C, H, W] with what is around it."""
-        batch, channels, *spatial = shape_of(self.source)
-        rows = [1] * (2 - len(spatial))  # one-dimensional maps have one row, and nothing around it
-        image = graph.reshape(self.source, (batch, channels, *rows, *spatial))
-        none = [0] * len(rows)
-        pads = (*none, *self.before, *none, *self.after)
-        ones = graph.ones(channels)
-        sums = graph.emit(
-            lambda out: Conv2dOp(
-                image, ones, None, out, pads=pads, groups=channels, zero_points=(self.fill, 0)
-            ),
-            i32,
-        )
-        element = map_type(self.source).get_element_type()
-        return graph.emit(lambda out: RequantizeOp(sums, [1.0], (0, self.fill), out), element)
 
 
 def surrounded(

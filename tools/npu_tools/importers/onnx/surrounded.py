@@ -57,7 +57,7 @@ class Surrounded(Quantized):
                 f"pads of value {self.fill} around integers of scale {params.scale} and zero point "
                 f"{params.zero_point}; expected a number that is one of them"
             )
-        value = padded.as_map(graph)
+        value = graph.padded_map(padded)
         return replace(self.source, value=value, view=None, low=self.low, high=self.high)
 
     def floats(self, graph: Builder) -> SSAValue:
@@ -66,7 +66,7 @@ class Surrounded(Quantized):
 
     def integers(self, graph: Builder, params: Params) -> SSAValue:
         """All in another scale."""
-        return self.padded(graph, params).as_map(graph)
+        return graph.padded_map(self.padded(graph, params))
 
     def as_padded_float(self, graph: Builder) -> Padded:
         """The map in float32, the zeros around it kept apart."""

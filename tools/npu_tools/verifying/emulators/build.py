@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from npu_dialect.target import Machine, Toolchain
+from npu_dialect.machine import Machine, Toolchain
 from npu_tools.verifying.emulators.boards import Board
 from npu_tools.verifying.emulators.errors import BuildError, EmulatorMissing
 

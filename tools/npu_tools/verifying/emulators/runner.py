@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from npu_dialect.target import Machine
+from npu_dialect.machine import Machine
 from npu_tools.verifying.emulators.boards import BOARDS, Board
 from npu_tools.verifying.emulators.build import Hook, Sizes, build, measure, need, stack_frames
 from npu_tools.verifying.emulators.errors import EmulatorError

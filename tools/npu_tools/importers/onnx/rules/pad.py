@@ -34,7 +34,7 @@ def pad(node: Node, graph: Builder) -> Value:
     check_spatial(before, after)
     integer = integer_fill(fill, padded) if padded.is_integer else 0
     if padded.label and integer != padded.fill:
-        padded = unpadded(padded.as_map(graph))
+        padded = unpadded(graph.padded_map(padded))
     return Padded(
         padded.source,
         tuple(a + b for a, b in zip(padded.before, before[2:], strict=True)),

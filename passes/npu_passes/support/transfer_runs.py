@@ -1,0 +1,27 @@
+"""The runs of bytes of a `dma.start`, read from its memref types."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
+
+from npu_dialect.dma import StartOp
+from npu_plans.transfers.runs import Runs, merged_runs
+
+
+def transfer_runs(op: StartOp, element_bytes: int) -> Runs:
+    """The runs of a transfer whose types have static strides, and at least one element."""
+    shape = buffer_type(op.target).get_shape()
+    return merged_runs(shape, strides_of(op.target), strides_of(op.source), element_bytes)
+
+
+def buffer_type(value: SSAValue) -> MemRefType[Attribute]:
+    """The type of a buffer."""
+    assert isa(value.type, MemRefType[Attribute])
+    return value.type
+
+
+def strides_of(value: SSAValue) -> list[int]:
+    """Elements between neighbours along each axis of a buffer with static strides."""
+    return [stride for stride in buffer_type(value).get_strides() or () if stride is not None]

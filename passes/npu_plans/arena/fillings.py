@@ -1,0 +1,66 @@
+"""Buffers that are filled slice by slice: what they use at a program point, and what they lend.
+
+|---- %all, first half in use ----|      size 100, in use 50: another buffer may lie on the
+|--- slice 0 ---|.... free .......|      second half until a slice reaches it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from npu_plans.arena.problem import Buffer, Overlay
+
+Filling: TypeAlias = Sequence[tuple[int, int, int]]
+"""How a buffer is filled: program points, in order, and the slice in bytes that is in use then."""
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """The buffers of a function, how each one is filled, and the pairs that may overlap."""
+
+    buffers: tuple[Buffer, ...]
+    fillings: tuple[Filling, ...]
+    overlays: tuple[Overlay, ...] = ()
+
+
+def overlays(buffers: Sequence[Buffer], fillings: Sequence[Filling]) -> Iterator[Overlay]:
+    """Pairs of a buffer that is filled in slices and one that is dead before it is full.
+
+    The other one may lie behind what is in use by then, or in front of it.
+    """
+    for index, filling in enumerate(fillings):
+        size = buffers[index].size
+        if all(end - start >= size for _, start, end in filling):
+            continue
+        for number, other in enumerate(buffers):
+            if other.last < buffers[index].first or other.first > buffers[index].last:
+                continue
+            start, end = in_use(size, filling, other.last)
+            if number == index or start == end:
+                continue
+            if end < size:
+                yield Overlay(index, number, end)
+            if start > 0:
+                yield Overlay(number, index, other.size - start)
+
+
+def in_use(size: int, filling: Filling, point: int) -> tuple[int, int]:
+    """From where to where a buffer of `size` bytes is in use at a program point."""
+    slices = [(start, end) for at, start, end in filling if at <= point] if filling else [(0, size)]
+    starts, ends = [start for start, _ in slices], [end for _, end in slices]
+    return min(starts, default=0), max(ends, default=0)
+
+
+def floor(buffers: Sequence[Buffer], fillings: Sequence[Filling], rows: Sequence[Overlay]) -> int:
+    """The most bytes that are in use at one point, of pairs that share rows the larger one only."""
+    most = 0
+    points = {buffer.first for buffer in buffers} | {at for each in fillings for at, _, _ in each}
+    for point in sorted(points):
+        live = [i for i, buffer in enumerate(buffers) if buffer.first <= point <= buffer.last]
+        spans = {i: in_use(buffers[i].size, fillings[i], point) for i in live}
+        used = {i: end - start for i, (start, end) in spans.items()}
+        shared = [min(used.get(each.below, 0), used.get(each.above, 0)) for each in rows]
+        most = max(most, sum(used.values()) - sum(shared))
+    return most

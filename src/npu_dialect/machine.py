@@ -1,0 +1,263 @@
+"""The numbers of a machine, read from a TOML file: plain data without xDSL.
+
+The TOML files in `targets/` are the only home of such numbers. Each number carries its source, or
+the word assumption. A user copies a file, changes it, and names the file instead of the machine.
+The optional table `[toolchain]` says how C is built for the machine. It decides nothing in the IR,
+so `#npu.target` (`target.py`) does not hold it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import TypeAlias, cast
+
+TOOLCHAIN = "toolchain"
+"""Name of the optional table of a machine's TOML file that says how to build C for it."""
+
+Table: TypeAlias = Mapping[str, object]
+
+LEAST = {
+    "sram_bytes": 1,
+    "flash_bytes": 0,
+    "alignment": 1,
+    "registers": 0,
+    "macs": 0,
+    "mac_arrays": 0,
+    "row_multiple": 1,
+    "column_multiple": 1,
+    "kernel_group": 0,
+    "weight_buffers": 1,
+    "ifm_chunks": 1,
+    "dma_channels": 0,
+    "dma_setup": 0,
+    "dma_jump": 0,
+    "dma_element": 0,
+    "dma_events": 0,
+    "dma_peripherals": 0,
+    "dma_fifo_bytes": 0,
+    "dma_beat_bytes": 0,
+    "dma_burst": 0,
+}
+"""The numbers of a machine, and the smallest value that each may have."""
+
+MOST_OF_PL330 = {"dma_channels": 8, "dma_events": 32, "dma_peripherals": 32}
+"""What a PL-330 has at most: its instructions number channels in 3 bits, the others in 5."""
+
+MOST_JUMP_OF_PL330 = 255
+"""Bytes of the longest loop body of a PL-330: the jump back has 8 bits."""
+
+WORKING_MEMORY = ("none", "stride-1-map")
+"""What a layer needs on chip beside its maps and weights. `none`: nothing. `stride-1-map`: a
+convolution with a stride computes its stride-1 output map first, then drops what it skips."""
+
+MOST = 2**63 - 1
+"""The largest number that `#npu.target` can hold, as its numbers are i64."""
+
+
+class MachineError(ValueError):
+    """A machine that does not exist, or a file that does not describe one."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The numbers of one machine.
+
+    Sizes are in bytes. `alignment` is what every buffer in the arena is aligned to at least;
+    `registers` are the floating-point values that the core holds at once (zero: no FPU), which
+    bounds register blocking; `features` names instruction-set extensions, of which passes ask for
+    "dsp": two 16-bit multiply-accumulates in one instruction (Armv7E-M, through ACLE).
+
+    A neural processor (paper 001, section 4) has more: `macs` units in `mac_arrays` arrays; the
+    height and width of each map on chip are rounded up to `row_multiple` and `column_multiple`;
+    the weights of `kernel_group` kernels are on chip at once (0: weights are read where they lie),
+    in `weight_buffers` copies (2: double buffered); a map that is fetched comes in `ifm_chunks`
+    along its channels; `working_memory` is one of WORKING_MEMORY.
+
+    A machine with `dma_channels` has memory off the chip that only its DMA engine reaches: learned
+    parameters, inputs and outputs lie there. A transfer takes `dma_setup` + `dma_jump` per jump of
+    an address + `dma_element` per element (C, p, t of paper 004, section 3), in any unit of time.
+
+    A PL-330 runs programs. It has `dma_events` between its channels and the core, and can serve
+    `dma_peripherals`; all channels together hold at most `dma_fifo_bytes` on their way; a burst has
+    at most `dma_burst` beats of at most `dma_beat_bytes`. All 0: the DMA engine is another one.
+    """
+
+    name: str
+    sram_bytes: int
+    flash_bytes: int
+    alignment: int = 1
+    registers: int = 16
+    features: tuple[str, ...] = ()
+    macs: int = 0
+    mac_arrays: int = 0
+    row_multiple: int = 1
+    column_multiple: int = 1
+    kernel_group: int = 0
+    weight_buffers: int = 1
+    ifm_chunks: int = 1
+    dma_channels: int = 0
+    dma_setup: int = 0
+    dma_jump: int = 0
+    dma_element: int = 0
+    dma_events: int = 0
+    dma_peripherals: int = 0
+    dma_fifo_bytes: int = 0
+    dma_beat_bytes: int = 0
+    dma_burst: int = 0
+    working_memory: str = "none"
+
+    def __post_init__(self) -> None:
+        """Check the ranges.
+
+        Raises: MachineError.
+        """
+        for key, least in LEAST.items():
+            _integer(key, getattr(self, key), least)
+        if self.alignment & (self.alignment - 1):
+            raise MachineError(f"expected alignment to be a power of two, got {self.alignment}")
+        for key, most in MOST_OF_PL330.items():
+            if self.dma_fifo_bytes and getattr(self, key) > most:
+                raise MachineError(
+                    f"expected {key} to be at most {most} on a PL-330 (dma_fifo_bytes), "
+                    f"got {getattr(self, key)}"
+                )
+        if self.working_memory not in WORKING_MEMORY:
+            raise MachineError(
+                f"expected working_memory to be {' or '.join(WORKING_MEMORY)}, "
+                f"got {self.working_memory!r}"
+            )
+
+    @staticmethod
+    def load(name_or_path: str) -> Machine:
+        """A machine that ships with the package, or one from a user's `.toml` file.
+
+        A file with `mac_arrays` has to say how maps are aligned: it is a neural processor.
+
+        Raises: MachineError, with the names that exist, or with the key that is wrong.
+        """
+        table = dict(_read(name_or_path))
+        table.pop(TOOLCHAIN, None)
+        for key in ("row_multiple", "column_multiple"):
+            if "mac_arrays" in table and key not in table:
+                raise MachineError(
+                    f"{name_or_path}: missing key {key!r}: the alignment of maps on chip, which "
+                    "a machine with mac_arrays has to say (1 for none)"
+                )
+        return Machine.from_table(table, name_or_path)
+
+    @staticmethod
+    def known() -> list[str]:
+        """Names of the machines that ship with the package."""
+        files = resources.files("npu_dialect.targets").iterdir()
+        return sorted(
+            file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")
+        )
+
+    @staticmethod
+    def from_table(table: Table, where: str) -> Machine:
+        """Build from the keys of a TOML file; `where` opens the message of an error.
+
+        Raises: MachineError for a key that is missing, unknown, or of another type.
+        """
+        try:
+            _check_keys(table, required=("name", "sram_bytes", "flash_bytes"), kind=Machine)
+            numbers = {
+                key: _integer(key, table[key], least)
+                for key, least in LEAST.items()
+                if key in table
+            }
+            machine = Machine(
+                _string("name", table["name"]),
+                numbers["sram_bytes"],
+                numbers["flash_bytes"],
+                features=tuple(_strings("features", table.get("features", []))),
+                working_memory=_string("working_memory", table.get("working_memory", "none")),
+            )
+            return replace(machine, **numbers)
+        except MachineError as error:
+            raise MachineError(f"{where}: {error}") from None
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """How to build C for a machine: the compiler to start, and the flags that choose the core."""
+
+    compiler: str
+    flags: tuple[str, ...] = ()
+
+    @staticmethod
+    def load(name_or_path: str) -> Toolchain | None:
+        """The toolchain that a machine's TOML file names, if it names one.
+
+        Raises: MachineError, as for `Machine.load`.
+        """
+        table = _read(name_or_path).get(TOOLCHAIN)
+        if table is None:
+            return None
+        try:
+            if not isinstance(table, dict):
+                raise MachineError(f"expected a table, got {table!r}")
+            table = cast(Table, table)
+            _check_keys(table, required=("compiler",), kind=Toolchain)
+            return Toolchain(
+                _string("compiler", table["compiler"]),
+                tuple(_strings("flags", table.get("flags", []))),
+            )
+        except MachineError as error:
+            raise MachineError(f"{name_or_path}: {TOOLCHAIN}: {error}") from None
+
+
+def _read(name_or_path: str) -> Table:
+    """The keys of a machine's TOML file."""
+    if name_or_path.endswith(".toml"):
+        try:
+            text = Path(name_or_path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise MachineError(f"{name_or_path}: cannot read it: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise MachineError(f"{name_or_path}: not a TOML file: not UTF-8 text") from None
+    elif name_or_path in (known := Machine.known()):
+        file = resources.files("npu_dialect.targets") / f"{name_or_path}.toml"
+        text = file.read_text(encoding="utf-8")
+    else:
+        raise MachineError(
+            f"unknown target {name_or_path!r}: expected one of {', '.join(known)}, "
+            "or the path of a .toml file"
+        )
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise MachineError(f"{name_or_path}: not a TOML file: {error}") from None
+
+
+def _check_keys(table: Table, required: tuple[str, ...], kind: type[Machine | Toolchain]) -> None:
+    """Check that a table has the keys it needs, and none that mean nothing."""
+    known = [item.name for item in fields(kind)]
+    for key in table:
+        if key not in known:
+            raise MachineError(f"unknown key {key!r}: expected {', '.join(known)}")
+    for key in required:
+        if key not in table:
+            raise MachineError(f"missing key {key!r}")
+
+
+def _integer(key: str, value: object, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
+        raise MachineError(f"expected {key} to be an integer of at least {least}, got {value!r}")
+    return value
+
+
+def _string(key: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise MachineError(f"expected {key} to be a string, got {value!r}")
+    return value
+
+
+def _strings(key: str, value: object) -> list[str]:
+    if not isinstance(value, list):
+        raise MachineError(f"expected {key} to be a list of strings, got {value!r}")
+    return [_string(f"each of {key}", item) for item in cast("list[object]", value)]
