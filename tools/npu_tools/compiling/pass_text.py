@@ -26,10 +26,14 @@ from npu_tools.shared.errors import UserError
 PassTable = Mapping[str, Callable[[], type[ModulePass]]]
 
 ANCHOR = "builtin.module("
-QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]')
+# Texts may be hostile: a search starts at every character, so what it reads must not be read again
+# from the next one. What is not closed ends with the text; blanks and words start at their start.
+QUOTED = re.compile(r'"(?:\\[\s\S]|[^"\\])*(?:"|\\?\Z)|\[[^\]]*(?:\]|\Z)')
 """A string, or the text of an mlir-opt pipeline: they stay as they are."""
-SPACED = re.compile(rf"({QUOTED.pattern})|\s*([,{{}}=()])\s*")
+SPACED = re.compile(rf"({QUOTED.pattern})|(?:(?<!\s)\s++)?([,{{}}=()])\s*+")
 """The same, or punctuation with blanks around it."""
+NESTED = re.compile(r"(?<![\w.-])([\w.-]++)\(")
+"""The anchor of a nested pipeline."""
 
 
 def plain_text(text: str) -> str:
@@ -42,7 +46,7 @@ def plain_text(text: str) -> str:
         if not text.endswith(")"):
             raise UserError(f"pass pipeline: expected `)` at the end of {text!r}")
         text = text[len(ANCHOR) : -1]
-    if nested := re.search(r"([\w.-]+)\(", QUOTED.sub("", text)):
+    if nested := NESTED.search(QUOTED.sub("", text)):
         raise UserError(
             f"pass pipeline: unknown anchor {nested[1]!r}: expected passes on builtin.module"
         )
