@@ -58,6 +58,11 @@ MOST = 2**63 - 1
 """The largest number that `#npu.target` can hold, as its numbers are i64."""
 
 
+LARGEST_FILE = 2**15
+"""Characters of a machine's TOML file: dotted keys (`a.a.a = 1`) take Python time and memory that
+grow with the square of their length. Ours have at most 1408."""
+
+
 class MachineError(ValueError):
     """A machine that does not exist, or a file that does not describe one."""
 
@@ -215,11 +220,14 @@ def _read(name_or_path: str) -> Table:
     """The keys of a machine's TOML file."""
     if name_or_path.endswith(".toml"):
         try:
-            text = Path(name_or_path).read_text(encoding="utf-8")
+            with Path(name_or_path).open(encoding="utf-8") as stream:
+                text = stream.read(LARGEST_FILE + 1)
         except OSError as error:
             raise MachineError(f"{name_or_path}: cannot read it: {error.strerror}") from None
         except UnicodeDecodeError:
             raise MachineError(f"{name_or_path}: not a TOML file: not UTF-8 text") from None
+        if len(text) > LARGEST_FILE:
+            raise MachineError(f"{name_or_path}: expected at most {LARGEST_FILE} characters")
     elif name_or_path in (known := Machine.known()):
         file = resources.files("npu_dialect.targets") / f"{name_or_path}.toml"
         text = file.read_text(encoding="utf-8")
@@ -230,7 +238,9 @@ def _read(name_or_path: str) -> Table:
         )
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise MachineError(f"{name_or_path}: not a TOML file: nested too deep") from None
+    except ValueError as error:  # TOMLDecodeError, or what Python says of a number
         raise MachineError(f"{name_or_path}: not a TOML file: {error}") from None
 
 
@@ -247,7 +257,8 @@ def _check_keys(table: Table, required: tuple[str, ...], kind: type[Machine | To
 
 def _integer(key: str, value: object, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
-        raise MachineError(f"expected {key} to be an integer of at least {least}, got {value!r}")
+        shown = hex(value) if isinstance(value, int) and value > MOST else repr(value)
+        raise MachineError(f"expected {key} to be an integer of at least {least}, got {shown}")
     return value
 
 
