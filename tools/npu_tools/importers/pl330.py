@@ -42,11 +42,15 @@ from npu_dialect.pl330 import (
 from npu_tools.shared.errors import UserError
 
 LINE = re.compile(
-    r"(?:(?P<name>[A-Za-z_][\w$.]*)\s*:)?\s*(?P<hex>(?:[0-9A-Fa-f]{2}\s*)+)"
+    r"(?:(?P<name>[A-Za-z_][\w$.]*)\s*:)?\s*(?P<hex>(?:[0-9A-Fa-f]{2}\s*+)++)"
     r"(?:#(?P<comment>.*))?",
     re.ASCII,
 )
-"""A program as text."""
+"""A program as text. Its bytes are not given back: the choices would take 100 bytes for each."""
+
+LARGEST_PROGRAM = 2**14
+"""Bytes of a program that is read: an op for each of a million instructions would take a minute.
+Programs of transfers have some hundred."""
 
 THREAD = re.compile(r"\s*(?:(?P<manager>manager)|channel\s+(?P<channel>\d{1,4}))\b.*", re.ASCII)
 """The comment that says whose program it is."""
@@ -233,6 +237,8 @@ def program_of(name: str, channel: int | None, data: bytes) -> ProgramOp:
 
     Raises: DecodeError.
     """
+    if len(data) > LARGEST_PROGRAM:
+        raise DecodeError(f"{len(data)} bytes: expected a program of at most {LARGEST_PROGRAM}")
     program = ProgramOp(name, channel, decode(data))
     try:
         program.verify()
