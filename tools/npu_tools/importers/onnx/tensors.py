@@ -64,11 +64,15 @@ def type_name(element: int) -> str:
 def expected_bytes(tensor: TensorProto) -> int:
     """Bytes of a tensor's elements as its type and dims say.
 
-    Raises: ModelError for negative dims or an element type that numpy does not have.
+    Raises: ModelError for negative or too many dims, or an element type that numpy does not have.
     """
     dims = list(tensor.dims)
     if any(extent < 0 for extent in dims):
         raise ModelError(f"tensor '{tensor.name}' has dims {dims}; expected none below zero")
+    if len(dims) > MOST_AXES:
+        raise ModelError(
+            f"tensor '{tensor.name}' has {len(dims)} dims; expected at most {MOST_AXES}"
+        )
     if tensor.data_type not in NUMPY_TYPES:
         raise ModelError(
             f"tensor '{tensor.name}' holds {type_name(tensor.data_type)} elements; expected "
