@@ -55,6 +55,9 @@ def selected(condition: bool, yes: Any, no: Any) -> Any:
     return yes if condition else no
 
 
+WIDEST = 2**24
+"""Bits that no integer type has more of: a shift by as many leaves nothing, and needs no memory."""
+
 SIGNED: dict[type[Operation], Callable[[int, int], int]] = {
     arith.AddiOp: operator.add,
     arith.SubiOp: operator.sub,
@@ -68,7 +71,7 @@ SIGNED: dict[type[Operation], Callable[[int, int], int]] = {
     arith.AndIOp: int.__and__,
     arith.OrIOp: int.__or__,
     arith.XOrIOp: int.__xor__,
-    arith.ShLIOp: int.__lshift__,
+    arith.ShLIOp: lambda lhs, rhs: lhs << min(rhs, WIDEST),
     arith.ShRSIOp: int.__rshift__,
 }
 """Integer ops that read their operands as signed (or do not care)."""
