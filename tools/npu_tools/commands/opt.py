@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 from xdsl.passes import PassPipeline
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import DiagnosticException, ParseError
@@ -24,6 +23,7 @@ from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from npu_passes.pipelines import PIPELINES
+from npu_passes.support.safe_text import SafeParser
 from npu_tools.commands.arguments import usage_error
 from npu_tools.compiling.pass_text import check_options, parse_passes
 from npu_tools.importers.frontends import FRONTENDS, parse_input_dims
@@ -93,7 +93,8 @@ class NpuOptMain(xDSLOptMain):
         except UnicodeDecodeError as error:
             raise UserError(f"{name}: not MLIR text: byte {error.start} is not UTF-8") from None
         try:
-            return Parser(self.ctx, text, name).parse_module(not self.args.no_implicit_module)
+            parser = SafeParser(self.ctx, text, name)
+            return parser.parse_module(not self.args.no_implicit_module)
         except (ParseError, DiagnosticException):
             raise
         except Exception as error:  # xDSL's parser lets Python errors through on malformed text

@@ -24,10 +24,10 @@ from numpy.lib.format import write_array
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.parser import Parser
 from xdsl.universe import Universe
 
 from npu_dialect.interpreters import Signature, find_function, run_function
+from npu_passes.support.safe_text import SafeParser
 from npu_tools.commands.arguments import natural, usage_error
 from npu_tools.importers.frontends import MODELS, load, parse_input_dims
 from npu_tools.shared.arrays import read_npy, read_npz
@@ -80,7 +80,7 @@ def load_module(path: Path, input_dims: Sequence[str]) -> ModuleOp:
     context = Context()
     for name, dialect in Universe.get_multiverse().all_dialects.items():
         context.register_dialect(name, dialect)
-    module = Parser(context, text, str(path)).parse_module()
+    module = SafeParser(context, text, str(path)).parse_module()
     module.verify()
     return module
 
@@ -135,7 +135,14 @@ def archived(arrays: Mapping[str, Array]) -> bytes:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run npu-run; returns the exit code."""
-    return guarded(TOOL, lambda: execute(arguments(args)))
+    file: list[str] = []
+
+    def body() -> int:
+        options = arguments(args)
+        file.append(str(options.file))
+        return execute(options)
+
+    return guarded(TOOL, body, lambda: file[0] if file else None)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
+from npu_passes.support.safe_text import TOO_DEEP, mend_lexer
 from npu_dialect.machine import MachineError
 
 MARKED_OP = re.compile(r"^(?P<op>[^\n]*)\n[ ]*\^\^+-*\n", re.MULTILINE)
@@ -19,6 +20,11 @@ MARKED_OP = re.compile(r"^(?P<op>[^\n]*)\n[ ]*\^\^+-*\n", re.MULTILINE)
 
 TRACEBACK = "NPU_TRACEBACK"
 """Environment variable: where to see the traceback of an exception that nobody foresaw."""
+
+LONGEST_CONTEXT = 200
+"""Characters of a line of the input that is shown in a message."""
+LONGEST_LINE = 1000
+"""Characters of a line of a message; what stands in the middle is left out."""
 
 
 class UserError(Exception):
@@ -33,12 +39,13 @@ def guarded(
     `where` names the file at work; it is asked when something went wrong.
     """
     open_standard_streams()
+    mend_lexer()
     try:
         return body()
     except (UserError, MachineError, ArgSpecParseError) as error:
         message = str(error)
     except ParseError as error:
-        message = str(error).strip()
+        message = parse_message(error)
     except DiagnosticException as error:
         message = ": ".join(part for part in (where(), describe(error)) if part)
     except BrokenPipeError:  # the reader of our output has gone: nobody is there to be told
@@ -53,8 +60,26 @@ def guarded(
         if os.environ.get(TRACEBACK):
             raise
         message = ": ".join(part for part in (where(), unforeseen(error)) if part)
-    print(f"{tool}: error: {message}", file=sys.stderr)
+    print(f"{tool}: error: {clipped(message)}", file=sys.stderr)
     return 1
+
+
+def parse_message(error: ParseError) -> str:
+    """The message of a parse error: with the line that is wrong, unless that is a long one."""
+    text = str(error).strip()
+    if max(map(len, text.splitlines())) <= LONGEST_CONTEXT:
+        return text
+    return f"{error.span.get_location()}: {error.msg}"
+
+
+def clipped(message: str) -> str:
+    """A message whose lines are short: what it quotes may be a million characters long."""
+    return "\n".join(
+        f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}"
+        if len(line) > LONGEST_LINE
+        else line
+        for line in message.split("\n")
+    )
 
 
 def open_standard_streams() -> None:
@@ -67,6 +92,8 @@ def open_standard_streams() -> None:
 
 def unforeseen(error: Exception) -> str:
     """An exception in one line: its type, the first line of its text, and who raised it."""
+    if isinstance(error, RecursionError):
+        return TOO_DEEP
     text = next(iter(str(error).strip().splitlines()), "")
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno}"

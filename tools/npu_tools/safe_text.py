@@ -1,0 +1,273 @@
+"""IR text from strangers: parsed by xDSL, but in bounded time and memory.
+
+    SafeParser(context, text, "model.mlir").parse_module()
+
+takes the text that `xdsl.parser.Parser` takes, and gives the same IR. Where xDSL's parser needs
+exponential or quadratic time, or memory that the text only names, this one raises a ParseError. All
+limits are constants of this file. Every one of them is far above what networks need.
+
+`mend_lexer` is for text that reaches a parser of xDSL's own, such as attributes in pass options.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from math import prod
+from typing import Any, NamedTuple, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    ModuleOp,
+    RankedStructure,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Operation, TypeAttribute
+from xdsl.ir.affine import AffineMap, AffineSet
+from xdsl.parser import Parser, ParserState, UnresolvedOperand
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken
+
+LONGEST_NUMBER = 4300
+"""Characters of a number: Python converts no decimal number with more digits."""
+LONGEST_SHAPE = 4096
+"""Characters of a shape, `1x3x224x224xf32`: xDSL reads what is left of it again at each `x`."""
+LONGEST_AFFINE = 2**16
+"""Characters of an affine map: its identifiers are searched in a list, its constants multiplied."""
+WIDEST_INTEGER = 2**24 - 1
+"""Bits of an integer type, as in MLIR: xDSL computes 2 to this power."""
+LARGEST_SPLAT = 2**25
+"""Bytes of a constant that its text writes down once (`dense<0.5>`): xDSL stores all elements, and
+makes Python objects of them where it prints the IR around an error."""
+MOST_OPERANDS = 2**14
+"""Operands of one operation: a million take xDSL fifteen seconds."""
+MOST_BLOCKS = 2**10
+"""Blocks of one region: xDSL's verifier counts all of them at each terminator."""
+FREE_EXPANSION = 2**17
+"""Characters that aliases may stand for in any text."""
+EXPANSION = 16
+"""Characters that aliases may stand for, for each character of the text.
+
+`#b = [#a, #a]`, `#c = [#b, #b]` and so on: thirty such lines are a gigabyte when they are printed.
+"""
+TOO_DEEP = "nested too deep: expected at most about a hundred brackets or regions around each other"
+
+
+class Expression(NamedTuple):
+    """A regular expression of xDSL's lexer, and one that takes the same text without going back."""
+
+    upstream: str
+    ours: str
+    flags: int = 0
+
+
+# Before 3.11.5 Python may go wrong where a possessive group fails within; it only saves memory.
+_GROUPS = "*+" if sys.version_info >= (3, 11, 5) else "*"
+
+EXPRESSIONS = {
+    # `([^"]+|...)*`: each of n letters may end a round, so without a closing quote there are 2 to
+    # the power of n ways to fail, and all of them are tried.
+    "_unescaped_characters_regex": Expression(
+        r'"(?:[^"\\\n\v\f]+|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"',
+        rf'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{{2}})){_GROUPS}"',
+    ),
+    # This one cannot fail, but remembers each line of comments: 600 bytes a line.
+    "_whitespace_regex": Expression(
+        r"((//[^\n]*(\n)?)|(\s+))*", rf"(?://[^\n]*+|\s++){_GROUPS}", re.ASCII
+    ),
+}
+"""Attributes of xDSL's lexer (0.70 to 0.74), and what we put in their place."""
+
+
+def mend_lexer() -> None:
+    """Replace the expressions of xDSL's lexer that backtrack, where they are the ones we know."""
+    for name, (upstream, ours, flags) in EXPRESSIONS.items():
+        found = getattr(MLIRLexer, name, None)
+        if found is not None and found.pattern == upstream:
+            setattr(MLIRLexer, name, re.compile(ours, flags))
+
+
+class SafeLexer(MLIRLexer):
+    """xDSL's lexer with an end to numbers, and on request to what comes."""
+
+    end: int | None = None
+    """Where identifiers and numbers have to end; None: anywhere."""
+
+    def _lex_number(self, start_pos: int) -> MLIRToken:
+        """A number."""
+        token = super()._lex_number(start_pos)
+        if len(token.span) > LONGEST_NUMBER:
+            self.reject(
+                start_pos,
+                f"a number of {len(token.span)} digits: expected at most {LONGEST_NUMBER}",
+            )
+        self.check_end(start_pos)
+        return token
+
+    def _lex_bare_identifier(self, start_pos: int) -> MLIRToken:
+        """An identifier."""
+        token = super()._lex_bare_identifier(start_pos)
+        self.check_end(start_pos)
+        return token
+
+    def check_end(self, start: int) -> None:
+        """Check that a token ends in time."""
+        if self.end is not None and self.pos > self.end:
+            self.reject(start, f"expected an affine map of at most {LONGEST_AFFINE} characters")
+
+    def reject(self, start: int, message: str) -> None:
+        """Raise a ParseError at a token."""
+        raise ParseError(Span(start, start + 1, self.input), message)
+
+
+class Aliases(dict[str, Attribute]):
+    """The aliases of a text; it counts the characters that their uses stand for."""
+
+    def __init__(self, parser: SafeParser) -> None:
+        super().__init__()
+        self.parser = parser
+        self.sizes: dict[str, int] = {}
+        self.written = 0
+        self.most = max(FREE_EXPANSION, EXPANSION * len(parser.lexer.input))
+
+    def __getitem__(self, name: str) -> Attribute:
+        """The attribute of an alias that is used."""
+        self.written += self.sizes[name]
+        if self.written > self.most:
+            self.parser.raise_error(
+                f"aliases stand for more than {self.most} characters: "
+                f"expected at most {EXPANSION} times the text"
+            )
+        return super().__getitem__(name)
+
+
+def bits_of(type: TypeAttribute | None) -> int:
+    """The width of an integer type, 0 of others."""
+    return cast("IntegerType[Any, Any]", type).width.data if isinstance(type, IntegerType) else 0
+
+
+class SafeParser(Parser):
+    """xDSL's parser within the limits of this file."""
+
+    def __init__(self, ctx: Context, text: str, name: str = "<unknown>") -> None:
+        mend_lexer()
+        super().__init__(ctx, "", name)
+        self.safe_lexer = SafeLexer(Input(text, name))
+        self._parser_state = ParserState(self.safe_lexer)
+        self.aliases = self.attribute_aliases = Aliases(self)
+        self.operand_count = 0
+        self.literal_shape: list[int] | None = None
+        self.splat: RankedStructure[Any] | None = None
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """The module of the text.
+
+        Raises: ParseError also for what is nested too deep for Python's stack.
+        """
+        try:
+            return super().parse_module(allow_implicit_module)
+        except RecursionError:
+            raise ParseError(self._current_token.span, TOO_DEEP) from None
+
+    def _parse_alias_def(self) -> None:
+        """An alias: note how many characters it stands for."""
+        start, before = self.pos, self.aliases.written
+        super()._parse_alias_def()
+        size = self.pos - start + self.aliases.written - before
+        self.aliases.sizes[next(reversed(self.aliases))] = size
+
+    def parse_operation(self) -> Operation:
+        """An operation."""
+        self.operand_count = 0
+        return super().parse_operation()
+
+    def parse_optional_unresolved_operand(self) -> UnresolvedOperand | None:
+        """An operand, unless it is one too many."""
+        self.operand_count += 1
+        if self.operand_count > MOST_OPERANDS:
+            self.raise_error(f"expected an operation with at most {MOST_OPERANDS} operands")
+        return super().parse_optional_unresolved_operand()
+
+    def _parse_block(self) -> Block:
+        """A block, unless it is one too many."""
+        if len(self.blocks) > MOST_BLOCKS:
+            self.raise_error(f"expected a region with at most {MOST_BLOCKS} blocks")
+        return super()._parse_block()
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        """A type; integers only of a width that can be computed with."""
+        found = super().parse_optional_type()
+        if bits_of(found) > WIDEST_INTEGER:
+            self.raise_error(f"expected an integer type of at most {WIDEST_INTEGER} bits")
+        return found
+
+    def _parse_optional_shape_delimiter(self) -> str | None:
+        """The `x` of a shape, unless too much comes behind it."""
+        if len(self._current_token.span) > LONGEST_SHAPE:
+            self.raise_error(f"expected a shape of at most {LONGEST_SHAPE} characters")
+        return super()._parse_optional_shape_delimiter()
+
+    @contextmanager
+    def short_affine(self) -> Generator[None]:
+        """Only so many characters may come."""
+        self.safe_lexer.end = self.pos + LONGEST_AFFINE
+        yield
+        self.safe_lexer.end = None
+
+    def parse_affine_map(self) -> AffineMap:
+        """An affine map."""
+        with self.short_affine():
+            return super().parse_affine_map()
+
+    def parse_affine_set(self) -> AffineSet:
+        """An affine set."""
+        with self.short_affine():
+            return super().parse_affine_set()
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: RankedStructure[AnyDenseElement] | None
+    ) -> DenseIntOrFPElementsAttr[Any]:
+        """A constant; one value for all elements is repeated as bytes, not as Python objects."""
+        around = self.literal_shape, self.splat
+        self.literal_shape, self.splat = None, None
+        if type is not None:
+            self.check_size(type, len(self.lexer.input) - self.pos)
+        found = cast(
+            "DenseIntOrFPElementsAttr[Any]", super().parse_dense_int_or_fp_elements_attr(type)
+        )
+        if self.splat is not None:
+            data = found.data.data * prod(self.splat.get_shape())
+            found = DenseIntOrFPElementsAttr[Any](self.splat, BytesAttr(data))
+        self.literal_shape, self.splat = around
+        return found
+
+    def _parse_tensor_literal(self) -> Any:
+        """A list of elements, or one: note its shape."""
+        found = super()._parse_tensor_literal()
+        self.literal_shape = found[1]
+        return found
+
+    def _parse_dense_literal_type(self) -> RankedStructure[Any]:
+        """The type of a constant; of a splat that of one element, and the true one is noted."""
+        literal_shape, characters = self.literal_shape, self.pos
+        found = cast("RankedStructure[Any]", super()._parse_dense_literal_type())
+        self.check_size(found, characters)
+        if literal_shape == []:
+            self.splat = found
+            return TensorType[Any](found.get_element_type(), [1])
+        return found
+
+    def check_size(self, type: RankedStructure[Any], characters: int) -> None:
+        """Check that a constant is small, or written down element by element."""
+        size = prod(type.get_shape()) * type.element_type.compile_time_size
+        if size > max(LARGEST_SPLAT, characters):
+            self.raise_error(
+                f"expected a constant of at most {LARGEST_SPLAT} bytes, or all of its elements"
+            )
