@@ -122,7 +122,7 @@ NUMBERS = 'name = "m"\nflash_bytes = 4096\nsram_bytes = '
 TOML: dict[str, tuple[str, str]] = {
     "a dotted key": (NUMBERS + "1\na" + ".a" * 10**5 + " = 1", "expected at most 32768 characters"),
     "a long file": (NUMBERS + "1\n" + "#" * MANY, "expected at most 32768 characters"),
-    "lists": (NUMBERS + "1\na = " + "[" * DEEP, TOO_DEEP),
+    "lists": (NUMBERS + "1\na = " + "[" * DEEP, "x.toml: not a TOML file: nested too deep"),
     "digits": (NUMBERS + "9" * 30000, "not a TOML file"),
     "hex digits": (NUMBERS + "0x" + "f" * 30000, "expected sram_bytes to be an integer"),
 }
@@ -130,6 +130,7 @@ TOML: dict[str, tuple[str, str]] = {
 
 RUN: dict[str, tuple[str, str]] = {
     "a string": (attribute('"' + "a" * 40), OPEN_STRING),
+    "a splat": (attribute(f"dense<1> : tensor<{HUGE}xi8>"), "a constant of at most"),
     "a large buffer": (
         f"func.func @f() {{\n%a = memref.alloc() : memref<{HUGE}xi8>\nfunc.return }}",
         "x.mlir: MemoryError",

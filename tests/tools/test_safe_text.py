@@ -40,14 +40,25 @@ def peak(expression: str, text: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def installed() -> dict[str, str]:
-    """The expressions of the xDSL that is installed; in this process they are replaced."""
+def patterns() -> list[str]:
+    """The expressions of the xDSL that is installed, then those of a tool that has started."""
+    shown = f"print(L.{STRING}.pattern); print(L.{BLANKS}.pattern)"
     code = (
-        "from xdsl.utils.mlir_lexer import MLIRLexer as L; "
-        f"print(L.{STRING}.pattern); print(L.{BLANKS}.pattern)"
+        f"from xdsl.utils.mlir_lexer import MLIRLexer as L; {shown}; "
+        f"from npu_tools.errors import guarded; guarded('tool', lambda: 0); {shown}"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return dict(zip((STRING, BLANKS), done.stdout.splitlines(), strict=True))
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def installed(patterns: list[str]) -> dict[str, str]:
+    """The expressions of the xDSL that is installed."""
+    return {STRING: patterns[0], BLANKS: patterns[1]}
+
+
+def test_every_tool_mends_the_lexer(patterns: list[str]) -> None:
+    assert patterns[2:] == [EXPRESSIONS[STRING].ours, EXPRESSIONS[BLANKS].ours]
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
