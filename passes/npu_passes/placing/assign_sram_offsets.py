@@ -33,7 +33,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import ParseError, PassFailedException
 from xdsl.utils.hints import isa
@@ -45,6 +44,7 @@ from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import Lifetimes, analyze
 from npu_passes.analysis.on_chip import PASS, argument_attributes, functions, on_chip_values
 from npu_passes.placing.module_places import with_module_places
+from npu_passes.support.safe_text import SafeParser
 from npu_plans.arena import STRATEGIES
 from npu_plans.arena.problem import Buffer, PlanError, Problem, Solution, check, live_bound
 
@@ -102,7 +102,7 @@ def parse_space(ctx: Context, text: str) -> Attribute:
     Raises: PassFailedException if it is no attribute.
     """
     try:
-        parser = Parser(ctx, text)
+        parser = SafeParser(ctx, text)
         space = parser.parse_attribute()
         if parser.pos < len(text.rstrip()):
             parser.raise_error("expected nothing more")

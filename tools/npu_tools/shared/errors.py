@@ -11,8 +11,8 @@ from pathlib import Path
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
-from npu_passes.support.safe_text import TOO_DEEP, mend_lexer
 from npu_dialect.machine import MachineError
+from npu_passes.support.safe_text import TOO_DEEP, mend_lexer
 
 MARKED_OP = re.compile(r"^(?P<op>[^\n]*)\n[ ]*\^\^+-*\n", re.MULTILINE)
 """The line of the op that xDSL's diagnostic underlines in the IR that it attaches as a note."""

@@ -15,7 +15,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.mlir_lexer import MLIRLexer
 
-from npu_tools.safe_text import EXPRESSIONS, SafeParser, mend_lexer
+from npu_passes.support.safe_text import EXPRESSIONS, SafeParser, mend_lexer
 
 STRING, BLANKS = "_unescaped_characters_regex", "_whitespace_regex"
 
@@ -45,7 +45,7 @@ def patterns() -> list[str]:
     shown = f"print(L.{STRING}.pattern); print(L.{BLANKS}.pattern)"
     code = (
         f"from xdsl.utils.mlir_lexer import MLIRLexer as L; {shown}; "
-        f"from npu_tools.errors import guarded; guarded('tool', lambda: 0); {shown}"
+        f"from npu_tools.shared.errors import guarded; guarded('tool', lambda: 0); {shown}"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from npu_tools import opt
+from npu_tools.commands import opt
 
 SECONDS = 2.0
 MEMORY = 2**30
@@ -106,6 +106,10 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "brackets": ("[" * 10**5, "Unknown token"),
     "digits": ("npu-assign-sram-offsets{alignment=" + "9" * 10**5 + "}", "digits"),
     "an open string": ('npu-assign-sram-offsets{space="\\"' + "a" * 40 + '"}', "an attribute like"),
+    "a splat": (
+        'npu-assign-sram-offsets{space="dense<1> : tensor<268435456xi32>"}',
+        "an attribute like",
+    ),
     "a deep type": ('npu-assign-sram-offsets{space="' + "tuple<" * DEEP + '"}', TOO_DEEP),
 }
 """What `-p` says, and a part of the one message."""
@@ -225,7 +229,7 @@ def main() -> None:
     """Run cases, and print the outcome of each: a limit of memory for all, of time for each."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for name, tool, arguments in json.load(sys.stdin):
-        run = import_module(f"npu_tools.{tool}").main
+        run = import_module(f"npu_tools.commands.{tool}").main
         signal.setitimer(signal.ITIMER_PROF, SECONDS)  # nobody handles it: the process ends
         with redirect_stderr(StringIO()) as said, redirect_stdout(StringIO()):
             code = run(arguments)
