@@ -14,8 +14,9 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_plans.tiles.layer_shape import ConvShape
 from npu_tools.compiling.driver import run_passes
 from npu_tools.compiling.pass_text import parse_passes
@@ -55,7 +56,7 @@ def layer_text(layer: ConvShape) -> str:
 def programs(layer: ConvShape) -> ModuleOp:
     """The layer with its programs."""
     module = Parser(context(), layer_text(layer)).parse_module()
-    module.attributes[TARGET] = TargetAttr.of(MACHINE)
+    TARGET.set(module, TargetAttr.of(MACHINE))
     run_passes(module, parse_passes(available_passes(), PASSES), ())
     return module
 

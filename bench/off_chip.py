@@ -24,8 +24,9 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
 
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_plans.modules.traffic import Traffic
 from npu_tools.compiling.driver import Job, compile_model, job_passes, paused_collector
 from npu_tools.importers.frontends import load
@@ -143,7 +144,7 @@ def planning_steps(model: Path) -> Iterator[tuple[str, float]]:
     machine = Machine.load(MACHINE)
     with paused_collector():
         _, module = load(model, {})
-        module.attributes[TARGET] = TargetAttr.of(machine)
+        TARGET.set(module, TargetAttr.of(machine))
         for each in job_passes(Job(model, MACHINE, plan_as="i8"), machine):
             start = time.monotonic()
             each.apply(context(), module)

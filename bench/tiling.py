@@ -26,8 +26,9 @@ from pathlib import Path
 
 import numpy as np
 
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.pipelines import OFF_CHIP, PIPELINES
 from npu_plans.tiles.layer_shape import ConvShape, WindowAxis
 from npu_plans.tiles.tile_search import AS_PAPER, SearchOptions, search, search_layers
@@ -179,7 +180,7 @@ def moved_in_network() -> Mapping[str, Moved]:
         path = Path(folder) / "flownet_s.onnx"
         path.write_bytes(build("flownet_s").SerializeToString())
         _, module = load(path, {})
-    module.attributes[TARGET] = TargetAttr.of(Machine.load("zynq7020"))
+    TARGET.set(module, TargetAttr.of(Machine.load("zynq7020")))
     passes, _, _ = PIPELINES[OFF_CHIP].text.partition(",npu-outline-layers")
     through(module, passes)
     found = off_chip(function_of(module))

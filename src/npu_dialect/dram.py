@@ -16,15 +16,6 @@ from xdsl.irdl import irdl_op_definition
 
 from npu_dialect.placed import PlacedAllocOp
 
-BYTES = "dram.bytes"
-"""Function attribute: bytes of off-chip memory for maps."""
-INPUT = "dram.input"
-"""Argument attribute: the caller puts data here before the call."""
-OUTPUT = "dram.output"
-"""Argument attribute: the caller takes data from here after the call."""
-SPILLED = "npu.spilled_bytes"
-"""Function attribute: bytes that are moved, in one inference, for maps that did not fit on chip."""
-
 
 @irdl_op_definition
 class AllocOp(PlacedAllocOp):

@@ -17,15 +17,6 @@ from xdsl.irdl import irdl_op_definition
 
 from npu_dialect.placed import PlacedAllocOp
 
-ARENA = "sram.arena"
-"""Function attribute: bytes of the arena."""
-OFFSET = "sram.offset"
-"""Attribute of a function argument or a foreign allocation: its byte offset in the arena."""
-INPUT = "sram.input"
-"""Argument attribute: the caller puts data here before the call."""
-OUTPUT = "sram.output"
-"""Argument attribute: the caller takes data from here after the call."""
-
 
 @irdl_op_definition
 class AllocOp(PlacedAllocOp):

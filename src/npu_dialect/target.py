@@ -17,10 +17,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine, MachineError
-
-TARGET = "npu.target"
-"""Module attribute: the machine that the module is compiled for."""
 
 
 @irdl_attr_definition
@@ -114,9 +112,9 @@ def machine_of(module: ModuleOp) -> Machine | None:
 
     Raises: VerifyException for an `npu.target` of another kind: ignored, it would check nothing.
     """
-    target = module.attributes.get(TARGET)
+    target = TARGET.raw(module)
     if target is None:
         return None
     if not isinstance(target, TargetAttr):
-        raise VerifyException(f"expected {TARGET} to be an #npu.target<...>, got {target}")
+        raise VerifyException(f"expected {TARGET.name} to be an #npu.target<...>, got {target}")
     return target.to_machine()

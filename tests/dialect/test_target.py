@@ -22,9 +22,10 @@ from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine, MachineError, Toolchain
 from npu_dialect.npu import NPU
-from npu_dialect.target import TARGET, TargetAttr, machine_of
+from npu_dialect.target import TargetAttr, machine_of
 
 GOOD = 'name = "mine"\nsram_bytes = 4096\nflash_bytes = 8192\n'
 
@@ -147,7 +148,7 @@ def test_unknown_machine_lists_those_that_exist() -> None:
 @pytest.mark.parametrize("name", Machine.known())
 def test_attribute_round_trip(name: str) -> None:
     machine = Machine.load(name)
-    module = ModuleOp([], attributes={TARGET: TargetAttr.of(machine)})
+    module = ModuleOp([], attributes={TARGET.name: TargetAttr.of(machine)})
     module.verify()
     context = Context()
     context.load_dialect(Builtin)

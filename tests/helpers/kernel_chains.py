@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Region, SSAValue
 
 from helpers.quantized.build import Array
 from helpers.quantized.random_layers import LayerMaker
+from npu_dialect.attributes import LAYER
 from npu_dialect.npu import (
     ClampOp,
     Conv2dOp,
@@ -28,7 +29,7 @@ from npu_dialect.npu import (
     RequantizeAttr,
     ReshapeOp,
 )
-from npu_dialect.npu.layer import LAYER_NAME, LayerOp
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
 
 MOST = 9
@@ -231,5 +232,5 @@ class ChainMaker(LayerMaker):
     def named(self, layer: LayerOp) -> LayerOp:
         """A layer with a name of its own."""
         self.layers += 1
-        layer.attributes[LAYER_NAME] = StringAttr(f"layer{self.layers}")
+        LAYER.set(layer, f"layer{self.layers}")
         return layer

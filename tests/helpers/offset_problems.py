@@ -7,11 +7,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from npu_plans.arena import none
-from npu_plans.arena.problem import (
-    Buffer,
-    Overlay,
-    Problem,
-)
+from npu_plans.arena.problem import Buffer, Overlay, Problem
 
 
 @st.composite

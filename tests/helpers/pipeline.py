@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 from xdsl.passes import PassPipeline
 
-from npu_dialect.sram import ARENA
+from npu_dialect.attributes import ARENA
 from npu_tools.universe import NPU_UNIVERSE
 
 
@@ -39,6 +39,6 @@ def run_passes(ctx: Context, module: ModuleOp, pipeline: str) -> ModuleOp:
 def arena_bytes(module: ModuleOp) -> int:
     """The arena of the only function."""
     (function,) = (op for op in module.ops if isinstance(op, FuncOp))
-    arena = function.attributes[ARENA]
-    assert isinstance(arena, IntegerAttr)
-    return arena.value.data
+    arena = ARENA.get(function)
+    assert arena is not None
+    return arena

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType, f32
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from npu_dialect.attributes import LAYER
 from npu_dialect.npu import AddOp, ClampOp, ConcatOp, FullyConnectedOp, MulOp, ReluOp
-from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.npu.maps import shape_of
 from npu_passes.graph.constants import constant_of
 
@@ -29,7 +29,7 @@ class Builder:
 
     def add(self, op: Operation, group: str) -> SSAValue:
         """Append a layer, whose name begins with a group."""
-        op.attributes[LAYER_NAME] = StringAttr(f"{group}/{len(self.maps)}")
+        LAYER.set(op, f"{group}/{len(self.maps)}")
         self.block.add_op(op)
         self.maps.append(op.results[0])
         return op.results[0]

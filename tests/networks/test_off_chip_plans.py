@@ -18,8 +18,9 @@ from helpers.networks.machines import KB, SRAM_BYTES, machine_file
 from helpers.networks.zoo import build
 from helpers.paths import ROOT
 from npu_dialect import dram, sram
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_tools.commands.compile import main
 from npu_tools.compiling.driver import (
     Job,
@@ -127,7 +128,7 @@ def planned(model: Path, target: str, element: str | None) -> Plan:
     measurements = Measurements(model.name)
     with paused_collector():
         _, module = load(model, {})
-        module.attributes[TARGET] = TargetAttr.of(machine)
+        TARGET.set(module, TargetAttr.of(machine))
         run_passes(module, passes, (measurements,))
     assert measurements.report is not None
     return Plan(module, measurements.report, 1 if element == "i8" else 4)

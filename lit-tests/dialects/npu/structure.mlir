@@ -64,11 +64,11 @@ func.func @nested(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
 // GENERIC-LABEL: sym_name = "planned"
 func.func @planned(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
   // CHECK: npu.module add of %x policy II mifm 16 at 0 mofm 32 at 64 {npu.layer = "block"} :
-  // CHECK-NEXT: npu.branch part 0 required 48 occupied 0 attributes {npu.note} {
+  // CHECK-NEXT: npu.branch part 0 required 48 occupied 0 attributes {test.note} {
   // CHECK: npu.branch part 1 required 0 {
   // GENERIC: <{merge = "add", policy = "II", mifm = 16 : i64, mifm_offset = 0 : i64, mofm = 32 : i64, mofm_offset = 64 : i64}>
   %y = npu.module add of %x policy II mifm 16 at 0 mofm 32 at 64 {npu.layer = "block"} : tensor<1x4xf32> -> tensor<1x4xf32> {
-    npu.branch part 0 required 48 occupied 0 attributes {npu.note} {
+    npu.branch part 0 required 48 occupied 0 attributes {test.note} {
       %0 = npu.relu %x {npu.forward = true} : tensor<1x4xf32> -> tensor<1x4xf32>
       npu.yield %0 : tensor<1x4xf32>
     }

@@ -25,8 +25,8 @@ from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from npu_dialect.attributes import CONSUMES
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.rows import CONSUMES
 from npu_plans.arena.problem import Overlay
 
 
@@ -67,7 +67,7 @@ def consumed(
     """
     yield from copied(ops, aliases)
     for loop in ops:
-        if not isinstance(loop, scf.ForOp) or CONSUMES not in loop.attributes:
+        if not isinstance(loop, scf.ForOp) or not CONSUMES.is_on(loop):
             continue
         views = {index: view for index, each in enumerate(aliases) if (view := seen(loop, each))}
         for source, above in views.items():

@@ -31,7 +31,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect
 from xdsl.utils.hints import isa
 
-from npu_dialect.sram import INPUT, OUTPUT
+from npu_dialect.attributes import SRAM_INPUT, SRAM_OUTPUT
 from npu_passes.analysis.consumed import consumed
 from npu_passes.analysis.on_chip import (
     alignment_of,
@@ -157,7 +157,7 @@ class Numbering:
         points = [self.start[op] for op in lifted] + [self.end[op] for op in lifted]
         if isinstance(value, BlockArgument):
             marks = argument_attributes(self.function, value)
-            points += [0] * (INPUT in marks) + [exit_point] * (OUTPUT in marks)
+            points += [0] * (SRAM_INPUT.name in marks) + [exit_point] * (SRAM_OUTPUT.name in marks)
         elif not points:
             points = [self.start[value.owner]] if isinstance(value.owner, Operation) else []
         return min(points), max(points)

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     FixedBitwidthType,
     IntegerAttr,
     MemRefType,
-    StringAttr,
     UnrankedMemRefType,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
@@ -31,13 +30,11 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect import dram
-from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
+from npu_dialect.attributes import LAYER, PORT, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT, VALUE
 from npu_dialect.npu.maps import storage_elements
-from npu_dialect.sram import INPUT, OFFSET, OUTPUT, AllocOp
+from npu_dialect.sram import AllocOp
 
 PASS = "npu-assign-sram-offsets"
-NAME = "npu.name"
-"""Argument attribute: the name of an input or output in the model."""
 
 
 def has(op: Operation, trait: type[OpTrait]) -> bool:
@@ -60,7 +57,7 @@ def on_chip_values(function: Operation, space: Attribute) -> Iterator[SSAValue]:
     """The arguments and allocations of a function that lie in the on-chip space."""
     for arg in function.regions[0].blocks[0].args:
         marks = argument_attributes(function, arg)
-        if in_space(arg, space) and (INPUT in marks or OUTPUT in marks):
+        if in_space(arg, space) and (SRAM_INPUT.name in marks or SRAM_OUTPUT.name in marks):
             yield arg
     for op in function.walk():
         if has(op, MemoryAllocEffect):
@@ -120,13 +117,13 @@ def pin_of(function: Operation, op: Operation, value: SSAValue) -> int | None:
     if isinstance(op, AllocOp | dram.AllocOp):
         pin = op.offset
     elif isinstance(value, BlockArgument):
-        pin = argument_attributes(function, value).get(OFFSET)
+        pin = argument_attributes(function, value).get(SRAM_OFFSET.name)
     else:
-        pin = op.attributes.get(OFFSET)
+        pin = SRAM_OFFSET.raw(op)
     if pin is None:
         return None
     if not isinstance(pin, IntegerAttr):
-        fail(op, f"expected {OFFSET} to be an integer, got {pin}")
+        fail(op, f"expected {SRAM_OFFSET.name} to be an integer, got {pin}")
     return pin.value.data
 
 
@@ -135,14 +132,13 @@ def name_of(function: Operation, value: SSAValue, aliases: Sequence[SSAValue]) -
     if value.name_hint is not None:
         return value.name_hint
     if isinstance(value, BlockArgument):
-        name = argument_attributes(function, value).get(NAME)
-        return name.data if isinstance(name, StringAttr) else None
+        return PORT.of(argument_attributes(function, value), function)
     for alias in aliases:
         for use in alias.uses:
             op = use.operation
-            name = op.attributes.get(VALUE_NAME, op.attributes.get(LAYER_NAME))
-            if use.index == len(op.operands) - 1 and isinstance(name, StringAttr):
-                return name.data
+            name = VALUE.get(op) or LAYER.get(op)
+            if use.index == len(op.operands) - 1 and name is not None:
+                return name
     return None
 
 

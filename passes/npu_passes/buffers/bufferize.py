@@ -56,6 +56,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from npu_dialect.attributes import PORT
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp
 from npu_dialect.npu.rows import RowsOp
@@ -72,9 +73,6 @@ from npu_passes.buffers.expand_rows import expand_rows
 from npu_passes.buffers.spaces import Spaces, dense_type, reshaped
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.symbols import GlobalNames, identifier
-
-NAME = "npu.name"
-"""Argument and result attribute: the name that an input or output has in the model."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,7 @@ class Bufferizer:
         for place, value in self.plan.returned:
             out = block.insert_arg(self.spaces.end_type(value.type), len(block.args))
             attributes = res_attrs[place]
-            name = attributes.get(NAME)
+            name = attributes.get(PORT.name)
             out.name_hint = hint_of(name.data) if isinstance(name, StringAttr) else "output"
             self.outputs[place] = out
             arg_attrs.append({**attributes, self.spaces.output_mark: UnitAttr()})

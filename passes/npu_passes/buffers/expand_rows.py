@@ -34,17 +34,18 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, i32, i64
+from xdsl.dialects.builtin import IntegerType, MemRefType, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from npu_dialect import dma
+from npu_dialect.attributes import CONSUMES, RING, RUNS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PoolOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import ui8
-from npu_dialect.npu.rows import CONSUMES, RING, RUNS, RowsOp, RowWindow, row_window
+from npu_dialect.npu.rows import RowsOp, RowWindow, row_window
 from npu_dialect.npu.structure import provenance
 from npu_dialect.sram import AllocOp
 from npu_passes.buffers.spaces import Spaces
@@ -119,8 +120,8 @@ class RowsExpansion:
             view = stage.window
             self.slide(index, row, base, view)
         layer = row_layer(stage.layer, view, self.buffers, target)
-        layer.attributes.pop(RING, None)
-        layer.attributes[RUNS] = IntegerAttr(stage.runs, i64)
+        RING.drop(layer)
+        RUNS.set(layer, stage.runs)
         b.insert(layer)
 
     def slide(self, index: int, row: Index, base: Index, window: SSAValue) -> None:
@@ -176,7 +177,7 @@ def expand_rows(
     """
     b = LoopBuilder(op)
     near = spaces.maps
-    in_place = memref_type(source).memory_space == near and CONSUMES not in op.attributes
+    in_place = memref_type(source).memory_space == near and not CONSUMES.is_on(op)
     stages: list[Stage] = []
     runs = shape_of(out)[2]
     for index, layer in reversed(list(enumerate(op.layers))):
@@ -191,8 +192,8 @@ def expand_rows(
         row = rows_buffer(b, out, 1, near, "row")
     buffers = {**buffers, **fetched(b, op, buffers, spaces)}
     RowsExpansion(b, spaces, stages, source, out, buffers, row).build()
-    if CONSUMES in op.attributes and isinstance(op.prev_op, scf.ForOp):
-        op.prev_op.attributes[CONSUMES] = op.attributes[CONSUMES]
+    if CONSUMES.is_on(op) and isinstance(op.prev_op, scf.ForOp):
+        CONSUMES.copy(op, op.prev_op)
 
 
 def fetched(

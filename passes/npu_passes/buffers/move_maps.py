@@ -24,7 +24,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.npu.rows import CONSUMES
+from npu_dialect.attributes import CONSUMES
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.consumed import encloses, writes
 from npu_passes.support.loop_builder import memref_type
@@ -39,7 +39,7 @@ class MoveMapsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
         for loop in list(op.walk()):
-            if isinstance(loop, scf.ForOp) and CONSUMES in loop.attributes:
+            if isinstance(loop, scf.ForOp) and CONSUMES.is_on(loop):
                 for buffer in filled_by(loop):
                     move(buffer, loop)
 

@@ -17,8 +17,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine, MachineError
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 
 
 @dataclass(frozen=True)
@@ -42,4 +43,4 @@ class AttachTargetPass(ModulePass):
             machine = Machine.load(self.target)
         except MachineError as error:
             raise PassFailedException(f"{self.name}: {error}") from None
-        op.attributes[TARGET] = TargetAttr.of(machine)
+        TARGET.set(op, TargetAttr.of(machine))

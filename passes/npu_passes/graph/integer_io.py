@@ -24,22 +24,19 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    FloatAttr,
     FunctionType,
-    IntegerAttr,
     ModuleOp,
-    f32,
-    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from npu_dialect.attributes import SCALE, ZERO_POINT
 from npu_dialect.npu.attributes import float_values
 from npu_dialect.npu.layers import DequantizeOp, QuantizeOp
 from npu_dialect.npu.maps import map_type
-from npu_dialect.npu.quantization import QUANTISED, SCALE, ZERO_POINT
+from npu_dialect.npu.quantization import QUANTISED
 
 Marks = dict[str, Attribute]
 
@@ -89,7 +86,7 @@ def is_edge(layer: DequantizeOp) -> bool:
 
 def marks(scale: float, zero_point: int) -> Marks:
     """The attributes of a port of integers."""
-    return {SCALE: FloatAttr(scale, f32), ZERO_POINT: IntegerAttr(zero_point, i64)}
+    return {SCALE.name: SCALE.made(scale), ZERO_POINT.name: ZERO_POINT.made(zero_point)}
 
 
 def with_marks(

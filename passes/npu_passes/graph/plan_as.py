@@ -38,10 +38,8 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriteWalker, TypeConversionPattern
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.attributes import PLANNED_AS
 from npu_dialect.npu.layer import LayerOp
-
-PLANNED_AS = "npu.planned_as"
-"""Module attribute: the type that took the place of f32; the values are gone."""
 
 TYPES: dict[str, IntegerType | AnyFloat] = {
     "i8": i8,
@@ -103,4 +101,4 @@ class PlanAsPass(ModulePass):
                 )
         element = TYPES[self.type]
         PatternRewriteWalker(PlanAsPattern(element=element)).rewrite_module(op)
-        op.attributes[PLANNED_AS] = element
+        PLANNED_AS.set(op, element)

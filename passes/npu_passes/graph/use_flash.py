@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-FLASH = "npu.flash"
-"""Module attribute: what flash is used for."""
+from npu_dialect.attributes import FLASH
 
 Flash = Literal["fast", "small"]
 
@@ -36,7 +35,7 @@ class UseFlashPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Write it on the module."""
-        op.attributes[FLASH] = StringAttr(self.prefer)
+        FLASH.set(op, self.prefer)
 
 
 def flash_of(module: Operation) -> Flash:
@@ -44,12 +43,12 @@ def flash_of(module: Operation) -> Flash:
 
     Raises: PassFailedException for an attribute that says something else.
     """
-    found = module.attributes.get(FLASH, StringAttr("fast"))
-    if found == StringAttr("fast"):
-        return "fast"
-    if found == StringAttr("small"):
-        return "small"
+    found = FLASH.get(module) or "fast"
+    if found in ("fast", "small"):
+        return found
     module.emit_error(
         "says something else about flash",
-        PassFailedException(f'npu-lower-to-loops: expected {FLASH} "fast" or "small", got {found}'),
+        PassFailedException(
+            f'npu-lower-to-loops: expected {FLASH.name} "fast" or "small", got "{found}"'
+        ),
     )

@@ -26,19 +26,17 @@ from dataclasses import dataclass
 from io import StringIO
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp, getattr_operands
+from npu_dialect.attributes import LAYER, VALUE, WHAT
+from npu_dialect.npu.layer import LayerOp, getattr_operands
 from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.support.symbols import GlobalNames, identifier
-
-WHAT = "npu.what"
-"""Attribute of an outlined function: the layer as text, without operands and types."""
 
 HINTS = {"input": "ifm", "out": "ofm"}
 """Argument names for operands; the others keep the name that the op's definition gives them."""
@@ -56,7 +54,7 @@ class Outline:
 
 def analyze(function: FuncOp) -> Iterator[Outline]:
     """The layers of a function that can become functions, in the order of the IR."""
-    if WHAT in function.attributes:
+    if WHAT.is_on(function):
         return
     for op in function.walk():
         if isinstance(op, LayerOp) and op.destination is not None and not op.regions:
@@ -97,11 +95,10 @@ def outlined(outline: Outline, name: str) -> tuple[FuncOp, CallOp]:
     block.add_ops((layer.clone(dict(zip(outline.buffers, block.args, strict=True))), ReturnOp()))
     function = FuncOp(name, FunctionType.from_lists(kinds, []), Region(block), "private")
     call = CallOp(name, list(outline.buffers), [])
-    for key, holders in ((LAYER_NAME, (function, call)), (VALUE_NAME, (call,))):
-        if (attribute := layer.attributes.get(key)) is not None:
-            for holder in holders:
-                holder.attributes[key] = attribute
-    function.attributes[WHAT] = StringAttr(outline.what)
+    LAYER.copy(layer, function)
+    LAYER.copy(layer, call)
+    VALUE.copy(layer, call)
+    WHAT.set(function, outline.what)
     return function, call
 
 

@@ -35,10 +35,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma
-from npu_dialect.npu.layer import LAYER_NAME
+from npu_dialect.attributes import LAYER, WHAT
+from npu_dialect.keys import Key
 from npu_passes.lowering.function_shapes import Constant, Shape, value_of
 from npu_passes.lowering.kernels.constants import Users, symbol_users
-from npu_passes.lowering.outline_layers import WHAT
 from npu_passes.support.symbols import identifier
 
 
@@ -157,17 +157,17 @@ def add_argument(function: func.FuncOp, argument: Argument) -> None:
 
 def describe(function: func.FuncOp, functions: Sequence[func.FuncOp]) -> None:
     """Say which layers a function is, and of what it does what they have in common."""
-    layers = texts_of(functions, LAYER_NAME)
+    layers = texts_of(functions, LAYER)
     if layers:
-        function.attributes[LAYER_NAME] = StringAttr(", ".join(layers))
+        LAYER.set(function, ", ".join(layers))
     if whats := texts_of(functions, WHAT):
-        function.attributes[WHAT] = StringAttr(common_text(whats))
+        WHAT.set(function, common_text(whats))
 
 
-def texts_of(functions: Sequence[func.FuncOp], key: str) -> list[str]:
+def texts_of(functions: Sequence[func.FuncOp], key: Key[str]) -> list[str]:
     """What an attribute says, function by function."""
-    found = (function.attributes.get(key) for function in functions)
-    return [each.data for each in found if isinstance(each, StringAttr)]
+    found = map(key.get, functions)
+    return [each for each in found if each is not None]
 
 
 def common_text(texts: Sequence[str]) -> str:

@@ -19,6 +19,8 @@ layer last; their layers move to where the merge was.
 
 A merge of several maps that is left alone says why in `npu.no_module = "..."`; and in
 `npu.long_skips = array<i64: 1>` which of its operands are long skip-connections, whose maps come
+from npu_dialect.module_attributes import IN_PART, LONG_SKIPS, MERGE, MODULE, NO_MODULE, PLACE
+from npu_dialect.attributes import LAYER
 from off-chip memory. The other operands of a concatenation, if they are in a row, may make a module
 that is concatenated with them (`npu.in_part`). Functions of several blocks and layers in
 destination style stay as they are.
@@ -30,27 +32,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect.npu.layer import LAYER_NAME
+from npu_dialect.attributes import LAYER
+from npu_dialect.module_attributes import IN_PART, LONG_SKIPS, MERGE, MODULE, NO_MODULE, PLACE
 from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_dialect.npu.structure import (
-    IN_PART,
-    LONG_SKIPS,
-    MERGE_NAME,
-    MODULE_NAME,
-    NO_MODULE,
-    PLACE,
-    BranchedModuleOp,
-    BranchOp,
-    branch_of,
-)
+from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, branch_of
 from npu_passes.modules.network import Network, merge_of
 from npu_plans.modules.graph import Branch, Module, Modules, detect
 from npu_plans.modules.module_names import module_names
@@ -102,13 +95,13 @@ class Wrapping:
 
     def annotate(self, op: Operation, number: int) -> None:
         """Write into a merge why it is left alone, in place of what an earlier run has written."""
-        op.attributes.pop(NO_MODULE, None)
-        op.attributes.pop(LONG_SKIPS, None)
+        NO_MODULE.drop(op)
+        LONG_SKIPS.drop(op)
         if (remark := self.found.remarks.get(number)) is not None:
             reason = remark.named(self.name)
-            op.attributes[NO_MODULE] = StringAttr(reason)
+            NO_MODULE.set(op, reason)
         if (places := self.found.long_skips.get(number)) is not None:
-            op.attributes[LONG_SKIPS] = DenseArrayBase.from_list(i64, places)
+            LONG_SKIPS.set(op, tuple(places))
 
     def name(self, node: int) -> str:
         """What to call a layer, or the module that it is the merge of as a whole."""
@@ -131,15 +124,15 @@ class Wrapping:
         op = BranchedModuleOp(start, kind, Region(Block(branches)), result, axis=axis)
         Rewriter.insert_op(op, InsertPoint.before(merge))
         if not (whole := len(parts) == len(merge.operands)):
-            op.attributes[IN_PART] = UnitAttr()
+            IN_PART.set(op, True)
         else:
             op.attributes |= merge.attributes
             unmark(op)
         if (name := self.names.get(number)) is not None:
-            own = merge.attributes.get(LAYER_NAME)
+            own = LAYER.get(merge)
             if whole and own is not None:
-                op.attributes[MERGE_NAME] = own
-            op.attributes[LAYER_NAME] = StringAttr(name)
+                MERGE.set(op, own)
+            LAYER.set(op, name)
         made = op if whole else rest_of(merge, op, module.first, len(parts))
         Rewriter.replace_op(merge, [] if whole else [made], [made.results[0]])
         self.ops[number], self.values[number] = made, made.results[0]
@@ -173,17 +166,17 @@ def rest_of(merge: Operation, module: BranchedModuleOp, first: int, count: int) 
     operands = [*merge.operands[:first], module.result, *merge.operands[first + count :]]
     made = ConcatOp(operands, merge.axis.value.data, merge.results[0].type)
     made.attributes |= merge.attributes
-    places = merge.attributes[LONG_SKIPS]
-    assert isinstance(places, DenseArrayBase)
-    moved = [int(at) - (count - 1 if int(at) > first else 0) for at in places.get_values()]
-    made.attributes[LONG_SKIPS] = DenseArrayBase.from_list(i64, moved)
+    places = LONG_SKIPS.get(merge)
+    assert places is not None
+    moved = [at - (count - 1 if at > first else 0) for at in places]
+    LONG_SKIPS.set(made, tuple(moved))
     return made
 
 
 def unmark(op: Operation) -> None:
     """Remove what an earlier `npu-inline-modules` has written about the module of a layer."""
-    for key in (MODULE_NAME, PLACE):
-        op.attributes.pop(key, None)
+    MODULE.drop(op)
+    PLACE.drop(op)
 
 
 @dataclass(frozen=True)

@@ -21,31 +21,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.npu.layer import LAYER_NAME, LayerOp
-from npu_dialect.npu.layers import AddOp, ConcatOp
-from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.structure import (
+from npu_dialect.attributes import LAYER
+from npu_dialect.keys import Key, without
+from npu_dialect.module_attributes import (
     IN_PART,
     LONG_SKIPS,
-    MERGE_NAME,
-    MODULE_NAME,
+    MERGE,
+    MODULE,
     NOT_PLANNED,
     PEAK,
     PEAK_BOUND,
     PLACE,
-    BranchedModuleOp,
-    YieldOp,
 )
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import AddOp, ConcatOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.structure import BranchedModuleOp, YieldOp
 from npu_passes.modules.module_reader import modules_of
 
-PLANNED = (IN_PART, NOT_PLANNED, PEAK, PEAK_BOUND)
+PLANNED: tuple[Key[Any], ...] = (IN_PART, NOT_PLANNED, PEAK, PEAK_BOUND)
 """Attributes of a module that mean nothing on its merge."""
 
 
@@ -70,14 +72,18 @@ def merge_layers(module: BranchedModuleOp, parts: Sequence[SSAValue]) -> list[La
     return sums
 
 
-def region_of(size: IntegerAttr | None, offset: IntegerAttr | None) -> DenseArrayBase | None:
-    """Size and offset as one attribute, if both are known."""
+Region: TypeAlias = tuple[int, int]
+"""Size and offset of a map on chip, in bytes."""
+
+
+def region_of(size: IntegerAttr | None, offset: IntegerAttr | None) -> Region | None:
+    """Size and offset together, if both are known."""
     if size is None or offset is None:
         return None
-    return DenseArrayBase.from_list(i64, [size.value.data, offset.value.data])
+    return size.value.data, offset.value.data
 
 
-def regions_of(module: BranchedModuleOp) -> Iterator[tuple[SSAValue, DenseArrayBase]]:
+def regions_of(module: BranchedModuleOp) -> Iterator[tuple[SSAValue, Region]]:
     """The places of the MIFM, and of the parts if they are concatenated channels of one image."""
     if (mifm := region_of(module.mifm, module.mifm_offset)) is not None:
         yield module.input, mifm
@@ -90,17 +96,17 @@ def regions_of(module: BranchedModuleOp) -> Iterator[tuple[SSAValue, DenseArrayB
     for part in module.parts:
         size = module.mofm.value.data * shape_of(part)[1] // shape[1]
         if part != module.input:
-            yield part, DenseArrayBase.from_list(i64, [size, start])
+            yield part, (size, start)
         start += size
 
 
 def joined_by(module: BranchedModuleOp) -> tuple[ConcatOp, int] | None:
     """The concatenation with long skip-connections that a module is a part of, and its place."""
-    if IN_PART not in module.attributes or module.axis is None or not module.result.has_one_use():
+    if not IN_PART.is_on(module) or module.axis is None or not module.result.has_one_use():
         return None
     (use,) = module.result.uses
     outer = use.operation
-    if not isinstance(outer, ConcatOp) or LONG_SKIPS not in outer.attributes:
+    if not isinstance(outer, ConcatOp) or not LONG_SKIPS.is_on(outer):
         return None
     return (outer, use.index) if outer.axis.value == module.axis.value else None
 
@@ -110,10 +116,9 @@ def join(outer: ConcatOp, at: int, parts: Sequence[SSAValue]) -> None:
     operands = [*outer.operands[:at], *parts, *outer.operands[at + 1 :]]
     made = ConcatOp(operands, outer.axis.value.data, outer.results[0].type)
     made.attributes |= outer.attributes
-    places = outer.attributes[LONG_SKIPS]
-    if isinstance(places, DenseArrayBase):
-        moved = [int(each) + (len(parts) - 1) * (int(each) > at) for each in places.get_values()]
-        made.attributes[LONG_SKIPS] = DenseArrayBase.from_list(i64, moved)
+    places = LONG_SKIPS.get(outer)
+    if places is not None:
+        LONG_SKIPS.set(made, tuple(each + (len(parts) - 1) * (each > at) for each in places))
     Rewriter.replace_op(outer, [made], [made.output])
 
 
@@ -122,7 +127,7 @@ def inline(module: BranchedModuleOp) -> None:
     parts, layers = module.parts, layers_of(module)
     for value, region in regions_of(module):
         if isinstance(value.owner, LayerOp):
-            value.owner.attributes.setdefault(PLACE, region)
+            PLACE.set_default(value.owner, region)
     for layer in layers:
         layer.detach()
     Rewriter.insert_op(layers, InsertPoint.before(module))
@@ -131,30 +136,28 @@ def inline(module: BranchedModuleOp) -> None:
         Rewriter.erase_op(module)
         return
     merges = merge_layers(module, parts)
-    kept = {key: value for key, value in module.attributes.items() if key not in PLANNED}
-    merges[-1].attributes |= kept
-    if (name := merges[-1].attributes.pop(MERGE_NAME, None)) is not None:
-        merges[-1].attributes[LAYER_NAME] = name
+    merges[-1].attributes |= without(module.attributes, MERGE, *PLANNED)
+    if (name := MERGE.get(module)) is not None:
+        LAYER.set(merges[-1], name)
     if (region := region_of(module.mofm, module.mofm_offset)) is not None:
-        merges[-1].attributes[PLACE] = region
-    if (around := module.attributes.get(MODULE_NAME)) is not None:
+        PLACE.set(merges[-1], region)
+    if (around := MODULE.get(module)) is not None:
         for merge in merges:
-            merge.attributes[MODULE_NAME] = around
+            MODULE.set(merge, around)
     Rewriter.insert_op(merges, InsertPoint.before(module))
     Rewriter.replace_op(module, [], [merges[-1].output])
 
 
 def module_name(module: BranchedModuleOp, index: int) -> str:
     """What to call a module: its own name, or its place among the outermost ones."""
-    name = module.attributes.get(LAYER_NAME)
-    return name.data if isinstance(name, StringAttr) else f"module{index}"
+    return LAYER.get(module) or f"module{index}"
 
 
 def mark(module: BranchedModuleOp, name: str) -> None:
     """Write the name of a module on its layers, and on the modules in it."""
     for op in module.walk():
         if isinstance(op, LayerOp | BranchedModuleOp):
-            op.attributes[MODULE_NAME] = StringAttr(name)
+            MODULE.set(op, name)
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
+from npu_dialect.attributes import LAYER
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import int_values
-from npu_dialect.npu.layer import LAYER_NAME, LayerOp
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp, ReshapeOp
 from npu_dialect.npu.maps import ELEMENT, map_type, shape_of
 from npu_dialect.npu.rows import row_window
@@ -198,7 +199,7 @@ def modules_of(module: ModuleOp) -> tuple[BranchedModuleOp, ...]:
 
 def name_of(op: Operation) -> str:
     """The name that a person gave to a layer or module, or the kind of op that it is."""
-    return getattr(op.attributes.get(LAYER_NAME), "data", op.name)
+    return LAYER.get(op) or op.name
 
 
 def element_bytes(op: Operation | None, value: SSAValue) -> int:

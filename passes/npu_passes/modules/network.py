@@ -15,13 +15,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from npu_dialect.npu.layer import LAYER_NAME, LayerOp
+from npu_dialect.attributes import LAYER
+from npu_dialect.module_attributes import IN_PART
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AddOp, ConcatOp, ReshapeOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.structure import IN_PART, BranchedModuleOp, is_constant
+from npu_dialect.npu.structure import BranchedModuleOp, is_constant
 from npu_plans.modules.graph import Node
 
 
@@ -61,8 +63,7 @@ class Network:
     def layer_name(self, number: int) -> str | None:
         """The name that a person gave to a layer, if it is one and has one."""
         op = self.ops[number]
-        name = op.attributes.get(LAYER_NAME) if op is not None else None
-        return name.data if isinstance(name, StringAttr) else None
+        return LAYER.get(op) if op is not None else None
 
     def name(self, number: int) -> str:
         """What to call a node."""
@@ -105,7 +106,7 @@ def merge_of(op: Operation) -> str | None:
 def weight_of(op: Operation) -> int:
     """How many layers an op counts as."""
     if isinstance(op, BranchedModuleOp):
-        merge = 0 if IN_PART in op.attributes else 1  # else the merge of its merge counts
+        merge = 0 if IN_PART.is_on(op) else 1  # else the merge of its merge counts
         return merge + max(sum(map(weight_of, branch.body.block.ops)) for branch in op.branches)
     if isinstance(op, LayerOp):
         in_place = op.ELEMENTWISE and len(maps_of(op) or ()) < 2

@@ -43,16 +43,10 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.keys import drop_all
 from npu_dialect.machine import Machine
-from npu_dialect.npu.structure import (
-    AVAILABLE,
-    FORWARD,
-    NOT_PLANNED,
-    PASSES,
-    REQUIRED,
-    BranchedModuleOp,
-    BranchOp,
-)
+from npu_dialect.module_attributes import AVAILABLE, FORWARD, NOT_PLANNED, PASSES, POLICY, REQUIRED
+from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
 from npu_passes.modules.module_reader import (
     ModuleReader,
     modules_of,
@@ -65,9 +59,6 @@ from npu_plans.modules.choose_policy import plan_module
 from npu_plans.modules.module_data import Branch, FeatureMap, Module
 from npu_plans.modules.policies import BranchPlan, LayerPlan, Misfit, ModulePlan, required_bytes
 from npu_plans.modules.regions import ModuleRegions, Region, Sram, Step, chain_regions, chains
-
-POLICY = "npu.policy"
-"""Attribute of a branch whose policy is not its module's."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +84,7 @@ class PlanModulesPass(ModulePass):
             annotate(planned.op, planned.module, planned.plan, planned.regions, frozenset())
         for left, why in plan.left:
             clear(left)
-            left.attributes[NOT_PLANNED] = StringAttr(why)
+            NOT_PLANNED.set(left, why)
 
 
 @dataclass(frozen=True)
@@ -172,8 +163,7 @@ def clear(op: BranchedModuleOp) -> None:
             each.policy = each.mifm = each.mifm_offset = each.mofm = each.mofm_offset = None
         if isinstance(each, BranchOp):
             each.occupied = None
-        for key in (POLICY, NOT_PLANNED, REQUIRED, AVAILABLE, FORWARD, PASSES):
-            each.attributes.pop(key, None)
+        drop_all(each, (POLICY, NOT_PLANNED, REQUIRED, AVAILABLE, FORWARD, PASSES))
 
 
 def annotate(
@@ -185,7 +175,7 @@ def annotate(
 ) -> None:
     """Write the plan of a module into its properties and those of its branches and layers."""
     op.policy = StringAttr(plan.policy)
-    op.attributes.pop(NOT_PLANNED, None)
+    NOT_PLANNED.drop(op)
     op.mifm, op.mifm_offset = region_attributes(regions.mifm)
     op.mofm, op.mofm_offset = region_attributes(regions.mofm)
     inside = on_chip | {module.input}
@@ -194,9 +184,9 @@ def annotate(
     ):
         branch_op.required = IntegerAttr(required_bytes(branch, inside), i64)
         branch_op.occupied = IntegerAttr(made.occupied, i64)
-        branch_op.attributes.pop(POLICY, None)
+        POLICY.drop(branch_op)
         if made.policy != plan.policy:
-            branch_op.attributes[POLICY] = StringAttr(made.policy)
+            POLICY.set(branch_op, made.policy)
         annotate_steps(branch_op, branch, made, places, inside)
 
 
@@ -211,12 +201,12 @@ def annotate_steps(
     left = iter(places)
     for step_op, step, made in zip(steps_of(op), branch.steps, plan.steps, strict=True):
         if isinstance(made, LayerPlan):
-            step_op.attributes[REQUIRED] = IntegerAttr(made.required, i64)
-            step_op.attributes[AVAILABLE] = IntegerAttr(made.available, i64)
-            step_op.attributes[FORWARD] = IntegerAttr.from_bool(made.forward)
-            step_op.attributes.pop(PASSES, None)
+            REQUIRED.set(step_op, made.required)
+            AVAILABLE.set(step_op, made.available)
+            FORWARD.set(step_op, made.forward)
+            PASSES.drop(step_op)
             if made.passes > 1:
-                step_op.attributes[PASSES] = IntegerAttr(made.passes, i64)
+                PASSES.set(step_op, made.passes)
         elif isinstance(step_op, BranchedModuleOp) and isinstance(step, Module):
             annotate(step_op, step, made, next(left), on_chip)
 

@@ -30,8 +30,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
+from npu_dialect.keys import drop_all
 from npu_dialect.machine import Machine
-from npu_dialect.npu.structure import PEAK, PEAK_BOUND, BranchedModuleOp, BranchOp
+from npu_dialect.module_attributes import PEAK, PEAK_BOUND
+from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
 from npu_passes.modules.module_reader import ModuleReader, modules_of, needed_machine
 from npu_plans.modules.footprints import Storage
 from npu_plans.modules.live_orders import Group, Orders, best_order, lowest_peak
@@ -151,13 +153,11 @@ def is_read_behind(op: BranchedModuleOp) -> bool:
 
 def note_peak(op: BranchedModuleOp, found: LiveOrder | None) -> None:
     """Write down the peak of a module and its bound, or remove what is there."""
-    for key, value in (
-        (PEAK, None if found is None else found.peak),
-        (PEAK_BOUND, None if found is None else found.bound),
-    ):
-        op.attributes.pop(key, None)
-        if value is not None:
-            op.attributes[key] = IntegerAttr(value, i64)
+    drop_all(op, (PEAK, PEAK_BOUND))
+    if found is not None:
+        PEAK.set(op, found.peak)
+    if found is not None and found.bound is not None:
+        PEAK_BOUND.set(op, found.bound)
 
 
 def rewrite(order: Order) -> None:

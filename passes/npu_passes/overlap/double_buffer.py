@@ -27,31 +27,21 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
-    IntegerAttr,
     MemRefType,
     ModuleOp,
     StridedLayoutAttr,
-    StringAttr,
-    UnitAttr,
-    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from npu_dialect.attributes import DOUBLE_BUFFER, DOUBLE_BUFFERED, NOT_DOUBLE_BUFFERED, RUNS, TILE
 from npu_dialect.dma import WaitOp
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.rows import RUNS
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.accesses import is_view
 from npu_passes.overlap.overlap import NotPossible, Schedule, analyze
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
-from npu_passes.tiling.tile_nest import DOUBLE_BUFFER, TILE
-
-DONE = "npu.double_buffered"
-"""Attribute of a loop whose transfers overlap its computing."""
-REFUSED = "npu.not_double_buffered"
-"""Attribute of a loop whose transfers cannot: why."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +62,7 @@ class DoubleBufferPass(ModulePass):
 
 def wanted(module: ModuleOp) -> list[scf.ForOp]:
     """The loops to take apart, outer ones before those inside."""
-    return [
-        op for op in module.walk() if isinstance(op, scf.ForOp) and DOUBLE_BUFFER in op.attributes
-    ]
+    return [op for op in module.walk() if isinstance(op, scf.ForOp) and DOUBLE_BUFFER.is_on(op)]
 
 
 def outermost(loops: list[scf.ForOp]) -> list[scf.ForOp]:
@@ -88,11 +76,11 @@ def outermost(loops: list[scf.ForOp]) -> list[scf.ForOp]:
 
 def take_apart(loop: scf.ForOp) -> None:
     """Overlap the steps of a loop, or say why not."""
-    del loop.attributes[DOUBLE_BUFFER]
+    DOUBLE_BUFFER.drop(loop)
     try:
         schedule = analyze(loop)
     except NotPossible as why:
-        loop.attributes[REFUSED] = StringAttr(str(why))
+        NOT_DOUBLE_BUFFERED.set(loop, str(why))
     else:
         Pipeline(schedule).build()
 
@@ -183,7 +171,7 @@ class Pipeline:
         self.b.loop(self.at(start), self.at(end), body, step=self.schedule.step, hint=hint)
         for made in blocks:
             made.attributes.update(loop.attributes)
-            made.attributes[DONE] = UnitAttr()
+            DOUBLE_BUFFERED.set(made, True)
 
     def step(self, index: Index, times: int, *, load: bool = True, store: bool = True) -> None:
         """Start the next loads and the last stores, compute, wait. It runs so many `times`."""
@@ -256,17 +244,15 @@ def follow(old: Operation, new: Operation, rounds: int, times: int) -> None:
 
     How a layer was tiled is said by its first copy only.
     """
-    old.attributes.pop(TILE, None)
+    TILE.drop(old)
     for before, after in zip(old.results, new.results, strict=True):
         after.name_hint = before.name_hint
     if isinstance(old, memref.SubviewOp) and isinstance(new, memref.SubviewOp):
         if (kind := moved(old, new)) != new.result.type:
             Rewriter.replace_value_with_new_type(new.result, kind)
-    runs = new.attributes.get(RUNS)
-    if isinstance(new, LayerOp) and isinstance(runs, IntegerAttr):
-        total = runs.value.data
-        if total % rounds == 0:
-            new.attributes[RUNS] = IntegerAttr(total // rounds * times, i64)
+    runs = RUNS.get(new)
+    if isinstance(new, LayerOp) and runs is not None and runs % rounds == 0:
+        RUNS.set(new, runs // rounds * times)
 
 
 def moved(old: memref.SubviewOp, new: memref.SubviewOp) -> MemRefType[Attribute]:

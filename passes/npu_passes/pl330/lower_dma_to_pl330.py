@@ -34,11 +34,8 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
-    IntegerAttr,
     IntegerType,
     ModuleOp,
-    SymbolRefAttr,
-    i64,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, OpResult, SSAValue
@@ -47,6 +44,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dram, sram
+from npu_dialect.attributes import CODE_BYTES, PROGRAM
 from npu_dialect.dma import StartOp
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace
@@ -77,10 +75,6 @@ from npu_plans.transfers.runs import Runs
 from npu_plans.transfers.transfer_code import Add, Ccr, Code, Copy, Loop, NoCode, transfer_code
 
 NAME = "npu-lower-dma-to-pl330"
-PROGRAM = "pl330.program"
-"""Attribute of `dma.start`: the program that does it."""
-BYTES = "pl330.bytes"
-"""Attribute of a program: bytes of its code."""
 SAR_WORD, DAR_WORD = 2, 8
 """Where the words of the two addresses lie in the bytes of a program."""
 
@@ -125,7 +119,7 @@ def lower(function: FuncOp, machine: Machine) -> None:
         if transfer not in made:
             made[transfer] = program(op, transfer, machine, names)
             Rewriter.insert_op(made[transfer], place)
-        op.attributes[PROGRAM] = SymbolRefAttr(made[transfer].sym_name)
+        PROGRAM.set(op, made[transfer].sym_name.data)
 
 
 def analyze(op: StartOp, machine: Machine) -> Transfer:
@@ -259,7 +253,7 @@ def program(op: StartOp, transfer: Transfer, machine: Machine, names: GlobalName
             EndOp(),
         ],
     )
-    made.attributes[BYTES] = IntegerAttr(made.size, i64)
+    CODE_BYTES.set(made, made.size)
     return made
 
 

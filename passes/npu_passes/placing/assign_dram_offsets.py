@@ -30,7 +30,8 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect import dma
-from npu_dialect.dram import BYTES, AllocOp
+from npu_dialect.attributes import DRAM_BYTES
+from npu_dialect.dram import AllocOp
 from npu_dialect.npu.attributes import DramSpace
 from npu_passes.analysis.lifetimes import Lifetimes, analyze
 from npu_passes.analysis.on_chip import functions
@@ -61,7 +62,7 @@ class AssignDramOffsetsPass(ModulePass):
             plans.append(plan(function))
         for function in functions(op):
             if is_public(function) and reaches_off_chip(function):
-                function.attributes[BYTES] = IntegerAttr(0, i64)
+                DRAM_BYTES.set(function, 0)
         for lifetimes, solution in plans:
             write(lifetimes, solution)
 
@@ -121,4 +122,4 @@ def write(lifetimes: Lifetimes, solution: Solution) -> None:
         op = buffer.value.owner
         if isinstance(op, AllocOp):
             op.offset = IntegerAttr(offset, i64)
-    lifetimes.function.attributes[BYTES] = IntegerAttr(solution.arena, i64)
+    DRAM_BYTES.set(lifetimes.function, solution.arena)

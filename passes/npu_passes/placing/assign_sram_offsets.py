@@ -37,9 +37,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import ParseError, PassFailedException
 from xdsl.utils.hints import isa
 
+from npu_dialect.attributes import ARENA, LAYER, SRAM_OFFSET
 from npu_dialect.machine import Machine
-from npu_dialect.npu.layer import LAYER_NAME
-from npu_dialect.sram import ARENA, OFFSET, AllocOp
+from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import Lifetimes, analyze
 from npu_passes.analysis.on_chip import PASS, argument_attributes, functions, on_chip_values
@@ -79,9 +79,7 @@ class AssignSramOffsetsPass(ModulePass):
         space, machine = parse_space(ctx, self.space), machine_of(op)
         alignment = max(self.alignment, machine.alignment if machine else 1)
         planned = [each for each in functions(op) if any(on_chip_values(each, space))]
-        owners = {
-            name_of(each) for each in functions(op) if each in planned or ARENA in each.attributes
-        }
+        owners = {name_of(each) for each in functions(op) if each in planned or ARENA.is_on(each)}
         plans: list[tuple[Lifetimes, Solution]] = []
         strategy = "greedy" if self.strategy == "modules" else self.strategy
         for function in planned:
@@ -195,8 +193,8 @@ def overflow(lifetimes: Lifetimes, problem: Problem, solution: Solution, machine
     """What does not fit, with a map of the buffers that live at the peak."""
     bound = live_bound(problem)
     op = lifetimes.ops[min(bound.point, len(lifetimes.ops) - 1)]
-    layer = op.attributes.get(LAYER_NAME)
-    where = f'{op.name} "{layer.data}"' if isinstance(layer, StringAttr) else op.name
+    layer = LAYER.get(op)
+    where = op.name if layer is None else f'{op.name} "{layer}"'
     rows = [
         (
             problem.buffers[index].name,
@@ -233,21 +231,21 @@ def write(lifetimes: Lifetimes, solution: Solution) -> None:
     """Write the offsets and the size of the arena into the IR."""
     function = lifetimes.function
     for buffer, offset in zip(lifetimes.buffers, solution.offsets, strict=True):
-        value, place = buffer.value, IntegerAttr(offset, i64)
+        value = buffer.value
         if isinstance(value, BlockArgument):
-            write_argument(function, value, place)
+            write_argument(function, value, SRAM_OFFSET.made(offset))
         elif isinstance(value.owner, AllocOp):
-            value.owner.offset = place
+            value.owner.offset = IntegerAttr(offset, i64)
         elif isinstance(value.owner, Operation):
-            value.owner.attributes[OFFSET] = place
-    function.attributes[ARENA] = IntegerAttr(solution.arena, i64)
+            SRAM_OFFSET.set(value.owner, offset)
+    ARENA.set(function, solution.arena)
 
 
 def write_argument(function: Operation, arg: BlockArgument, place: Attribute) -> None:
     """Write the offset of an argument."""
     every = function.properties["arg_attrs"]
     assert isa(every, ArrayAttr[DictionaryAttr])
-    new = DictionaryAttr({**argument_attributes(function, arg), OFFSET: place})
+    new = DictionaryAttr({**argument_attributes(function, arg), SRAM_OFFSET.name: place})
     function.properties["arg_attrs"] = ArrayAttr(
         [new if index == arg.index else each for index, each in enumerate(every)]
     )

@@ -21,11 +21,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DenseArrayBase, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from npu_dialect.module_attributes import NOT_PLACED, PLACE
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.structure import NOT_PLACED, PLACE
 from npu_passes.analysis.lifetimes import Lifetimes, slice_of
 from npu_plans.arena import greedy
 from npu_plans.arena.modules import grant
@@ -76,11 +75,9 @@ def with_module_places(lifetimes: Lifetimes, problem: Problem, capacity: int) ->
 def places(function: Operation) -> Iterator[tuple[LayerOp, int, int]]:
     """The layers with a place, in the order of the text, and its size and offset in bytes."""
     for op in function.walk():
-        if isinstance(op, LayerOp) and isinstance(
-            place := op.attributes.get(PLACE), DenseArrayBase
-        ):
-            match place.get_values():
-                case (int() as size, int() as offset):
+        if isinstance(op, LayerOp):
+            match PLACE.get(op):
+                case (size, offset):
                     yield op, size, offset
                 case _:
                     pass
@@ -111,7 +108,7 @@ def map_of(layer: LayerOp, size: int, sizes: dict[SSAValue, int]) -> tuple[SSAVa
 def write(function: Operation, remarks: dict[Operation, str]) -> None:
     """Write down why maps do not lie at their places, in place of what was there."""
     for op in function.walk():
-        if PLACE in op.attributes:
-            op.attributes.pop(NOT_PLACED, None)
+        if PLACE.is_on(op):
+            NOT_PLACED.drop(op)
         if op in remarks:
-            op.attributes[NOT_PLACED] = StringAttr(remarks[op])
+            NOT_PLACED.set(op, remarks[op])

@@ -31,18 +31,19 @@ from math import prod
 from typing import Literal
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.attributes import LAYER, RING, VALUE
 from npu_dialect.machine import Machine
-from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp, MaxPool2dOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_dialect.npu.rows import RING, RowsOp, RowWindow, row_window
+from npu_dialect.npu.rows import RowsOp, RowWindow, row_window
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.target import machine_of
 from npu_passes.buffers.buffer_plan import only_returned
@@ -142,13 +143,12 @@ def apart(op: LayerOp) -> list[LayerOp]:
     kind = map_type(op.results[0])
     conv = op.rebuilt(op.inputs, type(kind)(kind.get_element_type(), op.conv_shape()))
     conv.pool = conv.overlap = None
-    conv.attributes.pop(VALUE_NAME, None)
+    VALUE.drop(conv)
     kinds = MaxPool2dOp if op.pool.is_max else AvgPool2dOp
     pool = kinds(conv.results[0], op.pool, kind)
     if op.layer_name is not None:
-        pool.attributes[LAYER_NAME] = StringAttr(f"{op.layer_name}_pool")
-    if (value := op.attributes.get(VALUE_NAME)) is not None:
-        pool.attributes[VALUE_NAME] = value
+        LAYER.set(pool, f"{op.layer_name}_pool")
+    VALUE.copy(op, pool)
     return [conv, pool]
 
 
@@ -247,7 +247,7 @@ def wrap(run: list[LayerOp]) -> None:
         value.name_hint = op.results[0].name_hint
         discard(op, parts)
     for layer, behind in pairwise(rows):
-        layer.attributes[RING] = IntegerAttr(window(behind).reach, i64)
+        RING.set(layer, window(behind).reach)
     new_op = RowsOp(source, Region(Block([*rows, YieldOp(value)])), value.type)
     Rewriter.insert_op(new_op, InsertPoint.before(last))
     new_op.result.name_hint = last.results[0].name_hint

@@ -21,14 +21,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from npu_dialect.attributes import CONSUMES
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_dialect.npu.rows import CONSUMES, RowsOp
+from npu_dialect.npu.rows import RowsOp
 from npu_dialect.target import machine_of
 from npu_passes.rows.fuse_rows import blocks_of, wrap
 from npu_passes.support.tails import tail_of
@@ -55,7 +56,7 @@ class FuseTailsPass(ModulePass):
                     source = reader.maps[0]
                     wrap([reader])
                     reader = next(use.operation for use in source.uses if is_rows(use.operation))
-                reader.attributes[CONSUMES] = UnitAttr()
+                CONSUMES.set(reader, True)
 
 
 def layers_of(op: Operation) -> list[LayerOp]:

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, OpResult, SSAValue, Use
 
+from npu_dialect.attributes import RUNS
 from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, map_type
-from npu_dialect.npu.rows import RUNS
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.lifetimes import Lifetimes, analyze
 from npu_passes.analysis.on_chip import in_space
@@ -219,9 +218,9 @@ def traffic(value: SSAValue) -> int:
 
 def moved_bytes(op: Operation, used: SSAValue, buffer: SSAValue) -> int:
     """Bytes that an op moves of a buffer, of which it uses a view, in one inference."""
-    count = op.attributes.get(RUNS)
-    if isinstance(count, IntegerAttr):
-        return count.value.data * bytes_of(map_type(used))
+    count = RUNS.get(op)
+    if count is not None:
+        return count * bytes_of(map_type(used))
     in_loop = op.parent is not buffer.owner.parent
     return bytes_of(map_type(buffer if in_loop else used))
 

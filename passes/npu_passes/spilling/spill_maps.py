@@ -27,17 +27,17 @@ from dataclasses import dataclass, replace
 from typing import Literal, NoReturn
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dram
+from npu_dialect.attributes import LAYER, SPILLED, VALUE
 from npu_dialect.machine import Machine
+from npu_dialect.module_attributes import FORWARD
 from npu_dialect.npu.attributes import DramSpace, SramSpace
-from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
-from npu_dialect.npu.structure import FORWARD
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
@@ -191,8 +191,8 @@ def checked(
 def reject(reading: Reading, machine: Machine, needed: int, point: int) -> NoReturn:
     """Say which op does not fit."""
     op = reading.lifetimes.ops[point]
-    layer = op.attributes.get(LAYER_NAME)
-    where = f'{op.name} "{layer.data}"' if isinstance(layer, StringAttr) else op.name
+    layer = LAYER.get(op)
+    where = op.name if layer is None else f'{op.name} "{layer}"'
     raise PassFailedException(
         f"{PASS}: @{name_of(reading.function)}: {where} needs {needed} bytes of SRAM at least, "
         f"{machine.name} has {machine.sram_bytes}"
@@ -202,8 +202,8 @@ def reject(reading: Reading, machine: Machine, needed: int, point: int) -> NoRet
 def values(alloc: AllocOp) -> Iterator[str]:
     """The values that layers write into a buffer, by their names in the model."""
     for op in writers(alloc):
-        if isinstance(name := op.attributes.get(VALUE_NAME), StringAttr):
-            yield name.data
+        if (name := VALUE.get(op)) is not None:
+            yield name
 
 
 def writers(alloc: AllocOp) -> Iterator[Operation]:
@@ -219,11 +219,7 @@ def is_forwarded(alloc: AllocOp) -> bool:
     Layers outside modules have no say where a layer of a module writes as well: they merge, or
     work in place.
     """
-    said = [
-        flag.value.data
-        for op in writers(alloc)
-        if isinstance(flag := op.attributes.get(FORWARD), IntegerAttr)
-    ]
+    said = [flag for op in writers(alloc) if (flag := FORWARD.get(op)) is not None]
     return bool(said) and all(said)
 
 
@@ -237,7 +233,7 @@ def rewrite(plan: Spills) -> None:
         Rewriter.replace_op(alloc, new)
         retype_views(new.buffer)
     if plan.allocs:
-        plan.function.attributes[dram.SPILLED] = IntegerAttr(plan.bytes, i64)
+        SPILLED.set(plan.function, plan.bytes)
 
 
 def off_chip(kind: MemRefType[Attribute]) -> MemRefType[Attribute]:

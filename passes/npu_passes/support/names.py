@@ -11,14 +11,12 @@ computed, and integers mean what its integers meant (`npu.scale`, `npu.zero_poin
 
 from __future__ import annotations
 
-from npu_dialect.npu.layer import VALUE_NAME, LayerOp
-from npu_dialect.npu.quantization import SCALE, ZERO_POINT
+from npu_dialect.attributes import SCALE, VALUE, ZERO_POINT
+from npu_dialect.npu.layer import LayerOp
 
 
 def take_value_name(layer: LayerOp, last: LayerOp) -> None:
     """Name the value of a layer after the value of `last`, whose place it takes; or not at all."""
-    for key in (VALUE_NAME, SCALE, ZERO_POINT):
-        if (attribute := last.attributes.get(key)) is not None:
-            layer.attributes[key] = attribute
-        else:
-            layer.attributes.pop(key, None)
+    for key in (VALUE, SCALE, ZERO_POINT):
+        key.drop(layer)
+        key.copy(last, layer)

@@ -20,6 +20,7 @@ buffers they have (paper 004).
 
 Every buffer that is on chip while a layer runs leaves the less for its tiles; the halves of double
 buffers, which `npu-double-buffer` makes, are paid for here. Concatenations and copies move straight
+from npu_dialect.attributes import TILE
 from one memory to the other.
 """
 
@@ -37,6 +38,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.attributes import TILE
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
@@ -49,7 +51,7 @@ from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.moves import build_moves
 from npu_passes.tiling.predicted import described
 from npu_passes.tiling.staging import NAME, Staging, choose, least_bytes, off_chip_operands
-from npu_passes.tiling.tile_nest import TILE, build_nest
+from npu_passes.tiling.tile_nest import build_nest
 from npu_plans.spills.room import room
 from npu_plans.tiles.tile_search import SearchOptions
 
@@ -177,7 +179,7 @@ def build(staged: StagedOp, machine: Machine) -> None:
     else:
         first = build_nest(op, staged.staging, machine.dma_channels)
         if first is not None:
-            first.attributes[TILE] = described(op, staged.staging, machine, staged.free)
+            TILE.set(first, described(op, staged.staging, machine, staged.free))
     parent = op.parent_block()
     assert parent is not None
     parent.erase_op(op)

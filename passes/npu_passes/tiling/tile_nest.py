@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
+from npu_dialect.attributes import DOUBLE_BUFFER, RUNS
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.rows import RUNS
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.tiling.layer_spaces import COLUMNS, GROUPS, IN, ROWS, TileForm, tile_layer
 from npu_passes.tiling.pool_apart import pool_of, sums_axes, sums_of
@@ -35,11 +34,6 @@ from npu_passes.tiling.tile_moves import (
     view,
 )
 from npu_plans.tiles.regions import Along, Pads, Piece, Segment
-
-DOUBLE_BUFFER = "npu.double_buffer"
-"""Unit attribute of a loop whose transfers are to overlap with computing."""
-TILE = "npu.tile"
-"""Attribute of the first op of a staged layer: sizes, order of loops, cost (`predicted.py`)."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +127,7 @@ class Nest:
                 assert isinstance(index.owner, Block)
                 loop = index.owner.parent_op()
                 assert loop is not None
-                loop.attributes[DOUBLE_BUFFER] = UnitAttr()
+                DOUBLE_BUFFER.set(loop, True)
             inner.inside({**tile, name: Place(segment, index)}, level)
             return ()
 
@@ -221,13 +215,12 @@ class Nest:
         *inputs, out = (self.operand(tile, index) for index in range(self.last + 1))
         for new in self.layers(tile, inputs, out):
             if self.staging.cut.order:
-                new.attributes[RUNS] = IntegerAttr(self.runs(tile), i64)
+                RUNS.set(new, self.runs(tile))
             self.b.insert(new)
 
     def runs(self, tile: Tile) -> int:
         """How often the layer on this tile runs in one inference."""
-        old = self.op.attributes.get(RUNS)
-        runs = old.value.data if isinstance(old, IntegerAttr) else 1
+        runs = RUNS.get(self.op) or 1
         for place in tile.values():
             runs *= place.segment.runs
         return runs

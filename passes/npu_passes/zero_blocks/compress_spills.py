@@ -29,13 +29,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, i8
+from xdsl.dialects.builtin import MemRefType, ModuleOp, i8
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram
+from npu_dialect.attributes import NOT_COMPRESSED
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.maps import shape_of
 from npu_passes.analysis.on_chip import element_bytes, functions
@@ -44,8 +45,6 @@ from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_who
 from npu_plans.zero_blocks.model import break_even, index_bytes
 
 NAME = "npu-compress-spills"
-NOT_COMPRESSED = "npu.not_compressed"
-"""Attribute of a `dram.alloc`: why its map moves as it is (a string)."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ def rewrite(plan: Compression, block: int) -> None:
     """Give a map an index and let its transfers use it, or say why not."""
     alloc = plan.alloc
     if plan.map is None or plan.reason is not None:
-        alloc.attributes[NOT_COMPRESSED] = StringAttr(plan.reason or "")
+        NOT_COMPRESSED.set(alloc, plan.reason or "")
         return
     size = index_bytes(shape_of(alloc.buffer), block)
     index = dram.AllocOp(MemRefType(i8, [size], memory_space=DramSpace()))

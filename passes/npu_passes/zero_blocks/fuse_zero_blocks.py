@@ -29,20 +29,20 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dma, dram, sram
+from npu_dialect.attributes import RUNS, TILE
+from npu_dialect.keys import without
 from npu_dialect.npu.layers import PruneZeroBlocksOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.rows import RUNS
 from npu_passes.analysis.accesses import root_of
 from npu_passes.analysis.affine_index import constant_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.support.loop_builder import memref_type
-from npu_passes.tiling.tile_nest import TILE
 from npu_passes.zero_blocks.prune_zero_blocks import writer_of
 from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks, runs_of
 
@@ -210,9 +210,9 @@ def rewrite(plan: Fusion) -> None:
             scale=None if old.scale is None else old.scale.value.data,
             zero_point=old.zero,
         )
-        new.attributes |= {k: v for k, v in old.attributes.items() if k not in (RUNS, TILE)}
+        new.attributes |= without(old.attributes, RUNS, TILE)
         if (runs := times(store)) > 1:
-            new.attributes[RUNS] = IntegerAttr(runs, i64)
+            RUNS.set(new, runs)
         Rewriter.insert_op(new, InsertPoint.before(store))
     for op in (*plan.prunes, *plan.accesses):
         if isinstance(op, dma.StartOp):

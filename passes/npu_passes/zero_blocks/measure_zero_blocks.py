@@ -20,17 +20,18 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.context import Context
-from xdsl.dialects.builtin import Float64Type, FloatAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import InterpretationError, PassFailedException
 
+from npu_dialect.attributes import ZERO_BLOCKS
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.signature import Port, Signature, find_function
 from npu_dialect.interpreters.zero_blocks import in_blocks, spread
 from npu_dialect.npu.layer import LayerOp
-from npu_passes.zero_blocks.spilled_maps import ZERO_BLOCKS, zero_of
+from npu_passes.zero_blocks.spilled_maps import zero_of
 
 NAME = "npu-measure-zero-blocks"
 Array = NDArray[Any]
@@ -57,7 +58,7 @@ class MeasureZeroBlocksPass(ModulePass):
         except InterpretationError as error:
             raise PassFailedException(f"{NAME}: {error}") from None
         for layer, share in analyze(op, samples(self.data, ports), self.block_size).items():
-            layer.attributes[ZERO_BLOCKS] = FloatAttr(share, Float64Type())
+            ZERO_BLOCKS.set(layer, share)
 
 
 def fail(message: str) -> None:

@@ -36,7 +36,7 @@ from typing import Literal
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -44,8 +44,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram
+from npu_dialect.attributes import LAYER, RUNS, SCALE, VALUE, ZERO_POINT
 from npu_dialect.npu.attributes import ActivationAttr
-from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     ClampOp,
     DequantizeOp,
@@ -55,8 +56,7 @@ from npu_dialect.npu.layers import (
     RequantizeOp,
 )
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_dialect.npu.quantization import QUANTISED, SCALE, ZERO_POINT, limits_of
-from npu_dialect.npu.rows import RUNS
+from npu_dialect.npu.quantization import QUANTISED, limits_of
 from npu_dialect.npu.structure import provenance
 from npu_passes.analysis.accesses import root_of
 from npu_passes.analysis.on_chip import functions
@@ -111,7 +111,7 @@ class PruneZeroBlocksPass(ModulePass):
             value = layer.output
             new = self.pruned(layer, value, value.type)
             if layer.layer_name is not None:
-                new.attributes[LAYER_NAME] = StringAttr(f"{layer.layer_name}_zero_blocks")
+                LAYER.set(new, f"{layer.layer_name}_zero_blocks")
             Rewriter.insert_op(new, InsertPoint.after(layer))
             new.results[0].name_hint = f"{value.name_hint or 'map'}_pruned"
             value.replace_uses_with_if(new.results[0], lambda use: use.operation is not new)
@@ -122,9 +122,8 @@ class PruneZeroBlocksPass(ModulePass):
         assert writer is not None
         new = self.pruned(writer, tile, tile)
         new.attributes.update(provenance(writer))
-        for key in (VALUE_NAME, RUNS, SCALE, ZERO_POINT):
-            if (attribute := writer.attributes.get(key)) is not None:
-                new.attributes[key] = attribute
+        for key in (VALUE, RUNS, SCALE, ZERO_POINT):
+            key.copy(writer, new)
         Rewriter.insert_op(new, InsertPoint.before(store))
 
     def pruned(
@@ -155,10 +154,10 @@ class Meaning:
         """Of the map that a layer writes; None if it does not say."""
         if map_type(op.output).get_element_type() == f32:
             return Meaning()
-        scale, zero = op.attributes.get(SCALE), op.attributes.get(ZERO_POINT)
-        if not (isinstance(scale, FloatAttr) and isinstance(zero, IntegerAttr)):
+        scale, zero = SCALE.get(op), ZERO_POINT.get(op)
+        if scale is None or zero is None:
             return None
-        return Meaning(float(np.float32(scale.value.data)), zero.value.data)
+        return Meaning(float(np.float32(scale)), zero)
 
 
 def fail(message: str) -> None:
@@ -217,7 +216,7 @@ def spilled(function: Operation, block: int) -> Iterator[dma.StartOp]:
         values: dict[object, list[dma.StartOp]] = {}
         for store in found.stores:
             writer = writer_of(store)
-            name = None if writer is None else writer.attributes.get(VALUE_NAME, writer)
+            name = None if writer is None else VALUE.get(writer)
             values.setdefault(name, []).append(store)
         for stores in values.values():
             if all(can_prune(store, alloc.buffer, block) for store in stores):

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dma, dram
+from npu_dialect.attributes import RUNS, VALUE, ZERO_BLOCKS, ZERO_POINT
 from npu_dialect.npu.attributes import int_values
-from npu_dialect.npu.layer import VALUE_NAME, LayerOp
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     DequantizeOp,
     PruneZeroBlocksOp,
@@ -23,14 +24,10 @@ from npu_dialect.npu.layers import (
     RequantizeOp,
 )
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.quantization import QUANTISED, ZERO_POINT, AdditionAttr, RequantizeAttr
-from npu_dialect.npu.rows import RUNS
+from npu_dialect.npu.quantization import QUANTISED, AdditionAttr, RequantizeAttr
 from npu_passes.analysis.accesses import root_of
 from npu_passes.analysis.affine_index import Linear, extents
 from npu_passes.support.loop_builder import memref_type
-
-ZERO_BLOCKS = "npu.zero_blocks"
-"""Attribute of a layer: the share of its map's elements that is expected in zero blocks (f64)."""
 
 
 class NotInBlocks(Exception):
@@ -70,7 +67,7 @@ class SpilledMap:
     @property
     def name(self) -> str:
         """What a person calls it."""
-        names = (getattr(op.attributes.get(VALUE_NAME), "data", None) for op in self.writers)
+        names = (VALUE.get(op) for op in self.writers)
         return next((name for name in names if name), self.alloc.buffer.name_hint or "a map")
 
     @property
@@ -126,8 +123,8 @@ def layers(function: Operation) -> Iterator[LayerOp]:
 
 def zero_of(op: LayerOp) -> int | None:
     """The zero point of a layer's result, if it says one."""
-    if isinstance(point := op.attributes.get(ZERO_POINT), IntegerAttr):
-        return point.value.data
+    if (point := ZERO_POINT.get(op)) is not None:
+        return point
     if isinstance(sum := op.properties.get("addition"), AdditionAttr) and sum.is_quantised:
         return int_values(sum.zero_points)[-1]
     if isinstance(found := op.properties.get("requantize"), RequantizeAttr):
@@ -142,14 +139,12 @@ def zero_of(op: LayerOp) -> int | None:
 
 def share_of(op: LayerOp) -> float | None:
     """What a layer says of zero blocks."""
-    share = op.attributes.get(ZERO_BLOCKS)
-    return share.value.data if isinstance(share, FloatAttr) else None
+    return ZERO_BLOCKS.get(op)
 
 
 def runs_of(op: LayerOp) -> int:
     """How often a layer runs in one inference."""
-    runs = op.attributes.get(RUNS)
-    return runs.value.data if isinstance(runs, IntegerAttr) else 1
+    return RUNS.get(op) or 1
 
 
 def has_whole_blocks(part: SSAValue, whole: SSAValue, block: int) -> bool:

@@ -24,12 +24,11 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
-from npu_dialect.dram import BYTES
+from npu_dialect.attributes import ARENA, DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
 from npu_dialect.interpreters.dma import all_done
 from npu_dialect.interpreters.dram import blocks
 from npu_dialect.interpreters.sram import arenas, block, placed
 from npu_dialect.interpreters.values import Array
-from npu_dialect.sram import ARENA, INPUT, OFFSET, OUTPUT
 
 
 @register_impls
@@ -58,10 +57,10 @@ class FuncFunctions(InterpreterFunctions):
         name = op.sym_name.data
         if op.is_declaration:
             raise InterpretationError(f"{name}: a function without a body cannot be run")
-        arena = op.attributes.get(ARENA)
+        arena = ARENA.raw(op)
         with (
             all_done(interpreter, name),
-            block(blocks(interpreter), op.attributes.get(BYTES)),
+            block(blocks(interpreter), DRAM_BYTES.raw(op)),
             block(arenas(interpreter), arena),
         ):
             if not isinstance(arena, IntegerAttr):
@@ -86,10 +85,10 @@ def move_in(op: func.FuncOp, args: PythonValues, arena: Array) -> PythonValues:
     for kind, attributes, value in zip(
         op.function_type.inputs.data, argument_attributes(op), args, strict=True
     ):
-        offset = attributes.get(OFFSET)
+        offset = attributes.get(SRAM_OFFSET.name)
         if isinstance(offset, IntegerAttr) and isa(kind, MemRefType):
             view = placed(arena, kind, offset.value.data)
-            if OUTPUT not in attributes or INPUT in attributes:
+            if SRAM_OUTPUT.name not in attributes or SRAM_INPUT.name in attributes:
                 view[...] = value
             value = view
         seen.append(value)
@@ -99,5 +98,7 @@ def move_in(op: func.FuncOp, args: PythonValues, arena: Array) -> PythonValues:
 def move_out(op: func.FuncOp, seen: PythonValues, args: PythonValues) -> None:
     """Copy what the body wrote to its placed arguments to the caller's buffers."""
     for attributes, value, view in zip(argument_attributes(op), args, seen, strict=True):
-        if view is not value and (INPUT not in attributes or OUTPUT in attributes):
+        if view is not value and (
+            SRAM_INPUT.name not in attributes or SRAM_OUTPUT.name in attributes
+        ):
             value[...] = view

@@ -27,9 +27,9 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
+from npu_dialect.attributes import SRAM_OFFSET
 from npu_dialect.interpreters.sram import allocate
 from npu_dialect.interpreters.values import Array, dense_array, dtype_of, poisoned, static_shape
-from npu_dialect.sram import OFFSET
 
 
 def load(buffer: Array, *indices: int) -> Any:
@@ -107,14 +107,14 @@ class MemrefFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: memref.AllocOp, args: PythonValues
     ) -> PythonValues:
         """A fresh buffer, or a view of the arena if a plan says so."""
-        return (allocate(interpreter, op.memref.type, op.attributes.get(OFFSET)),)
+        return (allocate(interpreter, op.memref.type, SRAM_OFFSET.raw(op)),)
 
     @impl(memref.AllocaOp)
     def run_alloca(
         self, interpreter: Interpreter, op: memref.AllocaOp, args: PythonValues
     ) -> PythonValues:
         """A fresh buffer, or a view of the arena if a plan says so."""
-        return (allocate(interpreter, op.memref.type, op.attributes.get(OFFSET)),)
+        return (allocate(interpreter, op.memref.type, SRAM_OFFSET.raw(op)),)
 
     @impl(memref.DeallocOp)
     def run_dealloc(self, _: Interpreter, op: memref.DeallocOp, args: PythonValues) -> PythonValues:

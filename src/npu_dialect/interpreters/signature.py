@@ -19,15 +19,13 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
-from npu_dialect import dram, sram
+from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, PORT, SRAM_INPUT, SRAM_OUTPUT
 from npu_dialect.interpreters.func import argument_attributes
 from npu_dialect.interpreters.values import Array, dtype_of, poisoned, scalar_of, static_shape
 from npu_dialect.npu.maps import Map
 
-INPUTS = frozenset((sram.INPUT, dram.INPUT))
-OUTPUTS = frozenset((sram.OUTPUT, dram.OUTPUT))
-NAME = "npu.name"
-"""Argument and result attribute: the name in the model that the function comes from."""
+INPUTS = frozenset((SRAM_INPUT.name, DRAM_INPUT.name))
+OUTPUTS = frozenset((SRAM_OUTPUT.name, DRAM_OUTPUT.name))
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ def find_function(module: ModuleOp, name: str | None) -> FuncOp:
 
 def name_of(attributes: Mapping[str, Attribute], other: str) -> str:
     """The `npu.name` of a port, or another name if it has none."""
-    name = attributes.get(NAME)
+    name = attributes.get(PORT.name)
     return name.data if isinstance(name, StringAttr) else other
 
 

@@ -34,13 +34,9 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from npu_dialect.attributes import LAYER
 from npu_dialect.npu.maps import ELEMENT, Map, map_type
 from npu_dialect.npu.syntax import Clause, parse_typed_operands, print_typed_operands
-
-LAYER_NAME = "npu.layer"
-"""Discardable attribute: the name a person gave to a layer (a string)."""
-VALUE_NAME = "npu.value"
-"""Discardable attribute: the name of the value that a layer computes in the model it comes from."""
 
 
 class LayerEffects(MemoryEffect):
@@ -124,8 +120,7 @@ class LayerOp(IRDLOperation, abc.ABC):
     @property
     def layer_name(self) -> str | None:
         """The name a person gave to this layer, if any."""
-        name = self.attributes.get(LAYER_NAME)
-        return getattr(name, "data", None)
+        return LAYER.get(self)
 
     def in_place_inputs(self) -> tuple[int, ...]:
         """Positions in `inputs` of maps whose buffer may be the destination.

@@ -53,10 +53,6 @@ ui8 = IntegerType(8, Signedness.UNSIGNED)
 QUANTISED: tuple[IntegerType, ...] = (i8, ui8)
 """Element types of quantised maps."""
 
-SCALE = "npu.scale"
-"""Attribute of an argument, a result or a layer: the scale of a map of integers (f32)."""
-ZERO_POINT = "npu.zero_point"
-"""Attribute of an argument, a result or a layer: the integer that stands for zero (i64)."""
 
 MODES = ("float", "fixed")
 """How integers get another scale: by a float32 product, or by a multiplier and a shift."""

@@ -15,28 +15,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, region_def, result_def
 from xdsl.irdl import traits_def as traits
 from xdsl.traits import RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from npu_dialect.attributes import RING
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AvgPool2dOp, BatchNormOp, Conv2dOp, ElementwiseOp, PoolOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.windows import Axis
-
-RING = "npu.ring"
-"""Attribute of a layer in `npu.rows`: rows of its OFM that are on chip at a time."""
-
-RUNS = "npu.runs"
-"""Attribute of a layer on buffers that is in a loop: how often it runs in one inference."""
-
-CONSUMES = "npu.consumes"
-"""Attribute of `npu.rows`: it is the last reader of its input, whose rows it copies before it
-writes the same rows of its output. So the output may take the place of the input."""
 
 
 @dataclass(frozen=True)
@@ -175,9 +166,9 @@ class RowsOp(IRDLOperation):
             return
         if not value.has_one_use():
             raise VerifyException(f"expected a chain: the map of {before.name} is read twice")
-        ring = before.attributes.get(RING)
-        if isinstance(ring, IntegerAttr) and ring.value.data != window.reach:
+        ring = RING.get(before)
+        if ring is not None and ring != window.reach:
             raise VerifyException(
                 f"expected npu.ring = {window.reach}, the rows that {op.name} needs at once, "
-                f"got {ring.value.data}"
+                f"got {ring}"
             )

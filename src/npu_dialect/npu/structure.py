@@ -46,48 +46,23 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.layer import LAYER_NAME, LayerOp
+from npu_dialect.attributes import LAYER
+from npu_dialect.module_attributes import (
+    MODULE,
+)
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
 
 MERGES = ("concat", "add")
 """The merges that a module may have (paper 001, section 2, condition 3)."""
 POLICIES = ("I", "II")
 """Branch processing (I): MIFM and MOFM stay on chip; (II): the MIFM only (Algorithm 6)."""
-FORWARD = "npu.forward"
-"""Attribute of a planned layer: whether its OFM stays on chip for the layer behind it."""
-MERGE_NAME = "npu.merge"
-"""Attribute of a module: the name of its merge layer, where the module has a name of its own."""
-LONG_SKIPS = "npu.long_skips"
-"""Attribute of a merge: the places of its operands that come from off-chip memory (array<i64>)."""
-IN_PART = "npu.in_part"
-"""Attribute of a module: the layer that reads it is its merge, which has long skips too."""
-NO_MODULE = "npu.no_module"
-"""Attribute of a merge: why it is not the end of a module (a string)."""
-MODULE_NAME = "npu.module"
-"""Attribute of a layer that comes out of a module: the name of the outermost one around it."""
-PLACE = "npu.place"
-"""Attribute of a layer: size and offset on chip that a module's plan has for the map that it writes
-(array<i64: bytes, bytes>): a MIFM, a MOFM, or a part of a MOFM."""
-NOT_PLACED = "npu.not_placed"
-"""Attribute of a layer with a place: why the map that it writes lies somewhere else (a string)."""
-NOT_PLANNED = "npu.not_planned"
-"""Attribute of a module: why it has no plan (a string)."""
-PEAK = "npu.peak"
-"""Attribute of a module: the most bytes that live on chip while it runs, its branches in order."""
-PEAK_BOUND = "npu.peak_bound"
-"""Attribute of a module: the least peak that any order of its layers can have, in bytes."""
-PASSES = "npu.passes"
-"""Attribute of a planned layer: over how many parts of its output channels it is run in turn."""
-REQUIRED = "npu.required"
-"""Attribute of a planned layer: bytes that it needs on chip beside MIFMs and occupied MOFM."""
-AVAILABLE = "npu.available"
-"""Attribute of a planned layer: bytes that MIFMs and occupied MOFM leave it."""
 
 
 def provenance(op: Operation) -> dict[str, Attribute]:
     """What a layer says of where it comes from, for ops that work for it: its name and module."""
-    keys = (LAYER_NAME, MODULE_NAME)
-    return {key: op.attributes[key] for key in keys if key in op.attributes}
+    found = {key.name: key.raw(op) for key in (LAYER, MODULE)}
+    return {name: attribute for name, attribute in found.items() if attribute is not None}
 
 
 @irdl_op_definition

@@ -19,16 +19,7 @@ The dialect says what the encoding can say; what a certain controller has is `pl
 from xdsl.ir import Dialect
 
 from npu_dialect.pl330.ccr import Ccr, CcrAttr, Side
-from npu_dialect.pl330.events import (
-    FlushpOp,
-    GoOp,
-    LdpOp,
-    PeripheralOp,
-    SevOp,
-    StpOp,
-    WfeOp,
-    WfpOp,
-)
+from npu_dialect.pl330.events import FlushpOp, GoOp, LdpOp, PeripheralOp, SevOp, StpOp, WfeOp, WfpOp
 from npu_dialect.pl330.instruction import REQUESTS, InstructionOp, OneOp
 from npu_dialect.pl330.loops import AnyLoopOp, LoopForeverOp, LoopOp
 from npu_dialect.pl330.plain import (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f32, i8, i32
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 from helpers.quantized.random_layers import MODES, LayerMaker
+from npu_dialect.attributes import LAYER
 from npu_dialect.npu import (
     AddOp,
     ClampOp,
@@ -18,7 +19,7 @@ from npu_dialect.npu import (
     ReluOp,
     RequantizeAttr,
 )
-from npu_dialect.npu.layer import LAYER_NAME, LayerOp
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
 
 
@@ -120,7 +121,7 @@ class ResidualMaker(LayerMaker):
     def named(self, layer: LayerOp) -> LayerOp:
         """A layer with a name of its own."""
         self.layers += 1
-        layer.attributes[LAYER_NAME] = StringAttr(f"layer{self.layers}")
+        LAYER.set(layer, f"layer{self.layers}")
         return layer
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.parser import Parser
 
+from npu_dialect.attributes import TARGET, TILE
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.target import TARGET, TargetAttr
-from npu_passes.tiling.tile_nest import TILE
+from npu_dialect.target import TargetAttr
 from npu_plans.tiles.layer_shape import ConvShape
 from npu_tools.compiling.driver import run_passes
 from npu_tools.compiling.pass_text import parse_passes
@@ -73,7 +73,7 @@ def chain_text(layers: Sequence[ConvShape]) -> str:
 def chain(layers: Sequence[ConvShape], machine: Machine, passes: str = "") -> ModuleOp:
     """The program, through some passes."""
     module = Parser(context(), chain_text(layers)).parse_module()
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     through(module, passes)
     return module
 
@@ -92,7 +92,7 @@ def predicted(module: ModuleOp) -> dict[str, Moved]:
     """What `npu-tile-loops` has written on the layers, by name."""
     found: dict[str, Moved] = {}
     for op in module.walk():
-        if isinstance(op, LayerOp) and isinstance(said := op.attributes.get(TILE), DictionaryAttr):
+        if isinstance(op, LayerOp) and (said := TILE.get(op)) is not None:
             size, transfers = said.data["bytes"], said.data["transfers"]
             assert isinstance(size, IntegerAttr)
             assert isinstance(transfers, IntegerAttr)

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
 from helpers.c_harness import build, execute, write_files
 from helpers.tiles.chain import function_of
+from npu_dialect.attributes import LAYER
 from npu_dialect.dma import ReadsOp, StartOp, WritesOp
-from npu_dialect.npu.layer import LAYER_NAME, LayerOp
+from npu_dialect.npu.layer import LayerOp
 from npu_passes.emit.c import CFiles
 from npu_tools.reports.off_chip import Moved
 
@@ -96,8 +97,8 @@ def mark_layers(module: ModuleOp) -> list[str]:
 def layers_in(op: Operation) -> list[str]:
     """The layers whose transfers stand in an op."""
     starts = (inner for inner in op.walk() if isinstance(inner, StartOp))
-    found = (start.attributes.get(LAYER_NAME) for start in starts)
-    return [name.data for name in found if isinstance(name, StringAttr)]
+    found = map(LAYER.get, starts)
+    return [name for name in found if name is not None]
 
 
 def without_arithmetic(module: ModuleOp) -> None:

@@ -16,11 +16,12 @@ from helpers.chains import Case, Network, networks, outputs
 from helpers.concatenations import networks as graphs
 from helpers.pipeline import context as all_dialects
 from helpers.pipeline import parse, run_passes
+from npu_dialect.attributes import TARGET
 from npu_dialect.interpreters import run_function
 from npu_dialect.machine import Machine
 from npu_dialect.npu import NPU, ClampOp, ReluOp
 from npu_dialect.npu.maps import storage_elements
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.buffers.bufferize import BufferizePass
 from npu_passes.buffers.spaces import Spaces, dense_strides, reshaped_strides
 from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
@@ -56,7 +57,7 @@ def agree(module: ModuleOp, expected: tuple[np.ndarray, ...]) -> None:
 def test_buffers_compute_the_same(case: Case, machine: Machine, fused: bool, rows: bool) -> None:
     ctx, module = context(), case.module.clone()
     expected = outputs(module.clone())
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     if fused:
         FuseConvReluPoolPass().apply(ctx, module)
     if rows:
@@ -76,7 +77,7 @@ def test_parts_in_patches_compute_the_same(text: str, machine: Machine) -> None:
     module = parse(ctx, text)
     x = np.random.default_rng(5).standard_normal((1, 2, 2, 2)).astype(np.float32)
     expected = run_function(module, "f", [x])
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     planned = run_passes(ctx, module, "npu-bufferize,npu-concat-in-place,npu-assign-sram-offsets")
     for got, want in zip(run_function(planned, "f", [x]), expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
@@ -126,7 +127,7 @@ def test_layers_off_the_chip_only_read_inputs() -> None:
     network.add(ReluOp)
     network.add(lambda x, out: ClampOp(x, -1.0, 1.0, out))
     module = network.module()
-    module.attributes[TARGET] = TargetAttr.of(Machine.load("exynos-npu"))
+    TARGET.set(module, TargetAttr.of(Machine.load("exynos-npu")))
     BufferizePass().apply(context(), module)
     x = np.random.default_rng(1).standard_normal((1, 1, 5, 5)).astype(np.float32)
     before = x.copy()

@@ -14,10 +14,11 @@ from xdsl.dialects.builtin import ModuleOp
 from helpers.c_harness import run_c
 from helpers.pipeline import arena_bytes, context, run_passes
 from helpers.quantized.residual_blocks import ResidualMaker, resnet
+from npu_dialect.attributes import TARGET
 from npu_dialect.interpreters import run_function
 from npu_dialect.machine import Machine
 from npu_dialect.npu import Conv2dOp
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.emit.c import emit
 from npu_passes.pipelines import PIPELINES, SUMS
 from npu_tools.compiling.check import random_inputs
@@ -96,7 +97,7 @@ def test_off_chip(seed: int, quantised: bool, sram_bytes: int) -> None:
     inputs = random_inputs(module, seed)
     wanted = run_function(module, None, inputs)[0]
     machine = Machine("small", sram_bytes, 10**6, dma_channels=4)
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     passes = PIPELINES["off-chip"].text.partition(",npu-assign-sram-offsets")[0]
     placed = run_passes(context(), module, passes)
     found = run_function(placed, None, inputs)[0]

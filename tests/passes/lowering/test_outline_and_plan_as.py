@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import i8, i16
 from xdsl.dialects.func import FuncOp
 
 from helpers.chains import Case, layers, networks, outputs
+from npu_dialect.attributes import PLANNED_AS
 from npu_dialect.npu.maps import bytes_of, map_type
 from npu_passes.buffers.bufferize import BufferizePass
-from npu_passes.graph.plan_as import PLANNED_AS, PlanAsPass
+from npu_passes.graph.plan_as import PlanAsPass
 from npu_passes.lowering.outline_layers import OutlineLayersPass
 
 
@@ -41,5 +42,5 @@ def test_plan_as_divides_the_bytes(case: Case, name: str, element: object, size:
     PlanAsPass("i8" if name == "i8" else "i16").apply(Context(), module)
     module.verify()
     after = [(op.name, *(bytes_of(map_type(v)) for v in op.inputs)) for op in layers(module)]
-    assert module.attributes[PLANNED_AS] == element
+    assert PLANNED_AS.get(module) == element
     assert [(n, *(b * 4 // size for b in rest)) for n, *rest in after] == before

@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 
 from helpers.networks.zoo import TINY, build, image, run
 from helpers.random_modules import WIDTH, branched_networks
 from helpers.reference import parsed
+from npu_dialect.attributes import LAYER
 from npu_dialect.interpreters import run_function
+from npu_dialect.module_attributes import NO_MODULE
 from npu_dialect.npu import BranchedModuleOp
-from npu_dialect.npu.layer import LAYER_NAME, LayerOp
-from npu_dialect.npu.structure import NO_MODULE
+from npu_dialect.npu.layer import LayerOp
 from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
 from npu_passes.modules.detect_modules import DetectModulesPass
 from npu_passes.modules.inline_modules import InlineModulesPass
@@ -57,9 +58,9 @@ def modules_of(module: ModuleOp) -> list[BranchedModuleOp]:
 
 
 def name_of(op: BranchedModuleOp) -> str:
-    name = op.attributes[LAYER_NAME]
-    assert isinstance(name, StringAttr)
-    return name.data
+    name = LAYER.get(op)
+    assert name is not None
+    return name
 
 
 def layer_names(module: ModuleOp) -> Counter[str | None]:
@@ -107,7 +108,7 @@ def test_known_networks(name: str, fused: bool) -> None:
         for branch in ("branch3x3", "branch3x3dbl")
     ]
     assert len(found) == len(NAMES[name]) + len(nested)
-    assert not any(NO_MODULE in op.attributes for op in module.walk())
+    assert not any(NO_MODULE.is_on(op) for op in module.walk())
     source = image(model, 1)
     (ours,) = run_function(module, None, [source])
     np.testing.assert_allclose(ours, run(model, source)[0], rtol=1e-4, atol=1e-4)

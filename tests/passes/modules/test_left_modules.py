@@ -10,8 +10,9 @@ from xdsl.passes import PassPipeline
 from xdsl.utils.exceptions import PassFailedException
 
 from helpers.networks.zoo import TINY, build
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_plans.modules.traffic import total
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.compiling.remarks import remarks
@@ -28,7 +29,7 @@ def squeezenet(options: str) -> ModuleOp:
     model = build("squeezenet1_1", **TINY["squeezenet1_1"])
     module = import_model(model.SerializeToString(), name="squeezenet", base_dir=None)
     machine = replace(Machine.load("exynos-npu"), sram_bytes=SRAM)
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     text = (
         "npu-plan-as,npu-fuse-conv-relu-pool{overlap=none},npu-detect-modules,"
         f"npu-reorder-branches,npu-plan-modules{{{options}}}"

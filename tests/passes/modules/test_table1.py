@@ -12,9 +12,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
 
 from helpers.networks.zoo import build
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine
-from npu_dialect.npu.structure import PASSES, PEAK, PEAK_BOUND
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.module_attributes import PASSES, PEAK, PEAK_BOUND
+from npu_dialect.target import TargetAttr
 from npu_passes.modules.module_reader import modules_of, name_of
 from npu_plans.modules.traffic import total
 from npu_tools.commands.compile import main
@@ -22,7 +23,7 @@ from npu_tools.compiling.driver import paused_collector
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.compiling.remarks import remarks
 from npu_tools.importers.frontends import load
-from npu_tools.reports.module_report import ModulesReport, analyze_modules, number_of
+from npu_tools.reports.module_report import ModulesReport, analyze_modules
 from npu_tools.reports.module_table import kilobytes, rows
 from npu_tools.shared.installed import available_passes, context
 
@@ -77,7 +78,7 @@ def planned(
     """The plan for exynos-npu with some numbers changed; `options` are those of both passes."""
     module = detected.clone()
     machine = replace(Machine.load("exynos-npu"), **changed)
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     model = "working-memory=stride-1-map"
     first = f"npu-reorder-branches{{{model}}}," if reorder else ""
     run(module, f"{first}npu-plan-modules{{{model} {options}}}")
@@ -181,16 +182,16 @@ def test_reduction_a_in_two_passes(detected: ModuleOp) -> None:
 def test_which_layers_run_in_passes(detected: ModuleOp) -> None:
     module = detected.clone()
     model = "working-memory=stride-1-map"
-    module.attributes[TARGET] = TargetAttr.of(Machine.load("exynos-npu"))
+    TARGET.set(module, TargetAttr.of(Machine.load("exynos-npu")))
     run(module, f"npu-reorder-branches{{{model}}},npu-plan-modules{{{model} channel-passes=3}}")
-    split = [op for op in module.walk() if PASSES in op.attributes]
+    split = [op for op in module.walk() if PASSES.is_on(op)]
     assert [name_of(op) for op in split] == ["reduction_a/branch3x3"]
-    assert number_of(split[0], PASSES) == 2
+    assert PASSES.get(split[0]) == 2
 
 
 def test_without_working_memory_all_modules_stay_on_chip(detected: ModuleOp) -> None:
     module = detected.clone()
-    module.attributes[TARGET] = TargetAttr.of(Machine.load("exynos-npu"))
+    TARGET.set(module, TargetAttr.of(Machine.load("exynos-npu")))
     run(module, "npu-reorder-branches,npu-plan-modules")
     report = analyze_modules(module)
     assert report is not None
@@ -204,10 +205,10 @@ def test_the_best_order_of_branches(detected: ModuleOp, kernels: int, peak: int)
     """810 KB of maps, 819 with the kernels that run; no order of the layers needs less."""
     module = detected.clone()
     machine = replace(Machine.load("exynos-npu"), kernel_group=kernels, sram_bytes=peak * KB)
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     run(module, "npu-reorder-branches{order=liveness},npu-plan-modules")
-    peaks = {name_of(op): number_of(op, PEAK) / KB for op in modules_of(module)}
-    bounds = {name_of(op): number_of(op, PEAK_BOUND) / KB for op in modules_of(module)}
+    peaks = {name_of(op): (PEAK.get(op) or 0) / KB for op in modules_of(module)}
+    bounds = {name_of(op): (PEAK_BOUND.get(op) or 0) / KB for op in modules_of(module)}
     assert max(peaks.values()) == peaks["inception_a3"] == max(bounds.values()) == peak
     assert all(bounds[name] <= peaks[name] for name in peaks)
     report = analyze_modules(module)

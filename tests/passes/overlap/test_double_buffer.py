@@ -14,13 +14,13 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 
 from helpers.tiles.loops_of_tiles import CASES, Case
+from npu_dialect.attributes import ARENA, DOUBLE_BUFFER, DOUBLE_BUFFERED, NOT_DOUBLE_BUFFERED
 from npu_dialect.dma import DMA, StartOp, TokenType
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import NPU
-from npu_dialect.sram import ARENA, SRAM
-from npu_passes.overlap.double_buffer import DONE, REFUSED, DoubleBufferPass
+from npu_dialect.sram import SRAM
+from npu_passes.overlap.double_buffer import DoubleBufferPass
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
-from npu_passes.tiling.tile_nest import DOUBLE_BUFFER
 
 PLAIN = Case("relu", 0, 1, 4, 2, 3, 2, True, True, False, False)
 
@@ -70,16 +70,16 @@ def test_what_asks_is_done_or_says_why(case: Case) -> None:
     context, module = parsed(case.text())
     DoubleBufferPass().apply(context, module)
     found = attributes(module)
-    assert DOUBLE_BUFFER not in found
+    assert DOUBLE_BUFFER.name not in found
     carried = [value for op in module.walk() if isinstance(op, scf.ForOp) for value in op.iter_args]
     assert not any(isinstance(value.type, TokenType) for value in carried)
     if case.outer and case.kind in ("relu", "place") and case.rounds > 3:
-        assert DONE in found
-        assert REFUSED not in found
+        assert DOUBLE_BUFFERED.name in found
+        assert NOT_DOUBLE_BUFFERED.name not in found
     if case.outer and case.kind == "parts" and case.in_body and case.rounds > 3:
-        assert DONE in found
+        assert DOUBLE_BUFFERED.name in found
     if case.inner and case.kind == "sums" and case.channels > 3 and case.rounds:
-        assert DONE in found
+        assert DOUBLE_BUFFERED.name in found
 
 
 def arena(case: Case, *, double: bool) -> int:
@@ -87,9 +87,8 @@ def arena(case: Case, *, double: bool) -> int:
     if double:
         DoubleBufferPass().apply(context, module)
     AssignSramOffsetsPass().apply(context, module)
-    function = next(op for op in module.walk() if ARENA in op.attributes)
-    size = function.attributes[ARENA]
-    return int(str(size).split()[0])
+    function = next(op for op in module.walk() if ARENA.is_on(op))
+    return ARENA.get(function) or 0
 
 
 @pytest.mark.parametrize("kind", ["relu", "groups"])

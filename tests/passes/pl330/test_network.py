@@ -23,15 +23,15 @@ from xdsl.parser import Parser
 
 from helpers.paths import LENET5_FOLDER
 from helpers.pl330.zynq import COMPILER, SUPPORT, Zynq
+from npu_dialect.attributes import PROGRAM, TARGET
 from npu_dialect.dma import StartOp
 from npu_dialect.interpreters import Counters, run_function
 from npu_dialect.machine import Machine, Toolchain
 from npu_dialect.pl330 import ProgramOp
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.emit.c.target import emit
 from npu_passes.emit.pl330.tables import engine_files
 from npu_passes.pipelines import PIPELINES
-from npu_passes.pl330.lower_dma_to_pl330 import PROGRAM
 from npu_tools.compiling.driver import run_passes
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.shared.installed import available_passes, context
@@ -133,7 +133,7 @@ def test_front_of_flownet(zynq: Zynq, tmp_path: Path) -> None:
     image = np.random.default_rng(1).integers(-2, 3, (1, 6, *SIZE)).astype(np.float32)
     expected, _ = run_counted(module, [image])
     assert np.abs(expected).max() < 2**22
-    module.attributes[TARGET] = TargetAttr.of(Machine.load("zynq7020"))
+    TARGET.set(module, TargetAttr.of(Machine.load("zynq7020")))
     to_buffers, outline, to_loops = PIPELINES["off-chip"].text.partition("npu-outline-layers")
     through(module, to_buffers.rstrip(","))
     maps, counters = run_counted(module, [image])
@@ -142,7 +142,7 @@ def test_front_of_flownet(zynq: Zynq, tmp_path: Path) -> None:
     write_c(module, tmp_path)
     starts = [op for op in module.walk() if isinstance(op, StartOp)]
     assert starts
-    assert all(PROGRAM in op.attributes for op in starts)
+    assert all(PROGRAM.is_on(op) for op in starts)
     data = run(zynq, build(tmp_path, expected.nbytes), image, tmp_path)
     returned, errors, transfers, *moved = struct.unpack_from("<6I", data)
     assert (returned, errors) == (0, 0)
@@ -162,7 +162,7 @@ def test_sums_that_are_read_back(zynq: Zynq, tmp_path: Path) -> None:
     module = Parser(context(), network([(8, 24, 3)], size)).parse_module()
     image = np.random.default_rng(2).integers(-2, 3, (1, 8, *size)).astype(np.float32)
     expected, _ = run_counted(module, [image])
-    module.attributes[TARGET] = TargetAttr.of(Machine.load("zynq7020"))
+    TARGET.set(module, TargetAttr.of(Machine.load("zynq7020")))
     passes = PIPELINES["off-chip"].text.replace(TILES, f"{TILES}{{tile-sizes=6,8,2,8}}")
     through(module, f"{passes},npu-lower-dma-to-pl330,pl330-check")
     programs = [op for op in module.walk() if isinstance(op, ProgramOp)]

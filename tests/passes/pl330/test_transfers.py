@@ -11,23 +11,24 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import Builtin, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 
 from helpers.pl330.microcode import Machine as Channel
 from helpers.pl330.microcode import Memory
 from helpers.pl330.transfers import Side, Transfer, transfers
 from helpers.pl330.zynq import Zynq
+from npu_dialect.attributes import CODE_BYTES, TARGET
 from npu_dialect.dma import DMA
 from npu_dialect.machine import Machine
 from npu_dialect.npu import NPU
 from npu_dialect.pl330 import PL330, ProgramOp
 from npu_dialect.sram import SRAM
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.emit.pl330.assemble import code_of, programs_of
 from npu_passes.pl330.check import analyze
 from npu_passes.pl330.controller import Controller
-from npu_passes.pl330.lower_dma_to_pl330 import BYTES, DAR_WORD, SAR_WORD, LowerDmaToPl330Pass
+from npu_passes.pl330.lower_dma_to_pl330 import DAR_WORD, SAR_WORD, LowerDmaToPl330Pass
 
 DDR = 0x0010_0000
 OCM = 0xFFFC_0000
@@ -39,7 +40,7 @@ def lowered(text: str) -> ModuleOp:
     for dialect in (Builtin, func.Func, memref.MemRef, NPU, SRAM, DMA, PL330):
         context.load_dialect(dialect)
     module = Parser(context, text).parse_module()
-    module.attributes[TARGET] = TargetAttr.of(Machine.load("zynq7020"))
+    TARGET.set(module, TargetAttr.of(Machine.load("zynq7020")))
     LowerDmaToPl330Pass().apply(context, module)
     module.verify()
     return module
@@ -54,7 +55,7 @@ def program_of(transfer: Transfer) -> ProgramOp:
 
 def patched(program: ProgramOp, source: int, target: int) -> bytes:
     code = bytearray(code_of(program))
-    assert program.attributes[BYTES] == IntegerAttr(len(code), i64)
+    assert CODE_BYTES.get(program) == len(code)
     for at, address in ((SAR_WORD, source), (DAR_WORD, target)):
         assert code[at : at + 4] == bytes(4)
         code[at : at + 4] = address.to_bytes(4, "little")

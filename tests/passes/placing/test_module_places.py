@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import PassPipeline
 
 from helpers.networks.zoo import build, image
 from helpers.offset_problems import problems
+from npu_dialect.attributes import TARGET
 from npu_dialect.interpreters import run_function
 from npu_dialect.machine import Machine
-from npu_dialect.npu.structure import PLACE
+from npu_dialect.module_attributes import PLACE
 from npu_dialect.sram import AllocOp
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.analysis.on_chip import size_of
 from npu_passes.placing.module_places import map_of, places
 from npu_plans.arena import greedy
@@ -80,7 +81,7 @@ def inception(sram_bytes: int, passes: str) -> tuple[ModuleOp, NDArray[np.float3
     model = build("inception_small", size=(15, 15))
     module = import_model(model.SerializeToString(), name="inception", base_dir=None)
     machine = replace(Machine.load("exynos-npu"), sram_bytes=sram_bytes)
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     PassPipeline(parse_passes(available_passes(), passes)).apply(context(), module)
     module.verify()
     return module, image(model, 1)
@@ -118,7 +119,7 @@ def test_the_plan_of_an_inception(sram_bytes: int) -> None:
 def test_a_place_that_cannot_be_is_a_remark() -> None:
     module, _ = inception(300_000, f"{PLAN},npu-bufferize,npu-concat-in-place")
     layer, size, _ = next(places(module))
-    layer.attributes[PLACE] = DenseArrayBase.from_list(i64, [size, 300_000])
+    PLACE.set(layer, tuple([size, 300_000]))
     passes = "npu-assign-sram-offsets{strategy=modules}"
     PassPipeline(parse_passes(available_passes(), passes)).apply(context(), module)
     (said,) = remarks(module)

@@ -10,10 +10,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from helpers.chains import Case, Network, networks, outputs
+from npu_dialect.attributes import ARENA, RING
 from npu_dialect.npu import NPU, AvgPool2dOp, ClampOp, Conv2dOp, MaxPool2dOp, PoolAttr
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.rows import RING, RowsOp, row_window
-from npu_dialect.sram import ARENA, AllocOp
+from npu_dialect.npu.rows import RowsOp, row_window
+from npu_dialect.sram import AllocOp
 from npu_passes.buffers.bufferize import BufferizePass
 from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
@@ -60,7 +61,7 @@ def test_rings_have_the_reach_of_the_layer_behind(case: Case) -> None:
         for layer, behind in zip(op.layers, op.layers[1:], strict=False):
             window = row_window(behind)
             assert window is not None
-            assert layer.attributes[RING].value.data == window.reach  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+            assert RING.get(layer) == window.reach
 
 
 @settings(max_examples=30, deadline=None)
@@ -99,10 +100,10 @@ def test_arena_shrinks() -> None:
         BufferizePass().apply(context(), module)
         AssignSramOffsetsPass().apply(context(), module)
         function = next(iter(module.body.block.ops))
-        while ARENA not in function.attributes:
+        while not ARENA.is_on(function):
             assert function.next_op is not None
             function = function.next_op
-        arenas.append(function.attributes[ARENA].value.data)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]
+        arenas.append(ARENA.get(function))
     image, window, scores = 16 * 16, 8 * 3 * 14, 12 * 12
     assert arenas[1] == 4 * (image + window + scores)
     assert arenas[1] < arenas[0] / 2

@@ -13,13 +13,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Region, SSAValue
 
 from helpers.chains import ANY, Network, outputs
+from npu_dialect.attributes import CONSUMES, TARGET
 from npu_dialect.machine import Machine
 from npu_dialect.npu import NPU, AvgPool2dOp, ConcatOp, Conv2dOp, PoolAttr
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.rows import CONSUMES
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.analysis import lifetimes
 from npu_passes.buffers.bufferize import BufferizePass
 from npu_passes.buffers.concat_in_place import ConcatInPlacePass
@@ -86,10 +86,10 @@ def test_every_stop_computes_the_same(
     machine = replace(Machine.load("host"), sram_bytes=2**24)
     if patches:
         machine = replace(machine, row_multiple=4, column_multiple=4)
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     expected = outputs(module.clone())
     FuseTailsPass().apply(ctx, module)
-    assert any(CONSUMES in op.attributes for op in module.walk())
+    assert any(CONSUMES.is_on(op) for op in module.walk())
     BufferizePass().apply(ctx, module)
     ConcatInPlacePass().apply(ctx, module)
     if moves:

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from helpers.concatenations import networks
 from helpers.pipeline import context, parse, run_passes
 from npu_dialect import dram
+from npu_dialect.attributes import SPILLED, TARGET
 from npu_dialect.interpreters import run_function
 from npu_dialect.machine import Machine
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_tools.compiling.remarks import remarks
 
 BUFFERS = "npu-bufferize,npu-concat-in-place"
@@ -27,14 +28,14 @@ def with_machine(ctx: Context, text: str, sram_bytes: int) -> ModuleOp:
     machine = Machine(
         "small", sram_bytes, 0, row_multiple=4, column_multiple=4, kernel_group=2, dma_channels=4
     )
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     return module
 
 
 def spilled_bytes(module: ModuleOp) -> int:
     """What the functions of a module say that is moved for maps off the chip."""
-    said = (op.attributes.get(dram.SPILLED) for op in module.walk())
-    return sum(each.value.data for each in said if isinstance(each, IntegerAttr))
+    said = map(SPILLED.get, module.walk())
+    return sum(each for each in said if each is not None)
 
 
 def count(module: ModuleOp) -> int:

@@ -23,9 +23,10 @@ from helpers.tiles.chain import (
 from helpers.tiles.flownet_s import LAYERS, square
 from helpers.tiles.replay import mark_layers, run, without_arithmetic
 from helpers.tiles.tables import megabytes
+from npu_dialect.attributes import TARGET
 from npu_dialect.interpreters import run_function
 from npu_dialect.machine import Machine
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.emit.c import emit
 from npu_passes.pipelines import OFF_CHIP, PIPELINES
 from npu_tools.importers.frontends import load
@@ -87,7 +88,7 @@ def test_the_model_of_flownet_s_moves_what_was_predicted(tmp_path: Path) -> None
     path = tmp_path / "flownet_s.onnx"
     path.write_bytes(build("flownet_s").SerializeToString())
     _, module = load(path, {})
-    module.attributes[TARGET] = TargetAttr.of(Machine.load("zynq7020"))
+    TARGET.set(module, TargetAttr.of(Machine.load("zynq7020")))
     passes, _, _ = PIPELINES[OFF_CHIP].text.partition(",npu-outline-layers")
     before, _, behind = passes.partition(",npu-double-buffer")
     through(module, before)

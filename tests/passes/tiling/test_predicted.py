@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 
@@ -24,17 +24,17 @@ from helpers.layers_text import (
 )
 from helpers.tiles.chain import chain, through
 from helpers.tiles.flownet_s import LAYERS, square
+from npu_dialect.attributes import TARGET, TILE
 from npu_dialect.dma import StartOp
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.analysis.affine_index import constant_of
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.stage import off_chip_operands
 from npu_passes.tiling.staging import least_bytes
-from npu_passes.tiling.tile_nest import TILE
 from npu_plans.tiles.cost_model import DmaCosts, Moved
 from npu_plans.tiles.layer_shape import ConvShape
 from npu_plans.tiles.tile_search import SearchOptions, search
@@ -61,7 +61,7 @@ def said(module: ModuleOp) -> dict[str, int]:
     (found,) = (
         tile
         for op in module.walk()
-        if isinstance(op, LayerOp) and isinstance(tile := op.attributes.get(TILE), DictionaryAttr)
+        if isinstance(op, LayerOp) and (tile := TILE.get(op)) is not None
     )
     return {
         key: value.value.data for key, value in found.data.items() if isinstance(value, IntegerAttr)
@@ -136,7 +136,7 @@ def test_any_layer(layer: LayerText, share: float) -> None:
     off_chip = off_chip_operands(op)
     least = least_bytes(op, off_chip, machine_with(1))
     whole = 4 * sum(prod(memref_type(value).get_shape()) for value in off_chip)
-    module.attributes[TARGET] = TargetAttr.of(machine_with(least + int(share * whole)))
+    TARGET.set(module, TargetAttr.of(machine_with(least + int(share * whole))))
     through(module, "npu-tile-loops")
     numbers, moved = said(module), counted(module)
     assert numbers["bytes"] == moved.bytes
@@ -167,7 +167,7 @@ def test_gaps_end_runs(strides: str, sram_bytes: int) -> None:
       func.return
     }}"""
     module = Parser(context(), text).parse_module()
-    module.attributes[TARGET] = TargetAttr.of(machine_with(sram_bytes))
+    TARGET.set(module, TargetAttr.of(machine_with(sram_bytes)))
     through(module, "npu-tile-loops")
     numbers, moved = said(module), counted(module)
     assert (numbers["jumps"], numbers["cost"]) == (moved.jumps, moved.cost(COSTS))

@@ -23,6 +23,7 @@ from helpers.layers_text import (
     pools,
     simple_layers,
 )
+from npu_dialect.attributes import TARGET
 from npu_dialect.dma import DMA
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.dma import Counters
@@ -32,7 +33,7 @@ from npu_dialect.npu import NPU
 from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.sram import SRAM
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.analysis.lifetimes import analyze as lifetimes_of
 from npu_passes.analysis.on_chip import size_of
 from npu_passes.overlap.double_buffer import DoubleBufferPass
@@ -71,7 +72,7 @@ def place(module: ModuleOp, off_chip: list[bool], machine: Machine) -> None:
     function.properties["function_type"] = FunctionType.from_lists(
         [argument.type for argument in function.args], []
     )
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     module.verify()
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 
 from helpers.c_harness import run_c
 from helpers.zero_blocks.spilled_network import (
@@ -20,11 +20,10 @@ from helpers.zero_blocks.spilled_network import (
     interpreted,
     lowered,
 )
+from npu_dialect.attributes import LAYER, RUNS
 from npu_dialect.dma import StartOp
 from npu_dialect.interpreters import Counters
 from npu_dialect.npu import PruneZeroBlocksOp
-from npu_dialect.npu.layer import LAYER_NAME
-from npu_dialect.npu.rows import RUNS
 from npu_passes.emit.c import emit
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.shared.installed import available_passes, context
@@ -70,7 +69,7 @@ def test_what_the_layer_says_is_kept() -> None:
     module = lowered(TILES, FUSE, text=text)
     first = prunes(module)[0]
     assert first.layer_name == "c1_zero_blocks"
-    assert str(first.attributes[RUNS]) == "4 : i64"
+    assert RUNS.get(first) == 4
     packed = str(lowered(TILES, FUSE, "npu-compress-spills", text=text))
     assert "0.1 % of it are expected in zero blocks" in packed
 
@@ -96,13 +95,13 @@ def test_left_alone(tiles: str, text: str, layer: str) -> None:
     want, _ = interpreted(lowered(text=text))
     module = lowered(tiles, FUSE, OFFSETS, text=text)
     starts = [op for op in module.walk() if isinstance(op, StartOp)]
-    assert any(op.attributes.get(LAYER_NAME) == StringAttr(layer) for op in starts)
+    assert any(LAYER.get(op) == layer for op in starts)
     got, _ = interpreted(module)
     np.testing.assert_array_equal(got, want)
 
 
 def test_no_transfer_is_left() -> None:
     module = lowered(TILES, FUSE, text=network())
-    names = [op.attributes.get(LAYER_NAME) for op in module.walk() if isinstance(op, StartOp)]
-    assert StringAttr("c1_zero_blocks") not in names
-    assert StringAttr("c2_zero_blocks") not in names
+    names = [LAYER.get(op) for op in module.walk() if isinstance(op, StartOp)]
+    assert "c1_zero_blocks" not in names
+    assert "c2_zero_blocks" not in names

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import Float64Type, FloatAttr, ModuleOp
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.attributes import ZERO_BLOCKS
 from npu_dialect.npu import MaxPool2dOp, ReluOp
 from npu_passes.zero_blocks.measure_zero_blocks import MeasureZeroBlocksPass
-from npu_passes.zero_blocks.spilled_maps import ZERO_BLOCKS
 from npu_tools.shared.installed import context
 
 MAP = "tensor<1x1x4x6xf32>"
@@ -29,9 +28,9 @@ def measured(path: Path, block: int = 4) -> float:
     module: ModuleOp = Parser(context(), TEXT).parse_module()
     MeasureZeroBlocksPass(str(path), block).apply(context(), module)
     (relu,) = (op for op in module.walk() if isinstance(op, ReluOp))
-    share = relu.attributes[ZERO_BLOCKS]
-    assert isinstance(share, FloatAttr)
-    return share.value.data
+    share = ZERO_BLOCKS.get(relu)
+    assert share is not None
+    return share
 
 
 def test_share_of_elements(tmp_path: Path) -> None:
@@ -52,13 +51,13 @@ def test_bytes_say_what_zero_is(tmp_path: Path) -> None:
     array = np.full((1, 1, 4, 6), -7, np.int8)
     array[0, 0, 0, 0] = 0
     np.savez(tmp_path / "data.npz", x=array)
-    shares: list[Attribute] = []
+    shares: list[float | None] = []
     for each in (text, marked):
         module = Parser(context(), each).parse_module()
         MeasureZeroBlocksPass(str(tmp_path / "data.npz"), 4).apply(context(), module)
         (pool,) = (op for op in module.walk() if isinstance(op, MaxPool2dOp))
-        shares.append(pool.attributes[ZERO_BLOCKS])
-    assert shares == [FloatAttr(0.0, Float64Type()), FloatAttr(8 / 24, Float64Type())]
+        shares.append(ZERO_BLOCKS.get(pool))
+    assert shares == [0.0, 8 / 24]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 from xdsl.passes import PassPipeline
 
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.pipelines import PIPELINES
 from npu_tools.compiling.check import MeaningCheck, relative_error
 from npu_tools.compiling.pass_text import parse_passes
@@ -119,7 +120,7 @@ def small_npu() -> TargetAttr:
 def run_checked(module: ModuleOp, pipeline: str) -> MeaningCheck:
     """Run a pipeline; the meaning is checked after each pass."""
     if "npu-tile-loops" in PIPELINES.get(pipeline, PIPELINES["default"]).text:
-        module.attributes[TARGET] = small_npu()
+        TARGET.set(module, small_npu())
     check = MeaningCheck(seed=3)
     PassPipeline(parse_passes(available_passes(), pipeline), check.callback).apply(
         context(), module

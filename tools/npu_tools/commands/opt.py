@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import PassPipeline
+from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.utils.target import Target
@@ -128,7 +128,28 @@ class NpuOptMain(xDSLOptMain):
         self.args.passes = ""
         super().setup_pipeline()
         passes = parse_passes(self.available_passes, text)
-        self.pipeline = PassPipeline(passes, self.pipeline.callback)
+        checked = self.pipeline.callback
+
+        def callback(
+            previous: ModulePass | None, module: ModuleOp, after: ModulePass | None
+        ) -> None:
+            if checked is not None:
+                checked(previous, module, after)
+            if not self.args.disable_verify:
+                self.check_attributes(module)
+
+        self.pipeline = PassPipeline(passes, callback)
+
+    @staticmethod
+    def check_attributes(module: ModuleOp) -> None:
+        """Check discardable attributes; the dialects are imported only if there are some of ours.
+
+        Raises: VerifyException, attached to the op.
+        """
+        if any(op.attributes or "arg_attrs" in op.properties for op in module.walk()):
+            from npu_dialect.contract import check_attributes
+
+            check_attributes(module)
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The text of the target."""

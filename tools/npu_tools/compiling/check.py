@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
-from npu_dialect import dram, sram
+from npu_dialect.attributes import DRAM_OUTPUT, SRAM_OUTPUT
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.values import dtype_of
 from npu_dialect.npu.maps import Map
@@ -99,7 +99,7 @@ def random_inputs(module: ModuleOp, seed: int) -> list[Array]:
     """
     function, generator = entry_function(module), np.random.default_rng(seed)
     roles = function.arg_attrs.data if function.arg_attrs else ()
-    marks = {sram.OUTPUT, dram.OUTPUT}
+    marks = {SRAM_OUTPUT.name, DRAM_OUTPUT.name}
     outputs = {index for index, role in enumerate(roles) if role.data.keys() & marks}
     kinds = [
         kind

@@ -19,9 +19,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.arg_spec import ArgSpec
 
+from npu_dialect.attributes import ARENA, TARGET
+from npu_dialect.contract import check_attributes
 from npu_dialect.machine import Machine
-from npu_dialect.sram import ARENA
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.emit.c.names import identifier, is_identifier
 from npu_passes.graph.integer_io import IntegerIoPass
 from npu_passes.graph.plan_as import PlanAsPass
@@ -32,7 +33,7 @@ from npu_tools.compiling.pass_text import build_pass, pass_specs
 from npu_tools.compiling.stops import IrDump, Measurements, Observer
 from npu_tools.importers.frontends import load
 from npu_tools.reports.microcode_report import microcode_of
-from npu_tools.reports.report import Report, analyze, integer, parameter_bytes, planned_function
+from npu_tools.reports.report import Report, analyze, parameter_bytes, planned_function
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import available_passes, context
 from npu_tools.shared.progress import PassProgress, telling
@@ -148,7 +149,7 @@ def take_the_road(job: Job) -> Compiled:
     name, machine = job.name, Machine.load(job.target)
     passes = job_passes(job, machine)
     model, module = load(job.model, job.input_dims)
-    module.attributes[TARGET] = TargetAttr.of(machine)
+    TARGET.set(module, TargetAttr.of(machine))
     prepare(module, job)
     measurements = Measurements(job.model.name)
     dump = () if job.dump_ir is None else (IrDump(job.dump_ir),)
@@ -290,6 +291,7 @@ def run_passes(
 
     def after(previous: ModulePass | None, module: ModuleOp, _: ModulePass | None) -> None:
         module.verify()
+        check_attributes(module)
         for observer in observers:
             observer(previous.name if previous else "import", module)
 
@@ -309,8 +311,8 @@ def baseline_bytes(module: ModuleOp, job: Job) -> dict[str, int | None]:
             specs = planned_as(specs, job.plan_as)
         passes = through_offsets([build_pass(available[spec.name](), spec) for spec in specs])
         clone = module.clone()
-        clone.attributes.pop(TARGET, None)
+        TARGET.drop(clone)
         PassPipeline(passes).apply(context(), clone)
         function = planned_function(clone)
-        found[key] = integer(function.attributes[ARENA]) if function else None
+        found[key] = ARENA.get(function) if function else None
     return found

@@ -20,8 +20,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import DiagnosticException
 
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import MOST, Machine
-from npu_dialect.target import TARGET, TargetAttr
+from npu_dialect.target import TargetAttr
 from npu_passes.modules.plan_modules import PlanModulesPass
 from npu_tools.compiling.driver import (
     ASSIGN_OFFSETS,
@@ -68,7 +69,7 @@ def find_min_sram(job: Job) -> int:
     def attempt(sram: int) -> Trial:
         progress.say(f"trying {sram} bytes of SRAM")
         clone = module.clone()
-        clone.attributes[TARGET] = TargetAttr.of(replace(machine, sram_bytes=sram))
+        TARGET.set(clone, TargetAttr.of(replace(machine, sram_bytes=sram)))
         ends = sram in (1, MOST)
         return trial(clone, passes, ends=ends, must_work=sram == MOST)
 
@@ -112,9 +113,11 @@ def trial(module: ModuleOp, passes: Sequence[ModulePass], *, ends: bool, must_wo
 
 def text_without_target(module: ModuleOp) -> str:
     """The IR without its machine and without large constants."""
-    target = module.attributes.pop(TARGET)
+    target = TARGET.raw(module)
+    assert target is not None
+    TARGET.drop(module)
     text = ir_text(module, elide_weights=True)
-    module.attributes[TARGET] = target
+    TARGET.set(module, target)
     return text
 
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dram
-from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
-from npu_dialect.npu.rows import RowsOp
-from npu_dialect.npu.structure import (
+from npu_dialect.attributes import LAYER, NOT_COMPRESSED, SPILLED, VALUE
+from npu_dialect.module_attributes import (
     LONG_SKIPS,
     NO_MODULE,
     NOT_PLACED,
@@ -26,7 +25,8 @@ from npu_dialect.npu.structure import (
     PEAK,
     PEAK_BOUND,
 )
-from npu_passes.zero_blocks.compress_spills import NOT_COMPRESSED
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.rows import RowsOp
 
 
 @dataclass
@@ -51,18 +51,18 @@ def remarks(module: ModuleOp) -> Iterator[str]:
         if isinstance(op, RowsOp):
             names = [layer_name(each) for each in op.body.walk() if isinstance(each, LayerOp)]
             yield f"{', '.join(dict.fromkeys(names))}: run row by row"
-        if isinstance(reason := op.attributes.get(NO_MODULE), StringAttr):
-            yield f"{layer_name(op)}: no module: {reason.data}"
-        if isinstance(reason := op.attributes.get(NOT_PLANNED), StringAttr):
-            yield f"{layer_name(op)}: not planned: {reason.data}"
-        if isinstance(reason := op.attributes.get(NOT_PLACED), StringAttr):
-            yield f"{layer_name(op)}: not at the place of its module's plan: {reason.data}"
-        if isinstance(peak := op.attributes.get(PEAK), IntegerAttr):
-            yield peak_remark(op, peak.value.data)
-        if isinstance(places := op.attributes.get(LONG_SKIPS), DenseArrayBase):
-            for place in places.get_values():
+        if (reason := NO_MODULE.get(op)) is not None:
+            yield f"{layer_name(op)}: no module: {reason}"
+        if (reason := NOT_PLANNED.get(op)) is not None:
+            yield f"{layer_name(op)}: not planned: {reason}"
+        if (reason := NOT_PLACED.get(op)) is not None:
+            yield f"{layer_name(op)}: not at the place of its module's plan: {reason}"
+        if (peak := PEAK.get(op)) is not None:
+            yield peak_remark(op, peak)
+        if (places := LONG_SKIPS.get(op)) is not None:
+            for place in places:
                 if 0 <= place < len(op.operands):
-                    source = value_name(op.operands[int(place)])
+                    source = value_name(op.operands[place])
                     yield (
                         f"{layer_name(op)}: {source} is a long skip-connection, "
                         "which comes from off-chip memory"
@@ -71,24 +71,23 @@ def remarks(module: ModuleOp) -> Iterator[str]:
 
 def peak_remark(op: Operation, peak: int) -> str:
     """What a module needs on chip, and what it would need in the best order of its layers."""
-    bound = op.attributes.get(PEAK_BOUND)
+    bound = PEAK_BOUND.get(op)
     text = f"{layer_name(op)}: {peak} bytes live on chip"
-    if not isinstance(bound, IntegerAttr):
+    if bound is None:
         return text
-    least = bound.value.data
-    if least == peak:
+    if bound == peak:
         return f"{text}, and no order of its layers needs fewer"
-    return f"{text}, {least} in the best order of its layers"
+    return f"{text}, {bound} in the best order of its layers"
 
 
 def spill_remarks(op: Operation) -> Iterator[str]:
     """Which maps lie off chip, and what that costs their function."""
     if isinstance(op, dram.AllocOp):
         yield f"{op.buffer.name_hint or 'a map'}: lies off chip"
-        if isinstance(reason := op.attributes.get(NOT_COMPRESSED), StringAttr):
-            yield f"{op.buffer.name_hint or 'a map'}: not moved in blocks: {reason.data}"
-    if isinstance(moved := op.attributes.get(dram.SPILLED), IntegerAttr):
-        yield f"{symbol_of(op)}: {moved.value.data} bytes are moved for maps off chip"
+        if (reason := NOT_COMPRESSED.get(op)) is not None:
+            yield f"{op.buffer.name_hint or 'a map'}: not moved in blocks: {reason}"
+    if (moved := SPILLED.get(op)) is not None:
+        yield f"{symbol_of(op)}: {moved} bytes are moved for maps off chip"
 
 
 def symbol_of(op: Operation) -> str:
@@ -99,12 +98,11 @@ def symbol_of(op: Operation) -> str:
 
 def layer_name(op: Operation) -> str:
     """The layer's name in the model; the op's own if it has none."""
-    name = op.attributes.get(LAYER_NAME)
-    return name.data if isinstance(name, StringAttr) else op.name
+    return LAYER.get(op) or op.name
 
 
 def value_name(value: SSAValue) -> str:
     """The value's name in the model, or in the text."""
     owner = value.owner
-    name = owner.attributes.get(VALUE_NAME) if isinstance(owner, Operation) else None
-    return name.data if isinstance(name, StringAttr) else value.name_hint or "an operand"
+    name = VALUE.get(owner) if isinstance(owner, Operation) else None
+    return name or value.name_hint or "an operand"

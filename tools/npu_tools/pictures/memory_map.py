@@ -19,9 +19,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation
 from xdsl.traits import IsTerminator, MemoryAllocEffect
 
+from npu_dialect.attributes import ARENA, SRAM_INPUT
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.sram import ARENA, INPUT
 from npu_dialect.target import machine_of
 from npu_passes.analysis import lifetimes
 from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer
@@ -30,7 +30,6 @@ from npu_plans.arena.problem import Buffer, Problem, live_bound
 from npu_tools.reports.report import (
     VIEWS,
     argument_attributes,
-    integer,
     layers_of,
     offset_of,
     planned_function,
@@ -89,7 +88,7 @@ def memory_map(module: ModuleOp, model: str = "") -> MemoryMap | None:
         model=model,
         machine=None if machine is None else machine.name,
         sram=None if machine is None else machine.sram_bytes,
-        arena=integer(function.attributes[ARENA]),
+        arena=ARENA.get(function) or 0,
         bound=bound.bytes,
         peak=columns(spans, bound.point, bound.point)[0],
         steps=tuple(map(step_name, steps)) or ("run",),
@@ -148,5 +147,5 @@ def columns(spans: Sequence[tuple[int, int]], first: int, last: int) -> tuple[in
 def role_of(buffer: OnChipBuffer, *, is_written: bool) -> Role:
     """What a buffer holds; `is_written`: a layer's output."""
     if isinstance(buffer.value, BlockArgument):
-        return "input" if INPUT in argument_attributes(buffer.value) else "output"
+        return "input" if SRAM_INPUT.name in argument_attributes(buffer.value) else "output"
     return "map" if is_written else "scratch"

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 
+from npu_dialect.attributes import LAYER, PROGRAM
 from npu_dialect.dma import StartOp
 from npu_dialect.machine import Machine
-from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.target import machine_of
 from npu_passes.emit.pl330.assemble import programs_of
-from npu_passes.pl330.lower_dma_to_pl330 import PROGRAM, analyze, longest_burst, widest_beat
+from npu_passes.pl330.lower_dma_to_pl330 import analyze, longest_burst, widest_beat
 from npu_plans.transfers.bursts import bursts_of
 from npu_plans.transfers.template import template_bytes
 
@@ -34,9 +34,9 @@ def starts_of(module: ModuleOp) -> Iterator[tuple[str, StartOp]]:
     """The transfers that have a program, with its name."""
     for op in module.walk():
         if isinstance(op, StartOp):
-            reference = op.attributes.get(PROGRAM)
-            if isinstance(reference, SymbolRefAttr):
-                yield reference.string_value(), op
+            reference = PROGRAM.get(op)
+            if reference is not None:
+                yield reference, op
 
 
 def row(
@@ -45,8 +45,8 @@ def row(
     """One program."""
     name = program.sym_name.data
     used = [op for symbol, op in starts if symbol == name]
-    layers = [op.attributes.get(LAYER_NAME) for op in used]
-    known = dict.fromkeys(each.data for each in layers if isinstance(each, StringAttr))
+    layers = [LAYER.get(op) for op in used]
+    known = dict.fromkeys(each for each in layers if each is not None)
     return {
         "name": name,
         "channel": None if program.channel is None else program.channel.value.data,

@@ -16,24 +16,17 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from npu_dialect.attributes import PLANNED_AS
 from npu_dialect.machine import Machine
+from npu_dialect.module_attributes import AVAILABLE, FORWARD, NOT_PLANNED, POLICY, REQUIRED
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_dialect.npu.structure import (
-    AVAILABLE,
-    FORWARD,
-    NOT_PLANNED,
-    REQUIRED,
-    BranchedModuleOp,
-    BranchOp,
-)
+from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
 from npu_dialect.target import machine_of
-from npu_passes.graph.plan_as import PLANNED_AS
 from npu_passes.modules.inline_modules import module_name
 from npu_passes.modules.module_reader import ModuleReader, layers_outside, modules_of, steps_of
-from npu_passes.modules.plan_modules import POLICY
 from npu_plans.modules.footprints import Storage
 from npu_plans.modules.module_data import FeatureMap, Module, Policy
 from npu_plans.modules.policies import BranchPlan, LayerPlan, ModulePlan
@@ -90,7 +83,7 @@ def analyze_modules(program: ModuleOp) -> ModulesReport | None:
     """Measure the modules of a program; None if one is not planned, or there is no machine."""
     machine = machine_of(program)
     ops = modules_of(program)
-    if machine is None or not all(op.policy or NOT_PLANNED in op.attributes for op in ops):
+    if machine is None or not all(op.policy or NOT_PLANNED.is_on(op) for op in ops):
         return None
     reader = ModuleReader(Storage.of(machine))
     left: dict[FeatureMap, OffChip] = {}
@@ -159,18 +152,12 @@ def read_plan(op: BranchedModuleOp) -> ModulePlan:
 
 def policy_of(op: BranchOp, default: Policy) -> Policy:
     """The policy of a branch: its own, or that of its module."""
-    return cast(Policy, getattr(op.attributes.get(POLICY), "data", default))
+    return cast(Policy, POLICY.get(op) or default)
 
 
 def read_layer(op: Operation) -> LayerPlan:
     """The plan of one layer; a layer that nobody has planned forwards nothing."""
-    return LayerPlan(number_of(op, REQUIRED), number_of(op, AVAILABLE), number_of(op, FORWARD) != 0)
-
-
-def number_of(op: Operation, key: str) -> int:
-    """The value of an integer attribute, zero if there is none."""
-    value = op.attributes.get(key)
-    return value.value.data if isinstance(value, IntegerAttr) else 0
+    return LayerPlan(REQUIRED.get(op) or 0, AVAILABLE.get(op) or 0, FORWARD.get(op) or False)
 
 
 def planned_report(program: ModuleOp, model: str = "") -> Report | None:
@@ -184,7 +171,7 @@ def planned_report(program: ModuleOp, model: str = "") -> Report | None:
         return None
     layers = list(layers_of(function))
     parameters = {value for op in layers for value in op.parameter_inputs}
-    planned_as = program.attributes.get(PLANNED_AS)
+    planned_as = PLANNED_AS.get(program)
     return Report(
         model=model,
         target=machine.name,

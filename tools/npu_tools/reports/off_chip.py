@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from npu_dialect import dma
+from npu_dialect.attributes import LAYER
+from npu_dialect.module_attributes import MODULE
 from npu_dialect.npu.attributes import DramSpace
-from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_dialect.npu.structure import MODULE_NAME
 from npu_passes.support.block_runs import block_runs_of
 from npu_plans.modules.traffic import Traffic
 from npu_tools.shared.errors import UserError
@@ -103,13 +103,11 @@ def off_chip(function: Operation) -> OffChip | None:
     for op, times in counter.times.items():
         moved = traffic_of(op, times)
         whole += moved
-        if isinstance(name := op.attributes.get(MODULE_NAME), StringAttr):
-            modules[name.data] = modules.get(name.data, Traffic()) + moved
-        if isinstance(op, dma.StartOp) and isinstance(
-            name := op.attributes.get(LAYER_NAME), StringAttr
-        ):
-            before = layers.get(name.data, Moved())
-            layers[name.data] = Moved(before.bytes + moved.overall_bytes, before.transfers + times)
+        if (name := MODULE.get(op)) is not None:
+            modules[name] = modules.get(name, Traffic()) + moved
+        if isinstance(op, dma.StartOp) and (name := LAYER.get(op)) is not None:
+            before = layers.get(name, Moved())
+            layers[name] = Moved(before.bytes + moved.overall_bytes, before.transfers + times)
     starts = {op: times for op, times in counter.times.items() if isinstance(op, dma.StartOp)}
     return OffChip(whole, modules, layers, starts)
 

@@ -18,20 +18,29 @@ from math import prod
 from typing import Any, cast
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from npu_dialect import dram
+from npu_dialect.attributes import (
+    ARENA,
+    DRAM_INPUT,
+    DRAM_OUTPUT,
+    LAYER,
+    PLANNED_AS,
+    RUNS,
+    SRAM_INPUT,
+    SRAM_OFFSET,
+    SRAM_OUTPUT,
+    VALUE,
+)
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
-from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME, LayerOp
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import Map, bytes_of, map_type, shape_of
-from npu_dialect.npu.rows import RUNS
-from npu_dialect.sram import ARENA, INPUT, OFFSET, OUTPUT, AllocOp
+from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis import lifetimes
 from npu_passes.analysis.lifetimes import OnChipBuffer
-from npu_passes.graph.plan_as import PLANNED_AS
 from npu_passes.zero_blocks.compress_spills import compressed
 from npu_plans.arena.problem import Buffer, Problem
 from npu_plans.arena.problem import live_bound as bound_of
@@ -129,7 +138,7 @@ def planned_function(module: ModuleOp) -> func.FuncOp | None:
     A network of views only has no layers, but neither calls nor loops.
     """
     for op in module.ops:
-        if not isinstance(op, func.FuncOp) or ARENA not in op.attributes:
+        if not isinstance(op, func.FuncOp) or not ARENA.is_on(op):
             continue
         flat = not any(inner.regions or isinstance(inner, func.CallOp) for inner in op.body.ops)
         if flat or any(layers_of(op)):
@@ -157,9 +166,9 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
     layers = tuple(layer_report(op, index) for index, op in enumerate(layers_of(function)))
     found = lifetimes.analyze(function, SramSpace())
     buffers = found.buffers
-    arena = integer(function.attributes[ARENA])
+    arena = ARENA.get(function) or 0
     machine = machine_of(module)
-    planned_as = module.attributes.get(PLANNED_AS)
+    planned_as = PLANNED_AS.get(module)
     in_place = Traffic(weight_bytes=sum(layer.weight_bytes for layer in layers))
     moved = off_chip(function)
     traffic = in_place if moved is None else moved.total
@@ -184,8 +193,8 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
             sram_bytes=machine.sram_bytes if machine else None,
         ),
         planned_as=None if planned_as is None else str(planned_as),
-        inputs=dict(named_arguments(function, {INPUT, dram.INPUT})),
-        outputs=dict(named_arguments(function, {OUTPUT, dram.OUTPUT})),
+        inputs=dict(named_arguments(function, {SRAM_INPUT.name, DRAM_INPUT.name})),
+        outputs=dict(named_arguments(function, {SRAM_OUTPUT.name, DRAM_OUTPUT.name})),
     )
 
 
@@ -197,8 +206,8 @@ def check_transfers(function: func.FuncOp) -> None:
     for op in layers_of(function):
         kinds = (value.type for value in op.operands if isa(value.type, MemRefType[Attribute]))
         if any(isinstance(kind.memory_space, DramSpace) for kind in kinds):
-            what = op.attributes.get(LAYER_NAME)
-            name = f'{op.name} "{what.data}"' if isinstance(what, StringAttr) else op.name
+            what = LAYER.get(op)
+            name = op.name if what is None else f'{op.name} "{what}"'
             raise UserError(
                 f"{name} works on #npu.dram, which only transfers reach: expected npu-tile-loops "
                 "in the pipeline, as in off-chip"
@@ -214,11 +223,11 @@ def buffered_layers(module: ModuleOp) -> tuple[LayerReport, ...]:
 def layer_report(op: LayerOp, index: int) -> LayerReport:
     """Measure one layer."""
     weights = [each for each in op.inputs if each in op.parameter_inputs or is_parameter(each)]
-    value = op.attributes.get(VALUE_NAME)
+    value = VALUE.get(op)
     return LayerReport(
         name=op.layer_name or f"layer{index}",
         op=op.name,
-        value=None if RUNS in op.attributes else getattr(value, "data", None),
+        value=None if RUNS.is_on(op) else value,
         shape=shape_of(op.output),
         macs=op.macs() * runs_of(op),
         input_bytes=sum(bytes_of(map_type(each)) for each in op.inputs if each not in weights),
@@ -230,8 +239,7 @@ def layer_report(op: LayerOp, index: int) -> LayerReport:
 
 def runs_of(op: LayerOp) -> int:
     """How often a layer runs in one inference: more than once where it runs row by row."""
-    runs = op.attributes.get(RUNS)
-    return runs.value.data if isinstance(runs, IntegerAttr) else 1
+    return RUNS.get(op) or 1
 
 
 def root_of(value: SSAValue) -> SSAValue:
@@ -253,11 +261,11 @@ def offset_of(value: SSAValue) -> int | None:
     root = root_of(value)
     attribute: Attribute | None = None
     if isinstance(root, BlockArgument):
-        attribute = argument_attributes(root).get(OFFSET)
+        attribute = argument_attributes(root).get(SRAM_OFFSET.name)
     elif isinstance(root.owner, AllocOp):
         attribute = root.owner.offset
     elif isinstance(root.owner, Operation):
-        attribute = root.owner.attributes.get(OFFSET)
+        attribute = SRAM_OFFSET.raw(root.owner)
     return None if attribute is None else integer(attribute)
 
 

@@ -28,9 +28,10 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import InterpretationError
 
+from npu_dialect.attributes import VALUE
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.zero_blocks import in_blocks, spread
-from npu_dialect.npu.layer import VALUE_NAME, LayerOp
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, PruneZeroBlocksOp
 from npu_dialect.npu.maps import bytes_of, shape_of
 from npu_passes.graph.fold_batch_norm import FoldBatchNormPass
@@ -129,7 +130,7 @@ def map_layers(module: ModuleOp) -> list[LayerOp]:
 
 def value_name(op: LayerOp) -> str | None:
     """The name of a layer's map in the model."""
-    return getattr(op.attributes.get(VALUE_NAME), "data", None)
+    return VALUE.get(op)
 
 
 def is_zero(array: Array, zero: int) -> Flags:

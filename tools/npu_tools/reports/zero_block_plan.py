@@ -17,14 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from npu_dialect import dma, dram
+from npu_dialect.attributes import NOT_COMPRESSED
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_passes.analysis.accesses import root_of
-from npu_passes.zero_blocks.compress_spills import NOT_COMPRESSED
 from npu_passes.zero_blocks.spilled_maps import SpilledMap, layers
 from npu_plans.zero_blocks.model import index_bytes
 from npu_tools.reports.off_chip import worst_index
@@ -40,7 +39,7 @@ def block_rows(function: Operation, times: Mapping[dma.StartOp, int]) -> Iterato
         stores = [op for op in times if root_of(op.target) is alloc.buffer]
         loads = [op for op in times if root_of(op.source) is alloc.buffer]
         blocks = [op.block.value.data for op in (*stores, *loads) if op.block is not None]
-        if blocks or NOT_COMPRESSED in alloc.attributes:
+        if blocks or NOT_COMPRESSED.is_on(alloc):
             tiles = [root_of(op.source) for op in stores]
             found = tuple(op for op in writers if root_of(op.output) in tiles)
             spilled = SpilledMap(alloc, tuple(stores), tuple(loads), found)
@@ -55,13 +54,13 @@ def block_row(
     before = sum(bytes_of(map_type(op.target)) * count for op, count in moved)
     index = sum(worst_index(op) * count for op, count in moved if op.block is not None)
     buffer = spilled.alloc.buffer
-    reason = spilled.alloc.attributes.get(NOT_COMPRESSED)
+    reason = NOT_COMPRESSED.get(spilled.alloc)
     return {
         "map": buffer.name_hint or "a map",
         "layers": list(dict.fromkeys(map(layer_name, spilled.writers))),
         "shape": list(shape_of(buffer)),
         "compressed": block is not None,
-        "reason": reason.data if isinstance(reason, StringAttr) else None,
+        "reason": reason,
         "predicted_sparsity": spilled.predicted,
         "bytes_before": before,
         "index_bytes": 0 if block is None else index_bytes(shape_of(buffer), block),

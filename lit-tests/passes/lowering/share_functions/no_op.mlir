@@ -61,11 +61,11 @@ func.func private @globals_2(%x: memref<4xf32>) {
 // Attributes that may mean something.
 // CHECK: func.func private @attributes_2
 func.func private @attributes_1(%x: memref<4xf32>) {
-  "test.op"(%x) {sram.offset = 0 : i64} : (memref<4xf32>) -> ()
+  "test.op"(%x) {test.offset = 0 : i64} : (memref<4xf32>) -> ()
   func.return
 }
 func.func private @attributes_2(%x: memref<4xf32>) {
-  "test.op"(%x) {sram.offset = 16 : i64} : (memref<4xf32>) -> ()
+  "test.op"(%x) {test.offset = 16 : i64} : (memref<4xf32>) -> ()
   func.return
 }
 

@@ -46,7 +46,7 @@ func.func @pin_type() {
   %a = memref.alloc() {sram.offset = "here"} : memref<4xf32, #npu.sram>
   func.return
 }
-// CHECK: npu-assign-sram-offsets: expected sram.offset to be an integer, got "here"
+// CHECK: expected sram.offset to be an integer, got "here"
 
 // -----
 

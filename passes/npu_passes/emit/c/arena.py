@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from types import UnionType
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dram, sram
+from npu_dialect.attributes import ARENA, DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
+from npu_dialect.keys import Key
 from npu_passes.emit.c.buffers import argument_attributes, argument_offset, memory_of
 from npu_passes.emit.c.types import element_type, memref_of
 
-PASSES = {sram.ARENA: "npu-assign-sram-offsets", dram.BYTES: "npu-assign-dram-offsets"}
 """Attribute of a function to the pass that sets it."""
 
 
@@ -26,7 +26,7 @@ def arena_size(public: FuncOp, functions: Sequence[FuncOp]) -> int:
     Raises: PassFailedException, listing every buffer that does not lie in the arena or is
     misaligned.
     """
-    return block_size(public, sram.ARENA, list(placed_buffers(public, functions)), "an arena")
+    return block_size(public, ARENA, list(placed_buffers(public, functions)), "an arena")
 
 
 def dram_size(public: FuncOp, functions: Sequence[FuncOp]) -> int:
@@ -35,31 +35,28 @@ def dram_size(public: FuncOp, functions: Sequence[FuncOp]) -> int:
     Raises: PassFailedException, as for the arena.
     """
     buffers = list(allocations(functions, dram.AllocOp))
-    return block_size(public, dram.BYTES, buffers, "off-chip memory")
+    return block_size(public, DRAM_BYTES, buffers, "off-chip memory")
 
 
 def block_size(
-    public: FuncOp, attribute: str, buffers: Sequence[tuple[str, SSAValue]], memory: str
+    public: FuncOp, key: Key[int], buffers: Sequence[tuple[str, SSAValue]], memory: str
 ) -> int:
     """Bytes of a block, which stand on the public function, if all buffers lie in it."""
-    size = public.attributes.get(attribute)
+    size = key.get(public)
     name = public.sym_name.data
-    if not isinstance(size, IntegerAttr):
+    if size is None:
         if buffers:
-            where = "in the arena" if attribute == sram.ARENA else "off the chip"
+            where = "in the arena" if key is ARENA else "off the chip"
             raise PassFailedException(
-                f"c: @{name} has buffers {where} but no `{attribute}`; run {PASSES[attribute]} "
-                "before"
+                f"c: @{name} has buffers {where} but no `{key.name}`; run {key.writers} before"
             )
         return 0
     found = [
-        f"{what}: {wrong}"
-        for what, value in buffers
-        if (wrong := misplaced(value, size.value.data, memory))
+        f"{what}: {wrong}" for what, value in buffers if (wrong := misplaced(value, size, memory))
     ]
     if found:
         raise PassFailedException("c: these buffers cannot be used:\n  " + "\n  ".join(found))
-    return size.value.data
+    return size
 
 
 def placed_buffers(public: FuncOp, functions: Sequence[FuncOp]) -> Iterator[tuple[str, SSAValue]]:
@@ -70,10 +67,14 @@ def placed_buffers(public: FuncOp, functions: Sequence[FuncOp]) -> Iterator[tupl
     """
     for argument in public.body.block.args:
         attributes = argument_attributes(argument)
-        moved = sram.INPUT in attributes or sram.OUTPUT in attributes
+        moved = SRAM_INPUT.name in attributes or SRAM_OUTPUT.name in attributes
         what = f"argument {argument.index} of @{public.sym_name.data}"
         if moved != (argument_offset(argument) is not None):
-            wrong = f"no `{sram.OFFSET}`" if moved else f"no `{sram.INPUT}` or `{sram.OUTPUT}`"
+            wrong = (
+                f"no `{SRAM_OFFSET.name}`"
+                if moved
+                else f"no `{SRAM_INPUT.name}` or `{SRAM_OUTPUT.name}`"
+            )
             raise PassFailedException(f"c: {what} has {wrong}; run npu-assign-sram-offsets before")
         if moved:
             yield what, argument

@@ -15,6 +15,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from npu_dialect import dram, sram
+from npu_dialect.attributes import SRAM_OFFSET
 from npu_passes.emit.c.check import VIEWS
 from npu_passes.emit.c.types import memref_of, storage_of
 
@@ -67,7 +68,7 @@ def memory_of(value: SSAValue) -> Memory:
 
 def alloc_offset(op: sram.AllocOp | memref.AllocOp | dram.AllocOp) -> int:
     """Byte offset of an allocation in the arena, or in the block off the chip."""
-    offset = op.attributes.get(sram.OFFSET) if isinstance(op, memref.AllocOp) else op.offset
+    offset = SRAM_OFFSET.raw(op) if isinstance(op, memref.AllocOp) else op.offset
     assert isinstance(offset, IntegerAttr), "checked before"
     return offset.value.data
 
@@ -84,5 +85,5 @@ def argument_attributes(argument: SSAValue) -> dict[str, object]:
 
 def argument_offset(argument: SSAValue) -> int | None:
     """Byte offset in the arena of a function's argument; None if it does not lie in the arena."""
-    offset = argument_attributes(argument).get(sram.OFFSET)
+    offset = argument_attributes(argument).get(SRAM_OFFSET.name)
     return offset.value.data if isinstance(offset, IntegerAttr) else None

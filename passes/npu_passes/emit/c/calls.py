@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram, dsp, sram
-from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
+from npu_dialect.attributes import LAYER, VALUE
 from npu_passes.emit.c.buffers import Memory, memory_of, root_of
 
 
@@ -120,10 +120,10 @@ def layers_of(graph: CallGraph, in_tiles: bool) -> dict[CallOp, tuple[int, str]]
     numbers: dict[object, int] = {}
     for function in graph.order:
         for call in calls_in(function):
-            name, value = (call.attributes.get(key) for key in (LAYER_NAME, VALUE_NAME))
-            if isinstance(name, StringAttr):
+            name, value = LAYER.get(call), VALUE.get(call)
+            if name is not None:
                 key = (name, value) if in_tiles else call
-                found[call] = numbers.setdefault(key, len(numbers)), name.data
+                found[call] = numbers.setdefault(key, len(numbers)), name
     return found
 
 

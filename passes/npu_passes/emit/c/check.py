@@ -25,8 +25,8 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect import dma, dram, dsp, sram
+from npu_dialect.attributes import LAYER, SRAM_OFFSET
 from npu_dialect.npu.attributes import DramSpace
-from npu_dialect.npu.layer import LAYER_NAME
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.target import machine_of
 from npu_passes.emit.c.operators import OPERATORS
@@ -137,7 +137,7 @@ def problems_of_body(function: FuncOp) -> Iterator[str]:
     """What is wrong with the ops of a function."""
     for op in function.walk():
         if op is not function and (problem := problem_of(op)):
-            layer = getattr(op.attributes.get(LAYER_NAME), "data", None)
+            layer = LAYER.get(op)
             where = f"@{function.sym_name.data}" + (f" (layer {layer!r})" if layer else "")
             yield f"{op.name} in {where}: {problem}"
 
@@ -177,8 +177,8 @@ def problem_of_memory(op: Operation) -> str | None:
             return "it has no offset; run npu-assign-sram-offsets before"
         case dram.AllocOp() if op.offset is None:
             return "it has no offset; run npu-assign-dram-offsets before"
-        case memref.AllocOp() if not isinstance(op.attributes.get(sram.OFFSET), IntegerAttr):
-            return f"it has no `{sram.OFFSET}`; run npu-assign-sram-offsets before"
+        case memref.AllocOp() if not SRAM_OFFSET.is_on(op):
+            return f"it has no `{SRAM_OFFSET.name}`; run npu-assign-sram-offsets before"
         case dma.StartOp():
             return problem_of_transfer(op)
         case (

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, StringAttr
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, SSAValue
 
-from npu_dialect.npu.layer import LAYER_NAME
+from npu_dialect.attributes import LAYER, WHAT
 from npu_passes.emit.c import carried
 from npu_passes.emit.c.body import WIDTH, Body, Pointer
 from npu_passes.emit.c.buffers import memory_of
@@ -25,9 +25,6 @@ from npu_passes.emit.c.program import Function, Program
 from npu_passes.emit.c.statements import print_block
 from npu_passes.emit.c.types import memref_of, shape_text
 from npu_passes.emit.c.unit import Unit
-
-WHAT = "npu.what"
-"""Attribute of a layer's function: the op and its clauses as text."""
 
 
 def body_of(program: Program, function: Function, unit: Unit) -> Body:
@@ -83,10 +80,7 @@ def argument_name(body: Body, argument: BlockArgument) -> str:
 
 def layer_comment(function: Function, body: Body) -> list[str]:
     """What a layer is and where its buffers lie, one line each."""
-    texts = [
-        attribute.data if isinstance(attribute, StringAttr) else ""
-        for attribute in (function.op.attributes.get(name) for name in (LAYER_NAME, WHAT))
-    ]
+    texts = (LAYER.get(function.op), WHAT.get(function.op))
     title = ": ".join(comment(text) for text in texts if text)
     lines = [f"/* {title or comment(function.op.sym_name.data)}"]
     for argument in function.op.body.block.args:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32
 from xdsl.dialects.func import FuncOp
 
-from npu_dialect.npu.quantization import SCALE, ZERO_POINT
+from npu_dialect.attributes import SCALE, ZERO_POINT
 from npu_passes.emit.c.entry import signature
 from npu_passes.emit.c.names import comment
 from npu_passes.emit.c.off_chip import RUNTIME
@@ -111,7 +111,7 @@ def scale_text(argument: Argument) -> str:
     if function.arg_attrs is None:
         return ""
     given = function.arg_attrs.data[argument.value.index].data
-    scale, point = given.get(SCALE), given.get(ZERO_POINT)
+    scale, point = given.get(SCALE.name), given.get(ZERO_POINT.name)
     if not isinstance(scale, FloatAttr) or not isinstance(point, IntegerAttr):
         return ""
     return (

@@ -15,7 +15,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect import dram, sram
+from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUTPUT
 from npu_passes.emit.c import off_chip
 from npu_passes.emit.c.arena import arena_size, dram_size
 from npu_passes.emit.c.buffers import argument_attributes, argument_offset
@@ -244,8 +244,8 @@ def arguments_of(
                 text or wanted,
                 macro,
                 argument_offset(value),
-                bool(attributes.keys() & {sram.INPUT, dram.INPUT}),
-                bool(attributes.keys() & {sram.OUTPUT, dram.OUTPUT}),
+                bool(attributes.keys() & {SRAM_INPUT.name, DRAM_INPUT.name}),
+                bool(attributes.keys() & {SRAM_OUTPUT.name, DRAM_OUTPUT.name}),
             )
         )
         scope.taken |= {f"{macro}_OFFSET", f"{macro}_ELEMENTS"}

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import MemRefType, StringAttr
+from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from npu_dialect import dma, dram, dsp, sram
-from npu_dialect.npu.layer import LAYER_NAME
+from npu_dialect.attributes import LAYER
 from npu_passes.emit.c import memory, transfers
 from npu_passes.emit.c.body import Body, writes_memory
 from npu_passes.emit.c.check import VIEWS
@@ -182,14 +182,8 @@ def print_call(body: Body, op: CallOp) -> None:
 
 def print_layer_comment(body: Body, op: Operation) -> None:
     """The name of a layer that is not a function of its own."""
-    if layer := layer_name(op):
+    if layer := LAYER.get(op):
         body.line(f"/* {comment(layer)} */")
-
-
-def layer_name(op: Operation) -> str | None:
-    """The name that an op carries."""
-    name = op.attributes.get(LAYER_NAME)
-    return name.data if isinstance(name, StringAttr) else None
 
 
 STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {

@@ -19,16 +19,17 @@ from importlib.resources import files
 from typing import IO
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.target import Target
 
+from npu_dialect.attributes import PROGRAM
 from npu_dialect.dma import StartOp
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.target import machine_of
 from npu_passes.emit.pl330.assemble import code_of, programs_of
-from npu_passes.pl330.lower_dma_to_pl330 import PROGRAM, Transfer, analyze
+from npu_passes.pl330.lower_dma_to_pl330 import Transfer, analyze
 from npu_passes.support.symbols import identifier
 
 RUNTIME = ("npu_pl330.h", "npu_pl330.c")
@@ -103,10 +104,9 @@ def transfers_of(module: ModuleOp, programs: dict[str, ProgramOp]) -> dict[Trans
     found: dict[Transfer, str] = {}
     machine = machine_of(module)
     for op in (each for each in module.walk() if isinstance(each, StartOp)):
-        reference = op.attributes.get(PROGRAM)
-        if not isinstance(reference, SymbolRefAttr):
+        name = PROGRAM.get(op)
+        if name is None:
             continue
-        name = reference.string_value()
         if name not in programs or machine is None:
             message = f"expected a pl330.program @{name} and a machine beside its transfer"
             op.emit_error(message, PassFailedException(f"pl330-c: {message}"))

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     IntegerType,
     Signedness,
-    StringAttr,
     TensorType,
     f32,
     i8,
@@ -26,8 +25,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from npu_dialect.attributes import LAYER
 from npu_dialect.npu import Conv2dOp, RequantizeOp, ReshapeOp
-from npu_dialect.npu.layer import LAYER_NAME, LayerOp
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.names import UniqueNames
@@ -173,7 +173,7 @@ class Builder:
         before = len(self.emitted)
         result = self.reshape(self._copied(padded), padded.shape)
         for layer in self.emitted[before:]:
-            layer.attributes.setdefault(LAYER_NAME, StringAttr(padded.label))
+            LAYER.set_default(layer, padded.label)
         return result
 
     def _copied(self, padded: Padded) -> SSAValue:

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.checker import C, ValidationError, check_node
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType, f32
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.layer import LAYER_NAME, VALUE_NAME
+from npu_dialect.attributes import LAYER, PORT, VALUE
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.importers.onnx.builder import Builder, Constant, Lazy, Unknown, Value, element_name
 from npu_tools.importers.onnx.errors import ModelError, NodeError, first_line
@@ -32,8 +32,6 @@ from npu_tools.importers.onnx.rules.qlinear import QLINEAR
 from npu_tools.importers.onnx.rules.quantized import MOVING, ON_INTEGERS, ON_SCALED
 from npu_tools.importers.onnx.tensors import Array, decode, type_name
 
-PORT_NAME = "npu.name"
-"""Argument and result attribute: the name that the model gives to an input or output."""
 LOGGER = logging.getLogger("npu-dialect")
 UNSUPPORTED = "the operator is not supported"
 LARGEST_FOLDED_TOTAL = 2**30
@@ -126,10 +124,10 @@ class Importer:
     def name_layers(self, node: Node, value: Value) -> None:
         """Give the new layers the name of the node, and the last one that of its output."""
         for layer in self.builder.emitted:
-            layer.attributes.setdefault(LAYER_NAME, StringAttr(node.label))
+            LAYER.set_default(layer, node.label)
             layer.results[0].name_hint = self.names.hint(node.outputs[0], "value")
             if layer.results[0] is value:
-                layer.attributes[VALUE_NAME] = StringAttr(node.outputs[0])
+                VALUE.set(layer, node.outputs[0])
 
     def values_of(self, node: Node) -> list[Value]:
         """The values of a node's outputs; those that are not given are unknown."""
@@ -242,10 +240,10 @@ class Importer:
         except (NodeError, VerifyException) as error:
             raise ModelError(f"output '{name}': {first_line(error)}") from error
         for layer in self.builder.emitted:
-            layer.attributes.setdefault(LAYER_NAME, StringAttr(name))
+            LAYER.set_default(layer, name)
             layer.results[0].name_hint = self.names.hint(name, "value")
             if layer.results[0] is value:
-                layer.attributes[VALUE_NAME] = StringAttr(name)
+                VALUE.set(layer, name)
         return value
 
 
@@ -286,7 +284,7 @@ def port_type(value: ValueInfoProto) -> TensorType[Attribute]:
 
 def port_names(values: Sequence[ValueInfoProto]) -> ArrayAttr[DictionaryAttr]:
     """The attributes that keep the model's names of inputs or outputs."""
-    return ArrayAttr([DictionaryAttr({PORT_NAME: StringAttr(value.name)}) for value in values])
+    return ArrayAttr([DictionaryAttr({PORT.name: PORT.made(value.name)}) for value in values])
 
 
 def listing(problems: Sequence[str]) -> str:

@@ -18,10 +18,11 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr, f32, i8, i64
+from xdsl.dialects.builtin import IntegerType, f32, i8
 from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
+from npu_dialect.attributes import LAYER, SCALE, ZERO_POINT
 from npu_dialect.npu import (
     AddOp,
     AvgPool2dOp,
@@ -34,9 +35,9 @@ from npu_dialect.npu import (
     QuantizeOp,
     RequantizeOp,
 )
-from npu_dialect.npu.layer import LAYER_NAME, LayerOp
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_dialect.npu.quantization import SCALE, ZERO_POINT, limits_of, ui8
+from npu_dialect.npu.quantization import limits_of, ui8
 from npu_tools.importers.onnx.builder import Builder, Constant, Lazy
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
@@ -130,7 +131,7 @@ class Quantized(Lazy):
     def name_layers(self, graph: Builder, first: int) -> None:
         """Call the new layers after the node that they compute, if it is another one."""
         for layer in graph.emitted[first:] if self.label else ():
-            layer.attributes.setdefault(LAYER_NAME, StringAttr(self.label))
+            LAYER.set_default(layer, self.label)
 
     @abc.abstractmethod
     def floats(self, graph: Builder) -> SSAValue:
@@ -315,8 +316,8 @@ def quantized_floats(graph: Builder, source: SSAValue, params: Params) -> SSAVal
 def meaning(value: SSAValue, params: Params) -> SSAValue:
     """Integers whose layer says what they mean, for passes that work on real numbers."""
     if isinstance(layer := value.owner, LayerOp):
-        layer.attributes[SCALE] = FloatAttr(float(params.scale), f32)
-        layer.attributes[ZERO_POINT] = IntegerAttr(params.zero_point, i64)
+        SCALE.set(layer, float(params.scale))
+        ZERO_POINT.set(layer, params.zero_point)
     return value
 
 

@@ -1,0 +1,28 @@
+"""npu-verify-attributes: reject attributes of ours that are misspelt, mistyped or misplaced.
+
+The level of IR is any; the pass changes nothing. `npu-opt` and `npu-compile` check the same after
+every pass; other drivers can put this pass where they want it.
+
+    npu.relu %x {npu.double_bufer}      unknown attribute npu.double_bufer: did you mean ...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from npu_dialect.contract import check_attributes
+
+
+@dataclass(frozen=True)
+class VerifyAttributesPass(ModulePass):
+    """Check discardable attributes against the table of attributes."""
+
+    name = "npu-verify-attributes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """See the module's docstring."""
+        check_attributes(op)

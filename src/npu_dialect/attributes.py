@@ -1,0 +1,299 @@
+"""The table of discardable attributes by which passes tell each other something.
+
+    npu.conv2d ... {npu.layer = "conv1", npu.runs = 28 : i64}
+    LAYER.get(op) == "conv1";  RUNS.set(op, 28)
+
+Each entry has the attribute's name, the ops on which it may stand, its type, what it means, who
+writes and reads it, and what it means that it is absent. No attribute here changes what a program
+computes or lets buffers overlap: such facts are properties of ops, or are recomputed where they are
+used. `contract.py` checks a module against this table and that of `module_attributes.py`.
+"""
+
+from __future__ import annotations
+
+from npu_dialect.keys import Key, Place
+from npu_dialect.kinds import (
+    ANY,
+    DOUBLE,
+    INT,
+    MACHINE,
+    RECORD,
+    SINGLE,
+    SYMBOL,
+    TEXT,
+    UNIT,
+)
+
+# -- names, for reports and messages ---------------------------------------------------------
+LAYER = Key(
+    "npu.layer",
+    (Place.PROVENANCE,),
+    TEXT,
+    "the name of the layer in the model",
+    writers=(
+        "importers, npu-fold-batch-norm, npu-fuse-conv-relu-pool, npu-detect-modules, "
+        "npu-tile-loops, npu-outline-layers"
+    ),
+    readers="reports, c",
+    absent="the layer has no name",
+)
+VALUE = Key(
+    "npu.value",
+    (Place.PROVENANCE,),
+    TEXT,
+    "the name of the value that the layer computes, in the model",
+    writers="importers, npu-fuse-conv-relu-pool, npu-fuse-rows",
+    readers="npu-bufferize, npu-spill-maps, verify, reports, c",
+    absent="the value is none of the model",
+)
+PORT = Key(
+    "npu.name",
+    (Place.ARGUMENT,),
+    TEXT,
+    "the name of an input or output in the model",
+    writers="importers",
+    readers="npu-bufferize, npu-run, reports, c",
+    absent="the port is called by its position",
+)
+SCALE = Key(
+    "npu.scale",
+    (Place.ARGUMENT, Place.LAYER),
+    SINGLE,
+    "the scale of a map of integers",
+    writers="importers",
+    readers="npu-integer-io, npu-prune-zero-blocks, verify",
+    absent="nothing is known of the real numbers",
+)
+ZERO_POINT = Key(
+    "npu.zero_point",
+    (Place.ARGUMENT, Place.LAYER),
+    INT,
+    "the integer of a map that stands for the real zero",
+    writers="importers",
+    readers="npu-integer-io, npu-prune-zero-blocks, npu-compress-spills",
+    absent="zero stands for zero",
+)
+WHAT = Key(
+    "npu.what",
+    (Place.FUNCTION,),
+    TEXT,
+    "the layer of an outlined function as text, without operands and types",
+    writers="npu-outline-layers, npu-share-functions",
+    readers="c",
+    absent="the comment in the C has no such line",
+)
+# -- the module --------------------------------------------------------------------------------
+TARGET = Key(
+    "npu.target",
+    (Place.PROGRAM_MODULE,),
+    MACHINE,
+    "the machine that the module is compiled for",
+    writers="npu-attach-target, npu-compile",
+    readers="all",
+    absent="no machine: nothing is checked against its sizes",
+    droppable=False,
+)
+FLASH = Key(
+    "npu.flash",
+    (Place.PROGRAM_MODULE,),
+    TEXT,
+    "whether kernels are fast or small in flash",
+    writers="npu-use-flash",
+    readers="npu-choose-layouts, npu-lower-to-loops",
+    absent="fast",
+)
+PLANNED_AS = Key(
+    "npu.planned_as",
+    (Place.PROGRAM_MODULE,),
+    ANY,
+    "the type that took the place of f32; the values are gone",
+    writers="npu-plan-as",
+    readers="reports",
+    absent="the values are those of the model",
+    droppable=False,
+)
+# -- rows ----------------------------------------------------------------------------------------
+RING = Key(
+    "npu.ring",
+    (Place.LAYER,),
+    INT,
+    "rows of the OFM that are on chip at a time, in npu.rows",
+    writers="npu-fuse-rows",
+    readers="npu.rows",
+    absent="the layer is the last one of its rows",
+)
+RUNS = Key(
+    "npu.runs",
+    (Place.LAYER,),
+    INT,
+    "how often a layer on buffers runs in one inference",
+    writers="npu-bufferize, npu-tile-loops, npu-double-buffer",
+    readers="npu-spill-maps, npu-compress-spills, reports",
+    absent="once",
+)
+CONSUMES = Key(
+    "npu.consumes",
+    (Place.ROWS, Place.LOOP),
+    UNIT,
+    (
+        "a hint: the output may be able to take the place of the input, row by row; the "
+        "loop is checked before it is used"
+    ),
+    writers="npu-fuse-tails, npu-bufferize",
+    readers="npu-move-maps, npu-assign-sram-offsets",
+    absent="nobody asks",
+)
+# -- tiles and transfers -------------------------------------------------------------------------
+TILE = Key(
+    "npu.tile",
+    (Place.ANY,),
+    RECORD,
+    "sizes of tiles, order of loops and cost of a staged layer",
+    writers="npu-tile-loops",
+    readers="reports",
+    absent="the layer is not staged",
+)
+DOUBLE_BUFFER = Key(
+    "npu.double_buffer",
+    (Place.LOOP,),
+    UNIT,
+    "the transfers of the loop are to overlap with its computation",
+    writers="npu-tile-loops",
+    readers="npu-double-buffer",
+    absent="they are not",
+)
+DOUBLE_BUFFERED = Key(
+    "npu.double_buffered",
+    (Place.LOOP,),
+    UNIT,
+    "the transfers of the loop overlap with its computation",
+    writers="npu-double-buffer",
+    readers="people",
+    absent="they do not",
+)
+NOT_DOUBLE_BUFFERED = Key(
+    "npu.not_double_buffered",
+    (Place.LOOP,),
+    TEXT,
+    "why the transfers of the loop do not overlap with its computation",
+    writers="npu-double-buffer",
+    readers="people",
+    absent="they do, or nobody asked",
+)
+PROGRAM = Key(
+    "pl330.program",
+    (Place.TRANSFER,),
+    SYMBOL,
+    "the program that does the transfer",
+    writers="npu-lower-dma-to-pl330",
+    readers="pl330-c, reports",
+    absent="the core copies",
+)
+CODE_BYTES = Key(
+    "pl330.bytes",
+    (Place.MICROCODE,),
+    INT,
+    "bytes of the code of a program",
+    writers="npu-lower-dma-to-pl330",
+    readers="people",
+    absent="nobody has counted",
+)
+# -- zero blocks ---------------------------------------------------------------------------------
+NOT_COMPRESSED = Key(
+    "npu.not_compressed",
+    (Place.ALLOCATION,),
+    TEXT,
+    "why a map off the chip moves with its zero blocks",
+    writers="npu-compress-spills",
+    readers="reports",
+    absent="it moves without them, or nobody asked",
+)
+ZERO_BLOCKS = Key(
+    "npu.zero_blocks",
+    (Place.LAYER,),
+    DOUBLE,
+    "the share of the elements of the map that is expected in zero blocks",
+    writers="npu-measure-zero-blocks",
+    readers="npu-compress-spills",
+    absent="nothing is expected: the map is compressed",
+)
+# -- memories ------------------------------------------------------------------------------------
+ARENA = Key(
+    "sram.arena",
+    (Place.FUNCTION,),
+    INT,
+    "bytes of the arena",
+    writers="npu-assign-sram-offsets",
+    readers="reports, c, npu-run",
+    absent="the buffers of the function have no offsets",
+    droppable=False,
+)
+SRAM_OFFSET = Key(
+    "sram.offset",
+    (Place.ARGUMENT, Place.ALLOCATION),
+    INT,
+    "the byte offset of an argument, or of an allocation of another dialect, in the arena",
+    writers="npu-assign-sram-offsets",
+    readers="c, npu-run",
+    absent="the buffer has no place",
+    droppable=False,
+)
+SRAM_INPUT = Key(
+    "sram.input",
+    (Place.ARGUMENT,),
+    UNIT,
+    "the argument lies in the arena, and the caller puts data there before the call",
+    writers="npu-bufferize",
+    readers="npu-assign-sram-offsets, c, npu-run",
+    absent="no input",
+    droppable=False,
+)
+SRAM_OUTPUT = Key(
+    "sram.output",
+    (Place.ARGUMENT,),
+    UNIT,
+    "the argument lies in the arena, and the caller takes data from there after the call",
+    writers="npu-bufferize",
+    readers="npu-assign-sram-offsets, c, npu-run",
+    absent="no output",
+    droppable=False,
+)
+DRAM_BYTES = Key(
+    "dram.bytes",
+    (Place.FUNCTION,),
+    INT,
+    "bytes of off-chip memory for maps",
+    writers="npu-assign-dram-offsets",
+    readers="c, npu-run",
+    absent="the buffers off the chip have no offsets",
+    droppable=False,
+)
+DRAM_INPUT = Key(
+    "dram.input",
+    (Place.ARGUMENT,),
+    UNIT,
+    "the argument lies off the chip, and the caller puts data there before the call",
+    writers="npu-bufferize",
+    readers="c, npu-run",
+    absent="no input",
+    droppable=False,
+)
+DRAM_OUTPUT = Key(
+    "dram.output",
+    (Place.ARGUMENT,),
+    UNIT,
+    "the argument lies off the chip, and the caller takes data from there after the call",
+    writers="npu-bufferize",
+    readers="c, npu-run",
+    absent="no output",
+    droppable=False,
+)
+SPILLED = Key(
+    "npu.spilled_bytes",
+    (Place.FUNCTION,),
+    INT,
+    "bytes that one inference moves for maps that did not fit on chip",
+    writers="npu-spill-maps",
+    readers="reports",
+    absent="none",
+)

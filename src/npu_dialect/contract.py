@@ -1,0 +1,118 @@
+"""Checks discardable attributes against the keys of `attributes.py` and `module_attributes.py`.
+
+    npu.relu %x {npu.runs = "three"}    expected npu.runs to be an integer, got "three"
+    npu.relu %x {npu.rums = 3 : i64}    unknown attribute npu.rums: did you mean npu.runs?
+
+Attributes of other namespaces are none of our business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+# The tables fill KEYS when they are imported.
+from npu_dialect import attributes as _attributes
+from npu_dialect import module_attributes as _module_attributes
+from npu_dialect.dma import StartOp
+from npu_dialect.keys import KEYS, NAMESPACES, Place
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.rows import RowsOp
+from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
+from npu_dialect.pl330 import ProgramOp
+
+TABLES = (_attributes, _module_attributes)
+"""The modules with the keys."""
+
+
+def is_function(op: Operation) -> bool:
+    """Whether an op is a function, of any dialect."""
+    if op.has_trait(CallableOpInterface, value_if_unregistered=False):
+        return True
+    return (
+        op.has_trait(SymbolOpInterface, value_if_unregistered=False)
+        and op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
+        and not isinstance(op, ModuleOp | ProgramOp)
+    )
+
+
+def is_allocation(op: Operation) -> bool:
+    """Whether an op gives a buffer."""
+    return any(isinstance(result.type, MemRefType) for result in op.results)
+
+
+def works_for_a_layer(op: Operation) -> bool:
+    """Whether an op may carry the name of a layer: every op but modules and terminators."""
+    return not isinstance(op, ModuleOp) and not op.has_trait(
+        IsTerminator, value_if_unregistered=False
+    )
+
+
+STANDS_ON: Mapping[Place, Callable[[Operation], bool]] = {
+    Place.PROGRAM_MODULE: lambda op: isinstance(op, ModuleOp),
+    Place.FUNCTION: is_function,
+    Place.LAYER: lambda op: isinstance(op, LayerOp),
+    Place.PROVENANCE: works_for_a_layer,
+    Place.MODULE: lambda op: isinstance(op, BranchedModuleOp),
+    Place.BRANCH: lambda op: isinstance(op, BranchOp),
+    Place.ROWS: lambda op: isinstance(op, RowsOp),
+    Place.LOOP: lambda op: isinstance(op, scf.ForOp),
+    Place.TRANSFER: lambda op: isinstance(op, StartOp),
+    Place.MICROCODE: lambda op: isinstance(op, ProgramOp),
+    Place.ALLOCATION: is_allocation,
+    Place.ANY: lambda _: True,
+}
+
+
+def problems(module: Operation) -> Iterator[tuple[Operation, str]]:
+    """What is wrong with the attributes of a module, in the order of the text."""
+    for op in module.walk():
+        for name, attribute in op.attributes.items():
+            if (text := problem(name, attribute, op)) is not None:
+                yield op, text
+        for name, attribute in port_attributes(op):
+            if (text := problem(name, attribute, None)) is not None:
+                yield op, text
+
+
+def port_attributes(op: Operation) -> Iterator[tuple[str, Attribute]]:
+    """The attributes of the arguments and results of a function."""
+    for which in ("arg_attrs", "res_attrs"):
+        every = op.properties.get(which)
+        for each in every.data if isinstance(every, ArrayAttr) else ():
+            if isinstance(each, DictionaryAttr):
+                yield from each.data.items()
+
+
+def problem(name: str, attribute: Attribute, op: Operation | None) -> str | None:
+    """What is wrong with one attribute of an op, or of an argument (None)."""
+    if name.partition(".")[0] not in NAMESPACES or "." not in name:
+        return None
+    key = KEYS.get(name)
+    if key is None:
+        close = get_close_matches(name, KEYS, 1)
+        return f"unknown attribute {name}" + (f": did you mean {close[0]}?" if close else "")
+    fits = (
+        Place.ARGUMENT in key.places
+        if op is None
+        else any(STANDS_ON[place](op) for place in key.places if place is not Place.ARGUMENT)
+    )
+    if not fits:
+        where = "an argument or a result" if op is None else op.name
+        return f"expected {name} on {' or '.join(key.places)}, got it on {where}"
+    return key.wrong(attribute) if key.kind.decode(attribute) is None else None
+
+
+def check_attributes(module: Operation) -> None:
+    """Check all attributes of a module.
+
+    Raises: VerifyException, attached to the op, for the first one that is wrong.
+    """
+    for op, text in problems(module):
+        op.emit_error(text, VerifyException(text))

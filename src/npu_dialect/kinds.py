@@ -1,0 +1,99 @@
+"""How the values of discardable attributes are written as attributes and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DictionaryAttr,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    f32,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Kind(Generic[T]):
+    """One type of attribute; `expected` names it in messages, `decode` gives None for another."""
+
+    expected: str
+    decode: Callable[[Attribute], T | None]
+    encode: Callable[[T], Attribute]
+
+
+FLAGS = (IntegerAttr.from_bool(False), IntegerAttr.from_bool(True))
+"""The two integers of one bit: no numbers."""
+
+
+def _integer(attribute: Attribute) -> int | None:
+    if isinstance(attribute, IntegerAttr) and attribute not in FLAGS:
+        return attribute.value.data
+    return None
+
+
+def _bool(attribute: Attribute) -> bool | None:
+    return attribute == FLAGS[1] if attribute in FLAGS else None
+
+
+def _text(attribute: Attribute) -> str | None:
+    return attribute.data if isinstance(attribute, StringAttr) else None
+
+
+def _number(attribute: Attribute) -> float | None:
+    return attribute.value.data if isinstance(attribute, FloatAttr) else None
+
+
+def _integers(attribute: Attribute) -> tuple[int, ...] | None:
+    if isa(attribute, DenseArrayBase[IntegerType]) and attribute.elt_type == i64:
+        return attribute.get_values()
+    return None
+
+
+def _symbol(attribute: Attribute) -> str | None:
+    if isinstance(attribute, SymbolRefAttr) and not attribute.nested_references.data:
+        return attribute.root_reference.data
+    return None
+
+
+def _unit(attribute: Attribute) -> bool | None:
+    return True if isinstance(attribute, UnitAttr) else None
+
+
+def _machine(attribute: Attribute) -> Attribute | None:
+    return attribute if attribute.name == "npu.target" else None
+
+
+def _record(attribute: Attribute) -> DictionaryAttr | None:
+    return attribute if isinstance(attribute, DictionaryAttr) else None
+
+
+def _same(attribute: Attribute) -> Any:
+    return attribute
+
+
+UNIT: Kind[bool] = Kind("a unit attribute", _unit, lambda _: UnitAttr())
+BOOL: Kind[bool] = Kind("true or false", _bool, IntegerAttr.from_bool)
+INT: Kind[int] = Kind("an integer", _integer, lambda value: IntegerAttr(value, i64))
+INTS: Kind[tuple[int, ...]] = Kind(
+    "a list array<i64: ...>", _integers, lambda value: DenseArrayBase.from_list(i64, value)
+)
+TEXT: Kind[str] = Kind("a string", _text, StringAttr)
+SINGLE: Kind[float] = Kind("a number", _number, lambda value: FloatAttr(value, f32))
+DOUBLE: Kind[float] = Kind("a number", _number, lambda value: FloatAttr(value, Float64Type()))
+SYMBOL: Kind[str] = Kind("a symbol @name", _symbol, SymbolRefAttr)
+RECORD: Kind[DictionaryAttr] = Kind("a dictionary", _record, _same)
+MACHINE: Kind[Attribute] = Kind("an #npu.target<...>", _machine, _same)
+ANY: Kind[Attribute] = Kind("an attribute", _same, _same)
