@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleO
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 # The tables fill KEYS when they are imported.
 from npu_dialect import attributes as _attributes
@@ -85,8 +86,8 @@ def port_attributes(op: Operation) -> Iterator[tuple[str, Attribute]]:
     """The attributes of the arguments and results of a function."""
     for which in ("arg_attrs", "res_attrs"):
         every = op.properties.get(which)
-        for each in every.data if isinstance(every, ArrayAttr) else ():
-            if isinstance(each, DictionaryAttr):
+        if isa(every, ArrayAttr[DictionaryAttr]):
+            for each in every:
                 yield from each.data.items()
 
 

@@ -1,7 +1,8 @@
 """Buffers that die row by row while an output takes their place: an analysis on memrefs.
 
-A loop with `npu.consumes` copies a row of its input before it writes the same row of its output,
-and reads no row twice (`npu-fuse-tails`):
+`npu.consumes` on a loop asks whether it reads each row of its input before it writes the same row
+of its output (`npu-fuse-tails` makes such loops). The loop's indices are run to find out
+(`row_order.py`); the attribute is only a hint where to look:
 
     scf.for %r = %c0 to %c35 step %c1 {
       ... rows of %x, memref<1x288x35x35xi8, strided<[373248, 1296, 36, 1]>>, are copied ...
@@ -27,6 +28,7 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import CONSUMES
 from npu_dialect.npu.layer import LayerOp
+from npu_passes.analysis.row_order import entries, rows_make_room
 from npu_plans.arena.problem import Overlay
 
 
@@ -75,7 +77,9 @@ def consumed(
                 continue
             for target, below in views.items():
                 if below.written and not below.read:
-                    yield from pair(source, above.planes, target, below.planes, sizes)
+                    found = pair(source, above.planes, target, below.planes, sizes)
+                    if found and rows_make_room(loop, above.value, below.value, reads, writes):
+                        yield from found
 
 
 def copied(ops: Sequence[Operation], aliases: Sequence[Sequence[SSAValue]]) -> Iterator[Overlay]:
@@ -101,6 +105,7 @@ def in_block(user: Operation, op: Operation) -> bool:
 class Seen:
     """A buffer as a loop sees it: the one view through which it does, and what it does with it."""
 
+    value: SSAValue
     planes: Planes
     read: bool
     written: bool
@@ -108,19 +113,14 @@ class Seen:
 
 def seen(loop: Operation, aliases: Sequence[SSAValue]) -> Seen | None:
     """How a loop uses a buffer from outside; None if it does not, or not through one view."""
-    entries = [
-        alias
-        for alias in aliases
-        if not encloses(loop, alias.owner)
-        and any(encloses(loop, use.operation) for use in alias.uses)
-    ]
-    planes = Planes.of(entries[0]) if len(entries) == 1 else None
+    views = list(entries(loop, aliases))
+    planes = Planes.of(views[0]) if len(views) == 1 else None
     if planes is None:
         return None
     uses = [use for alias in aliases for use in alias.uses if encloses(loop, use.operation)]
     written = any(writes(use.operation, use.operation.operands[use.index]) for use in uses)
     read = any(reads(use.operation, use.operation.operands[use.index]) for use in uses)
-    return Seen(planes, read, written)
+    return Seen(views[0], planes, read, written)
 
 
 def encloses(loop: Operation, owner: object) -> bool:
@@ -164,11 +164,14 @@ def behind(loop: Operation, aliases: Sequence[SSAValue]) -> bool:
 
 def pair(
     source: int, above: Planes, target: int, below: Planes, sizes: Sequence[int]
-) -> Iterator[Overlay]:
+) -> list[Overlay]:
     """The distances at which a target may lie on its source."""
     if above.geometry != below.geometry or above.start or above.size != sizes[source]:
-        return
+        return []
+    found: list[Overlay] = []
     if below.start + below.size == sizes[target]:
-        yield Overlay(below=target, above=source, distance=below.start, exact=True)
+        found.append(Overlay(below=target, above=source, distance=below.start, exact=True))
     if below.start == 0:
-        yield Overlay(below=source, above=target, distance=sizes[source] - below.size, exact=True)
+        distance = sizes[source] - below.size
+        found.append(Overlay(below=source, above=target, distance=distance, exact=True))
+    return found

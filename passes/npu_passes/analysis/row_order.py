@@ -1,0 +1,218 @@
+"""The order in which a loop reads rows of one buffer and writes rows of another.
+
+    scf.for %r = %c0 to %c35 step %c1 {
+      %line = memref.subview %x[0, 0, %r, 0] [1, 8, 1, 35] ...      // reads row r of %x
+      %row = memref.subview %y[0, 0, %r, 0] [1, 4, 1, 35] ...       // then writes row r of %y
+    }
+
+If no row of %x is read once the same row of %y is written, then %y may lie on %x row on row. Loop
+bounds, conditions and indices are evaluated round by round; nothing is assumed of the loop. What
+cannot be evaluated is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+MOST_STEPS = 200_000
+"""Ops that are evaluated at most: loops over rows take thousands."""
+
+ROWS = 2
+"""The axis of rows in a map [N, C, H, W]."""
+
+
+class NotKnown(Exception):
+    """An index, a bound or a condition that is no number, or too many steps."""
+
+
+@dataclass
+class RowOrder:
+    """Runs the indices of a loop; `written` has the rows of the target that are written by now."""
+
+    source: SSAValue
+    target: SSAValue
+    reads: Callable[[Operation, SSAValue], bool]
+    writes: Callable[[Operation, SSAValue], bool]
+    numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    rows: dict[SSAValue, tuple[SSAValue, range]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, range]]
+    )
+    written: set[int] = field(default_factory=set[int])
+    steps: int = 0
+    late: bool = False
+
+    def run(self, block: Block) -> None:
+        """Evaluate the ops of a block.
+
+        Raises: NotKnown.
+        """
+        for op in block.ops:
+            self.steps += 1
+            if self.steps > MOST_STEPS:
+                raise NotKnown
+            match op:
+                case scf.ForOp():
+                    self.run_loop(op)
+                case scf.IfOp():
+                    self.run_branch(op)
+                case memref.SubviewOp():
+                    self.view(op)
+                case _:
+                    self.touch(op)
+                    self.evaluate(op)
+
+    def run_loop(self, op: scf.ForOp) -> None:
+        """Run the rounds of a loop, if it does anything with the two buffers."""
+        if not self.concerns(op):
+            return
+        first, end, step = map(self.number, (op.lb, op.ub, op.step))
+        rounds = range(first, end, max(step, 1))
+        for index in rounds if self.makes_views(op) else rounds[:1]:  # else all rounds are alike
+            self.numbers[op.body.block.args[0]] = index
+            self.run(op.body.block)
+
+    def run_branch(self, op: scf.IfOp) -> None:
+        """Run the branch that is taken."""
+        if self.concerns(op):
+            region = op.true_region if self.number(op.cond) else op.false_region
+            for block in region.blocks:
+                self.run(block)
+
+    def concerns(self, op: Operation) -> bool:
+        """Whether something in an op uses one of the two buffers, or a view of them."""
+        known = {self.source, self.target, *self.rows}
+        return any(value in known for inner in op.walk() for value in inner.operands)
+
+    def makes_views(self, op: Operation) -> bool:
+        """Whether a loop makes views of the two buffers, so that its rounds may differ."""
+        views = [inner for inner in op.walk() if isinstance(inner, memref.SubviewOp)]
+        return any(view.source in (self.source, self.target, *self.rows) for view in views)
+
+    def view(self, op: memref.SubviewOp) -> None:
+        """Keep which rows a view has."""
+        if op.source in self.rows:  # a part of some rows
+            self.rows[op.result] = self.rows[op.source]
+        elif op.source in (self.source, self.target):
+            self.rows[op.result] = (op.source, self.rows_of(op))
+
+    def rows_of(self, op: memref.SubviewOp) -> range:
+        """The rows of a view of a map [1, C, H, W].
+
+        Raises: NotKnown.
+        """
+        offsets, sizes = op.static_offsets.get_values(), op.static_sizes.get_values()
+        if len(offsets) != ROWS + 2 or DYNAMIC_INDEX in sizes:
+            raise NotKnown
+        if any(step != 1 for step in op.static_strides.get_values()):
+            raise NotKnown
+        first = offsets[ROWS]
+        if first == DYNAMIC_INDEX:
+            place = sum(each == DYNAMIC_INDEX for each in offsets[:ROWS])
+            first = self.number(op.offsets[place])
+        return range(first, first + sizes[ROWS])
+
+    def touch(self, op: Operation) -> None:
+        """Note what an op reads, then what it writes."""
+        for value in op.operands:
+            if value in self.rows and self.reads(op, value):
+                buffer, rows = self.rows[value]
+                self.late |= buffer is self.source and not self.written.isdisjoint(rows)
+            elif value is self.source and self.reads(op, value):
+                raise NotKnown
+        for value in op.operands:
+            if value in self.rows and self.writes(op, value):
+                buffer, rows = self.rows[value]
+                if buffer is self.target:
+                    self.written.update(rows)
+            elif value is self.target and self.writes(op, value):
+                raise NotKnown
+
+    def number(self, value: SSAValue) -> int:
+        """The number that a value is now.
+
+        Raises: NotKnown.
+        """
+        if value not in self.numbers and isinstance(value.owner, Operation):
+            self.evaluate(value.owner)
+        if value not in self.numbers:
+            raise NotKnown
+        return self.numbers[value]
+
+    def evaluate(self, op: Operation) -> None:
+        """Compute the result of an op on indices; other ops have none."""
+        if (found := self.computed(op)) is not None:
+            self.numbers[op.results[0]] = found
+
+    def computed(self, op: Operation) -> int | None:
+        """The result of an op on indices that are known; None for another op."""
+        if isinstance(op, arith.ConstantOp):
+            return op.value.value.data if isinstance(op.value, IntegerAttr) else None
+        if any(value not in self.numbers for value in op.operands):
+            return None
+        values = [self.numbers[value] for value in op.operands]
+        match op:
+            case arith.AddiOp():
+                return values[0] + values[1]
+            case arith.SubiOp():
+                return values[0] - values[1]
+            case arith.MuliOp():
+                return values[0] * values[1]
+            case arith.SelectOp():
+                return values[1] if values[0] else values[2]
+            case arith.CmpiOp():
+                return compared(op.predicate.value.data, *values)
+            case _:
+                return None
+
+
+SIGNED: Sequence[Callable[[int, int], bool]] = (
+    lambda a, b: a == b,
+    lambda a, b: a != b,
+    lambda a, b: a < b,
+    lambda a, b: a <= b,
+    lambda a, b: a > b,
+    lambda a, b: a >= b,
+)
+"""The predicates of `arith.cmpi` in their order: eq, ne, slt, sle, sgt, sge."""
+
+
+def compared(predicate: int, one: int, other: int) -> int:
+    """The result of a comparison; behind the signed predicates are the unsigned ones."""
+    if predicate < len(SIGNED):
+        return int(SIGNED[predicate](one, other))
+    width = 1 << 64
+    return int(SIGNED[predicate - 4](one % width, other % width))
+
+
+def rows_make_room(
+    loop: scf.ForOp,
+    source: SSAValue,
+    target: SSAValue,
+    reads: Callable[[Operation, SSAValue], bool],
+    writes: Callable[[Operation, SSAValue], bool],
+) -> bool:
+    """Whether a loop reads no row of `source` once it has written the same row of `target`.
+
+    Both are the values, maps [1, C, H, W], through which the loop sees two buffers. `reads` and
+    `writes` say what an op does with a buffer. False where that is not known.
+    """
+    order = RowOrder(source, target, reads, writes)
+    try:
+        order.run_loop(loop)
+    except NotKnown:
+        return False
+    return not order.late
+
+
+def entries(loop: Operation, aliases: Sequence[SSAValue]) -> Iterator[SSAValue]:
+    """The aliases of a buffer that are made outside a loop and used inside it."""
+    inside = set(loop.walk())
+    for alias in aliases:
+        owner = alias.owner if isinstance(alias.owner, Operation) else alias.owner.parent_op()
+        if owner not in inside and any(use.operation in inside for use in alias.uses):
+            yield alias
