@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npu_dialect.interpreters import run_function
 from npu_tools.importers.onnx import import_model
+from npu_tools.verifying.exact_reference import with_exact_sums
 
 onnxruntime: Any = pytest.importorskip("onnxruntime")
 
@@ -97,12 +98,12 @@ MICROSOFT = (
 
 
 def onnxruntime_says(proto: ModelProto, feeds: Mapping[str, Array]) -> Array:
-    """The output as onnxruntime computes it, node by node."""
+    """The output as onnxruntime computes it, node by node and with exact integer sums."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(
-        proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        with_exact_sums(proto).SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     return session.run(None, dict(feeds))[0]
 

@@ -34,6 +34,7 @@ from npu_tools.compiling.driver import Compiled
 from npu_tools.reports.report import Report
 from npu_tools.shared.arrays import read_npz
 from npu_tools.shared.errors import UserError
+from npu_tools.verifying.exact_reference import with_exact_sums
 from npu_tools.verifying.harness import Harness, built
 
 Array = npt.NDArray[np.float32]
@@ -292,7 +293,7 @@ def with_outputs(model: ModelProto, names: Sequence[str]) -> ModelProto:
 
 
 def session_of(model: ModelProto) -> Any:
-    """onnxruntime for a model, on one thread and without rewriting it."""
+    """onnxruntime for a model, on one thread, without rewriting it, with exact integer sums."""
     ort: Any = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -300,7 +301,7 @@ def session_of(model: ModelProto) -> Any:
     options.log_severity_level = 3
     try:
         return ort.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+            with_exact_sums(model).SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
     except Exception as error:  # onnxruntime's exceptions share no public base
         raise UserError(f"--verify: onnxruntime rejects the model: {error}") from None
