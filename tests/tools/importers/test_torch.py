@@ -52,7 +52,11 @@ def test_other_files(tmp_path: Path) -> None:
 
 def test_torch_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
+    path = tmp_path / "net.pt2"
+    with pytest.raises(UserError, match=r"net\.pt2: no such file"):
+        import_file(path)
+    path.write_bytes(b"hello")
     with pytest.raises(
-        UserError, match=r"torch is needed to read \.pt2 files; install npu-dialect"
+        UserError, match=r"net\.pt2: torch is needed to read \.pt2 files; install npu-dialect"
     ):
-        import_file(tmp_path / "net.pt2")
+        import_file(path)

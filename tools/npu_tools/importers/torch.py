@@ -23,12 +23,12 @@ def exported_onnx(path: Path) -> bytes:
     The file is read by `torch.export.load`, which unpickles parts of it: only load files that you
     trust, a .pt2 file can run code.
 
-    Raises: UserError if torch or onnxscript is missing, or the file is no exported program.
+    Raises: UserError if the file, torch or onnxscript is missing, or it is no exported program.
     """
-    torch = required("torch")
-    required("onnxscript")
     if not path.is_file():
         raise UserError(f"{path}: no such file")
+    torch = required("torch", path)
+    required("onnxscript", path)
     with quiet():
         program = loaded(torch, path)
         try:
@@ -69,11 +69,11 @@ def reason(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-def required(package: str) -> Any:
-    """An optional package. Raises: UserError that says how to get it."""
+def required(package: str, path: Path) -> Any:
+    """An optional package, to read a file. Raises: UserError that says how to get it."""
     try:
         return import_module(package)
     except ImportError as error:
         raise UserError(
-            f"{package} is needed to read .pt2 files; install npu-dialect[train]"
+            f"{path}: {package} is needed to read .pt2 files; install npu-dialect[train]"
         ) from error
