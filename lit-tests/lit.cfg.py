@@ -1,7 +1,10 @@
 """How lit runs these tests: `lit lit-tests -v` from the root of the repository.
 
 The tools (npu-opt, npu-run, npu-compile, xdsl-opt, filecheck) are those beside the Python that runs
-lit.
+lit. Most of the time of a RUN line would go into importing Python modules, 800 times. So npu-opt,
+npu-compile and filecheck are forks of one process that has imported them: see fork_server.py, whose
+launchers PATH names first. `LIT_REAL_TOOLS=1 lit lit-tests` starts the installed scripts instead.
+
 Words that a RUN line can use:
 
     NPU_ROUNDTRIP    print and parse the file in both forms, then check the custom form
@@ -24,7 +27,11 @@ config.suffixes = [".mlir"]
 config.excludes = ["Output", "Inputs"]
 config.test_source_root = str(Path(__file__).parent)
 tools = str(Path(sys.executable).parent)
-config.environment["PATH"] = os.pathsep.join((tools, config.environment["PATH"]))
+path = [tools, config.environment["PATH"]]
+if not os.environ.get("LIT_REAL_TOOLS"):
+    sys.path.insert(0, config.test_source_root)
+    path.insert(0, import_module("fork_server").tools_on_path())
+config.environment["PATH"] = os.pathsep.join(path)
 
 config.substitutions.extend(
     (
