@@ -1,13 +1,16 @@
 """All checks of the project, one after the other, and one summary: what `make test` runs.
 
-Every check runs even if an earlier one failed. The last line of the output has the plain form
-`N passed, N failed, N skipped`: lit tests, pytest tests, and one for each other check.
+Every check runs even if an earlier one failed. The summary names the slowest tests, and how long
+each check took: on the clock, and in seconds of all cores together. The last line of the output has
+the plain form `N passed, N failed, N skipped`: lit tests, pytest tests, and one for each other
+check.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -33,6 +36,32 @@ class Result:
     passed: int = 0
     failed: list[str] = field(default_factory=list[str])
     skipped: list[str] = field(default_factory=list[str])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    """How long each test took."""
+
+
+@dataclass(frozen=True)
+class Time:
+    """How long a check took: on the clock, and of all cores together."""
+
+    clock: float
+    cores: float
+
+    @staticmethod
+    def now() -> Time:
+        """The time since some start."""
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return Time(time.monotonic(), used.ru_utime + used.ru_stime)
+
+    def since(self, start: Time) -> Time:
+        """The time from `start` to this."""
+        return Time(self.clock - start.clock, self.cores - start.cores)
+
+
+SLOWEST = 10
+"""How many of the slowest tests the summary names."""
+ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Each worker of pytest has one core: more threads would only wait for each other."""
 
 
 def run(module: str, *arguments: str) -> int:
@@ -41,7 +70,7 @@ def run(module: str, *arguments: str) -> int:
     As a module, not as a script: scripts stop working when the checkout moves.
     """
     print(f"$ python -m {module} {' '.join(arguments)}", flush=True)
-    environment = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+    environment = {**os.environ, **ONE_CORE, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
     start = ("-c", "from lit.main import main; main()") if module == "lit" else ("-m", module)
     command = (sys.executable, *start, *arguments)
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
@@ -59,22 +88,37 @@ def plain(*command: str) -> Callable[[Path], Result]:
 
 WITH_TORCH = ("tools/npu_train", "tests/train", "tests/helpers/train_files.py")
 """What is typed by torch, which only `make test TRAIN=1` installs."""
+NEEDS_TORCH = tuple(f"pyright {name}: needs torch (make test TRAIN=1)" for name in WITH_TORCH)
+"""How the summary says that it was skipped."""
 
 
 def pyright(folder: Path) -> Result:
     """The types. Without torch, what is typed by it is skipped."""
     if find_spec("torch") is not None:
-        return plain("pyright")(folder)
+        return check_types()
+    result = check_types(exclude=list(WITH_TORCH))
+    result.skipped = list(NEEDS_TORCH)
+    return result
+
+
+def pyright_of_torch(folder: Path) -> Result:
+    """The types of what is typed by torch, if that is there."""
+    if find_spec("torch") is None:
+        return Result(skipped=list(NEEDS_TORCH))
+    return check_types(include=list(WITH_TORCH))
+
+
+def check_types(**options: list[str]) -> Result:
+    """Run pyright with the packages of this Python; `options` go before those of pyproject.toml."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    options = {**settings["tool"]["pyright"], "exclude": list(WITH_TORCH)}
-    config = ROOT / ".pyright-without-torch.json"  # its folder is where imports are looked for
-    config.write_text(json.dumps(options), encoding="utf-8")
+    prefix = Path(sys.prefix)
+    here = {"venvPath": str(prefix.parent), "venv": prefix.name}
+    config = ROOT / ".pyright.json"  # its folder is where imports are looked for
+    config.write_text(json.dumps({**settings["tool"]["pyright"], **here, **options}))
     try:
-        result = plain("pyright", "-p", config.name)(folder)
+        return Result(failed=["pyright"]) if run("pyright", "-p", config.name) else Result(passed=1)
     finally:
         config.unlink()
-    result.skipped = [f"pyright {name}: needs torch (make test TRAIN=1)" for name in WITH_TORCH]
-    return result
 
 
 def explain(tool: str, code: int, result: Result) -> Result:
@@ -105,6 +149,7 @@ def lit(folder: Path) -> Result:
     if report.exists():
         for test in json.loads(report.read_text(encoding="utf-8"))["tests"]:
             name = test["name"]
+            result.seconds[name] = test["elapsed"]
             if test["code"] in ("PASS", "XFAIL", "FLAKYPASS"):
                 result.passed += 1
             elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
@@ -126,6 +171,7 @@ def pytest(folder: Path, *selection: str) -> Result:
     if report.exists():
         for case in ElementTree.parse(report).getroot().iter("testcase"):
             name = f"{case.get('file', '')}::{case.get('name', '')}"
+            result.seconds[name] = float(case.get("time", 0))
             if case.find("failure") is not None or case.find("error") is not None:
                 result.failed.append(name)
             elif (skip := case.find("skipped")) is not None:
@@ -140,6 +186,11 @@ def all_of_pytest(folder: Path) -> Result:
     return pytest(folder, "-m", "")
 
 
+def rest_of_pytest(folder: Path) -> Result:
+    """The pytest tests that pyproject.toml leaves out, and those that need torch."""
+    return pytest(folder, "-m", "slow or torch")
+
+
 CHECKS: dict[str, Callable[[Path], Result]] = {
     "ruff check": plain("ruff", "check", "."),
     "ruff format": plain("ruff", "format", "--check", "."),
@@ -147,13 +198,19 @@ CHECKS: dict[str, Callable[[Path], Result]] = {
     "lit": lit,
     "pytest": pytest,
     "all of pytest": all_of_pytest,
+    "pyright of torch": pyright_of_torch,
+    "rest of pytest": rest_of_pytest,
 }
-NAMES = tuple(name for name in CHECKS if name != "all of pytest")
+NAMES = ("ruff check", "ruff format", "pyright", "lit", "pytest")
 """What runs unless the command line says something else."""
 
 
-def summarise(results: dict[str, tuple[Result, float]]) -> int:
-    """Print skipped and failed tests by name, a line per check, and the plain last line."""
+def summarise(results: dict[str, tuple[Result, Time]]) -> int:
+    """Print slow, skipped and failed tests by name, a line per check, and the plain last line."""
+    times = [pair for result, _ in results.values() for pair in result.seconds.items()]
+    if slowest := sorted(times, key=lambda pair: -pair[1])[:SLOWEST]:
+        print("\nslowest:")
+        print("\n".join(f"  {seconds:6.1f} s  {name}" for name, seconds in slowest))
     for title in ("skipped", "failed"):
         names: list[str] = [
             name for result, _ in results.values() for name in getattr(result, title)
@@ -163,10 +220,10 @@ def summarise(results: dict[str, tuple[Result, float]]) -> int:
             print("\n".join(f"  {name}" for name in names))
     print()
     passed = failed = skipped = 0
-    for name, (result, seconds) in results.items():
+    for name, (result, took) in results.items():
         counts = (result.passed, len(result.failed), len(result.skipped))
-        print(f"{name:13} {counts[0]:5} passed {counts[1]:5} failed {counts[2]:5} skipped", end="")
-        print(f" {seconds:6.0f} s")
+        print(f"{name:16} {counts[0]:5} passed {counts[1]:5} failed {counts[2]:5} skipped", end="")
+        print(f" {took.clock:6.0f} s {took.cores:6.0f} s of all cores")
         passed, failed, skipped = passed + counts[0], failed + counts[1], skipped + counts[2]
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
@@ -178,12 +235,12 @@ def main() -> int:
     if unknown := [name for name in names if name not in CHECKS]:
         print(f"unknown check {unknown[0]!r}: expected {', '.join(CHECKS)}", file=sys.stderr)
         return 2
-    results: dict[str, tuple[Result, float]] = {}
+    results: dict[str, tuple[Result, Time]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            start = time.monotonic()
+            start = Time.now()
             result = CHECKS[name](Path(folder))
-            results[name] = (result, time.monotonic() - start)
+            results[name] = (result, Time.now().since(start))
     return summarise(results)
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make sure that .venv in the checkout holds this project with the given extras.
+# Make sure that .venv in the checkout (or the folder VENV) holds this project with the given extras.
 #
 #   scripts/venv.sh verify                 what the demo needs
 #   scripts/venv.sh test,dev PACKAGE ...   what the tests need; PACKAGEs are installed first, so that
@@ -11,16 +11,17 @@ cd "$(dirname "$0")/.."
 
 extras=$1
 shift
-stamp=.venv/.installed-$(echo "$extras" | tr ',' '-')
-if [ -x .venv/bin/python ] && [ -e "$stamp" ] && [ -z "$(find pyproject.toml -newer "$stamp")" ] &&
-    .venv/bin/python -c 'import npu_dialect' 2>/dev/null; then
+venv=${VENV:-.venv}
+stamp=$venv/.installed-$(echo "$extras" | tr ',' '-')
+if [ -x "$venv/bin/python" ] && [ -e "$stamp" ] && [ -z "$(find pyproject.toml -newer "$stamp")" ] &&
+    "$venv/bin/python" -c 'import npu_dialect' 2>/dev/null; then
     exit 0
 fi
 
 say() { echo "$*" >&2; }
 recent='import sys; sys.exit(sys.version_info < (3, 11))'
 
-if ! [ -x .venv/bin/python ] || ! .venv/bin/python -c "$recent" 2>/dev/null; then
+if ! [ -x "$venv/bin/python" ] || ! "$venv/bin/python" -c "$recent" 2>/dev/null; then
     python=
     for candidate in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do
         if "$candidate" -c "$recent" 2>/dev/null; then
@@ -45,13 +46,13 @@ if ! [ -x .venv/bin/python ] || ! .venv/bin/python -c "$recent" 2>/dev/null; the
             exit 1
         fi
     fi
-    say "creating .venv with $("$python" --version)"
-    "$python" -m venv --clear .venv
+    say "creating $venv with $("$python" --version)"
+    "$python" -m venv --clear "$venv"
 fi
 
-say "installing npu-dialect[$extras] into .venv"
+say "installing npu-dialect[$extras] into $venv"
 for package in "$@"; do
-    .venv/bin/python -m pip install -q --disable-pip-version-check "$package" >&2
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check "$package" >&2
 done
-.venv/bin/python -m pip install -q --disable-pip-version-check -e ".[$extras]" >&2
+"$venv/bin/python" -m pip install -q --disable-pip-version-check -e ".[$extras]" >&2
 touch "$stamp"

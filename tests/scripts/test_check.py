@@ -28,10 +28,16 @@ def check() -> ModuleType:
 
 
 def test_summary(check: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    lit = check.Result(passed=3, skipped=["a.mlir"])
-    assert check.summarise({"ruff": (check.Result(passed=1), 0.2), "lit": (lit, 3.0)}) == 0
+    seconds = {f"{index}.mlir": float(index) for index in range(12)}
+    lit = check.Result(passed=3, skipped=["a.mlir"], seconds=seconds)
+    results = {"ruff": (check.Result(passed=1), check.Time(0.2, 0.1))}
+    results["lit"] = (lit, check.Time(3.0, 5.0))
+    assert check.summarise(results) == 0
     text = capsys.readouterr().out
     assert "skipped:\n  a.mlir\n" in text
+    named = re.findall(r"(\d+\.\d) s  (\S+)$", text, re.MULTILINE)
+    assert named == [(f"{index}.0", f"{index}.mlir") for index in range(11, 1, -1)]
+    assert re.search(r"^lit .* 3 s +5 s of all cores$", text, re.MULTILINE)
     assert text.splitlines()[-1] == "4 passed, 0 failed, 1 skipped"
 
 
@@ -39,7 +45,7 @@ def test_a_failure_is_named_and_is_the_exit_code(
     check: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = check.Result(passed=1, failed=["tests/test_x.py::test_y"])
-    assert check.summarise({"pytest": (bad, 0.2)}) == 1
+    assert check.summarise({"pytest": (bad, check.Time(0.2, 0.1))}) == 1
     text = capsys.readouterr().out
     assert "failed:\n  tests/test_x.py::test_y\n" in text
     assert text.splitlines()[-1] == "1 passed, 1 failed, 0 skipped"
@@ -64,19 +70,31 @@ def test_pytest_report(check: ModuleType, tmp_path: Path, monkeypatch: pytest.Mo
     assert result.passed == 1
     assert result.failed == ["test_it.py::test_bad"]
     assert result.skipped == ["test_it.py::test_skipped: no board"]
+    assert sorted(result.seconds) == [
+        f"test_it.py::test_{name}" for name in ("bad", "good", "skipped")
+    ]
 
 
-def test_slow_tests_are_left_out_by_name() -> None:
+def test_slow_tests_are_left_out_by_name(tmp_path: Path) -> None:
     """The names cross from pytest-xdist's workers; `-m ""` brings the tests back."""
-    name = "tests/networks/test_light_models.py::test_c_gives_what_is_recorded[vgg19]"
-    command = (sys.executable, "-m", "pytest", name, "-q")
+    for name in ("pyproject.toml", "tests/conftest.py"):
+        (tmp_path / Path(name).name).write_bytes((ROOT / name).read_bytes())
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n@pytest.mark.slow\ndef test_long(): pass\ndef test_short(): pass\n"
+    )
+    name = "test_it.py::test_long"
+
+    def said(*more: str) -> str:
+        command = (sys.executable, "-m", "pytest", "test_it.py", "-v", *more)
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
+
     for more in ((), ("-n", "1")):
-        done = subprocess.run((*command, *more), cwd=ROOT, capture_output=True, text=True)
-        assert name in done.stdout.split("left out: slow (make test-all)")[1].splitlines()
-    all_of_it = (*command, "--collect-only", "-m", "")
-    done = subprocess.run(all_of_it, cwd=ROOT, capture_output=True, text=True)
-    assert name in done.stdout.splitlines()
-    assert "left out" not in done.stdout
+        text = said(*more)
+        assert name in text.split("left out: slow (make test-all)")[1].splitlines()
+        assert "1 passed, 1 deselected" in text or more
+    everything = said("-m", "")
+    assert f"{name} PASSED" in everything
+    assert "left out" not in everything
 
 
 def test_every_target_of_make_is_explained() -> None:
@@ -92,26 +110,30 @@ def test_every_target_of_make_is_explained() -> None:
 def test_types_without_torch(
     check: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torch: bool
 ) -> None:
-    """What is typed by torch is left out where it is missing, and named."""
+    """What is typed by torch is left out where it is missing, and named; the rest has it alone."""
     seen: list[dict[str, list[str]]] = []
 
     def run(module: str, *arguments: str) -> int:
-        assert module == "pyright"
-        for name in arguments[1:]:
-            seen.append(json.loads((tmp_path / name).read_text(encoding="utf-8")))
+        assert (module, arguments[0]) == ("pyright", "-p")
+        seen.append(json.loads((tmp_path / arguments[1]).read_text(encoding="utf-8")))
         return 0
-
-    (tmp_path / "pyproject.toml").write_text('[tool.pyright]\ninclude = ["tools"]\n')
-    monkeypatch.setattr(check, "ROOT", tmp_path)
-    monkeypatch.setattr(check, "run", run)
 
     def find_spec(name: str) -> object:
         return object() if torch else None
 
+    (tmp_path / "pyproject.toml").write_text('[tool.pyright]\ninclude = ["tools"]\n')
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    monkeypatch.setattr(check, "run", run)
     monkeypatch.setattr(check, "find_spec", find_spec)
     result = check.pyright(tmp_path)
+    folders = list(check.WITH_TORCH)
     assert (result.passed, result.failed) == (1, [])
-    assert len(result.skipped) == (0 if torch else 2)
-    folders = ["tools/npu_train", "tests/train"]
-    assert seen == ([] if torch else [{"include": ["tools"], "exclude": folders}])
+    assert len(result.skipped) == (0 if torch else len(folders))
+    rest = check.pyright_of_torch(tmp_path)
+    assert (rest.passed, rest.skipped) == ((1, []) if torch else (0, result.skipped))
+    here = {"venvPath": str(Path(sys.prefix).parent), "venv": Path(sys.prefix).name}
+    if torch:
+        assert seen == [{"include": ["tools"], **here}, {"include": folders, **here}]
+    else:
+        assert seen == [{"include": ["tools"], **here, "exclude": folders}]
     assert [path.name for path in tmp_path.iterdir()] == ["pyproject.toml"]

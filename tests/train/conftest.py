@@ -28,6 +28,11 @@ class Skipped(pytest.Module):
         pytest.skip(f"no {', '.join(MISSING)}: make test TRAIN=1", allow_module_level=True)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark each test of this folder."""
+    item.add_marker("torch")
+
+
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
     """Do not import the files of this folder where what they need is missing."""
     made: Any = Skipped

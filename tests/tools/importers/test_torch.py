@@ -15,6 +15,7 @@ from npu_tools.importers.onnx import import_file
 from npu_tools.shared.errors import UserError
 
 
+@pytest.mark.torch
 def test_exported_program(tmp_path: Path) -> None:
     torch: Any = pytest.importorskip("torch")
     pytest.importorskip("onnxscript")
@@ -39,6 +40,7 @@ def test_exported_program(tmp_path: Path) -> None:
     assert layers(module)[-1] == "npu.fully_connected"
 
 
+@pytest.mark.torch
 def test_other_files(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("onnxscript")
