@@ -97,6 +97,28 @@ def test_slow_tests_are_left_out_by_name(tmp_path: Path) -> None:
     assert "left out" not in everything
 
 
+@pytest.mark.parametrize(("more", "count"), [((), 5), (("-m", ""), 20)])
+def test_properties_have_fewer_examples_without_slow_tests(
+    tmp_path: Path, more: tuple[str, ...], count: int
+) -> None:
+    """However many tests share the function."""
+    for name in ("pyproject.toml", "tests/conftest.py"):
+        (tmp_path / Path(name).name).write_bytes((ROOT / name).read_bytes())
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n"
+        "from hypothesis import given, settings, strategies\n"
+        "counts = {1: 0, 2: 0}\n"
+        "@pytest.mark.parametrize('which', [1, 2])\n"
+        "@settings(max_examples=20)\n"
+        "@given(strategies.integers())\n"
+        "def test_all(which, number): counts[which] += 1\n"
+        f"def test_counts(): assert counts == {{1: {count}, 2: {count}}}\n"
+    )
+    command = (sys.executable, "-m", "pytest", "-q", "test_it.py", *more)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
 def test_every_target_of_make_is_explained() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = re.findall(r"^([a-z-]+):", text, re.MULTILINE)
