@@ -16,11 +16,17 @@ from npu_tools.verifying.verify import feeds_of, session_of
 TOLERANCE = 1e-4
 """Relative to the largest magnitude: sums of thousands of products, in another order."""
 
-SLOW = ("bvlc_alexnet", "inception_v2", "resnet50", "vgg19", "zfnet512")
-MODELS = (
+SLOW = (
+    "bvlc_alexnet",
     "densenet121",
     "inception_v1",
+    "inception_v2",
+    "resnet50",
     "shufflenet",
+    "vgg19",
+    "zfnet512",
+)
+MODELS = (
     "squeezenet",
     *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW),
 )

@@ -29,16 +29,22 @@ Array = NDArray[np.float32]
 TOLERANCE = 1e-4
 """Relative to the largest magnitude: sums of thousands of products, in another order."""
 
-SLOW_LIGHT = ("bvlc_alexnet", "inception_v2", "resnet50", "vgg19", "zfnet512")
-LIGHT = (
+SLOW_LIGHT = (
+    "bvlc_alexnet",
     "densenet121",
     "inception_v1",
+    "inception_v2",
+    "resnet50",
     "shufflenet",
-    "squeezenet",
-    *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_LIGHT),
+    "vgg19",
+    "zfnet512",
 )
 SLOW = ("flownet_s", "inception_v3", "mobilenet_v2", "resnet18", "resnet50", "squeezenet1_1")
-OURS = ("inception_small", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW))
+OURS = (
+    ("inception_small", 1),
+    *(pytest.param(name, 1, marks=pytest.mark.slow) for name in SLOW),
+    *(pytest.param(name, 4, marks=pytest.mark.slow) for name in ("inception_small", *SLOW)),
+)
 
 
 def moved_as_reported(found: Compiled, image: Array) -> Array:
@@ -63,7 +69,8 @@ def agrees_with_onnxruntime(found: Compiled, image: Array) -> None:
     assert relative_error(got, want) <= TOLERANCE
 
 
-@pytest.mark.parametrize("name", LIGHT)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["squeezenet", *SLOW_LIGHT])
 def test_light_models_give_what_is_recorded(name: str) -> None:
     found = compile_model(Job(light_file(name), TARGET, weights="bin"))
     (shape,) = found.report.inputs.values()
@@ -74,13 +81,7 @@ def test_light_models_give_what_is_recorded(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "squeezenet",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("densenet121", "inception_v1", "shufflenet", *SLOW_LIGHT)
-        ),
-    ],
+    ["squeezenet", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_LIGHT)],
 )
 def test_light_models_with_seeded_weights(name: str, tmp_path: Path) -> None:
     """Equal weights hide most mistakes; and numbers so large that LRN does something."""
@@ -92,8 +93,7 @@ def test_light_models_with_seeded_weights(name: str, tmp_path: Path) -> None:
     agrees_with_onnxruntime(found, image)
 
 
-@pytest.mark.parametrize("times", [1, 4])
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize(("name", "times"), OURS)
 def test_networks_agree_with_onnxruntime(name: str, times: int, tmp_path: Path) -> None:
     """With 1024 KB, and with four times as much: what 1024 KB are for elements of one byte."""
     model = tmp_path / f"{name}.onnx"

@@ -3,7 +3,8 @@
 Either the C computes what onnxruntime computes, fits and moves what the report says, or the message
 names the bytes that are missing, with which it then has to work.
 
-By hand, 100 of them: `NETWORKS=100 pytest -n auto tests/whole_road/test_off_chip_networks.py`.
+By hand, 100 of them:
+`NETWORKS=100 pytest -m "" -n auto tests/whole_road/test_off_chip_networks.py`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,15 @@ def compiled_in(folder: Path, seed: int, sram_bytes: int) -> Compiled:
     raise AssertionError("what the messages ask for is not enough")
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("NETWORKS", "4"))))
+SEEDS = range(int(os.environ.get("NETWORKS", "4")))
+QUICK = (2,)
+"""Seeds of small networks."""
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in SEEDS],
+)
 def test_random_network(seed: int, tmp_path: Path) -> None:
     model, feeds = random_model(seed)
     wanted = run(model, dict(feeds))
