@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +31,18 @@ def compiler() -> str:
         pytest.skip(str(missing))
 
 
+def test_one_case_is_within_the_bound(compiler: str, tmp_path: Path) -> None:
+    """A small map of bytes in blocks of 4 x 4; the same map comes back."""
+    spec = importlib.util.spec_from_file_location("zero_blocks", ROOT / "bench" / "zero_blocks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    bench: Any = importlib.util.module_from_spec(spec)
+    sys.modules["zero_blocks"] = bench
+    spec.loader.exec_module(bench)
+    assert max(bench.measure(bench.Case("i8", 16, 4), tmp_path)) <= bench.MOST
+
+
+@pytest.mark.slow
 def test_at_most_3_instructions_per_element(compiler: str) -> None:
     """The exit code says so; with the compiler of the page, its figures are these."""
     command = [sys.executable, str(ROOT / "bench" / "zero_blocks.py")]

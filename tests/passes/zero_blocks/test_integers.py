@@ -47,7 +47,13 @@ def arrays() -> list[Array]:
     return [array.astype(np.int8) for array in inputs()]
 
 
-@pytest.mark.parametrize(("element", "clamp"), [("ui8", ""), ("i8", "then clamp [-100.0, 127.0]")])
+@pytest.mark.parametrize(
+    ("element", "clamp"),
+    [
+        pytest.param("ui8", "", marks=pytest.mark.slow),
+        ("i8", "then clamp [-100.0, 127.0]"),
+    ],
+)
 def test_pruned_on_the_way(element: str, clamp: str) -> None:
     """As on tensors, and the emitted C moves the same bytes; `clamp` is a ReLU of its own."""
     text = network(element, clamp=clamp)

@@ -61,6 +61,7 @@ def test_nothing_is_zero() -> None:
     assert moved(before) < moved(counters) <= worst.total.feature_map_bytes
 
 
+@pytest.mark.slow
 def test_emitted_c() -> None:
     module = lowered(TILES, "npu-compress-spills", "npu-double-buffer", OFFSETS)
     want, counters = interpreted(module)
@@ -138,6 +139,7 @@ QUANTISED = f"""{SMALLER}
 }}"""
 
 
+@pytest.mark.slow
 def test_bytes_have_a_zero_point() -> None:
     """Zero is -128 in the first map, where the ReLU is the type's own limit."""
     arrays = [array.astype(np.int8) for array in inputs()]

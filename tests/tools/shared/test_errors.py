@@ -30,7 +30,7 @@ def test_unforeseen_exceptions(
 ) -> None:
     assert guarded("tool", raising(ValueError("wrong\nand more")), lambda: "net.onnx") == 1
     said = capsys.readouterr().err
-    assert said.startswith("tool: error: net.onnx: ValueError: wrong (tools/test_errors.py:")
+    assert said.startswith("tool: error: net.onnx: ValueError: wrong (shared/test_errors.py:")
     assert said.count("\n") == 1
     monkeypatch.setenv(TRACEBACK, "1")
     with pytest.raises(ValueError, match="wrong"):

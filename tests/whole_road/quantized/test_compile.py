@@ -22,10 +22,21 @@ def compiled(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> di
     return json.loads(captured.out)
 
 
-@pytest.mark.parametrize("inner", ["int8", "uint8"])
-@pytest.mark.parametrize("pipeline", ["default", "naive", "rows", "unlu2020"])
+@pytest.mark.parametrize(
+    ("pipeline", "inner"),
+    [
+        ("default", "int8"),
+        ("naive", "uint8"),
+        ("rows", "int8"),
+        ("unlu2020", "uint8"),
+        pytest.param("default", "uint8", marks=pytest.mark.slow),
+        pytest.param("naive", "int8", marks=pytest.mark.slow),
+        pytest.param("rows", "uint8", marks=pytest.mark.slow),
+        pytest.param("unlu2020", "int8", marks=pytest.mark.slow),
+    ],
+)
 def test_pipelines(
-    inner: str, pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pipeline: str, inner: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "net.onnx").write_bytes(residual(inner=inner).SerializeToString())
     more = ["--check-passes"] if pipeline == "default" else []
@@ -44,8 +55,15 @@ def test_the_sums_of_a_convolution_never_exist(
     assert "int32_t *" not in (tmp_path / "out" / "net.h").read_text()
 
 
-@pytest.mark.parametrize("requantize", ["float", "fixed"])
-@pytest.mark.parametrize("inner", ["int8", "uint8"])
+@pytest.mark.parametrize(
+    ("inner", "requantize"),
+    [
+        ("int8", "float"),
+        ("uint8", "fixed"),
+        pytest.param("int8", "fixed", marks=pytest.mark.slow),
+        pytest.param("uint8", "float", marks=pytest.mark.slow),
+    ],
+)
 def test_integers_at_the_edges(
     inner: str, requantize: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,12 +75,12 @@ def test_host(road: Road, mode: str) -> None:
 @pytest.mark.parametrize(
     ("road", "mode", "seed"),
     [
-        (DSP, "float", 10),
         (DSP, "fixed", 11),
         (SMALL, "float", 12),
         (BYTES, "float", 13),
-        (BYTES, "fixed", 14),
         (M0, "float", 15),
+        pytest.param(DSP, "float", 10, marks=pytest.mark.slow),
+        pytest.param(BYTES, "fixed", 14, marks=pytest.mark.slow),
     ],
     ids=str,
 )
