@@ -30,7 +30,7 @@ def export(model: nn.Module, path: Path, channels: int, size: int) -> None:
 
     Raises: UserError if torch cannot export the network, or onnxscript is missing.
     """
-    required("onnxscript")
+    required("onnxscript", f"write {path}")
     check_finished(model)
     given = next(model.parameters()).new_zeros(1, channels, size, size).cpu()
     network = copy.deepcopy(model).cpu().eval()

@@ -27,8 +27,8 @@ def exported_onnx(path: Path) -> bytes:
     """
     if not path.is_file():
         raise UserError(f"{path}: no such file")
-    torch = required("torch", path)
-    required("onnxscript", path)
+    torch = required("torch", f"read {path}")
+    required("onnxscript", f"read {path}")
     with quiet():
         program = loaded(torch, path)
         try:
@@ -69,11 +69,9 @@ def reason(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-def required(package: str, path: Path) -> Any:
-    """An optional package, to read a file. Raises: UserError that says how to get it."""
+def required(package: str, task: str) -> Any:
+    """An optional package that a task needs. Raises: UserError that says how to get it."""
     try:
         return import_module(package)
     except ImportError as error:
-        raise UserError(
-            f"{path}: {package} is needed to read .pt2 files; install npu-dialect[train]"
-        ) from error
+        raise UserError(f"{package} is needed to {task}; install npu-dialect[train]") from error
