@@ -110,7 +110,7 @@ def quantised(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("level", ["-O2", pytest.param("-O3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("target", TARGETS)
 def test_integers_only(target: str, level: str, quantised: Path, tmp_path: Path) -> None:
     program = objects(target, quantised, tmp_path, level)

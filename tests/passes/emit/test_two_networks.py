@@ -109,7 +109,7 @@ def together(folder: Path, parts: Sequence[Part], language: str) -> list[bytes]:
     return [bytes.fromhex(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("language", ["c", "c++"])
+@pytest.mark.parametrize("language", ["c", pytest.param("c++", marks=pytest.mark.slow)])
 def test_floats_and_integers(tmp_path: Path, language: str) -> None:
     """LeNet-5, and a quantised network whose inputs and outputs are integers."""
     (tmp_path / "net.onnx").write_bytes(residual().SerializeToString())

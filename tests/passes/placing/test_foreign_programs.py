@@ -156,8 +156,15 @@ def program(seed: int) -> str:
     return PROGRAM.format(kind=KIND, body="\n".join(made.lines))
 
 
-@pytest.mark.parametrize("strategy", ["greedy", "none"])
-@pytest.mark.parametrize("order", ["layers", "loops"])
+@pytest.mark.parametrize(
+    ("strategy", "order"),
+    [
+        ("greedy", "layers"),
+        ("none", "loops"),
+        pytest.param("greedy", "loops", marks=pytest.mark.slow),
+        pytest.param("none", "layers", marks=pytest.mark.slow),
+    ],
+)
 def test_planned_programs_compute_the_same(strategy: str, order: str) -> None:
     ctx = context()
     lower = "npu-lower-to-loops"

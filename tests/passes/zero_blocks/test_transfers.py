@@ -21,6 +21,8 @@ BUILDS = {
     # As it is shipped: blocks are looked at and moved at once.
     "plain": ("c", False, ("-UNPU_DMA_STRICT", "-O2")),
 }
+WITHOUT_CXX = [pytest.param(b, marks=pytest.mark.slow) if b == "c++" else b for b in BUILDS]
+"""One test compiles C++, the others only where slow tests run."""
 FEW = settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
@@ -74,7 +76,7 @@ def test_emitted_c(build: str, cases: list[Trip]) -> None:
     check(cases, results, counters)
 
 
-@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("build", WITHOUT_CXX)
 def test_every_block_and_element(build: str) -> None:
     """Each block size and element once, at the largest size and at sizes around the blocks."""
     cases = [
@@ -100,7 +102,7 @@ def test_places_in_the_index() -> None:
     check(cases, results, counters)
 
 
-@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("build", WITHOUT_CXX)
 def test_whole_bytes_of_the_index(build: str) -> None:
     """Narrow maps, eight blocks at a time; rows of blocks are left over, or begin in a byte."""
     cases = [
