@@ -31,7 +31,7 @@ test-all: venv ## make test, and the slow tests too
 	@$(VENV)/bin/python scripts/toolchains.py
 	@$(VENV)/bin/python scripts/check.py "ruff check" "ruff format" pyright lit "all of pytest"
 
-test-rest: venv ## what make test leaves out: the slow tests, and with TRAIN=1 what needs torch
+test-rest: venv ## what make test leaves out: slow tests, all examples of properties, with TRAIN=1 what needs torch
 	@$(VENV)/bin/python scripts/toolchains.py
 	@$(VENV)/bin/python scripts/check.py "pyright of torch" "rest of pytest"
 

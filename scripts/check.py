@@ -187,8 +187,8 @@ def all_of_pytest(folder: Path) -> Result:
 
 
 def rest_of_pytest(folder: Path) -> Result:
-    """The pytest tests that pyproject.toml leaves out, and those that need torch."""
-    return pytest(folder, "-m", "slow or torch")
+    """What `pytest` leaves out: slow tests, what needs torch, most examples of each property."""
+    return pytest(folder, "-m", "slow or torch or hypothesis")
 
 
 CHECKS: dict[str, Callable[[Path], Result]] = {
