@@ -5,7 +5,8 @@
 #   scripts/venv.sh test,dev PACKAGE ...   what the tests need; PACKAGEs are installed first, so that
 #                                          a chosen build (a CPU-only torch, say) is there already
 #
-# A stamp file per set of extras, newer than pyproject.toml, says that there is nothing to do.
+# Versions are those of constraints.txt. A stamp file per set of extras, newer than that file and
+# pyproject.toml, says that there is nothing to do.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,7 +14,7 @@ extras=$1
 shift
 venv=${VENV:-.venv}
 stamp=$venv/.installed-$(echo "$extras" | tr ',' '-')
-if [ -x "$venv/bin/python" ] && [ -e "$stamp" ] && [ -z "$(find pyproject.toml -newer "$stamp")" ] &&
+if [ -x "$venv/bin/python" ] && [ -e "$stamp" ] && [ -z "$(find pyproject.toml constraints.txt -newer "$stamp")" ] &&
     "$venv/bin/python" -c 'import npu_dialect' 2>/dev/null; then
     exit 0
 fi
@@ -50,9 +51,11 @@ if ! [ -x "$venv/bin/python" ] || ! "$venv/bin/python" -c "$recent" 2>/dev/null;
     "$python" -m venv --clear "$venv"
 fi
 
+install() { "$venv/bin/python" -m pip install -q --disable-pip-version-check -c constraints.txt "$@" >&2; }
+
 say "installing npu-dialect[$extras] into $venv"
 for package in "$@"; do
-    "$venv/bin/python" -m pip install -q --disable-pip-version-check "$package" >&2
+    install "$package"
 done
-"$venv/bin/python" -m pip install -q --disable-pip-version-check -e ".[$extras]" >&2
+install -e ".[$extras]"
 touch "$stamp"
