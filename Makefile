@@ -1,11 +1,16 @@
-# Everything runs in .venv, which is made in the checkout when it is missing or older than pyproject.toml.
+# Everything runs in .venv, which is made in the checkout when it is missing or older than pyproject.toml
+# or constraints.txt, which pins the versions.
 #   VENV=.venv-train    another folder than .venv
 #   PYTHON=python3.12   the Python to make .venv with (3.11 or newer)
 #   TRAIN=1             also install what training and .pt2 import need (torch, scikit-learn, Pillow)
 #   TORCH=torch         the torch to install then, such as torch==2.13.0
+#   XDSL="0.73 0.74"    the versions of xDSL for make test-xdsl
+#   TESTS="lit-tests"   folders and files of tests for make test-xdsl, if not all
 #   CI=true             a missing compiler or emulator fails its tests instead of skipping them
 TORCH ?= torch
 VENV ?= .venv
+XDSL ?= 0.73 0.74
+TESTS ?= lit-tests tests
 ifeq ($(TRAIN),1)
 TEST_ENVIRONMENT := test,dev,train "$(TORCH)"
 else
@@ -15,6 +20,7 @@ export PYTHON VENV
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-rest lint format bench clean venv
+.PHONY: constraints docs reference test-xdsl
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -50,6 +56,19 @@ bench: venv ## measure code, memory, traffic and instructions, and the compiler'
 	@$(VENV)/bin/python bench/off_chip.py --time
 	@$(VENV)/bin/python bench/microcode.py
 	@$(VENV)/bin/python bench/zero_blocks.py
+
+reference: venv ## write docs/reference/ from the passes, commands, pipelines and machines
+	@$(VENV)/bin/python scripts/reference.py
+
+docs: ## the documentation as HTML in build/site; a broken link is an error
+	@sh scripts/venv.sh docs
+	@$(VENV)/bin/python scripts/docs.py
+
+test-xdsl: venv ## lit and the fast part of pytest on other versions of xDSL
+	@$(VENV)/bin/python scripts/xdsl.py $(XDSL) --tests $(TESTS)
+
+constraints: ## write constraints.txt from what is installed in .venv
+	@$(VENV)/bin/python scripts/constraints.py
 
 venv: ## .venv with everything that the tests need
 	@sh scripts/venv.sh $(TEST_ENVIRONMENT)

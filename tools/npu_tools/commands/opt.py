@@ -44,6 +44,12 @@ class HeldOutput(StringIO):
         super().close()
 
 
+def read_bytes(io: IO[Any]) -> bytes:
+    """The rest of an input. xDSL opens it as text before 0.74, as bytes since then."""
+    data: str | bytes = getattr(io, "buffer", io).read()
+    return data.encode() if isinstance(data, str) else data
+
+
 class NpuOptMain(xDSLOptMain):
     """xDSL's driver, extended."""
 
@@ -89,7 +95,7 @@ class NpuOptMain(xDSLOptMain):
         """Parse MLIR text."""
         name = self.get_input_name()
         try:
-            text = io.read().decode()
+            text = read_bytes(io).decode()
         except UnicodeDecodeError as error:
             raise UserError(f"{name}: not MLIR text: byte {error.start} is not UTF-8") from None
         try:
@@ -105,7 +111,7 @@ class NpuOptMain(xDSLOptMain):
 
         def parse(io: IO[bytes]) -> ModuleOp:
             dims = parse_input_dims(self.args.input_dim)
-            return FRONTENDS[extension](io.read(), self.args.input_file, dims)
+            return FRONTENDS[extension](read_bytes(io), self.args.input_file, dims)
 
         return parse
 
