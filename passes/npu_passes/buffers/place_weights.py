@@ -55,6 +55,7 @@ class PlaceWeightsPass(ModulePass):
     name = "npu-place-weights"
 
     bytes: int = 0
+    """On-chip memory for copies, at most."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Choose, then move."""

@@ -33,6 +33,7 @@ class AttachTargetPass(ModulePass):
     name = "npu-attach-target"
 
     target: str
+    """A machine that ships with the package, or the path of a `.toml` file."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Load the machine.

@@ -243,6 +243,8 @@ class FuseConvReluPoolPass(ModulePass):
     name = "npu-fuse-conv-relu-pool"
 
     overlap: Overlap = "line-buffer"
+    """What to do with a pool whose windows overlap: compute each value once and fold it into the
+    output, compute it anew for each window, or leave the pool alone."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Fuse behind each convolution and fully connected layer of the module."""

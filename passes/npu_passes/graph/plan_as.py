@@ -85,6 +85,7 @@ class PlanAsPass(ModulePass):
     name = "npu-plan-as"
 
     type: Literal["i8", "i16", "f16", "bf16"] = "i8"
+    """The element type that replaces f32."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Replace the type, op by op.

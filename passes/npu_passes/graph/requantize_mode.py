@@ -35,6 +35,7 @@ class RequantizeModePass(ModulePass):
     name = "npu-requantize-mode"
 
     mode: Literal["float", "fixed"] = "fixed"
+    """`float`: float32 arithmetic. `fixed`: a 31-bit multiplier and a shift, without floats."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Change all layers, on tensors or buffers."""

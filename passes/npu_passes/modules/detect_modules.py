@@ -189,6 +189,7 @@ class DetectModulesPass(ModulePass):
     name = "npu-detect-modules"
 
     max_depth: int = 8
+    """The most layers that a branch may have; activations and views do not count."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Find modules in every function of one block."""

@@ -68,10 +68,17 @@ class PlanModulesPass(ModulePass):
     name = "npu-plan-modules"
 
     policy: Literal["auto", "I", "II"] = "auto"
+    """I keeps input and output map of each module on chip, II only the input map; `auto` takes I
+    where it forwards every layer."""
     working_memory: WorkingMemory = "machine"
+    """Working memory of a convolution with a stride: as the machine says, none, or its whole map
+    at stride 1."""
     granularity: Literal["module", "branch"] = "module"
+    """Whether a policy holds for a whole module, or each branch may have its own."""
     misfit: Literal["reject", "leave"] = "reject"
+    """What to do with a module that does not fit: fail, or leave it without a plan."""
     channel_passes: int = 1
+    """Most passes over its output channels in which a layer may run."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan, then write the plan into the IR."""

@@ -52,7 +52,9 @@ class ReorderBranchesPass(ModulePass):
     name = "npu-reorder-branches"
 
     working_memory: WorkingMemory = "machine"
+    """Working memory of a convolution with a stride, as for `npu-plan-modules`."""
     order: Literal["paper", "liveness"] = "paper"
+    """`paper`: Algorithm 3 of paper 001. `liveness`: the order with the smallest peak."""
     tails: bool = False
     """`liveness`: whether `npu-fuse-tails` will run."""
 

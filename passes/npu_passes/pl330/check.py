@@ -150,11 +150,17 @@ class Pl330CheckPass(ModulePass):
     name = "pl330-check"
 
     channels: int | None = None
+    """Channels of the controller. Default for each option: the machine's."""
     events: int | None = None
+    """Events between channels and core."""
     peripherals: int | None = None
+    """Peripherals that can ask for transfers."""
     mfifo_bytes: int | None = None
+    """Bytes that all channels together hold on their way."""
     bus_bytes: int | None = None
+    """Bytes of the widest beat."""
     burst: int | None = None
+    """Most beats of a burst."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Check all programs.

@@ -69,8 +69,12 @@ class AssignSramOffsetsPass(ModulePass):
     name = "npu-assign-sram-offsets"
 
     strategy: Literal["greedy", "modules", "ping-pong", "none"] = "greedy"
+    """How to find offsets: for any graph, at the places of the module plan, with two buffers in
+    turns (chains only), or with a place of its own for each buffer."""
     alignment: int = 1
+    """Bytes that every buffer is aligned to at least: a power of two."""
     space: str = "#npu.sram"
+    """The on-chip memory space, as text."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan every function, then write the offsets."""

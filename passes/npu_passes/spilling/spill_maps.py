@@ -63,8 +63,11 @@ class SpillMapsPass(ModulePass):
     name = PASS
 
     by: Literal["need", "plan"] = "need"
+    """`need`: the cheapest choice that fits. `plan`: what `npu-plan-modules` has planned."""
     maps: tuple[str, ...] = ()
+    """Values that leave the chip in any case, by their names in the model."""
     sram_bytes: int | None = None
+    """On-chip memory to fit into. Default: the machine's."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for every function, then rewrite."""

@@ -83,14 +83,23 @@ class TileLoopsPass(ModulePass):
     name = NAME
 
     model: Literal["paper", "physical"] = "physical"
+    """`paper`: the published equations count transfers. `physical`: what a DMA engine moves."""
     divisors_only: bool = False
+    """Whether tile sizes have to divide the sizes of the layer."""
     loop_order: Literal["paper", "any"] = "any"
+    """The paper's order of loops over tiles, or any."""
     stationary: Literal["single", "double-buffered"] = "single"
+    """Buffers of the operand that the innermost loop keeps: one, or two like the others."""
     minimize: Literal["cost", "bytes"] = "bytes"
+    """`cost`: time of the transfers, with setup and jumps. `bytes`: bytes that move."""
     tile_sizes: tuple[int, ...] = ()
+    """Rows, columns, input and output channels of a tile, by hand. Default: search."""
     double_buffer: bool = True
+    """Whether each tile gets two buffers, so that moving and computing can overlap."""
     block_size: int = 1
+    """Tiles that are written off the chip have whole blocks of this size where they can."""
     jobs: int = 1
+    """Layers that are searched at the same time; the result does not depend on it."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for all layers, then build."""

@@ -54,6 +54,7 @@ class CompressSpillsPass(ModulePass):
     name = NAME
 
     block_size: int = 4
+    """Rows and columns of a block."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for all maps, then rewrite."""

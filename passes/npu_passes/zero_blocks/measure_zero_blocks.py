@@ -47,7 +47,9 @@ class MeasureZeroBlocksPass(ModulePass):
     name = NAME
 
     data: str
+    """An `.npz` file with an array for each input: one sample, or samples along the first axis."""
     block_size: int = 4
+    """Rows and columns of a block."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run all samples, then write the shares."""

@@ -75,8 +75,11 @@ class PruneZeroBlocksPass(ModulePass):
     name = NAME
 
     block_size: int = 4
+    """Rows and columns of a block."""
     threshold: float = 0.1
+    """A block becomes zero if all of its elements are below this real number."""
     where: Literal["spilled", "all"] = "spilled"
+    """`all`: maps behind a ReLU, on tensors. `spilled`: tile buffers of maps off the chip."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Find all maps, then prune them."""
