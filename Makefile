@@ -65,7 +65,7 @@ docs: ## the documentation as HTML in build/site; a broken link is an error
 	@$(VENV)/bin/python scripts/docs.py
 
 test-xdsl: venv ## lit and the fast part of pytest on other versions of xDSL
-	@$(VENV)/bin/python scripts/xdsl.py $(XDSL) --tests $(TESTS)
+	@$(VENV)/bin/python scripts/xdsl_versions.py $(XDSL) --tests $(TESTS)
 
 constraints: ## write constraints.txt from what is installed in .venv
 	@$(VENV)/bin/python scripts/constraints.py

@@ -50,7 +50,14 @@ def argument_parser() -> argparse.ArgumentParser:
         metavar="data.npz",
         help="typical inputs: an array for each input, samples along the first axis",
     )
-    add("-o", dest="output", type=Path, required=True, metavar="model_int8.onnx")
+    add(
+        "-o",
+        dest="output",
+        type=Path,
+        required=True,
+        metavar="model_int8.onnx",
+        help="where to write",
+    )
     add(
         "--format",
         choices=("qdq", "operators"),

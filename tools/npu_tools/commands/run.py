@@ -39,8 +39,8 @@ TOOL = "npu-run"
 Array: TypeAlias = npt.NDArray[Any]
 
 
-def arguments(args: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
+def argument_parser() -> argparse.ArgumentParser:
+    """All options of npu-run."""
     parser = argparse.ArgumentParser(prog=TOOL, description="Run a function on numpy arrays")
     parser.error = usage_error
     parser.add_argument(
@@ -63,7 +63,7 @@ def arguments(args: Sequence[str] | None) -> argparse.Namespace:
         help="a dynamic dimension of a model",
     )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.npz", help="write the outputs")
-    return parser.parse_args(args)
+    return parser
 
 
 def load_module(path: Path, input_dims: Sequence[str]) -> ModuleOp:
@@ -138,7 +138,7 @@ def main(args: Sequence[str] | None = None) -> int:
     file: list[str] = []
 
     def body() -> int:
-        options = arguments(args)
+        options = argument_parser().parse_args(args)
         file.append(str(options.file))
         return execute(options)
 

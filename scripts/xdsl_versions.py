@@ -1,6 +1,6 @@
 """The tests on other versions of xDSL: what `make test-xdsl` runs.
 
-    python scripts/xdsl.py 0.70 0.74 [--tests PATH ...]
+    python scripts/xdsl_versions.py 0.70 0.74 [--tests PATH ...]
 
 For each version `X.Y`, the newest `X.Y.*` goes into a virtual environment of its own, in
 `build/xdsl/X.Y`, with the other packages as `constraints.txt` pins them. lit and the fast part of
