@@ -61,28 +61,34 @@ def percent(part: int, whole: int) -> str:
 
 
 def module_table(report: Report) -> Iterator[str]:
-    """The table, and a line about the whole network; nothing for a report without modules."""
-    if not report.modules:
-        return
-    yield ""
-    yield from columns([GROUPS, HEADINGS, *rows(report.modules)], 1)
-    second = [str(each["name"]) for each in report.modules if each["policy"] == "II"]
-    yield f"output map off chip (policy II): {', '.join(second) or 'none'}"
-    left = [str(each["name"]) for each in report.modules if each["policy"] == "none"]
-    if left:
-        yield f"without a plan, layer by layer: {', '.join(left)}"
+    """The table of the modules, if any; on machines with DMA, the traffic of the whole network."""
+    if report.modules:
+        yield ""
+        yield from columns([GROUPS, HEADINGS, *rows(report.modules)], 1)
+        second = [str(each["name"]) for each in report.modules if each["policy"] == "II"]
+        yield f"output map off chip (policy II): {', '.join(second) or 'none'}"
+        left = [str(each["name"]) for each in report.modules if each["policy"] == "none"]
+        if left:
+            yield f"without a plan, layer by layer: {', '.join(left)}"
     if report.naive.feature_map_reads:
         placed = any(layer.offset is not None for layer in report.layers)
-        yield whole_network(report.naive, report.off_chip, placed=placed)
+        yield ""
+        yield from whole_network(report.naive, report.off_chip, placed=placed)
 
 
-def whole_network(naive: Traffic, planned: Traffic, *, placed: bool) -> str:
-    """One line about all maps and weights; `placed`: whether every layer has its transfers."""
-    before = naive.feature_map_read_bytes + naive.feature_map_write_bytes
-    after = planned.feature_map_read_bytes + planned.feature_map_write_bytes
-    return (
-        f"whole network{'' if placed else ', layers outside modules one by one'}: "
-        f"maps {kilobytes(after)} of "
-        f"{kilobytes(before)} KB ({percent(after, before)} %), "
-        f"weights {kilobytes(planned.weight_bytes)} KB"
-    )
+def whole_network(naive: Traffic, planned: Traffic, *, placed: bool) -> Iterator[str]:
+    """All that the network moves, planned and layer by layer.
+
+    `placed`: whether every layer has its transfers; else those outside modules have no plan.
+    """
+    lines = [("whole network off chip, KB", "layer by layer", "planned", "%")]
+    for what, before, after in (
+        ("maps", naive.feature_map_bytes, planned.feature_map_bytes),
+        ("weights", naive.weight_bytes, planned.weight_bytes),
+        ("all", naive.overall_bytes, planned.overall_bytes),
+    ):
+        share = f"{100 * after / before:.1f}" if before else "-"
+        lines.append((what, f"{before / KILOBYTE:.1f}", f"{after / KILOBYTE:.1f}", share))
+    yield from columns(lines, 1)
+    if not placed:
+        yield "layers outside modules count layer by layer in both columns"
