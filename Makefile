@@ -57,8 +57,9 @@ bench: venv ## measure code, memory, traffic and instructions, and the compiler'
 	@$(VENV)/bin/python bench/microcode.py
 	@$(VENV)/bin/python bench/zero_blocks.py
 
-reference: venv ## write docs/reference/ from the passes, commands, pipelines and machines
+reference: venv ## write docs/reference/ and the picture of README.md from the code
 	@$(VENV)/bin/python scripts/reference.py
+	@$(VENV)/bin/python scripts/picture.py
 
 docs: ## the documentation as HTML in build/site; a broken link is an error
 	@sh scripts/venv.sh docs
