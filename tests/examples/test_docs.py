@@ -1,5 +1,10 @@
-"""What README.md and docs/ show is what the tools print, and the files that they name exist."""
+"""What README.md and docs/ show is what the tools print, and the files that they name exist.
 
+The commands in blocks marked `sh` run, page by page, in a folder with the `examples` and `bench` of
+the checkout. Those behind a comment `<!-- slow` are for `make test-all`.
+"""
+
+import os
 import re
 import subprocess
 import sys
@@ -10,9 +15,12 @@ import pytest
 from helpers.paths import ROOT
 
 TOOLS = Path(sys.executable).parent
-PAGES = ("README.md", "docs/architecture.md", "docs/integration.md", "docs/off-chip.md")
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in DOCS))
 README = ROOT / "README.md"
 MODEL = "examples/lenet5/lenet5.onnx"
+SETUP = re.compile(r"^(make|pip|\.|git|cd|lit|python -m pytest) ", re.MULTILINE)
+"""Commands about the environment, and about these tests."""
 PLACE = re.compile(r"`((?:src|passes|tools|tests|lit-tests|examples|docs|bench|scripts)/[\w./-]*)`")
 
 
@@ -33,12 +41,53 @@ def tool(*command: str) -> str:
     return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True).stdout
 
 
+def scripts(page: str, *, slow: bool) -> list[str]:
+    """The blocks of commands that can run, without those about the environment."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    fences = re.findall(r"(<!-- slow.*?-->\n)?^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [body for mark, body in fences if bool(mark) == slow and not SETUP.search(body)]
+
+
+def run_scripts(page: str, folder: Path, *, slow: bool) -> str:
+    """Run them in one shell, and return what they print."""
+    for name in ("examples", "bench"):
+        (folder / name).symlink_to(ROOT / name)
+    (folder / "build").mkdir()
+    body = "".join(scripts(page, slow=slow))
+    environment = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
+    command = ("sh", "-e", "-c", body)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_named_files_exist(page: str) -> None:
     places = PLACE.findall((ROOT / page).read_text(encoding="utf-8"))
-    assert places
-    missing = [place for place in places if not (ROOT / place.split("NAME")[0]).exists()]
+    missing = [place for place in places if not (ROOT / re.split("NAME|ROOM", place)[0]).exists()]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_linked_files_exist(page: str) -> None:
+    links = re.findall(r"\]\(([^)#:]+)[^):]*\)", (ROOT / page).read_text(encoding="utf-8"))
+    missing = [link for link in links if not ((ROOT / page).parent / link).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if scripts(page, slow=False)])
+def test_commands_run(page: str, tmp_path: Path) -> None:
+    run_scripts(page, tmp_path, slow=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if scripts(page, slow=True)])
+def test_slow_commands_run(page: str, tmp_path: Path) -> None:
+    printed = run_scripts(page, tmp_path, slow=True)
+    if page == "README.md":
+        assert blocks(page, "")[1] in printed
 
 
 def test_readme_shows_what_npu_opt_prints() -> None:
@@ -46,6 +95,20 @@ def test_readme_shows_what_npu_opt_prints() -> None:
     assert words(before) in words(tool("npu-opt", MODEL, "--elide-weights"))
     fused = tool("npu-opt", MODEL, "--elide-weights", "-p", "npu-fuse-conv-relu-pool")
     assert words(after) in words(fused)
+
+
+@pytest.mark.slow
+def test_readme_shows_what_the_published_plan_moves(tmp_path: Path) -> None:
+    model = tmp_path / "inception_v3.onnx"
+    subprocess.run(
+        [sys.executable, ROOT / "examples/networks/inception_v3.py", "-o", model, "--no-bias"],
+        check=True,
+    )
+    plan = ("--target", "exynos-npu", "--plan-as", "i8", "--pipeline", "kim2019")
+    printed = tool("npu-compile", str(model), *plan, "-o", str(tmp_path / "out"))
+    claim = re.search(r"prints ([\d.]+) % in that place", words(README.read_text()))
+    assert claim
+    assert re.search(rf"^all .* {claim[1]}$", printed, re.MULTILINE)
 
 
 def test_readme_shows_what_npu_compile_prints(tmp_path: Path) -> None:
