@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from npu_dialect.target import Machine
+from npu_dialect.machine import Machine
 from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.pictures.memory_map import Box, MapStop, MemoryMap
 

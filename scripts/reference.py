@@ -24,7 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
-from npu_dialect.target import Machine
+from npu_dialect.machine import Machine
 from npu_passes.pipelines import MICROCODE, OFF_CHIP, PIPELINES
 from npu_tools.universe import PASSES, TARGETS, lazy
 
