@@ -18,7 +18,8 @@ from xml.sax.saxutils import escape
 
 from npu_dialect.machine import Machine
 from npu_tools.compiling.driver import Job, compile_model
-from npu_tools.pictures.memory_map import Box, MapStop, MemoryMap
+from npu_tools.pictures.map_stop import MapStop
+from npu_tools.pictures.memory_map import Box, MemoryMap
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "images" / "lenet5-memory.svg"
