@@ -18,7 +18,7 @@ order, the target may lie on its source wherever it begins no higher.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
@@ -29,6 +29,7 @@ from xdsl.utils.hints import isa
 from npu_dialect.attributes import CONSUMES
 from npu_dialect.npu.layer import LayerOp
 from npu_passes.analysis.row_order import entries, rows_make_room
+from npu_plans.arena.fillings import Filling
 from npu_plans.arena.problem import Overlay
 
 
@@ -60,45 +61,61 @@ class Planes:
         )
 
 
-def consumed(
-    ops: Sequence[Operation], aliases: Sequence[Sequence[SSAValue]], sizes: Sequence[int]
-) -> Iterator[Overlay]:
+@dataclass(frozen=True)
+class Life:
+    """A buffer: the values that reach it, its bytes, its first and last point, how it is filled.
+
+    Points number all ops of the function in the order of the text.
+    """
+
+    aliases: tuple[SSAValue, ...]
+    size: int
+    first: int
+    last: int
+    filling: Filling = ()
+
+    def used_before(self, point: int, part: Planes) -> bool:
+        """Whether a part of the buffer may be in use in front of a point."""
+        steps = self.filling or [(self.first, 0, self.size)]
+        end = part.start + part.size
+        return any(at < point and start < end and part.start < stop for at, start, stop in steps)
+
+
+def consumed(ops: Sequence[Operation], lives: Sequence[Life]) -> Iterator[Overlay]:
     """The pairs of buffers that may overlap at one distance because one dies row by row.
 
-    `aliases` and `sizes` are those of the buffers, in their order; `ops` all ops of the function.
+    `ops` are all ops of the function in the order of the text.
     """
-    yield from copied(ops, aliases)
-    for loop in ops:
+    points = {op: point for point, op in enumerate(ops)}
+    yield from copied(points, lives)
+    for loop, point in points.items():
         if not isinstance(loop, scf.ForOp) or not CONSUMES.is_on(loop):
             continue
-        views = {index: view for index, each in enumerate(aliases) if (view := seen(loop, each))}
+        end = point + sum(1 for _ in loop.walk()) - 1
+        views = {index: view for index, each in enumerate(lives) if (view := seen(loop, each))}
         for source, above in views.items():
-            if above.written or behind(loop, aliases[source]):
+            if above.written or lives[source].last > end:
                 continue
             for target, below in views.items():
-                if below.written and not below.read:
-                    found = pair(source, above.planes, target, below.planes, sizes)
-                    if found and rows_make_room(loop, above.value, below.value, reads, writes):
-                        yield from found
+                free = below.written and not below.read
+                if not free or lives[target].used_before(point, below.planes):
+                    continue
+                found = pair(source, above.planes, target, below.planes, lives)
+                if found and rows_make_room(loop, above.value, below.value, reads, writes):
+                    yield from found
 
 
-def copied(ops: Sequence[Operation], aliases: Sequence[Sequence[SSAValue]]) -> Iterator[Overlay]:
+def copied(points: Mapping[Operation, int], lives: Sequence[Life]) -> Iterator[Overlay]:
     """Pairs of a buffer that is copied as a whole, and dies, and the one that it is copied to."""
-    place = {each[0]: index for index, each in enumerate(aliases)}
-    for op in ops:
+    place = {each.aliases[0]: index for index, each in enumerate(lives)}
+    for op, point in points.items():
         if not isinstance(op, memref.CopyOp) or op.source.type != op.destination.type:
             continue
         source, target = place.get(op.source), place.get(op.destination)
-        if source is None or target is None or behind(op, aliases[source]):
+        if source is None or target is None:
             continue
-        users = [use.operation for alias in aliases[target] for use in alias.uses]
-        if all(user is op or op.is_before_in_block(user) for user in users if in_block(user, op)):
+        if lives[source].last <= point <= lives[target].first:
             yield Overlay(below=target, above=source, distance=0)
-
-
-def in_block(user: Operation, op: Operation) -> bool:
-    """Whether two ops stand in the same block."""
-    return user.parent is op.parent
 
 
 @dataclass(frozen=True)
@@ -111,13 +128,13 @@ class Seen:
     written: bool
 
 
-def seen(loop: Operation, aliases: Sequence[SSAValue]) -> Seen | None:
+def seen(loop: Operation, life: Life) -> Seen | None:
     """How a loop uses a buffer from outside; None if it does not, or not through one view."""
-    views = list(entries(loop, aliases))
+    views = list(entries(loop, life.aliases))
     planes = Planes.of(views[0]) if len(views) == 1 else None
     if planes is None:
         return None
-    uses = [use for alias in aliases for use in alias.uses if encloses(loop, use.operation)]
+    uses = [use for alias in life.aliases for use in alias.uses if encloses(loop, use.operation)]
     written = any(writes(use.operation, use.operation.operands[use.index]) for use in uses)
     read = any(reads(use.operation, use.operation.operands[use.index]) for use in uses)
     return Seen(views[0], planes, read, written)
@@ -149,29 +166,16 @@ def reads(op: Operation, value: SSAValue) -> bool:
     return not isinstance(op, memref.SubviewOp | memref.StoreOp)
 
 
-def behind(loop: Operation, aliases: Sequence[SSAValue]) -> bool:
-    """Whether a buffer is used behind a loop, in its block or around it."""
-    block = loop.parent
-    if block is None:
-        return True
-    for alias in aliases:
-        for use in alias.uses:
-            user = block.find_ancestor_op_in_block(use.operation)
-            if user is None or (user is not loop and not user.is_before_in_block(loop)):
-                return True
-    return False
-
-
 def pair(
-    source: int, above: Planes, target: int, below: Planes, sizes: Sequence[int]
+    source: int, above: Planes, target: int, below: Planes, lives: Sequence[Life]
 ) -> list[Overlay]:
     """The distances at which a target may lie on its source."""
-    if above.geometry != below.geometry or above.start or above.size != sizes[source]:
+    if above.geometry != below.geometry or above.start or above.size != lives[source].size:
         return []
     found: list[Overlay] = []
-    if below.start + below.size == sizes[target]:
+    if below.start + below.size == lives[target].size:
         found.append(Overlay(below=target, above=source, distance=below.start, exact=True))
     if below.start == 0:
-        distance = sizes[source] - below.size
+        distance = lives[source].size - below.size
         found.append(Overlay(below=source, above=target, distance=distance, exact=True))
     return found

@@ -32,7 +32,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect
 from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import SRAM_INPUT, SRAM_OUTPUT
-from npu_passes.analysis.consumed import consumed
+from npu_passes.analysis.consumed import Life, consumed
 from npu_passes.analysis.on_chip import (
     alignment_of,
     argument_attributes,
@@ -99,7 +99,7 @@ def analyze(function: Operation, space: Attribute) -> Lifetimes:
     numbering = Numbering(function, ops)
     buffers: list[OnChipBuffer] = []
     fillings: list[Filling] = []
-    every: list[tuple[SSAValue, ...]] = []
+    lives: list[Life] = []
     for value in on_chip_values(function, space):
         op = value.owner if isinstance(value, OpResult) else function
         assert isinstance(op, Operation)
@@ -117,8 +117,8 @@ def analyze(function: Operation, space: Attribute) -> Lifetimes:
             )
         )
         fillings.append(numbering.filling(value))
-        every.append(aliases)
-    rows = tuple(consumed(ops, every, [buffer.size for buffer in buffers]))
+        lives.append(Life(aliases, buffers[-1].size, first, last, fillings[-1]))
+    rows = tuple(consumed(ops, lives))
     plain = [each.plain() for each in buffers]
     pairs = (*overlays(plain, fillings), *rows)
     least = floor(plain, fillings, rows)

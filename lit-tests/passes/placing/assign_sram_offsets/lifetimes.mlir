@@ -32,6 +32,37 @@ func.func @transfer(%far: memref<4xf32>) {
   func.return
 }
 
+// A transfer of memref.dma_start is in flight until its tag is waited for: it holds both ends, and
+// the tag.
+
+// CHECK-LABEL: func.func @tag
+// CHECK-SAME: attributes {sram.arena = 36 : i64}
+func.func @tag(%far: memref<4xf32>) {
+  %a = sram.alloc : memref<4xf32, #npu.sram>
+  %tag = sram.alloc : memref<1xi32, #npu.sram>
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  "memref.dma_start"(%far, %c0, %a, %c0, %c4, %tag, %c0) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1>} : (memref<4xf32>, index, memref<4xf32, #npu.sram>, index, index, memref<1xi32, #npu.sram>, index) -> ()
+  %b = sram.alloc : memref<4xf32, #npu.sram>
+  "test.op"(%b) : (memref<4xf32, #npu.sram>) -> ()
+  "memref.dma_wait"(%tag, %c0, %c4) : (memref<1xi32, #npu.sram>, index, index) -> ()
+  func.return
+}
+
+// CHECK-LABEL: func.func @waited
+// CHECK-SAME: attributes {sram.arena = 20 : i64}
+func.func @waited(%far: memref<4xf32>) {
+  %a = sram.alloc : memref<4xf32, #npu.sram>
+  %tag = sram.alloc : memref<1xi32, #npu.sram>
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  "memref.dma_start"(%far, %c0, %a, %c0, %c4, %tag, %c0) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1>} : (memref<4xf32>, index, memref<4xf32, #npu.sram>, index, index, memref<1xi32, #npu.sram>, index) -> ()
+  "memref.dma_wait"(%tag, %c0, %c4) : (memref<1xi32, #npu.sram>, index, index) -> ()
+  %b = sram.alloc : memref<4xf32, #npu.sram>
+  "test.op"(%b) : (memref<4xf32, #npu.sram>) -> ()
+  func.return
+}
+
 // A buffer from outside lives over the whole loop; those made inside share a place if they can.
 
 // CHECK-LABEL: func.func @loop

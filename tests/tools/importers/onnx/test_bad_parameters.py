@@ -157,7 +157,7 @@ def test_biases_of_floats(value: float) -> None:
     assert "bias 'c' " in message_of(graph.model(FEEDS, output, "int8", 13))
 
 
-@pytest.mark.parametrize("value", [2.1e6, -2.147e6])
+@pytest.mark.parametrize("value", [2.1e6, -2.147e6, 2147483.6, -2147483.6])
 def test_sums_with_a_large_bias_do_not_wrap_around(value: float) -> None:
     graph, output = float_bias([0, 1, 2, value, 4, 5])
     compare(graph, FEEDS, output, "int8", close=True)
