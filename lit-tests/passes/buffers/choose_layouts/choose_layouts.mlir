@@ -2,6 +2,8 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline=npu-choose-layouts,npu-choose-layouts | filecheck %s
 // RUN: npu-opt %s --split-input-file --pass-pipeline=npu-choose-layouts,npu-assign-sram-offsets | filecheck %s --check-prefix=OFFSETS
 
+// It rejects nothing: a map that it cannot lay out so keeps its layout (no_op.mlir).
+
 // Maps between layers get their channels last; the arguments stay, and so do shapes and layers.
 // CHECK-LABEL: func.func @between
 // CHECK-SAME: %x: memref<1x4x6x5xi8, #npu.sram> {sram.input}, %y: memref<1x4x6x5xui8, #npu.sram> {sram.output}

@@ -1,5 +1,7 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-fuse-tails,npu-bufferize,npu-concat-in-place,npu-move-maps,npu-assign-sram-offsets' | filecheck %s
 
+// It rejects nothing: a map that it cannot copy as a whole stays where it is.
+
 // The pool and its convolution read %z last and write the last part of %y: that part lies on the
 // first channels of %z, the rest of %z behind %y (3072 + 4 channels of 144 bytes).
 // Behind the loop %y moves to the bottom.

@@ -1,5 +1,7 @@
 // RUN: npu-opt %s --pass-pipeline=npu-fold-zero-points | filecheck %s
 
+// It rejects nothing: a layer whose zero point cannot be folded keeps it.
+
 // b' = [10, 20] - 3 * ([1 + 2 + 3, -1 - 1 - 1] - 3 * 1)
 // CHECK-LABEL: func.func @dense
 // CHECK: %b = arith.constant dense<[1, 38]> : tensor<2xi32>

@@ -1,5 +1,7 @@
 // RUN: npu-opt %s --pass-pipeline=npu-integer-io | filecheck %s
 
+// It rejects nothing: a port that is not quantised at its edge keeps its type.
+
 // CHECK-LABEL: func.func @both(%x: tensor<1x4xi8> {npu.name = "image", npu.scale = 5.000000e-01 : f32, npu.zero_point = 3 : i64}) -> (tensor<1x4xui8> {npu.name = "scores", npu.scale = 2.500000e-01 : f32, npu.zero_point = 128 : i64}) {
 // CHECK-NEXT: %r = npu.requantize %x
 // CHECK-NEXT: func.return %r : tensor<1x4xui8>

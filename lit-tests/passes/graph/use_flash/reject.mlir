@@ -1,6 +1,8 @@
 // RUN: npu-opt %s --verify-diagnostics --pass-pipeline='builtin.module(npu-lower-to-loops)' | filecheck %s
+// RUN: not npu-opt %s --pass-pipeline='builtin.module(npu-use-flash{prefer=tiny})' 2>&1 | filecheck %s --check-prefix=OPTION
 
-// CHECK: npu-lower-to-loops: expected npu.flash "fast" or "small", got "tiny"
+// OPTION-LABEL: pass npu-use-flash: option prefer: expected one of fast, small, got 'tiny'
+// CHECK-LABEL: npu-lower-to-loops: expected npu.flash "fast" or "small", got "tiny"
 builtin.module attributes {npu.flash = "tiny"} {
   func.func @f(%x: memref<4xf32, #npu.sram>) {
     npu.relu ins(%x : memref<4xf32, #npu.sram>) outs(%x : memref<4xf32, #npu.sram>)

@@ -1,5 +1,7 @@
 // RUN: npu-opt %s --pass-pipeline='builtin.module(npu-inline-modules)' | filecheck %s
 
+// It rejects nothing: the verifier of npu.module has seen to it that every module has its layers.
+
 // Execution order stays that of the branches; the parts are merged in their places; what is planned
 // for a layer stays, and the merge has its own name again. All layers say which outermost module they come from.
 // CHECK-LABEL: func.func @nested

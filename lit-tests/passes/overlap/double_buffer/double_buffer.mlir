@@ -1,5 +1,7 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline=npu-double-buffer | filecheck %s
 
+// It rejects nothing: a loop that it cannot take apart stays, and says why (left_alone.mlir).
+
 // Loads one step ahead, stores one step behind: the first step and the last stand beside the loop.
 // CHECK-LABEL: func.func @loads_and_stores
 // CHECK: %a = sram.alloc : memref<2x4x8x16xf32, #npu.sram>

@@ -1,5 +1,7 @@
 // RUN: npu-opt %s --pass-pipeline='npu-fuse-zero-blocks' | filecheck %s
 
+// It rejects nothing: a layer that cannot prune in the tiles of another one stays where it is.
+
 // The layer that prunes loses its loop, its transfers and its buffer.
 // CHECK-LABEL: func.func @fused
 func.func @fused(%x: memref<1x1x8x8xf32, #npu.sram>) {
