@@ -26,6 +26,13 @@ config.test_format = formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
 config.excludes = ["Output", "Inputs"]
 config.test_source_root = str(Path(__file__).parent)
+# `lit -D sources=DIRS -D output=DIR`: packages from elsewhere, and a folder to write into.
+given: dict[str, str] = globals()["lit_config"].params
+if "sources" in given:
+    config.environment["PYTHONPATH"] = given["sources"]
+    config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+if "output" in given:
+    config.test_exec_root = given["output"]
 tools = str(Path(sys.executable).parent)
 path = [tools, config.environment["PATH"]]
 if not os.environ.get("LIT_REAL_TOOLS"):
