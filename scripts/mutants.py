@@ -323,7 +323,7 @@ def main() -> int:
         return 1
     for name in PRELOADED:
         import_module(name)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # as Ctrl-C: nothing is left behind
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: all is taken away
     with tempfile.TemporaryDirectory() as folder:
         copies = [Copy(Path(folder, str(slot))) for slot in range(max(1, arguments.j))]
         if not passes_without(copies[0], mutants):
