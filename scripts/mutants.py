@@ -30,6 +30,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
+from run_lines import NotPlain, passes, run_lines
+
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "scripts" / "mutants.toml"
 SOURCES = ("src", "passes", "tools")
@@ -41,7 +43,7 @@ LIMIT = 120
 PRELOADED = (
     *("pytest", "hypothesis", "numpy", "onnx", "onnx.helper", "scipy.optimize", "onnxruntime"),
     *("xdsl.dialects", "xdsl.dialects.linalg", "xdsl.dialects.memref", "xdsl.dialects.scf"),
-    *("xdsl.interpreters", "xdsl.universe", "xdsl.xdsl_opt_main"),
+    *("xdsl.interpreters", "xdsl.universe", "xdsl.xdsl_opt_main", "filecheck.main"),
 )
 """What every test imports, and no mutant changes: it is loaded once, before processes fork."""
 
@@ -140,13 +142,32 @@ class Copy:
         return (not plain or run_pytest(plain)) and (not lit or self.run_lit(lit))
 
     def run_lit(self, tests: Sequence[str]) -> bool:
-        """Run lit tests on the copy; they write into its folder."""
+        """Run lit tests on the copy until one fails: in this process, where their lines allow it.
+
+        What they write goes into the folder of the copy.
+        """
+        others: list[str] = []
+        for test in (path for name in tests for path in lit_files(ROOT / name)):
+            try:
+                lines = run_lines(test, ROOT / "lit-tests" / "lit.cfg.py")
+            except NotPlain:
+                others.append(str(test))
+                continue
+            if not all(map(passes, lines)):
+                print(f"FAIL: {test.relative_to(ROOT)}")
+                return False
         options = ["-D", f"sources={os.environ['PYTHONPATH']}", "-D", f"output={self.folder}/lit"]
         start = (sys.executable, "-c", "from lit.main import main; main()")
-        done = subprocess.run(
-            [*start, "-j1", "--max-failures=1", "-v", *options, *tests], check=False
-        )
-        return done.returncode == 0
+        command = [*start, "-j1", "--max-failures=1", "-v", *options, *others]
+        return not others or subprocess.run(command, check=False).returncode == 0
+
+
+def lit_files(path: Path) -> list[Path]:
+    """A lit test, or those in a folder."""
+    if path.is_file():
+        return [path]
+    found = sorted(path.rglob("*.mlir"))
+    return [each for each in found if not {"Inputs", "Output"} & set(each.parts)]
 
 
 def run_pytest(tests: Sequence[str]) -> bool:
