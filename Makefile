@@ -33,13 +33,13 @@ test: venv ## ruff, pyright, lit and pytest, with one summary (TRAIN=1: with tor
 	@$(VENV)/bin/python scripts/toolchains.py
 	@$(VENV)/bin/python scripts/check.py
 
-test-all: venv ## make test, and the slow tests too
+test-all: venv ## make test, the slow tests, and planted faults (scripts/mutants.py)
 	@$(VENV)/bin/python scripts/toolchains.py
-	@$(VENV)/bin/python scripts/check.py "ruff check" "ruff format" pyright lit "all of pytest"
+	@$(VENV)/bin/python scripts/check.py "ruff check" "ruff format" pyright lit "all of pytest" mutants
 
-test-rest: venv ## what make test leaves out: slow tests, all examples of properties, with TRAIN=1 what needs torch
+test-rest: venv ## what make test leaves out: slow tests, all examples of properties, planted faults, with TRAIN=1 what needs torch
 	@$(VENV)/bin/python scripts/toolchains.py
-	@$(VENV)/bin/python scripts/check.py "pyright of torch" "rest of pytest"
+	@$(VENV)/bin/python scripts/check.py "pyright of torch" "rest of pytest" mutants
 
 lint: venv ## ruff and pyright only
 	@$(VENV)/bin/python scripts/check.py "ruff check" "ruff format" pyright

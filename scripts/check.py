@@ -191,6 +191,14 @@ def rest_of_pytest(folder: Path) -> Result:
     return pytest(folder, "-m", "slow or torch or hypothesis")
 
 
+def mutants(_: Path) -> Result:
+    """The planted faults of scripts/mutants.toml, which the tests of their rooms must notice."""
+    command = ("scripts/mutants.py", "-j", str(os.cpu_count() or 1))
+    print(f"$ python {' '.join(command)}", flush=True)
+    ended = subprocess.run((sys.executable, *command), cwd=ROOT, check=False)
+    return Result(failed=["scripts/mutants.py"]) if ended.returncode else Result(passed=1)
+
+
 CHECKS: dict[str, Callable[[Path], Result]] = {
     "ruff check": plain("ruff", "check", "."),
     "ruff format": plain("ruff", "format", "--check", "."),
@@ -200,6 +208,7 @@ CHECKS: dict[str, Callable[[Path], Result]] = {
     "all of pytest": all_of_pytest,
     "pyright of torch": pyright_of_torch,
     "rest of pytest": rest_of_pytest,
+    "mutants": mutants,
 }
 NAMES = ("ruff check", "ruff format", "pyright", "lit", "pytest")
 """What runs unless the command line says something else."""

@@ -316,7 +316,7 @@ def summarise(jobs: Sequence[Job]) -> int:
 
 def chosen(arguments: argparse.Namespace) -> list[Mutant]:
     """The mutants that the command line asks for."""
-    mutants = read_table()
+    mutants = read_table(arguments.table)
     if arguments.room:
         mutants = [each for each in mutants if each.room.startswith(arguments.room)]
     if arguments.only:
@@ -327,6 +327,7 @@ def chosen(arguments: argparse.Namespace) -> list[Mutant]:
 def main() -> int:
     """Run the mutants; see the docstring of the file."""
     parser = argparse.ArgumentParser(description="plant faults, and see whether tests notice")
+    parser.add_argument("--table", type=Path, default=TABLE, help="another table")
     parser.add_argument("--room", help="only mutants of rooms whose names begin so")
     parser.add_argument("--only", type=int, action="append", metavar="N", help="only mutant N")
     parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")

@@ -29,3 +29,11 @@ func.func @f(%a: memref<8xf32, #npu.dram>, %b: memref<8xf32, #npu.sram>) {
   func.return
 }
 // CHECK: expected a channel of at least 0, got -1
+
+// -----
+
+func.func @f(%a: memref<?xf32, #npu.dram>, %b: memref<?xf32, #npu.sram>) {
+  %t = dma.start %a to %b channel 0 : memref<?xf32, #npu.dram> to memref<?xf32, #npu.sram>
+  func.return
+}
+// CHECK: expected one static shape at both ends, got memref<?xf32, #npu.dram>, memref<?xf32, #npu.sram>

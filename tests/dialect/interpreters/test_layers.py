@@ -20,6 +20,7 @@ from helpers.reference import (
     run_on_tensors,
 )
 from npu_dialect.interpreters import run_function
+from npu_dialect.interpreters.npu import clamp
 from npu_dialect.npu import (
     ActivationAttr,
     AddOp,
@@ -205,3 +206,12 @@ def test_integers_saturate_bounds_and_have_no_average() -> None:
     np.testing.assert_array_equal(result.ravel(), np.array([5, 5, 5, 0], np.int8))
     with pytest.raises(InterpretationError, match="expected an average of floats"):
         run_function(module, "average", [array])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(-1000, 1000, [-128, 0, 127]), (200, 300, [127] * 3), (-300, -200, [-128] * 3)],
+)
+def test_clamps_beyond_the_range_of_integers(low: float, high: float, expected: list[int]) -> None:
+    array = np.array([-128, 0, 127], np.int8)
+    assert clamp(array, low, high).tolist() == expected

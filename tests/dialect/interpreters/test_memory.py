@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, f32
 from xdsl.utils.exceptions import InterpretationError
 
 from helpers.reference import parsed
 from npu_dialect.interpreters import Signature, find_function, run_function
+from npu_dialect.interpreters.values import static_shape
 
 Array = npt.NDArray[Any]
 X = np.array([-1, 2, -3, 4], np.float32)
@@ -175,3 +177,9 @@ def test_wrong_inputs(name: str, inputs: list[Array], message: str) -> None:
         run_function(parsed(PORTS), name, inputs)
     with pytest.raises(InterpretationError, match="expected one public function"):
         run_function(parsed("func.func private @f() {\n func.return\n}"), None, [])
+
+
+def test_shapes_that_are_not_static() -> None:
+    assert static_shape(MemRefType(f32, [2, 3])) == (2, 3)
+    with pytest.raises(InterpretationError, match="expected a static shape, got memref"):
+        static_shape(MemRefType(f32, [DYNAMIC_INDEX, 3]))

@@ -26,6 +26,9 @@ def module(tmp_path: Path) -> Path:
     np.save(tmp_path / "a.npy", A)
     np.save(tmp_path / "b.npy", B)
     (tmp_path / "junk.npy").write_text("junk")
+    functions = ("@f", "@g", "private @h")
+    many = "\n".join(f"func.func {name}() {{\n func.return\n}}" for name in functions)
+    (tmp_path / "many.mlir").write_text(many)
     (tmp_path / "bad.mlir").write_text("func.func @f(")
     np.savez(tmp_path / "ab.npz", input1=B, other=A)
     return path
@@ -56,6 +59,8 @@ def test_inputs_from_npy(module: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["f.mlir", "--input", "junk.npy"], "junk.npy: expected an .npy file"),
         (["f.mlir", "--input", "a.npy", "--inputs", "ab.npz"], "expected --input or --inputs"),
         (["f.mlir", "--function", "g"], "expected a function @g, the module has @f"),
+        (["many.mlir"], "expected one public function, the module has @f, @g\n"),
+        (["many.mlir", "--function", "i"], "a function @i, the module has @f, @g, @h\n"),
         (["f.mlir", "--seed", "x"], "expected an integer of at least 0, got 'x'"),
         (["a.npy"], "a.npy: not MLIR text: byte 0 is not UTF-8"),
         (["bad.mlir"], "bad.mlir:1:14"),

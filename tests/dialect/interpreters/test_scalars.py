@@ -157,3 +157,35 @@ def test_a_loop_that_never_ends() -> None:
     module = parsed(LOOPS.replace("%c2 = arith.constant 2", "%c2 = arith.constant 0"))
     with pytest.raises(InterpretationError, match="expected a step of at least 1, got 0"):
         run_function(module, None, [np.zeros(6, np.float32), np.array(3)])
+
+
+def test_fused_multiply_add() -> None:
+    """The product is not rounded: its last bits are left where the sum cancels the first ones."""
+    module = parsed(
+        "func.func @f(%a: f32, %b: f32, %c: f32) -> f32 {\n"
+        "  %0 = math.fma %a, %b, %c : f32\n  func.return %0 : f32\n}"
+    )
+    one = np.float32(1 + 2**-12)
+    args = [np.array(one), np.array(one), np.array(-1 - 2**-11, np.float32)]
+    assert run_function(module, None, args)[0].item() == 2.0**-24
+
+
+def test_regions_inside_loops() -> None:
+    """Only loops and branches can stand inside a loop."""
+    module = parsed(
+        """
+        func.func @f(%a: i1) {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          scf.for %i = %c0 to %c1 step %c1 {
+            scf.while () : () -> () {
+              scf.condition(%a)
+            } do {
+              scf.yield
+            }
+          }
+          func.return
+        }"""
+    )
+    with pytest.raises(InterpretationError, match=r"no regions inside a loop .* got scf\.while"):
+        run_function(module, None, [np.array(False)])

@@ -9,6 +9,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import InterpretationError
 
 from npu_dialect.interpreters import Counters, run_function
+from npu_dialect.interpreters.dma_blocks import Blocks
 from npu_tools.shared.installed import context
 
 FAR, NEAR = "memref<4xf32, #npu.dram>", "memref<4xf32, #npu.sram>"
@@ -168,3 +169,12 @@ def test_arguments_with_gaps() -> None:
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     (y,) = run_function(module, None, [x])
     assert np.array_equal(x, y)
+
+
+def test_places_of_blocks_in_the_index() -> None:
+    """A map of 2 x 3 x 5 x 9 has 2 x 3 blocks of 4 a plane, numbered in the order of memory."""
+    map = np.zeros((2, 3, 5, 9), np.int8)
+    blocks = Blocks(4, 0, map, np.zeros(5, np.uint8))
+    assert blocks.bits(map).reshape(-1).tolist() == list(range(2 * 3 * 2 * 3))
+    assert blocks.bits(map[1:, 2:, 4:, 4:]).reshape(-1).tolist() == [34, 35]
+    assert blocks.bits(map[:1, 1:, :5, 3:5]).reshape(-1).tolist() == [6, 7, 9, 10, 12, 13, 15, 16]
