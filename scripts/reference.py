@@ -24,6 +24,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
+from npu_dialect.contract import TABLES
+from npu_dialect.keys import Key
 from npu_dialect.machine import Machine
 from npu_passes.pipelines import MICROCODE, OFF_CHIP, PIPELINES
 from npu_tools.universe import PASSES, TARGETS, lazy
@@ -344,7 +346,40 @@ def targets() -> str:
     )
 
 
+def keys() -> Iterator[Key[Any]]:
+    """The keys of all discardable attributes."""
+    for module in TABLES:
+        yield from (each for each in vars(module).values() if isinstance(each, Key))
+
+
+def attributes() -> str:
+    """The page of discardable attributes."""
+    rows = [
+        (
+            f"`{key.name}`",
+            " or ".join(key.places),
+            key.kind.expected,
+            sentence(key.meaning),
+            key.writers,
+            key.readers,
+            sentence(key.absent),
+            "yes" if key.droppable else "no",
+        )
+        for key in sorted(keys(), key=lambda each: each.name)
+    ]
+    heads = ("attribute", "on", "type", "meaning", "writers", "readers", "if absent", "droppable")
+    return page(
+        "Attributes",
+        "Discardable attributes by which passes tell each other something. The code has a typed "
+        "key for each (`src/npu_dialect/attributes.py`, `module_attributes.py`). `npu-opt` and "
+        "`npu-compile` reject a misspelt name, a wrong type and a wrong op after every pass; "
+        "`npu-verify-attributes` does so in other drivers.",
+        table(heads, rows),
+    )
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
+    "attributes.md": attributes,
     "passes.md": passes,
     "commands.md": commands,
     "pipelines.md": pipelines,
