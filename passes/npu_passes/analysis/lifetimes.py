@@ -36,13 +36,13 @@ from npu_passes.analysis.consumed import Life, consumed
 from npu_passes.analysis.on_chip import (
     alignment_of,
     argument_attributes,
-    fail,
     has,
     name_of,
     on_chip_values,
     pin_of,
     size_of,
 )
+from npu_passes.support.refuse import refuse
 from npu_plans.arena.fillings import Filling, Occupancy, floor, overlays
 from npu_plans.arena.problem import Buffer, Overlay
 
@@ -243,7 +243,7 @@ def carried(buffer: SSAValue, user: Operation) -> Iterator[SSAValue]:
     for region in parent.regions:
         for arg in carrying_arguments(region):
             if isinstance(buffer, OpResult) and parent.is_ancestor(buffer.op):
-                fail(
+                refuse(
                     buffer.op,
                     f"expected a buffer that {parent.name} carries to its next iteration to be "
                     "allocated before it: one place cannot hold two iterations",

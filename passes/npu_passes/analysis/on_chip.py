@@ -7,7 +7,6 @@ effect gives in the on-chip space, or an argument that is marked as an input or 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -26,15 +25,13 @@ from xdsl.traits import (
     SymbolOpInterface,
     SymbolTable,
 )
-from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect import dram
 from npu_dialect.attributes import LAYER, PORT, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT, VALUE
 from npu_dialect.npu.maps import storage_elements
 from npu_dialect.sram import AllocOp
-
-PASS = "npu-assign-sram-offsets"
+from npu_passes.support.refuse import refuse
 
 
 def has(op: Operation, trait: type[OpTrait]) -> bool:
@@ -86,10 +83,10 @@ def size_of(op: Operation, kind: Attribute) -> int:
     Raises: PassFailedException, attached to the op, if the type does not tell.
     """
     if not isa(kind, MemRefType[Attribute]) or not kind.has_static_shape():
-        fail(op, f"expected an on-chip buffer of static size, got {kind}")
+        refuse(op, f"expected an on-chip buffer of static size, got {kind}")
     strides, elements = kind.get_strides(), storage_elements(kind)
     if elements is None or any(step is None or step < 0 for step in strides or ()):
-        fail(op, f"expected an on-chip buffer with a static strided layout, got {kind}")
+        refuse(op, f"expected an on-chip buffer with a static strided layout, got {kind}")
     return elements * element_bytes(op, kind)
 
 
@@ -97,7 +94,7 @@ def element_bytes(op: Operation, kind: MemRefType[Attribute]) -> int:
     """Bytes of one element."""
     element = kind.element_type
     if not isinstance(element, FixedBitwidthType):
-        fail(op, f"expected on-chip elements of a known size, got {element}")
+        refuse(op, f"expected on-chip elements of a known size, got {element}")
     return element.size
 
 
@@ -123,7 +120,7 @@ def pin_of(function: Operation, op: Operation, value: SSAValue) -> int | None:
     if pin is None:
         return None
     if not isinstance(pin, IntegerAttr):
-        fail(op, f"expected {SRAM_OFFSET.name} to be an integer, got {pin}")
+        refuse(op, f"expected {SRAM_OFFSET.name} to be an integer, got {pin}")
     return pin.value.data
 
 
@@ -140,8 +137,3 @@ def name_of(function: Operation, value: SSAValue, aliases: Sequence[SSAValue]) -
             if use.index == len(op.operands) - 1 and name is not None:
                 return name
     return None
-
-
-def fail(op: Operation, message: str) -> NoReturn:
-    """Reject an op."""
-    op.emit_error(message, PassFailedException(f"{PASS}: {message}"))

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type
+from npu_passes.support.refuse import Refusal
 
 VIEWS = (
     memref.CastOp,
@@ -37,10 +37,10 @@ WORK = 1000
 """Steps of the search for a common element; views that need more are taken to be apart."""
 
 
-def reject_overlaps(layer: LayerOp, name: str) -> None:
+def reject_overlaps(layer: LayerOp) -> None:
     """Raise if a layer's destination is sure to overlap an input that the layer still needs.
 
-    Raises: PassFailedException of the pass `name`, attached to the layer.
+    Raises: Refusal, attached to the layer.
     """
     out = layer.destination
     if out is None:
@@ -50,9 +50,7 @@ def reject_overlaps(layer: LayerOp, name: str) -> None:
         if overlap(value, out) and not (index in in_place and same_elements(value, out)):
             layer.emit_error(
                 "overwrites its input",
-                PassFailedException(
-                    f"{name}: expected {layer.name} to write a buffer that overlaps none it reads"
-                ),
+                Refusal(f"expected {layer.name} to write a buffer that overlaps none it reads"),
             )
 
 

@@ -26,6 +26,10 @@ ROWS = 2
 """The axis of rows in a map [N, C, H, W]."""
 
 
+COMPUTED = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.SelectOp, arith.CmpiOp)
+"""Ops on indices that are evaluated, beside constants."""
+
+
 class NotKnown(Exception):
     """An index, a bound or a condition that is no number, or too many steps."""
 
@@ -72,7 +76,7 @@ class RowOrder:
             return
         first, end, step = map(self.number, (op.lb, op.ub, op.step))
         rounds = range(first, end, max(step, 1))
-        for index in rounds if self.makes_views(op) else rounds[:1]:  # else all rounds are alike
+        for index in rounds if self.chooses_rows(op) else rounds[:1]:  # else all rounds are alike
             self.numbers[op.body.block.args[0]] = index
             self.run(op.body.block)
 
@@ -88,10 +92,11 @@ class RowOrder:
         known = {self.source, self.target, *self.rows}
         return any(value in known for inner in op.walk() for value in inner.operands)
 
-    def makes_views(self, op: Operation) -> bool:
-        """Whether a loop makes views of the two buffers, so that its rounds may differ."""
-        views = [inner for inner in op.walk() if isinstance(inner, memref.SubviewOp)]
-        return any(view.source in (self.source, self.target, *self.rows) for view in views)
+    def chooses_rows(self, op: Operation) -> bool:
+        """Whether a loop chooses rows of the two buffers, so that its rounds may differ."""
+        return any(
+            value in (self.source, self.target) for inner in op.walk() for value in inner.operands
+        )
 
     def view(self, op: memref.SubviewOp) -> None:
         """Keep which rows a view has."""
@@ -119,18 +124,27 @@ class RowOrder:
     def touch(self, op: Operation) -> None:
         """Note what an op reads, then what it writes."""
         for value in op.operands:
-            if value in self.rows and self.reads(op, value):
-                buffer, rows = self.rows[value]
-                self.late |= buffer is self.source and not self.written.isdisjoint(rows)
-            elif value is self.source and self.reads(op, value):
-                raise NotKnown
+            if self.is_part_of(self.source, value) and self.reads(op, value):
+                self.late |= not self.written.isdisjoint(self.met(op, value))
         for value in op.operands:
-            if value in self.rows and self.writes(op, value):
-                buffer, rows = self.rows[value]
-                if buffer is self.target:
-                    self.written.update(rows)
-            elif value is self.target and self.writes(op, value):
-                raise NotKnown
+            if self.is_part_of(self.target, value) and self.writes(op, value):
+                self.written.update(self.met(op, value))
+
+    def is_part_of(self, buffer: SSAValue, value: SSAValue) -> bool:
+        """Whether a value is one of the two buffers, or a view of it."""
+        return value is buffer or (value in self.rows and self.rows[value][0] is buffer)
+
+    def met(self, op: Operation, value: SSAValue) -> range:
+        """The rows that an op reads or writes of a buffer or a view.
+
+        Raises: NotKnown.
+        """
+        if value in self.rows:
+            return self.rows[value][1]
+        if isinstance(op, memref.LoadOp | memref.StoreOp) and len(op.indices) == ROWS + 2:
+            row = self.number(op.indices[ROWS])
+            return range(row, row + 1)
+        raise NotKnown
 
     def number(self, value: SSAValue) -> int:
         """The number that a value is now.
@@ -152,9 +166,12 @@ class RowOrder:
         """The result of an op on indices that are known; None for another op."""
         if isinstance(op, arith.ConstantOp):
             return op.value.value.data if isinstance(op.value, IntegerAttr) else None
-        if any(value not in self.numbers for value in op.operands):
+        if not isinstance(op, COMPUTED):
             return None
-        values = [self.numbers[value] for value in op.operands]
+        try:
+            values = [self.number(value) for value in op.operands]
+        except NotKnown:
+            return None
         match op:
             case arith.AddiOp():
                 return values[0] + values[1]

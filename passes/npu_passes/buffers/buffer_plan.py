@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -21,7 +20,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.traits import ConstantLike
-from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.layer import LayerOp
@@ -29,8 +27,7 @@ from npu_dialect.npu.layers import ReshapeOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.rows import RowsOp
 from npu_passes.buffers.spaces import Spaces, dense_type, reshaped
-
-PASS = "npu-bufferize"
+from npu_passes.support.refuse import refuse
 
 
 @dataclass(frozen=True)
@@ -97,20 +94,24 @@ def body_of(function: func.FuncOp) -> tuple[Block, func.ReturnOp]:
     Raises: PassFailedException, attached to the op that stands in the way.
     """
     if function.is_declaration:
-        fail(function, "expected a function with a body: the layout of an external one is unknown")
+        refuse(
+            function, "expected a function with a body: the layout of an external one is unknown"
+        )
     if len(function.body.blocks) != 1:
-        fail(function, f"expected one block, got {len(function.body.blocks)}: control flow is left")
+        refuse(
+            function, f"expected one block, got {len(function.body.blocks)}: control flow is left"
+        )
     block = function.body.block
     last = block.last_op
     if not isinstance(last, func.ReturnOp):
-        fail(function, "expected func.return at the end")
+        refuse(function, "expected func.return at the end")
     for arg in block.args:
         check_static(function, arg.type)
     for op in block.ops:
         if op is last or isinstance(op, LayerOp | RowsOp) or not touches_tensors(op):
             continue
         if constant_value(op) is None:
-            fail(op, f"expected layers only, got {op.name}")
+            refuse(op, f"expected layers only, got {op.name}")
     for op in block.ops:
         for kind in op.result_types:
             check_static(op, kind)
@@ -122,12 +123,7 @@ def check_static(op: Operation, kind: Attribute) -> None:
     if isinstance(kind, UnrankedTensorType) or (
         isinstance(kind, TensorType) and not kind.has_static_shape()
     ):
-        fail(op, f"expected static shapes, got {kind}")
-
-
-def fail(op: Operation, message: str) -> NoReturn:
-    """Reject an op."""
-    op.emit_error(message, PassFailedException(f"{PASS}: {message}"))
+        refuse(op, f"expected static shapes, got {kind}")
 
 
 def analyze(function: func.FuncOp, spaces: Spaces) -> BufferPlan:

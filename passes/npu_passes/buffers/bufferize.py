@@ -53,7 +53,6 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import PORT
@@ -65,18 +64,18 @@ from npu_passes.buffers.buffer_plan import (
     BufferPlan,
     analyze,
     constant_value,
-    fail,
     is_tensor,
     touches_tensors,
 )
 from npu_passes.buffers.expand_rows import expand_rows
 from npu_passes.buffers.spaces import Spaces, dense_type, reshaped
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.refuse import RefusingPass, refuse
 from npu_passes.support.symbols import GlobalNames, identifier
 
 
 @dataclass(frozen=True)
-class BufferizePass(ModulePass):
+class BufferizePass(RefusingPass):
     """Put feature maps into on-chip buffers, parameters into flash or memory behind the DMA engine.
 
     Functions without tensors stay as they are. Rejects functions that something calls, control
@@ -99,9 +98,9 @@ class BufferizePass(ModulePass):
         for function in functions:
             name = function.sym_name.data
             if name in used:
-                fail(function, f"expected functions that nothing refers to, got @{name}")
+                refuse(function, f"expected functions that nothing refers to, got @{name}")
             if function.sym_visibility and function.sym_visibility.data == "private":
-                fail(function, f"expected public functions, got private @{name}")
+                refuse(function, f"expected public functions, got private @{name}")
             plans.append((function, analyze(function, spaces)))
         for function, plan in plans:
             Bufferizer(function, plan, spaces, GlobalNames.of(function)).run()

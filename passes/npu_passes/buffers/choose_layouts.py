@@ -22,20 +22,20 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, i8
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.sram import AllocOp
+from npu_passes.support.refuse import RefusingPass
 
 WORD = 4
 """Bytes that a kernel reads at once."""
 
 
 @dataclass(frozen=True)
-class ChooseLayoutsPass(ModulePass):
+class ChooseLayoutsPass(RefusingPass):
     """Lay out maps of bytes with their channels last."""
 
     name = "npu-choose-layouts"

@@ -28,7 +28,6 @@ from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StridedLayoutAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
@@ -41,6 +40,7 @@ from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import size_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.refuse import RefusingPass
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ConcatPlan:
 
 
 @dataclass(frozen=True)
-class ConcatInPlacePass(ModulePass):
+class ConcatInPlacePass(RefusingPass):
     """Write the parts of concatenations straight into the output."""
 
     name = "npu-concat-in-place"

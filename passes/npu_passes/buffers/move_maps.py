@@ -21,17 +21,17 @@ from xdsl.context import Context
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import CONSUMES
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.consumed import encloses, writes
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.refuse import RefusingPass
 
 
 @dataclass(frozen=True)
-class MoveMapsPass(ModulePass):
+class MoveMapsPass(RefusingPass):
     """Move maps that have taken the place of others."""
 
     name = "npu-move-maps"

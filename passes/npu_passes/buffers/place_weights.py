@@ -22,15 +22,14 @@ from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import FlashSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.sram import AllocOp
+from npu_passes.support.refuse import Refusal, RefusingPass
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class PlaceWeightsPass(ModulePass):
+class PlaceWeightsPass(RefusingPass):
     """Copy parameters of at most `bytes` bytes in all on chip, those with most reads first.
 
     A convolution reads each weight once per output of its filter (before pooling), a fully
@@ -60,9 +59,7 @@ class PlaceWeightsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Choose, then move."""
         if self.bytes < 0:
-            raise PassFailedException(
-                f"{self.name}: expected bytes of at least 0, got {self.bytes}"
-            )
+            raise Refusal(f"expected bytes of at least 0, got {self.bytes}")
         for candidate in analyze(op, self.bytes):
             move(candidate)
 

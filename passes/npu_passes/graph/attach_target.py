@@ -14,16 +14,15 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine, MachineError
 from npu_dialect.target import TargetAttr
+from npu_passes.support.refuse import Refusal, RefusingPass
 
 
 @dataclass(frozen=True)
-class AttachTargetPass(ModulePass):
+class AttachTargetPass(RefusingPass):
     """Set `npu.target` on the module.
 
     `target` is the name of a machine that ships with the package, or the path of a `.toml` file.
@@ -43,5 +42,5 @@ class AttachTargetPass(ModulePass):
         try:
             machine = Machine.load(self.target)
         except MachineError as error:
-            raise PassFailedException(f"{self.name}: {error}") from None
+            raise Refusal(str(error)) from None
         TARGET.set(op, TargetAttr.of(machine))

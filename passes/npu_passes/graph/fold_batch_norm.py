@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     PatternRewriteWalker,
@@ -34,12 +33,12 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import BatchNormOp, Conv2dOp, FullyConnectedOp
 from npu_passes.graph.constants import array_of, constant_of
 from npu_passes.support.names import take_value_name
+from npu_passes.support.refuse import Refusal, RefusingPass
 
 Array: TypeAlias = NDArray[Any]
 
@@ -125,8 +124,8 @@ def factor_of(
         channel = int(wrong[0])
         norm.emit_error(
             "no standard deviation",
-            PassFailedException(
-                "npu-fold-batch-norm: expected variance + epsilon > 0, "
+            Refusal(
+                "expected variance + epsilon > 0, "
                 f"got {float(spread[channel])} in channel {channel}"
             ),
         )
@@ -178,7 +177,7 @@ def erase_unused(parameters: tuple[SSAValue, ...], rewriter: PatternRewriter) ->
 
 
 @dataclass(frozen=True)
-class FoldBatchNormPass(ModulePass):
+class FoldBatchNormPass(RefusingPass):
     """Fold batch normalisations into the weights before them; see the module."""
 
     name = "npu-fold-batch-norm"

@@ -30,7 +30,6 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     PatternRewriteWalker,
@@ -45,6 +44,7 @@ from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
 from npu_passes.graph.fold_batch_norm import erase_unused
+from npu_passes.support.refuse import RefusingPass
 
 Array = NDArray[Any]
 
@@ -112,7 +112,7 @@ def with_bias(op: Conv2dOp | FullyConnectedOp, bias: SSAValue) -> Conv2dOp | Ful
     return FullyConnectedOp(op.input, op.weight, bias, op.output_type)
 
 
-class FoldZeroPointsPass(ModulePass):
+class FoldZeroPointsPass(RefusingPass):
     """Fold zero points of inputs into biases; see the module."""
 
     name = "npu-fold-zero-points"

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     PatternRewriteWalker,
@@ -32,6 +31,7 @@ from npu_dialect.npu.layers import AddOp
 from npu_passes.graph.fuse_additions import activated
 from npu_passes.graph.fuse_conv_relu_pool import replace_chain
 from npu_passes.support.names import take_value_name
+from npu_passes.support.refuse import RefusingPass
 
 
 class FuseActivationPattern(RewritePattern):
@@ -52,7 +52,7 @@ class FuseActivationPattern(RewritePattern):
 
 
 @dataclass(frozen=True)
-class FuseActivationsPass(ModulePass):
+class FuseActivationsPass(RefusingPass):
     """Fuse activations into the addition before them; see the module."""
 
     name = "npu-fuse-activations"

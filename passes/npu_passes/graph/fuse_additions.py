@@ -30,7 +30,6 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     PatternRewriteWalker,
@@ -47,6 +46,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import AdditionAttr
 from npu_passes.graph.fuse_conv_relu_pool import activation_of, composed, only_user, replace_chain
 from npu_passes.support.names import take_value_name
+from npu_passes.support.refuse import RefusingPass
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class FuseAdditionPattern(RewritePattern):
 
 
 @dataclass(frozen=True)
-class FuseAdditionsPass(ModulePass):
+class FuseAdditionsPass(RefusingPass):
     """Fuse additions into the convolution that computes a summand; see the module."""
 
     name = "npu-fuse-additions"

@@ -48,7 +48,6 @@ from typing import Literal, TypeAlias
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     PatternRewriteWalker,
@@ -72,6 +71,7 @@ from npu_dialect.npu.layers import (
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import RequantizeAttr
 from npu_passes.support.names import take_value_name
+from npu_passes.support.refuse import RefusingPass
 
 Overlap: TypeAlias = Literal["line-buffer", "recompute", "none"]
 """What to do with a pool whose windows share elements."""
@@ -237,7 +237,7 @@ class FuseTailPattern(RewritePattern):
 
 
 @dataclass(frozen=True)
-class FuseConvReluPoolPass(ModulePass):
+class FuseConvReluPoolPass(RefusingPass):
     """Fuse activations and pooling windows into the layer before them; see the module."""
 
     name = "npu-fuse-conv-relu-pool"

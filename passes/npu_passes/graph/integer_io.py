@@ -29,7 +29,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from npu_dialect.attributes import SCALE, ZERO_POINT
@@ -37,6 +36,7 @@ from npu_dialect.npu.attributes import float_values
 from npu_dialect.npu.layers import DequantizeOp, QuantizeOp
 from npu_dialect.npu.maps import map_type
 from npu_dialect.npu.quantization import QUANTISED
+from npu_passes.support.refuse import RefusingPass
 
 Marks = dict[str, Attribute]
 
@@ -134,7 +134,7 @@ def ports_marks(ports: IntegerPorts) -> tuple[dict[int, Marks], dict[int, Marks]
 
 
 @dataclass(frozen=True)
-class IntegerIoPass(ModulePass):
+class IntegerIoPass(RefusingPass):
     """Drop the layers that quantise inputs and dequantise outputs; see the module."""
 
     name = "npu-integer-io"

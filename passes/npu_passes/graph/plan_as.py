@@ -34,12 +34,11 @@ from xdsl.dialects.builtin import (
     i16,
 )
 from xdsl.ir import Attribute
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriteWalker, TypeConversionPattern
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.attributes import PLANNED_AS
 from npu_dialect.npu.layer import LayerOp
+from npu_passes.support.refuse import Refusal, RefusingPass
 
 TYPES: dict[str, IntegerType | AnyFloat] = {
     "i8": i8,
@@ -79,7 +78,7 @@ class PlanAsPattern(TypeConversionPattern):
 
 
 @dataclass(frozen=True)
-class PlanAsPass(ModulePass):
+class PlanAsPass(RefusingPass):
     """Replace f32 by another element type in all tensors of the module; see the module."""
 
     name = "npu-plan-as"
@@ -96,9 +95,7 @@ class PlanAsPass(ModulePass):
             if isinstance(inner, LayerOp) and inner.destination is not None:
                 inner.emit_error(
                     "on buffers",
-                    PassFailedException(
-                        f"{self.name}: expected layers on tensors: run it before npu-bufferize"
-                    ),
+                    Refusal("expected layers on tensors: run it before npu-bufferize"),
                 )
         element = TYPES[self.type]
         PatternRewriteWalker(PlanAsPattern(element=element)).rewrite_module(op)

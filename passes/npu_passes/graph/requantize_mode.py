@@ -15,7 +15,6 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.passes import ModulePass
 
 from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.layers import (
@@ -26,10 +25,11 @@ from npu_dialect.npu.layers import (
     RequantizeOp,
 )
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
+from npu_passes.support.refuse import RefusingPass
 
 
 @dataclass(frozen=True)
-class RequantizeModePass(ModulePass):
+class RequantizeModePass(RefusingPass):
     """Give one mode to all layers that change scales; see the module."""
 
     name = "npu-requantize-mode"

@@ -16,16 +16,15 @@ from typing import Literal
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.attributes import FLASH
+from npu_passes.support.refuse import Refusal, RefusingPass
 
 Flash = Literal["fast", "small"]
 
 
 @dataclass(frozen=True)
-class UseFlashPass(ModulePass):
+class UseFlashPass(RefusingPass):
     """Say what flash is used for; see the module."""
 
     name = "npu-use-flash"
@@ -48,7 +47,5 @@ def flash_of(module: Operation) -> Flash:
         return found
     module.emit_error(
         "says something else about flash",
-        PassFailedException(
-            f'npu-lower-to-loops: expected {FLASH.name} "fast" or "small", got "{found}"'
-        ),
+        Refusal(f'expected {FLASH.name} "fast" or "small", got "{found}"'),
     )

@@ -25,8 +25,6 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, f32, i8, i32
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.npu import (
     AddOp,
@@ -83,6 +81,7 @@ from npu_passes.lowering.lower_zero_blocks import lower_prune_zero_blocks
 from npu_passes.lowering.unused import drop_unused
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.loop_builder import LoopBuilder
+from npu_passes.support.refuse import Refusal, RefusingPass
 
 DEFAULT_REGISTERS = 16
 
@@ -127,7 +126,7 @@ INTEGERS = (i8, ui8, i32)
 
 
 @dataclass(frozen=True)
-class LowerToLoopsPass(ModulePass):
+class LowerToLoopsPass(RefusingPass):
     """Lower layers in destination style to loops."""
 
     name = "npu-lower-to-loops"
@@ -157,8 +156,8 @@ class LowerToLoopsPass(ModulePass):
         if registers is None:
             registers = machine.registers if machine else DEFAULT_REGISTERS
         if registers < 0 or self.unroll < 1:
-            raise PassFailedException(
-                f"{self.name}: expected registers of at least 0 and unroll of at least 1, "
+            raise Refusal(
+                f"expected registers of at least 0 and unroll of at least 1, "
                 f"got {registers} and {self.unroll}"
             )
         features = machine.features if machine else ()
@@ -168,31 +167,26 @@ class LowerToLoopsPass(ModulePass):
 
 def reject(layer: LayerOp) -> None:
     """Say what cannot be lowered, before anything is changed."""
-    name = LowerToLoopsPass.name
     if type(layer) not in LOWERINGS:
-        layer.emit_error(
-            "has no lowering", PassFailedException(f"{name}: cannot lower {layer.name} to loops")
-        )
+        layer.emit_error("has no lowering", Refusal(f"cannot lower {layer.name} to loops"))
     if layer.destination is None:
         layer.emit_error(
             "is not on buffers",
-            PassFailedException(
-                f"{name}: expected {layer.name} on buffers; run npu-bufferize first"
-            ),
+            Refusal(f"expected {layer.name} on buffers; run npu-bufferize first"),
         )
     for operand in layer.operands:
         kind = map_type(operand)
         if not (kind.get_element_type() == f32 or has_integers(layer, kind)):
             layer.emit_error(
                 "is not float32",
-                PassFailedException(f"{name}: expected f32 elements, got {kind}"),
+                Refusal(f"expected f32 elements, got {kind}"),
             )
         if isinstance(kind, MemRefType) and kind.get_strides() is None:
             layer.emit_error(
                 "has an operand without strides",
-                PassFailedException(f"{name}: expected a strided layout, got {kind}"),
+                Refusal(f"expected a strided layout, got {kind}"),
             )
-    reject_overlaps(layer, name)
+    reject_overlaps(layer)
 
 
 def has_integers(layer: LayerOp, kind: Map) -> bool:

@@ -29,13 +29,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import LAYER, VALUE, WHAT
 from npu_dialect.npu.layer import LayerOp, getattr_operands
 from npu_passes.analysis.overlaps import reject_overlaps
+from npu_passes.support.refuse import RefusingPass
 from npu_passes.support.symbols import GlobalNames, identifier
 
 HINTS = {"input": "ifm", "out": "ofm"}
@@ -113,7 +113,7 @@ def outline_function(function: FuncOp) -> None:
 
 
 @dataclass(frozen=True)
-class OutlineLayersPass(ModulePass):
+class OutlineLayersPass(RefusingPass):
     """Move each layer on buffers into a private function of its own; see the module."""
 
     name = "npu-outline-layers"
@@ -123,7 +123,7 @@ class OutlineLayersPass(ModulePass):
         functions = [inner for inner in op.walk() if isinstance(inner, FuncOp)]
         for function in functions:
             for outline in analyze(function):
-                reject_overlaps(outline.layer, self.name)  # its function could not see it any more
+                reject_overlaps(outline.layer)  # its function could not see it any more
         for function in functions:
             if any(True for _ in analyze(function)):
                 outline_function(function)

@@ -30,15 +30,14 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma
 from npu_dialect.attributes import LAYER, WHAT
 from npu_dialect.keys import Key
 from npu_passes.lowering.function_shapes import Constant, Shape, value_of
 from npu_passes.lowering.kernels.constants import Users, symbol_users
+from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.support.symbols import identifier
 
 
@@ -179,7 +178,7 @@ def common_text(texts: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class ShareFunctionsPass(ModulePass):
+class ShareFunctionsPass(RefusingPass):
     """Share the code of functions that differ in constants only; see the module."""
 
     name = "npu-share-functions"
@@ -190,9 +189,7 @@ class ShareFunctionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Find what is alike, then rewrite."""
         if self.scalars < 0:
-            raise PassFailedException(
-                f"{self.name}: expected scalars of at least 0, got {self.scalars}"
-            )
+            raise Refusal(f"expected scalars of at least 0, got {self.scalars}")
         users = symbol_users(op.walk())
         for shared in analyze(op, users, self.scalars):
             share(shared, users)

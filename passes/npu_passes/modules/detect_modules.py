@@ -35,9 +35,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.attributes import LAYER
 from npu_dialect.module_attributes import IN_PART, LONG_SKIPS, MERGE, MODULE, NO_MODULE, PLACE
@@ -45,6 +43,7 @@ from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, branch_of
 from npu_passes.modules.network import Network, merge_of
+from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.modules.graph import Branch, Module, Modules, detect
 from npu_plans.modules.module_names import module_names
 
@@ -180,7 +179,7 @@ def unmark(op: Operation) -> None:
 
 
 @dataclass(frozen=True)
-class DetectModulesPass(ModulePass):
+class DetectModulesPass(RefusingPass):
     """Wrap branches and their merge into modules; see the module.
 
     `max_depth`: the most layers, activations and views not counted, that a branch may have.
@@ -194,9 +193,7 @@ class DetectModulesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Find modules in every function of one block."""
         if self.max_depth < 1:
-            raise PassFailedException(
-                f"{self.name}: expected a max-depth of at least 1, got {self.max_depth}"
-            )
+            raise Refusal(f"expected a max-depth of at least 1, got {self.max_depth}")
         for function in op.walk():
             if isinstance(function, FuncOp) and len(function.body.blocks) == 1:
                 Wrapping(analyze(function.body.block, self.max_depth)).run()

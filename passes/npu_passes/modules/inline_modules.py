@@ -26,7 +26,6 @@ from typing import Any, TypeAlias
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import LAYER
@@ -46,6 +45,7 @@ from npu_dialect.npu.layers import AddOp, ConcatOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.structure import BranchedModuleOp, YieldOp
 from npu_passes.modules.module_reader import modules_of
+from npu_passes.support.refuse import RefusingPass
 
 PLANNED: tuple[Key[Any], ...] = (IN_PART, NOT_PLANNED, PEAK, PEAK_BOUND)
 """Attributes of a module that mean nothing on its merge."""
@@ -161,7 +161,7 @@ def mark(module: BranchedModuleOp, name: str) -> None:
 
 
 @dataclass(frozen=True)
-class InlineModulesPass(ModulePass):
+class InlineModulesPass(RefusingPass):
     """Turn modules into layers in their order of execution; see the module."""
 
     name = "npu-inline-modules"

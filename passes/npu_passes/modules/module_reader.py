@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import prod
-from typing import Literal, NoReturn, cast
+from typing import Literal, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import LAYER
@@ -27,6 +26,7 @@ from npu_dialect.npu.rows import row_window
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp, is_constant
 from npu_dialect.target import machine_of
 from npu_dialect.windows import Axis
+from npu_passes.support.refuse import Refusal, refuse
 from npu_passes.support.tails import tail_of
 from npu_plans.modules.footprints import Storage
 from npu_plans.modules.module_data import Branch, FeatureMap, Layer, Module, Pass
@@ -188,7 +188,7 @@ def steps_of(branch: BranchOp) -> Iterator[LayerOp | BranchedModuleOp]:
         elif isinstance(op, BranchedModuleOp):
             yield op
         elif not isinstance(op, YieldOp) and not all(map(is_constant, op.results)):
-            reject(op, f"expected only layers and modules in a branch, got {op.name}")
+            refuse(op, f"expected only layers and modules in a branch, got {op.name}")
 
 
 def modules_of(module: ModuleOp) -> tuple[BranchedModuleOp, ...]:
@@ -212,28 +212,22 @@ def element_bytes(op: Operation | None, value: SSAValue) -> int:
     if not isa(element, ELEMENT) or any(extent < 0 for extent in kind.get_shape()):
         message = f"expected a map of static shape, with elements of a known size, got {kind}"
         if op is None:
-            raise PassFailedException(message)
-        reject(op, message)
+            raise Refusal(message)
+        refuse(op, message)
     return -(-element.bitwidth // 8)
 
 
-def needed_machine(module: ModuleOp, name: str) -> Machine:
+def needed_machine(module: ModuleOp) -> Machine:
     """The machine of a program.
 
     Raises: PassFailedException if it has none.
     """
     machine = machine_of(module)
     if machine is None:
-        raise PassFailedException(
-            f"{name}: expected a machine: attribute npu.target on the module, or npu-attach-target"
+        raise Refusal(
+            "expected a machine: attribute npu.target on the module, or npu-attach-target"
         )
     return machine
-
-
-def reject(op: Operation, message: str) -> NoReturn:
-    """Raise PassFailedException at an op."""
-    op.emit_error(message, PassFailedException(message))
-    raise AssertionError(message)
 
 
 def layers_outside(module: ModuleOp) -> Iterator[LayerOp]:

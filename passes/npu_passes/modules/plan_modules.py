@@ -40,8 +40,6 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
-from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.keys import drop_all
 from npu_dialect.machine import Machine
@@ -51,10 +49,10 @@ from npu_passes.modules.module_reader import (
     ModuleReader,
     modules_of,
     needed_machine,
-    reject,
     steps_of,
 )
 from npu_passes.modules.reorder_branches import WorkingMemory, storage_of
+from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_plans.modules.choose_policy import plan_module
 from npu_plans.modules.module_data import Branch, FeatureMap, Module
 from npu_plans.modules.policies import BranchPlan, LayerPlan, Misfit, ModulePlan, required_bytes
@@ -62,7 +60,7 @@ from npu_plans.modules.regions import ModuleRegions, Region, Sram, Step, chain_r
 
 
 @dataclass(frozen=True)
-class PlanModulesPass(ModulePass):
+class PlanModulesPass(RefusingPass):
     """Plan the modules of a program; see the module."""
 
     name = "npu-plan-modules"
@@ -83,9 +81,7 @@ class PlanModulesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan, then write the plan into the IR."""
         if self.channel_passes < 1:
-            raise PassFailedException(
-                f"{self.name}: expected at least 1 of channel-passes, got {self.channel_passes}"
-            )
+            raise Refusal(f"expected at least 1 of channel-passes, got {self.channel_passes}")
         plan = analyze(op, self)
         for planned in plan.planned:
             annotate(planned.op, planned.module, planned.plan, planned.regions, frozenset())
@@ -119,7 +115,7 @@ def analyze(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
     """
     if not (found := modules_of(program)):
         return ProgramPlan()
-    machine = needed_machine(program, options.name)
+    machine = needed_machine(program)
     reader = ModuleReader(storage_of(machine, options.working_memory), options.channel_passes)
     ops: list[BranchedModuleOp] = []
     steps: list[Step] = []
@@ -133,7 +129,7 @@ def analyze(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
                 f"{machine.name} has {misfit.capacity}"
             )
             if options.misfit == "reject":
-                reject(op, f"{options.name}: {why}")
+                refuse(op, f"{options.name}: {why}")
             left.append((op, why))
             continue
         follows = bool(steps) and module.input == steps[-1].module.result

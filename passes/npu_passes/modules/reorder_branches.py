@@ -28,13 +28,13 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.passes import ModulePass
 
 from npu_dialect.keys import drop_all
 from npu_dialect.machine import Machine
 from npu_dialect.module_attributes import PEAK, PEAK_BOUND
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
 from npu_passes.modules.module_reader import ModuleReader, modules_of, needed_machine
+from npu_passes.support.refuse import RefusingPass
 from npu_plans.modules.footprints import Storage
 from npu_plans.modules.live_orders import Group, Orders, best_order, lowest_peak
 from npu_plans.modules.liveness import live_module
@@ -46,7 +46,7 @@ WorkingMemory = Literal["machine", "none", "stride-1-map"]
 
 
 @dataclass(frozen=True)
-class ReorderBranchesPass(ModulePass):
+class ReorderBranchesPass(RefusingPass):
     """Sort the branches of each module by the memory that they need; see the module."""
 
     name = "npu-reorder-branches"
@@ -63,7 +63,7 @@ class ReorderBranchesPass(ModulePass):
         modules = modules_of(op)
         if not modules:
             return
-        machine = needed_machine(op, self.name)
+        machine = needed_machine(op)
         reader = ModuleReader(storage_of(machine, self.working_memory))
         for module in modules:
             for order in analyze(module, reader):

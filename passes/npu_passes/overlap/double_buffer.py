@@ -32,7 +32,6 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import DOUBLE_BUFFER, DOUBLE_BUFFERED, NOT_DOUBLE_BUFFERED, RUNS, TILE
@@ -42,10 +41,11 @@ from npu_dialect.sram import AllocOp
 from npu_passes.analysis.accesses import is_view
 from npu_passes.overlap.overlap import NotPossible, Schedule, analyze
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.support.refuse import RefusingPass
 
 
 @dataclass(frozen=True)
-class DoubleBufferPass(ModulePass):
+class DoubleBufferPass(RefusingPass):
     """Overlap transfers and computing in loops with `npu.double_buffer`; see the module."""
 
     name = "npu-double-buffer"

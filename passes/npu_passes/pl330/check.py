@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.machine import MOST_JUMP_OF_PL330
@@ -43,6 +42,7 @@ from npu_dialect.pl330 import (
 from npu_dialect.target import machine_of
 from npu_passes.pl330.controller import Controller
 from npu_passes.pl330.flow import MOST_STEPS, Runner, State, TooLong, never_ends
+from npu_passes.support.refuse import RefusingPass
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _below(what: str, value: int, count: int) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Pl330CheckPass(ModulePass):
+class Pl330CheckPass(RefusingPass):
     """Reject microcode that a PL-330 with these numbers cannot run; see `Controller`.
 
     What is not said is the machine's.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.utils.exceptions import PassFailedException
-
 from npu_dialect.machine import Machine
+from npu_passes.support.refuse import Refusal
 
 PAGE = 4096
 """A burst on AXI must not cross a multiple of so many bytes."""
@@ -36,10 +35,7 @@ class Controller:
         for name, value in numbers:
             least = 0 if name == "peripherals" else 1
             if value < least:
-                raise PassFailedException(
-                    f"pl330-check: expected {name.replace('_', '-')} of at least {least}, "
-                    f"got {value}"
-                )
+                raise Refusal(f"expected {name.replace('_', '-')} of at least {least}, got {value}")
 
     @staticmethod
     def of(machine: Machine | None) -> Controller:

@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
-from typing import NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -39,9 +38,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, OpResult, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dram, sram
 from npu_dialect.attributes import CODE_BYTES, PROGRAM
@@ -68,6 +65,7 @@ from npu_dialect.target import machine_of
 from npu_passes.analysis.affine_index import Linear, constant_of, linear
 from npu_passes.pl330.controller import Controller
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.support.symbols import GlobalNames, identifier
 from npu_passes.support.transfer_runs import transfer_runs
 from npu_plans.transfers.bursts import Place, bursts_of
@@ -90,7 +88,7 @@ class Transfer:
 
 
 @dataclass(frozen=True)
-class LowerDmaToPl330Pass(ModulePass):
+class LowerDmaToPl330Pass(RefusingPass):
     """Give each `dma.start` a `pl330.program`; see the module.
 
     Raises: PassFailedException for what a PL-330 cannot move.
@@ -103,7 +101,7 @@ class LowerDmaToPl330Pass(ModulePass):
         machine = machine_of(op)
         if machine is None or not machine.dma_fifo_bytes:
             which = "no machine" if machine is None else f"{machine.name}, which has none"
-            raise PassFailedException(f"{NAME}: expected a machine with a PL-330, got {which}")
+            raise Refusal(f"expected a machine with a PL-330, got {which}")
         Controller.of(machine)  # its numbers are checked there
         for function in [each for each in op.walk() if isinstance(each, FuncOp)]:
             lower(function, machine)
@@ -128,22 +126,22 @@ def analyze(op: StartOp, machine: Machine) -> Transfer:
     Raises: PassFailedException, attached to the op, for what no program can.
     """
     if op.block is not None:
-        fail(op, "expected a transfer of all elements: microcode cannot skip blocks")
+        refuse(op, "expected a transfer of all elements: microcode cannot skip blocks")
     for value in (op.source, op.target):
         strides = memref_type(value).get_strides()
         if strides is None or any(stride is None for stride in strides):
-            fail(op, f"expected static strides, got {value.type}")
+            refuse(op, f"expected static strides, got {value.type}")
     kind = memref_type(op.source)
     if 0 in kind.get_shape():
-        fail(op, f"expected a transfer of at least 1 element, got {kind}")
+        refuse(op, f"expected a transfer of at least 1 element, got {kind}")
     element = kind.element_type
     if not isinstance(element, AnyFloat | IntegerType) or element.bitwidth % 8:
-        fail(op, f"expected elements of whole bytes, got {element}")
+        refuse(op, f"expected elements of whole bytes, got {element}")
     channel, events = op.channel.value.data, machine.dma_events
     if channel >= machine.dma_channels:
-        fail(op, f"expected a channel below {machine.dma_channels}, got {channel}")
+        refuse(op, f"expected a channel below {machine.dma_channels}, got {channel}")
     if channel >= events:
-        fail(op, f"expected an event for channel {channel}, {machine.name} has {events} of them")
+        refuse(op, f"expected an event for channel {channel}, {machine.name} has {events} of them")
     runs = transfer_runs(op, element.size)
     source = place_of(op.source, element.size, machine).steps(axis.source for axis in runs.axes)
     target = place_of(op.target, element.size, machine).steps(axis.target for axis in runs.axes)
@@ -151,11 +149,6 @@ def analyze(op: StartOp, machine: Machine) -> Transfer:
     # What no beat is as wide as does not matter, so programs are shared.
     widest = [max(beats) for beats in zip(*(each.sides for each in bursts), strict=True)]
     return Transfer(runs, source.steps(widest[:1]), target.steps(widest[1:]), channel)
-
-
-def fail(op: StartOp, message: str) -> NoReturn:
-    """Reject a transfer."""
-    op.emit_error(message, PassFailedException(f"{NAME}: {message}"))
 
 
 def place_of(value: SSAValue, element: int, machine: Machine) -> Place:
@@ -240,7 +233,7 @@ def program(op: StartOp, transfer: Transfer, machine: Machine, names: GlobalName
         )
     except NoCode:
         axes = len(transfer.runs.axes)
-        fail(op, f"expected a transfer that two nested loops can do, got {axes} axes of runs")
+        refuse(op, f"expected a transfer that two nested loops can do, got {axes} axes of runs")
     made = ProgramOp(
         names.fresh(wished_name(op)),
         transfer.channel,

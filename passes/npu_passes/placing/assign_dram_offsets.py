@@ -19,14 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect import dma
@@ -36,6 +33,7 @@ from npu_dialect.npu.attributes import DramSpace
 from npu_passes.analysis.lifetimes import Lifetimes, analyze
 from npu_passes.analysis.on_chip import functions
 from npu_passes.placing.assign_sram_offsets import name_of, problem_of
+from npu_passes.support.refuse import RefusingPass, refuse
 from npu_plans.arena import greedy
 from npu_plans.arena.problem import PlanError, Solution
 
@@ -44,7 +42,7 @@ ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
-class AssignDramOffsetsPass(ModulePass):
+class AssignDramOffsetsPass(RefusingPass):
     """Lay out the off-chip buffers of each function.
 
     A public function with transfers or off-chip arguments, but without off-chip buffers of its own,
@@ -80,27 +78,22 @@ def plan(function: Operation) -> tuple[Lifetimes, Solution]:
     lifetimes = analyze(function, DramSpace())
     for buffer in lifetimes.buffers:
         if isinstance(op := buffer.value.owner, Operation) and not isinstance(op, AllocOp):
-            fail(op, f"expected {AllocOp.name} for a buffer off the chip, got {op.name}")
+            refuse(op, f"expected {AllocOp.name} for a buffer off the chip, got {op.name}")
     try:
         return lifetimes, greedy.solve(problem_of(lifetimes, ALIGNMENT))
     except PlanError as error:
-        fail(function, f"@{name_of(function)}: {error}")
+        refuse(function, f"@{name_of(function)}: {error}")
 
 
 def reject_calls(function: Operation, owners: AbstractSet[str]) -> None:
     """Raise if a function with off-chip buffers calls another one: there is one block for both."""
     for op in function.walk():
         if isinstance(op, CallOp) and op.callee.root_reference.data in owners:
-            fail(
+            refuse(
                 op,
                 f"expected no call of @{op.callee.root_reference.data}, which has off-chip buffers "
                 "of its own: two plans would share the memory; inline it first",
             )
-
-
-def fail(op: Operation, message: str) -> NoReturn:
-    """Reject an op."""
-    op.emit_error(message, PassFailedException(f"{AssignDramOffsetsPass.name}: {message}"))
 
 
 def is_public(function: Operation) -> bool:

@@ -33,8 +33,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import ParseError, PassFailedException
+from xdsl.utils.exceptions import ParseError
 from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import ARENA, LAYER, SRAM_OFFSET
@@ -42,8 +41,9 @@ from npu_dialect.machine import Machine
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import Lifetimes, analyze
-from npu_passes.analysis.on_chip import PASS, argument_attributes, functions, on_chip_values
+from npu_passes.analysis.on_chip import argument_attributes, functions, on_chip_values
 from npu_passes.placing.module_places import with_module_places
+from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.support.safe_text import SafeParser
 from npu_plans.arena import STRATEGIES
 from npu_plans.arena.problem import Buffer, PlanError, Problem, Solution, check, live_bound
@@ -53,7 +53,7 @@ LARGEST_ARENA = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class AssignSramOffsetsPass(ModulePass):
+class AssignSramOffsetsPass(RefusingPass):
     """Lay out the on-chip buffers of each function. Functions without any stay as they are.
 
     `strategy`: `greedy` (any graph), `modules` (paper 001: MIFM and MOFM at the places of their
@@ -79,7 +79,7 @@ class AssignSramOffsetsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan every function, then write the offsets."""
         if self.alignment < 1 or self.alignment & (self.alignment - 1):
-            raise PassFailedException(f"{PASS}: expected an alignment of 2^n, got {self.alignment}")
+            raise Refusal(f"expected an alignment of 2^n, got {self.alignment}")
         space, machine = parse_space(ctx, self.space), machine_of(op)
         alignment = max(self.alignment, machine.alignment if machine else 1)
         planned = [each for each in functions(op) if any(on_chip_values(each, space))]
@@ -110,9 +110,7 @@ def parse_space(ctx: Context, text: str) -> Attribute:
             parser.raise_error("expected nothing more")
         return space
     except ParseError:
-        raise PassFailedException(
-            f"{PASS}: expected space to be an attribute like #npu.sram, got {text!r}"
-        ) from None
+        raise Refusal(f"expected space to be an attribute like #npu.sram, got {text!r}") from None
 
 
 def name_of(function: Operation) -> str:
@@ -133,7 +131,7 @@ def reject_calls(function: Operation, owners: AbstractSet[str]) -> None:
                     f"expected no call of @{name}, which has on-chip buffers of its own: "
                     "two arenas would share the memory; inline it first"
                 )
-                op.emit_error(message, PassFailedException(f"{PASS}: {message}"))
+                refuse(op, message)
 
 
 def problem_of(lifetimes: Lifetimes, alignment: int) -> Problem:
@@ -181,16 +179,13 @@ def solve(
     if solution.arena > LARGEST_ARENA:
         fail(function, f"expected an arena below 2^63 bytes, got {solution.arena}")
     if machine is not None and solution.arena > machine.sram_bytes:
-        raise PassFailedException(
-            f"{PASS}: @{name_of(function)}: {overflow(lifetimes, problem, solution, machine)}"
-        )
+        raise Refusal(f"@{name_of(function)}: {overflow(lifetimes, problem, solution, machine)}")
     return solution
 
 
 def fail(function: Operation, message: str) -> NoReturn:
     """Reject a function."""
-    message = f"@{name_of(function)}: {message}"
-    function.emit_error(message, PassFailedException(f"{PASS}: {message}"))
+    refuse(function, message, f"@{name_of(function)}")
 
 
 def overflow(lifetimes: Lifetimes, problem: Problem, solution: Solution, machine: Machine) -> str:

@@ -34,9 +34,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.attributes import LAYER, RING, VALUE
 from npu_dialect.machine import Machine
@@ -47,13 +45,14 @@ from npu_dialect.npu.rows import RowsOp, RowWindow, row_window
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.target import machine_of
 from npu_passes.buffers.buffer_plan import only_returned
+from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.choose import Link, Run, needed, smallest_peak, whole
 from npu_plans.rows.least_traffic import Chain, ChainLayer, ChainMap, least_traffic
 
 
 @dataclass(frozen=True)
-class FuseRowsPass(ModulePass):
+class FuseRowsPass(RefusingPass):
     """Run consecutive layers row by row."""
 
     name = "npu-fuse-rows"
@@ -68,10 +67,7 @@ class FuseRowsPass(ModulePass):
         machine = machine_of(op)
         sram = self.sram_bytes if self.sram_bytes is not None else sram_of(machine)
         if self.when == "needed" and sram is None:
-            raise PassFailedException(
-                f"{self.name}: expected the size of the SRAM: run npu-attach-target, "
-                "or set sram-bytes"
-            )
+            raise Refusal("expected the size of the SRAM: run npu-attach-target, or set sram-bytes")
         for block in blocks_of(op):
             for chain in chains(block):
                 for run in self.choose(chain, machine, sram or 0):

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from npu_dialect.attributes import CONSUMES
 from npu_dialect.npu.layer import LayerOp
@@ -32,11 +31,12 @@ from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.target import machine_of
 from npu_passes.rows.fuse_rows import blocks_of, wrap
+from npu_passes.support.refuse import RefusingPass
 from npu_passes.support.tails import tail_of
 
 
 @dataclass(frozen=True)
-class FuseTailsPass(ModulePass):
+class FuseTailsPass(RefusingPass):
     """Run average pools with their 1x1 convolution, and last readers, row by row."""
 
     name = "npu-fuse-tails"

@@ -29,9 +29,7 @@ from typing import Literal, NoReturn
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dram
 from npu_dialect.attributes import LAYER, SPILLED, VALUE
@@ -45,22 +43,21 @@ from npu_passes.placing.assign_sram_offsets import name_of
 from npu_passes.spilling.reader import VIEWS, Needs, Reader, Reading, uses_of, writes
 from npu_passes.spilling.tile_bytes import least_bytes, roomy_bytes
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.arena.problem import PlanError
 from npu_plans.spills.decide import decide
 from npu_plans.spills.problem import Misfit
 
-PASS = "npu-spill-maps"
-
 
 @dataclass(frozen=True)
-class SpillMapsPass(ModulePass):
+class SpillMapsPass(RefusingPass):
     """Move maps off chip so that the others fit. Without a machine with DMA it does nothing.
 
     `by`: `need`, or `plan` for what `npu-plan-modules` says. `maps`: values, by their names in the
     model, that leave in any case. `sram_bytes`: the memory to fit into, if not the machine's.
     """
 
-    name = PASS
+    name = "npu-spill-maps"
 
     by: Literal["need", "plan"] = "need"
     """`need`: the cheapest choice that fits. `plan`: what `npu-plan-modules` has planned."""
@@ -76,9 +73,7 @@ class SpillMapsPass(ModulePass):
             return
         if self.sram_bytes is not None:
             if self.sram_bytes < 1:
-                raise PassFailedException(
-                    f"{PASS}: expected sram-bytes of at least 1, got {self.sram_bytes}"
-                )
+                raise Refusal(f"expected sram-bytes of at least 1, got {self.sram_bytes}")
             machine = replace(machine, sram_bytes=self.sram_bytes)
         found = [each for each in functions(op) if any(on_chip_values(each, SramSpace()))]
         unknown = dict.fromkeys(self.maps)
@@ -88,8 +83,8 @@ class SpillMapsPass(ModulePass):
             for name in plans[-1].names:
                 unknown.pop(name, None)
         if unknown:
-            raise PassFailedException(
-                f"{PASS}: expected maps that layers write and that lie on chip, "
+            raise Refusal(
+                f"expected maps that layers write and that lie on chip, "
                 f"got {', '.join(map(repr, unknown))}"
             )
         for plan in plans:
@@ -169,8 +164,7 @@ def choose(reading: Reading, machine: Machine, forced: AbstractSet[int]) -> froz
     except Misfit:
         return None
     except PlanError as error:
-        message = f"{PASS}: @{name_of(reading.function)}: {error}"
-        raise PassFailedException(message) from None
+        raise Refusal(f"@{name_of(reading.function)}: {error}") from None
 
 
 def checked(
@@ -196,8 +190,8 @@ def reject(reading: Reading, machine: Machine, needed: int, point: int) -> NoRet
     op = reading.lifetimes.ops[point]
     layer = LAYER.get(op)
     where = op.name if layer is None else f'{op.name} "{layer}"'
-    raise PassFailedException(
-        f"{PASS}: @{name_of(reading.function)}: {where} needs {needed} bytes of SRAM at least, "
+    raise Refusal(
+        f"@{name_of(reading.function)}: {where} needs {needed} bytes of SRAM at least, "
         f"{machine.name} has {machine.sram_bytes}"
     )
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from npu_dialect.contract import check_attributes
+from npu_passes.support.refuse import RefusingPass
 
 
 @dataclass(frozen=True)
-class VerifyAttributesPass(ModulePass):
+class VerifyAttributesPass(RefusingPass):
     """Check discardable attributes against the table of attributes."""
 
     name = "npu-verify-attributes"

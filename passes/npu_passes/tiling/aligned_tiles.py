@@ -7,9 +7,9 @@ the next smaller ones, so they still fit. A choice without such tiles stays.
 from __future__ import annotations
 
 from xdsl.ir import Operation
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.npu.layers import PruneZeroBlocksOp
+from npu_passes.support.refuse import Refusal
 from npu_passes.tiling.layer_spaces import COLUMNS, ROWS
 from npu_passes.tiling.stage import Staging, off_chip_operands, stages_of
 from npu_plans.tiles.regions import Cut
@@ -21,9 +21,7 @@ def in_whole_blocks(op: Operation, staging: Staging, block: int, alignment: int)
     Raises: PassFailedException for a block of no element.
     """
     if block < 1:
-        raise PassFailedException(
-            f"npu-tile-loops: expected a block-size of at least 1, got {block}"
-        )
+        raise Refusal(f"expected a block-size of at least 1, got {block}")
     off_chip, cut = off_chip_operands(op), staging.cut
     if block == 1 or op.operands[-1] not in off_chip or isinstance(op, PruneZeroBlocksOp):
         return staging

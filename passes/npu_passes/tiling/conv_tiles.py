@@ -13,7 +13,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from xdsl.ir import SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
@@ -21,6 +20,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_passes.analysis.on_chip import element_bytes
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.refuse import refuse
 from npu_passes.tiling.layer_spaces import COLUMNS, IMAGES, IN, OUT, ROWS, conv_windows
 from npu_plans.tiles.cost_model import DmaCosts
 from npu_plans.tiles.layer_shape import ConvShape, ElementBytes, TilingError, WindowAxis
@@ -60,11 +60,11 @@ def by_hand(op: Linear, space: Space, options: TileOptions) -> Choice:
     Raises: PassFailedException, attached to the op, for a list that is none of sizes.
     """
     if len(options.sizes) != 4 or min(options.sizes) < 1:
-        message = (
-            "npu-tile-loops: expected tile-sizes to be rows, columns, in and out, each at least 1, "
-            f"got {list(options.sizes)}"
+        refuse(
+            op,
+            "expected tile-sizes to be rows, columns, in and out, each at least 1, "
+            f"got {list(options.sizes)}",
         )
-        op.emit_error(message, PassFailedException(message))
     names = loop_of(op)
     sizes = space.smallest
     for letter, size in zip("stkz", options.sizes, strict=True):

@@ -19,7 +19,6 @@ from typing import NoReturn
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace
@@ -28,13 +27,12 @@ from npu_dialect.npu.layers import ConcatOp, Conv2dOp
 from npu_dialect.npu.maps import shape_of
 from npu_passes.analysis.on_chip import element_bytes, in_space
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.refuse import refuse
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
 from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.pool_apart import candidates
 from npu_passes.tiling.stage import Stage, Staging, off_chip_operands, stage_of, stages_of
 from npu_plans.tiles.regions import Cut, even_sizes
-
-NAME = "npu-tile-loops"
 
 
 def least_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine) -> int:
@@ -60,9 +58,9 @@ def check_operands(op: Operation) -> None:
             continue
         kind = memref_type(value)
         if 0 in kind.get_shape():
-            refuse(op, f"expected operands with at least 1 element, got {kind}")
+            refuse_layer(op, f"expected operands with at least 1 element, got {kind}")
         if None in (kind.get_strides() or [None]) and kind.get_shape():
-            refuse(op, f"expected operands with static strides, got {kind}")
+            refuse_layer(op, f"expected operands with static strides, got {kind}")
 
 
 def choose(
@@ -93,14 +91,13 @@ def choose(
 
 def reject(op: Operation, what: str, free: int) -> NoReturn:
     """Reject a layer that does not fit."""
-    refuse(op, f"{what}, there are {max(0, free)} left")
+    refuse_layer(op, f"{what}, there are {max(0, free)} left")
 
 
-def refuse(op: Operation, what: str) -> NoReturn:
+def refuse_layer(op: Operation, what: str) -> NoReturn:
     """Reject a layer."""
     name = op.layer_name if isinstance(op, LayerOp) else None
-    message = f"{NAME}: {name or op.name}: {what}"
-    op.emit_error(message, PassFailedException(message))
+    refuse(op, what, name or op.name)
 
 
 def chosen(

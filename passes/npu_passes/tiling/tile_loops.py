@@ -35,8 +35,6 @@ from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.attributes import TILE
 from npu_dialect.machine import Machine
@@ -46,11 +44,12 @@ from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import analyze as lifetimes_of
 from npu_passes.analysis.on_chip import functions
+from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.tiling.aligned_tiles import in_whole_blocks
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.moves import build_moves
 from npu_passes.tiling.predicted import described
-from npu_passes.tiling.staging import NAME, Staging, choose, least_bytes, off_chip_operands
+from npu_passes.tiling.staging import Staging, choose, least_bytes, off_chip_operands
 from npu_passes.tiling.tile_nest import build_nest
 from npu_plans.spills.room import room
 from npu_plans.tiles.tile_search import SearchOptions
@@ -69,7 +68,7 @@ class StagedOp:
 
 
 @dataclass(frozen=True)
-class TileLoopsPass(ModulePass):
+class TileLoopsPass(RefusingPass):
     """Stage every layer that has operands in `#npu.dram`.
 
     `model`, `divisors-only`, `loop-order`, `stationary` and `minimize` say what the search for the
@@ -80,7 +79,7 @@ class TileLoopsPass(ModulePass):
     machine without DMA, and layers whose smallest tile does not fit.
     """
 
-    name = NAME
+    name = "npu-tile-loops"
 
     model: Literal["paper", "physical"] = "physical"
     """`paper`: the published equations count transfers. `physical`: what a DMA engine moves."""
@@ -104,7 +103,7 @@ class TileLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for all layers, then build."""
         if self.jobs < 1:
-            raise PassFailedException(f"{NAME}: expected jobs of at least 1, got {self.jobs}")
+            raise Refusal(f"expected jobs of at least 1, got {self.jobs}")
         machine = machine_of(op)
         staged = [
             each
@@ -147,8 +146,7 @@ def analyze(
         return ()
     if machine is None or not machine.dma_channels:
         which = "a module without npu.target" if machine is None else machine.name
-        message = f"{NAME}: expected a machine with dma_channels to reach #npu.dram, got {which}"
-        ops[0].emit_error(message, PassFailedException(message))
+        refuse(ops[0], f"expected a machine with dma_channels to reach #npu.dram, got {which}")
     assert machine is not None
     lifetimes = lifetimes_of(function, SramSpace())
     points = {op: point for point, op in enumerate(lifetimes.ops)}

@@ -31,9 +31,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, i8
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram
 from npu_dialect.attributes import NOT_COMPRESSED
@@ -41,6 +39,7 @@ from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.maps import shape_of
 from npu_passes.analysis.on_chip import element_bytes, functions
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks
 from npu_plans.zero_blocks.model import break_even, index_bytes
 
@@ -48,7 +47,7 @@ NAME = "npu-compress-spills"
 
 
 @dataclass(frozen=True)
-class CompressSpillsPass(ModulePass):
+class CompressSpillsPass(RefusingPass):
     """Let spilled maps move without their zero blocks; see the module. Rejects a block of 0."""
 
     name = NAME
@@ -59,9 +58,7 @@ class CompressSpillsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for all maps, then rewrite."""
         if self.block_size < 1:
-            raise PassFailedException(
-                f"{NAME}: expected a block-size of at least 1, got {self.block_size}"
-            )
+            raise Refusal(f"expected a block-size of at least 1, got {self.block_size}")
         for function in functions(op):
             for plan in analyze(function, self.block_size):
                 rewrite(plan, self.block_size)

@@ -31,7 +31,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dma, dram, sram
@@ -43,6 +42,7 @@ from npu_passes.analysis.accesses import root_of
 from npu_passes.analysis.affine_index import constant_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.refuse import RefusingPass
 from npu_passes.zero_blocks.prune_zero_blocks import writer_of
 from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks, runs_of
 
@@ -50,7 +50,7 @@ NAME = "npu-fuse-zero-blocks"
 
 
 @dataclass(frozen=True)
-class FuseZeroBlocksPass(ModulePass):
+class FuseZeroBlocksPass(RefusingPass):
     """Prune maps in the tiles of the layers that write them; see the module."""
 
     name = NAME

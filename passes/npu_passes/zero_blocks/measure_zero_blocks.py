@@ -23,14 +23,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import InterpretationError, PassFailedException
+from xdsl.utils.exceptions import InterpretationError
 
 from npu_dialect.attributes import ZERO_BLOCKS
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.signature import Port, Signature, find_function
 from npu_dialect.interpreters.zero_blocks import in_blocks, spread
 from npu_dialect.npu.layer import LayerOp
+from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.zero_blocks.spilled_maps import zero_of
 
 NAME = "npu-measure-zero-blocks"
@@ -38,7 +38,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class MeasureZeroBlocksPass(ModulePass):
+class MeasureZeroBlocksPass(RefusingPass):
     """Measure zero blocks on calibration data; see the module.
 
     Rejects a block of 0, a file that is no .npz, and data that does not fit the inputs.
@@ -58,14 +58,14 @@ class MeasureZeroBlocksPass(ModulePass):
         try:
             ports = Signature.of(find_function(op, None)).inputs
         except InterpretationError as error:
-            raise PassFailedException(f"{NAME}: {error}") from None
+            raise Refusal(str(error)) from None
         for layer, share in analyze(op, samples(self.data, ports), self.block_size).items():
             ZERO_BLOCKS.set(layer, share)
 
 
 def fail(message: str) -> None:
     """Reject the options or the data."""
-    raise PassFailedException(f"{NAME}: {message}")
+    raise Refusal(message)
 
 
 def samples(path: str, ports: Sequence[Port]) -> list[list[Array]]:
@@ -86,9 +86,9 @@ def read(path: str) -> Mapping[str, Array]:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except OSError as error:
-        raise PassFailedException(f"{NAME}: {path}: {error.strerror or 'no .npz file'}") from None
+        raise Refusal(f"{path}: {error.strerror or 'no .npz file'}") from None
     except (AttributeError, BadZipFile, EOFError, KeyError, TypeError, ValueError):
-        raise PassFailedException(f"{NAME}: {path}: expected an .npz file of numbers") from None
+        raise Refusal(f"{path}: expected an .npz file of numbers") from None
 
 
 def fitting(path: str, arrays: Mapping[str, Array], port: Port) -> list[Array]:
@@ -99,7 +99,7 @@ def fitting(path: str, arrays: Mapping[str, Array], port: Port) -> list[Array]:
     array = arrays.get(port.name)
     if array is None:
         names = ", ".join(sorted(arrays)) or "nothing"
-        raise PassFailedException(f"{NAME}: {path}: expected input '{port.name}', found {names}")
+        raise Refusal(f"{path}: expected input '{port.name}', found {names}")
     shape = port.shape
     batches = shape[:1] == (1,) and array.shape[1:] == shape[1:] and len(array) > 0
     if array.dtype != port.dtype or (array.shape != shape and not batches):
@@ -143,5 +143,5 @@ def analyze(
         for sample in inputs:
             run_function(module, None, sample, listeners=(shares,))
     except InterpretationError as error:
-        raise PassFailedException(f"{NAME}: {error}") from None
+        raise Refusal(str(error)) from None
     return {op: zeros / elements for op, (zeros, elements) in shares.found.items() if elements}

@@ -39,9 +39,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram
 from npu_dialect.attributes import LAYER, RUNS, SCALE, VALUE, ZERO_POINT
@@ -60,13 +58,14 @@ from npu_dialect.npu.quantization import QUANTISED, limits_of
 from npu_dialect.npu.structure import provenance
 from npu_passes.analysis.accesses import root_of
 from npu_passes.analysis.on_chip import functions
+from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks
 
 NAME = "npu-prune-zero-blocks"
 
 
 @dataclass(frozen=True)
-class PruneZeroBlocksPass(ModulePass):
+class PruneZeroBlocksPass(RefusingPass):
     """Prune blocks of maps whose elements are all below a threshold; see the module.
 
     Rejects a block of 0 or larger than every map, and a threshold that is negative or no number.
@@ -165,7 +164,7 @@ class Meaning:
 
 def fail(message: str) -> None:
     """Reject the options."""
-    raise PassFailedException(f"{NAME}: {message}")
+    raise Refusal(message)
 
 
 def ends_with_relu(op: LayerOp) -> bool:

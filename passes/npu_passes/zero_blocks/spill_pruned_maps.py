@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue, Use
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dram
@@ -35,10 +34,11 @@ from npu_passes.analysis.on_chip import functions
 from npu_passes.spilling.reader import VIEWS, uses_of, writes
 from npu_passes.spilling.spill_maps import off_chip, retype_views
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.refuse import RefusingPass
 
 
 @dataclass(frozen=True)
-class SpillPrunedMapsPass(ModulePass):
+class SpillPrunedMapsPass(RefusingPass):
     """Let every pruned map leave the chip; see the module."""
 
     name = "npu-spill-pruned-maps"

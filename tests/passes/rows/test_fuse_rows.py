@@ -103,7 +103,7 @@ def test_arena_shrinks() -> None:
         while not ARENA.is_on(function):
             assert function.next_op is not None
             function = function.next_op
-        arenas.append(ARENA.get(function))
+        arenas.append(ARENA.get(function) or 0)
     image, window, scores = 16 * 16, 8 * 3 * 14, 12 * 12
     assert arenas[1] == 4 * (image + window + scores)
     assert arenas[1] < arenas[0] / 2

@@ -42,3 +42,25 @@ func.func @in_reverse() {
   "test.op"(%y) : (memref<1x1x6x16xi8, #npu.sram>) -> ()
   func.return
 }
+
+// -----
+
+// The same with single elements.
+// CHECK-LABEL: func.func @elements_in_reverse
+// CHECK-SAME: sram.arena = 192
+func.func @elements_in_reverse() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c6 = arith.constant 6 : index
+  %x = sram.alloc : memref<1x1x6x16xi8, #npu.sram>
+  %y = sram.alloc : memref<1x1x6x16xi8, #npu.sram>
+  "test.op"(%x) : (memref<1x1x6x16xi8, #npu.sram>) -> ()
+  scf.for %r = %c0 to %c6 step %c1 {
+    %q = arith.subi %c5, %r : index
+    %a = memref.load %x[%c0, %c0, %q, %c1] : memref<1x1x6x16xi8, #npu.sram>
+    memref.store %a, %y[%c0, %c0, %r, %c1] : memref<1x1x6x16xi8, #npu.sram>
+  } {npu.consumes}
+  "test.op"(%y) : (memref<1x1x6x16xi8, #npu.sram>) -> ()
+  func.return
+}
