@@ -287,3 +287,18 @@ pl330.program @p channel 0 {
   pl330.end
 }
 // CHECK: Expected integer literal
+
+// -----
+
+pl330.program @p channel 0 moves 0 along [] source [1, 0] target [1, 0] { pl330.end }
+// CHECK: expected runs of at least 1 byte
+
+// -----
+
+pl330.program @p channel 0 moves 4 along [[2, 4]] source [1, 0] target [1, 0] { pl330.end }
+// CHECK: expected axes [count, target bytes, source bytes], count >= 1
+
+// -----
+
+pl330.program @p channel 0 moves 4 along [] source [4, 4] target [1, 0] { pl330.end }
+// CHECK: expected source [modulus, residue], got [4, 4]

@@ -86,3 +86,11 @@ pl330.program @start manager {
   // CHECK-NEXT: pl330.kill
   pl330.kill
 }
+
+// CHECK-LABEL: pl330.program @read channel 1 moves 64 along [
+// CHECK-SAME: 4, 512, 4096], [8, 64, 256]] source [8, 4] target [4, 0] attributes {of = "ifm"} {
+// GENERIC-LABEL: "pl330.program"() <{sym_name = "read", channel = 1 : i64, moves = #pl330.moves<64 along
+pl330.program @read channel 1 moves 64 along [[4, 512, 4096], [8, 64, 256]] source [8, 4] target [4, 0] attributes {of = "ifm"} {
+  // CHECK-NEXT: pl330.end
+  pl330.end
+}

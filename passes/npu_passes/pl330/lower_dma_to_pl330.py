@@ -52,6 +52,7 @@ from npu_dialect.pl330 import (
     InstructionOp,
     LdOp,
     LoopOp,
+    MovesAttr,
     MovOp,
     ProgramOp,
     SevOp,
@@ -85,6 +86,12 @@ class Transfer:
     source: Place
     target: Place
     channel: int
+
+    def moves(self) -> MovesAttr:
+        """The transfer as an attribute of its program."""
+        axes = [(axis.count, axis.target, axis.source) for axis in self.runs.axes]
+        source, target = ((place.modulus, place.residue) for place in (self.source, self.target))
+        return MovesAttr.of(self.runs.bytes, axes, source, target)
 
 
 @dataclass(frozen=True)
@@ -245,6 +252,7 @@ def program(op: StartOp, transfer: Transfer, machine: Machine, names: GlobalName
             SevOp(transfer.channel),
             EndOp(),
         ],
+        transfer.moves(),
     )
     CODE_BYTES.set(made, made.size)
     return made

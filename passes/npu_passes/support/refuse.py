@@ -47,7 +47,7 @@ class RefusingPass(ModulePass):
         """Let the pass put its name in front of refusals."""
         super().__init_subclass__(**options)
         if "apply" in vars(cls):
-            cls.apply = named(cls.apply)
+            setattr(cls, "apply", named(cls.apply))
 
 
 Apply = Callable[[Any, Context, ModuleOp], None]

@@ -22,6 +22,7 @@ from npu_dialect.pl330.ccr import Ccr, CcrAttr, Side
 from npu_dialect.pl330.events import FlushpOp, GoOp, LdpOp, PeripheralOp, SevOp, StpOp, WfeOp, WfpOp
 from npu_dialect.pl330.instruction import REQUESTS, InstructionOp, OneOp
 from npu_dialect.pl330.loops import AnyLoopOp, LoopForeverOp, LoopOp
+from npu_dialect.pl330.moves import MovesAttr
 from npu_dialect.pl330.plain import (
     PLAIN,
     EndOp,
@@ -64,6 +65,7 @@ __all__ = [
     "LoopForeverOp",
     "LoopOp",
     "MovOp",
+    "MovesAttr",
     "NopOp",
     "OneOp",
     "PeripheralOp",
@@ -100,5 +102,5 @@ PL330 = Dialect(
         FlushpOp,
         GoOp,
     ],
-    [CcrAttr],
+    [CcrAttr, MovesAttr],
 )

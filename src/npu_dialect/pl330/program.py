@@ -30,6 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 from npu_dialect.pl330.events import GoOp, SevOp, WfeOp
 from npu_dialect.pl330.instruction import HoldsInstructions, InstructionOp, check_range, number
 from npu_dialect.pl330.loops import LoopForeverOp, instructions_of, region_of
+from npu_dialect.pl330.moves import MovesAttr
 from npu_dialect.pl330.plain import EndOp, KillOp, NopOp
 
 MANAGER: tuple[type[InstructionOp], ...] = (GoOp, KillOp, SevOp, WfeOp, NopOp, EndOp)
@@ -42,6 +43,7 @@ class ProgramOp(IRDLOperation, HoldsInstructions):
 
     ```mlir
     pl330.program @load_ifm channel 0 { ... }
+    pl330.program @read channel 0 moves 64 along [[4, 64, 256]] source [8, 0] target [8, 0] {}
     pl330.program @start manager { ... }
     ```
     """
@@ -50,17 +52,25 @@ class ProgramOp(IRDLOperation, HoldsInstructions):
 
     sym_name = prop_def(SymbolNameConstraint())
     channel = opt_prop_def(IntegerAttr.constr(i64))
+    moves = opt_prop_def(MovesAttr)
     body = region_def()
 
     traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator())
 
     LAST: ClassVar = (EndOp, KillOp, LoopForeverOp)
 
-    def __init__(self, name: str, channel: int | None, body: Sequence[Operation] | Region) -> None:
+    def __init__(
+        self,
+        name: str,
+        channel: int | None,
+        body: Sequence[Operation] | Region,
+        moves: MovesAttr | None = None,
+    ) -> None:
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
                 "channel": None if channel is None else number(channel),
+                "moves": moves,
             },
             regions=[region_of(body)],
         )
@@ -101,8 +111,9 @@ class ProgramOp(IRDLOperation, HoldsInstructions):
         if not parser.parse_optional_keyword("manager"):
             parser.parse_keyword("channel")
             channel = parser.parse_integer(allow_boolean=False)
+        moves = MovesAttr.parse_clause(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(name.data, channel, parser.parse_region())
+        op = cls(name.data, channel, parser.parse_region(), moves)
         op.attributes |= {} if attributes is None else attributes.data
         return op
 
@@ -112,6 +123,9 @@ class ProgramOp(IRDLOperation, HoldsInstructions):
         printer.print_symbol_name(self.sym_name.data)
         thread = "manager" if self.channel is None else f"channel {self.channel.value.data}"
         printer.print_string(f" {thread}")
+        if self.moves is not None:
+            printer.print_string(" moves ")
+            self.moves.print_values(printer)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body)

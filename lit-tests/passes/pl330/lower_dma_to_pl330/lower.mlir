@@ -6,7 +6,7 @@
 // CHECK: dma.start %a to %t channel 1 {pl330.program = @read_1x4x8x16}
 // CHECK: dma.start %b to %t channel 1 {pl330.program = @read_1x4x8x16}
 // CHECK: dma.start %c to %t channel 1 {pl330.program = @read_1x4x8x16_1}
-// CHECK: pl330.program @read_1x4x8x16 channel 1 attributes {pl330.bytes = 42 : i64}
+// CHECK: pl330.program @read_1x4x8x16 channel 1 moves 64 along [{{\[}}4, 512, 262144], [8, 64, 256]] source [8, 0] target [8, 0] attributes {pl330.bytes = 42 : i64}
 // CHECK-NEXT: pl330.mov sar patched 0x00000000
 // CHECK-NEXT: pl330.mov dar patched 0x00000000
 // CHECK-NEXT: pl330.mov ccr src 8x8 inc dst 8x8 inc
@@ -103,7 +103,7 @@ func.func @head(%x : memref<64xf32, #npu.dram>) {
 
 // 12500 beats of 8 bytes: more than 256 bursts, and 4 beats that are left.
 // CHECK-LABEL: func.func @long
-// CHECK: pl330.program @weights_25000 channel 0 attributes {pl330.bytes = 40 : i64}
+// CHECK: pl330.program @weights_25000 channel 0 moves 100000 along [] source [8, 0] target [8, 0] attributes {pl330.bytes = 40 : i64}
 // CHECK: pl330.loop 11 {
 // CHECK-NEXT: pl330.loop 71 {
 // CHECK-NEXT: pl330.ld

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import IO
+from typing import IO, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -26,11 +26,13 @@ from xdsl.utils.target import Target
 
 from npu_dialect.attributes import PROGRAM
 from npu_dialect.dma import StartOp
-from npu_dialect.pl330 import ProgramOp
-from npu_dialect.target import machine_of
+from npu_dialect.npu.attributes import int_values
+from npu_dialect.pl330 import MovesAttr, ProgramOp
 from npu_passes.emit.pl330.assemble import code_of, programs_of
-from npu_passes.pl330.lower_dma_to_pl330 import Transfer, analyze
 from npu_passes.support.symbols import identifier
+
+Transfer: TypeAlias = tuple[int, MovesAttr]
+"""A channel, and what is moved on it."""
 
 RUNTIME = ("npu_pl330.h", "npu_pl330.c")
 """The engine."""
@@ -102,15 +104,15 @@ def tables(module: ModuleOp, prefix: str) -> str:
 def transfers_of(module: ModuleOp, programs: dict[str, ProgramOp]) -> dict[Transfer, str]:
     """What the transfers of a module are, and the names of their programs."""
     found: dict[Transfer, str] = {}
-    machine = machine_of(module)
     for op in (each for each in module.walk() if isinstance(each, StartOp)):
         name = PROGRAM.get(op)
         if name is None:
             continue
-        if name not in programs or machine is None:
-            message = f"expected a pl330.program @{name} and a machine beside its transfer"
+        program = programs.get(name)
+        if program is None or program.moves is None or program.channel is None:
+            message = f"expected a pl330.program @{name} on a channel that says what it moves"
             op.emit_error(message, PassFailedException(f"pl330-c: {message}"))
-        found.setdefault(analyze(op, machine), name)
+        found.setdefault((program.channel.value.data, program.moves), name)
     return found
 
 
@@ -137,9 +139,9 @@ def array(program: ProgramOp, name: str, *, static: bool) -> Iterator[str]:
 
 def row(transfer: Transfer, name: str, program: ProgramOp, names: dict[str, str]) -> str:
     """The entry of a transfer: see `npu_pl330_program`."""
-    runs, target, source = transfer.runs, transfer.target, transfer.source
-    axes = [f"{{{axis.count}, {axis.target}, {axis.source}}}" for axis in runs.axes]
-    shape = f"{{{runs.bytes}, {len(axes)}, {{{', '.join(axes or ['{0, 0, 0}'])}}}}}"
-    places = (target.modulus, target.residue, source.modulus, source.residue)
-    numbers = ", ".join(map(str, (transfer.channel, *places, len(code_of(program)))))
+    channel, moves = transfer
+    axes = ["{" + ", ".join(map(str, axis)) + "}" for axis in moves.steps]
+    shape = f"{{{moves.run_bytes.value.data}, {len(axes)}, {{{', '.join(axes or ['{0, 0, 0}'])}}}}}"
+    places = (*int_values(moves.target), *int_values(moves.source))
+    numbers = ", ".join(map(str, (channel, *places, len(code_of(program)))))
     return f"    {{{shape}, {numbers}, {names[name]}}},\n"
