@@ -23,6 +23,7 @@ from npu_plans.arena.problem import (
     check,
     live_bound,
 )
+from npu_plans.arena.two_sided import two_sided
 
 
 def chain(*sizes: int, alignment: int = 1) -> Problem:
@@ -196,3 +197,13 @@ def test_large_problems_are_fast() -> None:
         assert process_time() - start < seconds
         assert check(problem, plan) == ()
         assert plan.arena < 1.1 * live_bound(problem).bytes
+
+
+def test_what_hangs_from_the_top_is_aligned() -> None:
+    """Two buffers hang: the larger one decides about the arena, the other one lies lower."""
+    buffers = (Buffer("a", 5, 1, 0, 1), Buffer("b", 6, 4, 1, 2), Buffer("c", 4, 1, 2, 3))
+    problem = Problem((*buffers, Buffer("d", 3, 4, 3, 4)))
+    offsets = two_sided(problem)
+    assert offsets is not None
+    assert [offsets[index] for index in range(4)] == [0, 8, 0, 8]
+    assert check(problem, Solution((0, 8, 0, 8), 14)) == ()

@@ -119,3 +119,12 @@ def test_what_does_not_fit_is_left_alone() -> None:
     assert least_traffic(Chain(maps, [ChainLayer(5, weights=30) for _ in range(2)]), 100) == [
         Run(0, 1)
     ]
+
+
+def test_a_layer_overwrites_its_input_only_where_both_maps_are_on_chip() -> None:
+    layers = [ChainLayer(4, partial=1, in_place=True)]
+    chain = Chain([ChainMap(20, 20, 5, False), ChainMap(20, 20, 5, False)], layers)
+    assert chain.alone(0, ifm_off=False, ofm_off=False) == 20 + 1
+    assert chain.alone(0, ifm_off=True, ofm_off=False) == 4 + 20 + 1
+    assert chain.alone(0, ifm_off=False, ofm_off=True) == 20 + 5 + 1
+    assert chain.alone(0, ifm_off=True, ofm_off=True) == 4 + 5 + 1

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npu_plans.arena.problem import Buffer, Overlay
-from npu_plans.spills.decide import decide
+from npu_plans.spills.decide import decide, polished
 from npu_plans.spills.problem import Misfit, Shared, SpillProblem, Step, TileNeed
 
 
@@ -129,6 +129,10 @@ def test_sums_that_fit_are_not_enough() -> None:
     chosen = decide(problem, 10)
     assert chosen
     assert problem.fits(chosen, 10)
+    for forced in range(4):
+        assert decide(problem, 10, {forced}) >= {forced}
+        everything = frozenset(range(4))
+        assert forced in polished(problem, 10, everything, {forced})
 
 
 def test_a_buffer_that_grows_counts_as_far_as_it_is_filled() -> None:
