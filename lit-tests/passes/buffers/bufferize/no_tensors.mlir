@@ -14,3 +14,15 @@ func.func @buffers(%x: memref<4xf32, #npu.sram> {sram.input}) {
 
 // CHECK: func.func private @helper(memref<4xf32, #npu.sram>)
 func.func private @helper(memref<4xf32, #npu.sram>)
+
+// A function with tensors inside only has buffers inside.
+
+// CHECK-LABEL: func.func @inside() {
+// CHECK: sram.alloc : memref<1x4xf32, #npu.sram>
+// CHECK-NEXT: npu.relu ins(
+// CHECK-NOT: tensor<1x4xf32> ->
+func.func @inside() {
+  %c = arith.constant dense<1.0> : tensor<1x4xf32>
+  %r = npu.relu %c : tensor<1x4xf32> -> tensor<1x4xf32>
+  func.return
+}

@@ -99,3 +99,29 @@ func.func @left_alone(%x : memref<1x1x2x2xf32, #npu.sram> {sram.input}, %t : ten
   %u = npu.concat %t, %t axis 0 : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
   func.return
 }
+
+// -----
+
+// A part that is written row by row moves too: the views of it get the pitches of the whole.
+// CHECK-LABEL: func.func @rows
+// CHECK: %y = sram.alloc : memref<1x2x2x2xf32, #npu.sram>
+// CHECK-NEXT: %a = memref.subview %y[0, 1, 0, 0] [1, 1, 2, 2]
+// CHECK: memref.subview %a[0, 0, %i, 0] [1, 1, 1, 2] [1, 1, 1, 1] {{.*}} to memref<1x1x1x2xf32, strided<[8, 4, 2, 1], offset: ?>, #npu.sram>
+// CHECK: npu.concat ins(%x
+// CHECK-NOT: npu.concat
+// OFFSETS-LABEL: func.func @rows
+func.func @rows(%x : memref<1x1x2x2xf32, #npu.sram> {sram.input}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %f = arith.constant 1.0 : f32
+  %a = sram.alloc : memref<1x1x2x2xf32, #npu.sram>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %r = memref.subview %a[0, 0, %i, 0] [1, 1, 1, 2] [1, 1, 1, 1] : memref<1x1x2x2xf32, #npu.sram> to memref<1x1x1x2xf32, strided<[4, 4, 2, 1], offset: ?>, #npu.sram>
+    memref.store %f, %r[%c0, %c0, %c0, %c1] : memref<1x1x1x2xf32, strided<[4, 4, 2, 1], offset: ?>, #npu.sram>
+  }
+  %y = sram.alloc : memref<1x2x2x2xf32, #npu.sram>
+  npu.concat ins(%x, %a : memref<1x1x2x2xf32, #npu.sram>, memref<1x1x2x2xf32, #npu.sram>) outs(%y : memref<1x2x2x2xf32, #npu.sram>) axis 1
+  "test.op"(%y) : (memref<1x2x2x2xf32, #npu.sram>) -> ()
+  func.return
+}

@@ -40,3 +40,14 @@ func.func @row(%x : memref<4x4xf32>) {
   npu.add ins(%x, %r : memref<4x4xf32>, memref<1x4xf32, strided<[4, 1], offset: 4>>) outs(%x : memref<4x4xf32>)
   func.return
 }
+
+// -----
+
+// Strides that are not known prove nothing.
+// CHECK-LABEL: func.func @unknown
+// CHECK: func.call @relu
+func.func @unknown(%x : memref<4x4xf32>, %n : index) {
+  %t = memref.reinterpret_cast %x to offset: [0], sizes: [4, 4], strides: [%n, 1] : memref<4x4xf32> to memref<4x4xf32, strided<[?, 1]>>
+  npu.relu ins(%t : memref<4x4xf32, strided<[?, 1]>>) outs(%x : memref<4x4xf32>)
+  func.return
+}

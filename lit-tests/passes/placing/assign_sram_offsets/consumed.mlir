@@ -200,3 +200,20 @@ func.func @output(%x: memref<1x2x3x4xf32, #npu.sram> {sram.output}) {
   "test.op"(%y) : (memref<1x2x3x4xf32, #npu.sram>) -> ()
   func.return
 }
+
+// An output that is in use in front of the loop is used as a whole.
+
+// CHECK-LABEL: func.func @into_an_output
+// CHECK-SAME: attributes {sram.arena = 192 : i64}
+func.func @into_an_output(%y: memref<1x2x3x4xf32, #npu.sram> {sram.output}) {
+  %x = sram.alloc : memref<1x2x3x4xf32, #npu.sram>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  "test.op"(%x, %y) : (memref<1x2x3x4xf32, #npu.sram>, memref<1x2x3x4xf32, #npu.sram>) -> ()
+  scf.for %r = %c0 to %c3 step %c1 {
+    %a = memref.load %x[%c0, %c0, %r, %c0] : memref<1x2x3x4xf32, #npu.sram>
+    memref.store %a, %y[%c0, %c0, %r, %c0] : memref<1x2x3x4xf32, #npu.sram>
+  } {npu.consumes}
+  func.return
+}

@@ -86,3 +86,12 @@ func.func @huge() {
 // CHECK: expected npu.target to be an #npu.target<...>, got "fe310"
 builtin.module attributes {npu.target = "fe310"} {
 }
+
+// -----
+
+// CHECK: npu-assign-sram-offsets: @nameless: expected 'buf1' at a multiple of 4, got offset 2
+func.func @nameless() {
+  %0 = sram.alloc : memref<4xf32, #npu.sram>
+  %1 = sram.alloc at 2 : memref<4xf32, #npu.sram>
+  func.return
+}

@@ -49,3 +49,15 @@ func.func @left_alone(%x : tensor<1x8x6x6xf32>, %w : tensor<4x8x1x1xf32>) -> ten
   %y = npu.concat %a, %b, %c axis 1 : (tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>) -> tensor<1x12x6x6xf32>
   func.return %y : tensor<1x12x6x6xf32>
 }
+
+// -----
+
+// Rows that are put behind rows are no channels of one image: no part takes the place of %x.
+// CHECK-LABEL: func.func @other_axis
+// CHECK-NOT: npu.consumes
+func.func @other_axis(%x : tensor<1x8x6x6xf32>, %w : tensor<8x8x1x1xf32>) -> tensor<1x8x12x6xf32> {
+  %a = npu.relu %x : tensor<1x8x6x6xf32> -> tensor<1x8x6x6xf32>
+  %b = npu.conv2d %x, %w : (tensor<1x8x6x6xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x6x6xf32>
+  %y = npu.concat %a, %b axis 2 : (tensor<1x8x6x6xf32>, tensor<1x8x6x6xf32>) -> tensor<1x8x12x6xf32>
+  func.return %y : tensor<1x8x12x6xf32>
+}
