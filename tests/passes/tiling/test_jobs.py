@@ -13,6 +13,8 @@ from helpers.paths import LENET5
 from helpers.tiles.chain import chain
 from helpers.tiles.flownet_s import square
 from npu_dialect.machine import Machine
+from npu_dialect.npu import Conv2dOp
+from npu_passes.tiling.conv_tiles import gaps
 
 LAYERS = (
     square("conv1", 24, 32, 3, 8, 7, 2),
@@ -53,3 +55,12 @@ def test_npu_compile_takes_jobs(tmp_path: Path, jobs: str, code: int) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code
     assert ("expected an integer of at least 1, got '0'" in done.stderr) is (code == 1)
+
+
+@pytest.mark.parametrize(("alignment", "expected"), [(1, 0), (4, 0), (64, 480)])
+def test_gaps_between_buffers(alignment: int, expected: int) -> None:
+    """Eight buffers of float32 elements, each aligned to more than four bytes or not."""
+    machine = Machine("small", 3000, 0, alignment=alignment, dma_channels=4)
+    module = chain(LAYERS[:1], machine, "npu-choose-layouts")
+    (conv,) = (op for op in module.walk() if isinstance(op, Conv2dOp))
+    assert gaps(conv, machine) == expected

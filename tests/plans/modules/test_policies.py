@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from npu_plans.modules.choose_policy import plan_module, spilled_bytes
 from npu_plans.modules.footprints import Storage
 from npu_plans.modules.module_data import Branch, FeatureMap, Layer, Module
-from npu_plans.modules.policies import Misfit, ModulePlan, Room, branch_order, process_module
+from npu_plans.modules.policies import (
+    LayerPlan,
+    Misfit,
+    ModulePlan,
+    Room,
+    attempt,
+    branch_order,
+    process_module,
+)
 from npu_plans.modules.regions import Sram, Step, chain_regions, chains, place
 from npu_plans.modules.traffic import (
     OffChip,
@@ -275,3 +283,26 @@ def test_chains_end_where_a_map_leaves_the_chip() -> None:
         Step(two_branches(), first, follows=True),
     ]
     assert [len(chain) for chain in chains(steps)] == [2, 1]
+
+
+def test_what_has_left_the_chip_is_not_held() -> None:
+    """The first map of four has left, and the last layer fetches it: meanwhile it takes no room."""
+    maps = [a_map(key, 16) for key in range(5)]  # 1 KB each
+    steps = [Layer(f"l{i}", (maps[i],), maps[i + 1]) for i in range(3)]
+    last = Layer("l3", (maps[3], maps[1]), maps[4])
+    branch = Branch(0, (*steps, last), maps[4])
+    room = Room(5 * KB // 2, on_chip=frozenset({maps[0]}))
+    plans = attempt(branch, "I", room, frozenset({maps[1]}))
+    assert [plan.forward for plan in plans] == [False, True, True, True]
+    assert [plan.required for plan in plans if isinstance(plan, LayerPlan)][2] == 2 * KB
+
+
+def test_a_view_is_written_where_the_result_leaves_the_chip() -> None:
+    """The MIFM is the first part of the MOFM itself."""
+    source, one, result = a_map(0, 16), a_map(1, 16), a_map(2, 32)
+    branches = (Branch(0, (), source), Branch(1, (Layer("one", (source,), one),), one))
+    module = Module("m", source, result, "concat", branches)
+    assert plan_module(module, 64 * KB).policy == "I"
+    assert planned_module(module, plan_module(module, 64 * KB), None).feature_map_writes == 0
+    small = process_module(module, "II", Room(64 * KB))
+    assert planned_module(module, small, None).feature_map_writes == 1  # it lies there already
