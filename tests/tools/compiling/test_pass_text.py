@@ -42,3 +42,8 @@ def test_a_name_means_its_passes(name: str) -> None:
 def test_what_is_rejected(text: str) -> None:
     with pytest.raises(UserError):
         parse_passes(available_passes(), text)
+
+
+def test_an_anchor_that_is_not_closed() -> None:
+    with pytest.raises(UserError, match=r"expected `\)` at the end of 'builtin.module\(a,b'"):
+        plain_text("builtin.module(a, b")

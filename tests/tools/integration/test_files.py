@@ -85,3 +85,7 @@ def test_long_names(tmp_path: Path) -> None:
         parts = path.split("/")
         if "arduino" in path and "src" not in parts:
             assert all(len(part.removesuffix(".ino")) <= 63 for part in parts)
+
+
+def test_nothing_is_asked_of_a_plan() -> None:
+    assert integration_files((), "net", {}, Path()) == {}

@@ -21,7 +21,7 @@ from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.pictures.map_stop import MapStop
 from npu_tools.pictures.memory_map import Box, MemoryMap, memory_map
 from npu_tools.pictures.memory_map_labels import Area, Scale, labels, shortened, size_text, wrapped
-from npu_tools.pictures.memory_map_svg import svg
+from npu_tools.pictures.memory_map_svg import share_memory, svg
 
 ROWS = (
     "npu-fold-batch-norm,npu-fuse-conv-relu-pool,npu-fuse-rows{when=always},npu-bufferize,"
@@ -228,3 +228,13 @@ def test_texts() -> None:
     assert wrapped("plain") == "plain"
     assert Area(0, 0, 1, 1).overlaps(Area(0.5, 0.5, 1, 1))
     assert not Area(0, 0, 1, 1).overlaps(Area(1, 0, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("offset", "first", "shared"),
+    [(0, 2, True), (15, 2, True), (16, 2, False), (0, 3, False), (8, 1, True)],
+)
+def test_buffers_that_share_memory(offset: int, first: int, shared: bool) -> None:
+    one, two = Box("a", "map", 8, 8, 0, 2), Box("b", "map", offset, 9, first, 4)
+    assert share_memory(one, two) is shared
+    assert share_memory(two, one) is shared

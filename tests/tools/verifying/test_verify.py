@@ -13,7 +13,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from npu_tools.commands import compile
 from npu_tools.compiling.driver import Compiled, Job, compile_model
 from npu_tools.shared.errors import UserError
-from npu_tools.verifying.verify import load_samples, ordered, verify
+from npu_tools.verifying.verify import RELATIVE, OutputErrors, load_samples, ordered, verify
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 
@@ -191,3 +191,18 @@ def test_a_network_without_inputs(
     options = ["--target", "host", "-o", str(path.parent / "out"), "--verify"]
     assert compile.main([str(path), *options]) == 0, capsys.readouterr().err
     assert "0.000e+00 absolute" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("relative", "steps", "allowed", "close"),
+    [
+        (RELATIVE, None, 0, True),
+        (RELATIVE * 1.01, None, 0, False),
+        (1.0, 1.0, 1, True),
+        (0.0, 2.0, 1, False),
+        (1.0, 0.5, 0, True),
+    ],
+)
+def test_what_is_close(relative: float, steps: float | None, allowed: int, close: bool) -> None:
+    """Steps decide where an output is quantised, else the relative error."""
+    assert OutputErrors("y", 0.0, relative, 0, steps, allowed).close is close
