@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 
-from xdsl.dialects import scf
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, SymbolOpInterface
@@ -43,6 +43,11 @@ def is_function(op: Operation) -> bool:
     )
 
 
+def is_layer(op: Operation) -> bool:
+    """Whether an op is a layer, or a view or copy that took the place of one that only moves."""
+    return isinstance(op, LayerOp | memref.ReinterpretCastOp | memref.CopyOp | memref.SubviewOp)
+
+
 def is_allocation(op: Operation) -> bool:
     """Whether an op gives a buffer."""
     return any(isinstance(result.type, MemRefType) for result in op.results)
@@ -58,7 +63,7 @@ def works_for_a_layer(op: Operation) -> bool:
 STANDS_ON: Mapping[Place, Callable[[Operation], bool]] = {
     Place.PROGRAM_MODULE: lambda op: isinstance(op, ModuleOp),
     Place.FUNCTION: is_function,
-    Place.LAYER: lambda op: isinstance(op, LayerOp),
+    Place.LAYER: is_layer,
     Place.PROVENANCE: works_for_a_layer,
     Place.MODULE: lambda op: isinstance(op, BranchedModuleOp),
     Place.BRANCH: lambda op: isinstance(op, BranchOp),
