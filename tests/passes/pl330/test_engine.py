@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.pl330.zynq import SUPPORT
+from npu_passes.emit.c import off_chip
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-O2")
 
@@ -18,7 +19,8 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-O2")
 )
 def test_engine(tmp_path: Path, compiler: tuple[str, ...]) -> None:
     runtime = files("npu_passes.emit.c") / "runtime"
-    for name in ("npu_dma.h", "npu_pl330.h", "npu_pl330.c"):
+    (tmp_path / "npu_dma.h").write_text(off_chip.runtime(), encoding="utf-8")
+    for name in ("npu_pl330.h", "npu_pl330.c"):
         (tmp_path / name).write_text((runtime / name).read_text(encoding="utf-8"), encoding="utf-8")
     program = tmp_path / "engine"
     sources = (str(tmp_path / "npu_pl330.c"), str(SUPPORT / "engine.c"))

@@ -1,7 +1,7 @@
 """What a program with memory off the chip has beside others: an engine, names, and tables of what
 moves.
 
-The engine is `npu_dma.h` in `runtime/`: its text goes beside the C file.
+The engine is `npu_dma.h`, which goes beside the C file. Its parts are in `runtime/npu_dma/`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,16 @@ LOCAL_NAMES = ("dram", "dma", "off_chip")
 
 
 def runtime() -> str:
-    """The text of the header."""
-    return (files("npu_passes.emit.c") / "runtime" / RUNTIME).read_text(encoding="utf-8")
+    """The text of the header: its parts in the order of their names, an empty line between them.
+
+    A part begins with a comment for who reads the part. The comment ends at the first empty line
+    and is not in the header.
+    """
+    folder = files("npu_passes.emit.c") / "runtime" / "npu_dma"
+    parts = sorted(
+        (part for part in folder.iterdir() if part.is_file()), key=lambda part: part.name
+    )
+    return "\n".join(part.read_text(encoding="utf-8").partition("\n\n")[2] for part in parts)
 
 
 def reserved_names(prefix: str) -> frozenset[str]:

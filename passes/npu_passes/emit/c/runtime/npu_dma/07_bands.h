@@ -1,0 +1,105 @@
+/* Rows of blocks, by the way that suits their size: dense, as words, or one by one. */
+
+/* The bytes of a word that are its last `wide` columns, or its first ones, all ones. */
+static inline uint32_t npu_dma_mask(size_t wide, int last)
+{
+    static const unsigned char bytes[10] = {0, 0, 0, 255, 255, 255, 255, 0, 0, 0};
+    return wide == 0 ? 0 : npu_dma_word(bytes + (last ? wide - 1 : 7 - wide));
+}
+
+/* Blocks of at most 4 x 4 bytes: of each channel `strips` rows of those in `width` columns, fewer
+ * than 36, the first one that of bit `bit`, each of `high` rows. A ragged one is the last one, or
+ * alone and beside others on its right. Gives the bytes that move. */
+static inline size_t npu_dma_words(const npu_dma_job *job, unsigned char *to,
+                                   const unsigned char *from, size_t bit, size_t strips,
+                                   size_t high, size_t width)
+{
+    const size_t second = high > 1, third = high > 2 ? 2 : second, fourth = high > 3 ? 3 : third;
+    const size_t step = job->step, pitch = job->pitch, count = width / 4, ragged = width % 4;
+    const npu_dma_to t = {to, to + second * step, to + third * step, to + fourth * step};
+    const npu_dma_from f = {from, from + second * pitch, from + third * pitch,
+                            from + fourth * pitch};
+    npu_dma_rows rows;
+    rows.to = t;
+    rows.from = f;
+    rows.strip_to = (ptrdiff_t)(4 * step);
+    rows.strip_from = (ptrdiff_t)(4 * pitch);
+    rows.channel_to = (ptrdiff_t)job->channel_step - (ptrdiff_t)(strips - 1) * rows.strip_to;
+    rows.channel_from = (ptrdiff_t)job->channel_pitch - (ptrdiff_t)(strips - 1) * rows.strip_from;
+    rows.strip_bits = job->columns;
+    rows.channel_bits = job->channel_bits - (strips - 1) * job->columns;
+    rows.strips = rows.rest = strips;
+    rows.channels = job->channels;
+    rows.index = job->index;
+    rows.bit = bit;
+    rows.count = count;
+    rows.edge = count > 0 ? width - 4 : 0;
+    rows.zeros = job->zeros;
+    rows.mask = npu_dma_mask(ragged, count > 0);
+    rows.ragged = (unsigned)ragged;
+    rows.ones = (1u << (count + (ragged > 0))) - 1;
+    rows.all = ((unsigned)width << 9) + (job->leaves ? rows.ones : 0);
+    rows.moved = 0;
+    npu_dma_sparse(&rows, job->leaves);
+    return high * rows.moved;
+}
+
+/* Blocks of other sizes: of each channel `strips` blocks below each other. */
+static inline size_t npu_dma_each(const npu_dma_job *job, const npu_dma_blocks *blocks,
+                                  unsigned char *to, const unsigned char *from, size_t bit,
+                                  size_t strips, size_t high, size_t width)
+{
+    const size_t block = blocks->block, bytes = width * blocks->element;
+    size_t moved = 0;
+    for (size_t channel = 0; channel < job->channels; ++channel) {
+        unsigned char *const t = to + channel * job->channel_step;
+        const unsigned char *const f = from + channel * job->channel_pitch;
+        for (size_t strip = 0; strip < strips; ++strip) {
+            moved += npu_dma_block(job, t + strip * block * job->step,
+                                   f + strip * block * job->pitch,
+                                   bit + channel * job->channel_bits + strip * job->columns, high,
+                                   bytes);
+        }
+    }
+    return moved;
+}
+
+/* Rows of blocks: of each channel `rows` rows of `width` elements, the first of which is in column
+ * `x` of the map and in the block of bit `bit`. Gives the bytes that move. */
+static inline size_t npu_dma_band(const npu_dma_job *job, const npu_dma_blocks *blocks,
+                                  unsigned char *to, const unsigned char *from, size_t bit,
+                                  size_t rows, size_t x, size_t width)
+{
+    const size_t block = blocks->block, element = blocks->element;
+    const size_t high = rows < block ? rows : block;
+    size_t strips = rows < block ? 1 : rows / block;
+    size_t moved = 0, wide = block - x % block, count = 1;
+    /* As words only if a ragged block is beside a whole one. */
+    const int words = job->move && element == 1 && block == 4 && width >= 4 + wide % 4;
+    if (words && high == 4 && npu_dma_is_dense(job, to, from, bit, width)) {
+        const size_t bytes = strips * job->columns / 8;
+        moved = 4 * npu_dma_dense(job, to, from, job->index + bit / 8, bytes);
+        strips -= 8 * bytes / job->columns;
+        if (strips == 0) {
+            return moved;
+        }
+        to += 128 * bytes;
+        from += 128 * bytes;
+        bit += 8 * bytes;
+    }
+    for (; width > 0; width -= wide, bit += count, wide = block, count = 1) {
+        wide = wide < width ? wide : width;
+        if (words) {
+            if (wide == 4) {
+                wide = width < 36 ? width : 32;
+                count = wide / 4;
+            }
+            moved += npu_dma_words(job, to, from, bit, strips, high, wide);
+        } else {
+            moved += npu_dma_each(job, blocks, to, from, bit, strips, high, wide);
+        }
+        to += wide * element;
+        from += wide * element;
+    }
+    return moved;
+}
