@@ -13,19 +13,13 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import Conv2dOp, PoolAttr
+from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_passes.lowering.conv_sums import ConvSums, Place
 from npu_passes.lowering.epilogue import Epilogue, Operands
-from npu_passes.support.common import (
-    LoopOptions,
-    activate,
-    counted_taps,
-    tap_range,
-    walk,
-    window_start,
-)
+from npu_passes.lowering.pool_window import PoolWindow
+from npu_passes.support.common import LoopOptions, tap_range, walk, window_start
 from npu_passes.support.integers import load, store
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Block, ConvPlan, PoolMode, plan
@@ -67,6 +61,7 @@ class ConvLowering:
     plan: ConvPlan
     sums: ConvSums
     epilogue: Epilogue
+    window: PoolWindow
 
     def build(self) -> None:
         """Loops over images and groups, then over filters and the grid of outputs."""
@@ -118,7 +113,7 @@ class ConvLowering:
             self.clear(place)
         block, point = self.visits()
         self.walk_grid(partial(block, place, biases), partial(point, place, biases))
-        if self.plan.mode == "scatter" and not self.pool.is_max:
+        if self.plan.mode == "scatter" and not self.window.pool.is_max:
             self.divide(place)
 
     def visits(self) -> tuple[Callable[..., None], Callable[..., None]]:
@@ -133,18 +128,6 @@ class ConvLowering:
         plan = self.plan
         width = 1 if plan.mode == "gather" else plan.block.columns
         walk(self.b, plan.span_rows, plan.span_columns, width, block, point)
-
-    @property
-    def pool(self) -> PoolAttr:
-        """The pooling window; there is one when this is asked."""
-        assert self.op.pool is not None
-        return self.op.pool
-
-    @property
-    def pool_axes(self) -> tuple[Axis, Axis]:
-        """The pooling windows; there are some when this is asked."""
-        assert self.plan.pool is not None
-        return self.plan.pool
 
     def biases(self, place: Place) -> list[SSAValue]:
         """First values of the sums of a block's filters."""
@@ -227,7 +210,7 @@ class ConvLowering:
     def clear(self, place: Place) -> None:
         """Start every pooled output of a block: nothing is the smallest maximum, or no sum."""
         b = self.b
-        start = self.epilogue.lowest_stored() if self.pool.is_max else b.real(0.0)
+        start = self.epilogue.lowest_stored() if self.window.pool.is_max else b.real(0.0)
 
         def body(filter: int, py: Index, px: Index) -> None:
             store(b, start, self.out, (place.image, b.add(place.filter, filter), py, px))
@@ -240,7 +223,7 @@ class ConvLowering:
 
         def body(filter: int, py: Index, px: Index) -> None:
             at = (place.image, b.add(place.filter, filter), py, px)
-            count = self.window_count(py, px)
+            count = self.window.count(py, px)
             b.store(b.divf(b.load(self.out, at), count), self.out, at)
 
         self.each_output(place, body)
@@ -252,12 +235,12 @@ class ConvLowering:
         b = self.b
         channel = b.add(place.filter, filter)
         value = self.epilogue(value, channel)
-        rows, columns = self.pool_axes
+        rows, columns = self.window.axes
 
         def fold(py: Index, px: Index) -> tuple[()]:
             at = (place.image, channel, py, px)
             old = load(b, self.out, at)
-            new = b.maxf(value, old) if self.pool.is_max else b.addf(old, value)
+            new = b.maxf(value, old) if self.window.pool.is_max else b.addf(old, value)
             store(b, new, self.out, at)
             return ()
 
@@ -292,7 +275,7 @@ class ConvLowering:
     ) -> None:
         """One pooled output of each filter whose window and taps all lie inside."""
         b, plan = self.b, self.plan
-        rows, columns = self.pool_axes
+        rows, columns = self.window.axes
         y = window_start(b, rows, row, "cy")
         x = window_start(b, columns, column, "cx")
         size = rows.kernel * columns.kernel
@@ -301,7 +284,7 @@ class ConvLowering:
             sums = self.sums.block(place, starts, y, x, plan.block)
             for filter in range(plan.block.filters):
                 values = sums[filter * size : (filter + 1) * size]
-                self.put_pooled(place, filter, row, column, self.pooled(values))
+                self.put_pooled(place, filter, row, column, self.window.pooled(values))
             return
 
         def one_value(
@@ -311,20 +294,20 @@ class ConvLowering:
             at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
             one = Place(place.image, place.channel, b.add(place.filter, filter))
             sums = self.sums.block(one, [biases[filter]], at_row, at_column, Block(1, 1, 1))
-            return [self.folded(best[0], sums[0])]
+            return [self.window.folded(best[0], sums[0])]
 
         for filter in range(plan.block.filters):
-            best = self.over_window(
+            best = self.window.run_over(
                 (0, rows.kernel), (0, columns.kernel), partial(one_value, filter)
             )
-            self.put_pooled(place, filter, row, column, self.finished(best, row, column))
+            self.put_pooled(place, filter, row, column, self.window.finished(best, row, column))
 
     def gather_point(
         self, place: Place, biases: Sequence[SSAValue], row: Index, column: Index
     ) -> None:
         """One pooled output of each filter anywhere, with clipped window and tap ranges."""
         b = self.b
-        rows, columns = self.pool_axes
+        rows, columns = self.window.axes
         y, x = window_start(b, rows, row, "cy"), window_start(b, columns, column, "cx")
         ranges = tap_range(b, rows, row), tap_range(b, columns, column)
 
@@ -334,73 +317,18 @@ class ConvLowering:
             at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
             at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
             value = self.sums.point(place, biases[filter], filter, at_row, at_column)
-            return [self.folded(best[0], value)]
+            return [self.window.folded(best[0], value)]
 
         for filter in range(self.plan.block.filters):
-            best = self.over_window(*ranges, partial(one_value, filter))
-            self.put_pooled(place, filter, row, column, self.finished(best, row, column))
-
-    def over_window(
-        self,
-        rows: tuple[Index, Index],
-        columns: tuple[Index, Index],
-        body: Callable[[Index, Index, Sequence[SSAValue]], Sequence[SSAValue]],
-    ) -> SSAValue:
-        """Loops over a pooling window that carry the best value, or the sum, so far."""
-        b = self.b
-        start = self.epilogue.lowest() if self.pool.is_max else b.real(0.0)
-
-        def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return b.loop(*columns, lambda wx, s: body(wy, wx, s), best, hint="wx")
-
-        return b.loop(*rows, one_row, [start], hint="wy", carry="best")[0]
-
-    def folded(self, best: SSAValue, value: SSAValue) -> SSAValue:
-        """The best value (or the sum) with one more convolution value.
-
-        A maximum commutes with activation and requantisation, which are monotone: they come once,
-        at the end.
-        """
-        if self.pool.is_max:
-            return self.b.maxf(value, best, "best")
-        return self.b.addf(best, activate(self.b, value, self.op.activation), "total")
-
-    def finished(self, best: SSAValue, row: Index, column: Index) -> SSAValue:
-        """The pooled value of a window that has been run over."""
-        if self.pool.is_max:
-            return best
-        return self.b.divf(best, self.window_count(row, column))
-
-    def pooled(self, values: Sequence[SSAValue]) -> SSAValue:
-        """The pooled value of a whole interior window."""
-        b = self.b
-        if not self.pool.is_max:
-            values = [activate(b, value, self.op.activation) for value in values]
-        best = values[0]
-        for value in values[1:]:
-            best = b.maxf(value, best, "best") if self.pool.is_max else b.addf(best, value, "total")
-        if self.pool.is_max:
-            return best
-        return b.divf(best, b.real(float(len(values))))
-
-    def window_count(self, row: Index, column: Index) -> SSAValue:
-        """By how many taps an average over a pooling window is divided."""
-        b = self.b
-        counts: list[Index] = []
-        for axis, position in zip(self.pool_axes, (row, column), strict=True):
-            if self.pool.includes_pad:
-                counts.append(counted_taps(b, axis, position))
-            else:
-                low, high = tap_range(b, axis, position)
-                counts.append(b.sub(high, low))
-        return b.to_real(b.mul(counts[0], counts[1]))
+            best = self.window.run_over(*ranges, partial(one_value, filter))
+            self.put_pooled(place, filter, row, column, self.window.finished(best, row, column))
 
     def put_pooled(
         self, place: Place, filter: int, row: Index, column: Index, value: SSAValue
     ) -> None:
         """Store one pooled output."""
         channel = self.b.add(place.filter, filter)
-        if self.pool.is_max:
+        if self.window.pool.is_max:
             value = self.epilogue(value, channel)
         store(self.b, value, self.out, (place.image, channel, row, column))
 
@@ -409,4 +337,6 @@ def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptio
     """Build the loops of a convolution."""
     plan = plan_conv(op, options)
     sums = ConvSums(b, op, plan, Operands(b, op))
-    ConvLowering(b, op, out, plan, sums, Epilogue(b, op, out)).build()
+    epilogue = Epilogue(b, op, out)
+    window = PoolWindow(b, op, plan, epilogue)
+    ConvLowering(b, op, out, plan, sums, epilogue, window).build()

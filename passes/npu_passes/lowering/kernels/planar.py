@@ -154,9 +154,7 @@ class PlanarKernel:
         plan = self.form.plan(pixels, first, last)
         whole = inside and all(p.high - p.low == self.columns.kernel for p in pixels)
         whole = whole and self.layer.folds
-        x = 0 if isinstance(column, int) else window_start(b, self.columns, column)
-        y = window_start(b, self.rows, row)
-        base = b.add(b.mul(y, self.columns.size), x)
+        base = self.first_element(row, column)
         taps = b.mul(filter, self.grid.channels * self.rows.kernel * self.form.words)
         bounds = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
 
@@ -189,6 +187,13 @@ class PlanarKernel:
         if not any(pixel.low < pixel.high for pixel in pixels):  # nothing but padding
             return starts
         return b.loop(0, self.grid.channels, one_channel, starts, hint="ic", carry="acc")
+
+    def first_element(self, row: Index, column: Index) -> Index:
+        """Where the taps of an output begin in a channel; at a known column, where the row does."""
+        b = self.b
+        x = 0 if isinstance(column, int) else window_start(b, self.columns, column)
+        y = window_start(b, self.rows, row)
+        return b.add(b.mul(y, self.columns.size), x)
 
     def views(
         self, at: Index, weights: Index, plan: RowPlan, extent: tuple[int, int, int]

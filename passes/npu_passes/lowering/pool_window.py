@@ -1,0 +1,92 @@
+"""The pooling window behind a convolution: loops over it, and what becomes of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import Conv2dOp, PoolAttr
+from npu_dialect.windows import Axis
+from npu_passes.lowering.epilogue import Epilogue
+from npu_passes.support.common import activate, counted_taps, tap_range
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.conv_plan import ConvPlan
+
+
+@dataclass(frozen=True)
+class PoolWindow:
+    """Builds what the pooled outputs of a convolution need, if it has a pooling window."""
+
+    b: LoopBuilder
+    op: Conv2dOp
+    plan: ConvPlan
+    epilogue: Epilogue
+
+    @property
+    def pool(self) -> PoolAttr:
+        """The pooling window; there is one when this is asked."""
+        assert self.op.pool is not None
+        return self.op.pool
+
+    @property
+    def axes(self) -> tuple[Axis, Axis]:
+        """The pooling windows; there are some when this is asked."""
+        assert self.plan.pool is not None
+        return self.plan.pool
+
+    def run_over(
+        self,
+        rows: tuple[Index, Index],
+        columns: tuple[Index, Index],
+        body: Callable[[Index, Index, Sequence[SSAValue]], Sequence[SSAValue]],
+    ) -> SSAValue:
+        """Loops over a pooling window that carry the best value, or the sum, so far."""
+        b = self.b
+        start = self.epilogue.lowest() if self.pool.is_max else b.real(0.0)
+
+        def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(*columns, lambda wx, s: body(wy, wx, s), best, hint="wx")
+
+        return b.loop(*rows, one_row, [start], hint="wy", carry="best")[0]
+
+    def folded(self, best: SSAValue, value: SSAValue) -> SSAValue:
+        """The best value (or the sum) with one more convolution value.
+
+        A maximum commutes with activation and requantisation, which are monotone: they come once,
+        at the end.
+        """
+        if self.pool.is_max:
+            return self.b.maxf(value, best, "best")
+        return self.b.addf(best, activate(self.b, value, self.op.activation), "total")
+
+    def finished(self, best: SSAValue, row: Index, column: Index) -> SSAValue:
+        """The pooled value of a window that has been run over."""
+        if self.pool.is_max:
+            return best
+        return self.b.divf(best, self.count(row, column))
+
+    def pooled(self, values: Sequence[SSAValue]) -> SSAValue:
+        """The pooled value of a whole interior window."""
+        b = self.b
+        if not self.pool.is_max:
+            values = [activate(b, value, self.op.activation) for value in values]
+        best = values[0]
+        for value in values[1:]:
+            best = b.maxf(value, best, "best") if self.pool.is_max else b.addf(best, value, "total")
+        if self.pool.is_max:
+            return best
+        return b.divf(best, b.real(float(len(values))))
+
+    def count(self, row: Index, column: Index) -> SSAValue:
+        """By how many taps an average over a pooling window is divided."""
+        b = self.b
+        counts: list[Index] = []
+        for axis, position in zip(self.axes, (row, column), strict=True):
+            if self.pool.includes_pad:
+                counts.append(counted_taps(b, axis, position))
+            else:
+                low, high = tap_range(b, axis, position)
+                counts.append(b.sub(high, low))
+        return b.to_real(b.mul(counts[0], counts[1]))
