@@ -1,4 +1,4 @@
-"""What layers of quantised integers mean, in numpy; the words are in layers/quantized.py.
+"""What layers of quantised integers mean, in numpy; the words are in layers/quantized*.py.
 
 Nothing here depends on the order or the width of what numpy does inside: integer sums are exact,
 and float32 operations are rounded one by one.
@@ -17,10 +17,10 @@ from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.layers.quantized import (
     DequantizeOp,
     QuantizedAddOp,
-    QuantizedAvgPool2dOp,
     QuantizeOp,
     RequantizeOp,
 )
+from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
 from npu_dialect.npu.maps import map_type
 from npu_dialect.npu.quantization import (
     AdditionAttr,

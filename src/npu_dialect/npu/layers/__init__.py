@@ -23,10 +23,10 @@ from npu_dialect.npu.layers.pooling import (
 from npu_dialect.npu.layers.quantized import (
     DequantizeOp,
     QuantizedAddOp,
-    QuantizedAvgPool2dOp,
     QuantizeOp,
     RequantizeOp,
 )
+from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
 from npu_dialect.npu.layers.softmax import SoftmaxOp
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.layers.zero_blocks import PruneZeroBlocksOp

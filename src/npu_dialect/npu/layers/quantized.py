@@ -17,28 +17,18 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     StringAttr,
-    UnitAttr,
     f32,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
-from npu_dialect.npu.attributes import (
-    INT_ARRAY,
-    PoolAttr,
-    check_window,
-    float_values,
-    int_array,
-    int_values,
-)
-from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.attributes import INT_ARRAY, float_values, int_array
 from npu_dialect.npu.layers.elementwise import BinaryOp
-from npu_dialect.npu.layers.forms import expect_pooled, expect_rank, form
-from npu_dialect.npu.layers.pooling import pool_properties
+from npu_dialect.npu.layers.forms import form
 from npu_dialect.npu.layers.unary import UnaryOp
-from npu_dialect.npu.maps import ANY_MAP, shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import (
     MODES,
     QLINEAR_MODES,
@@ -50,14 +40,7 @@ from npu_dialect.npu.quantization import (
     check_zero_point,
     expect_element,
 )
-from npu_dialect.npu.syntax import (
-    flag_clause,
-    float_clause,
-    floats_clause,
-    int_clause,
-    ints_clause,
-    word_clause,
-)
+from npu_dialect.npu.syntax import float_clause, floats_clause, int_clause, ints_clause, word_clause
 
 SCALES = DenseArrayBase.constr(f32)
 
@@ -300,106 +283,4 @@ class QuantizedAddOp(BinaryOp):
     def verify_elements(self, element: Attribute) -> None:
         """i8 and ui8, each operand its own."""
         values = (self.lhs, self.rhs, self.output)
-        check_points(self.zero_points, [expect_element("maps", v, QUANTISED) for v in values])
-
-
-@irdl_op_definition
-class QuantizedAvgPool2dOp(LayerOp):
-    """Average of a quantised map over a sliding window; scales and zero points of input, output.
-
-    With n counted taps (see `npu.avg_pool2d`):
-
-    - `mode float`: the float32 sum of (q - zi) * si over each column of the window, these sums
-      added up from left to right, / n, / so, round, + zo, sat: AveragePool between
-      DequantizeLinear and QuantizeLinear. A window that is the whole map adds up four partial sums
-      instead, of every fourth element: (0 + 2) + (1 + 3), then what is left of the elements.
-    - `mode qlinear`: one float32 sum, row by row, / n, / so, + zo, round, sat: onnxruntime's
-      QLinearAveragePool. A window that is the whole map is sat(round(sum(q - zi) * (si / (so * n)))
-      + zo) with an integer sum: QLinearGlobalAveragePool.
-    - `mode fixed`: the integer sum times `Multiplier.of(si / (so * n))`.
-
-    ```mlir
-    %y = npu.quantized_avg_pool2d %x kernel [2, 2] strides [2, 2] scales [0.5, 0.5]
-        zero_points [-128, -128] mode float : tensor<1x6x28x28xi8> -> tensor<1x6x14x14xi8>
-    ```
-    """
-
-    name = "npu.quantized_avg_pool2d"
-
-    input = operand_def(ANY_MAP)
-
-    kernel = prop_def(INT_ARRAY)
-    strides = prop_def(INT_ARRAY)
-    pads = prop_def(INT_ARRAY)
-    dilations = prop_def(INT_ARRAY)
-    ceil_mode = opt_prop_def(UnitAttr)
-    count_include_pad = opt_prop_def(UnitAttr)
-    scales = prop_def(SCALES)
-    zero_points = prop_def(INT_ARRAY)
-    mode = prop_def(StringAttr)
-
-    CLAUSES: ClassVar = (
-        ints_clause("kernel"),
-        ints_clause("strides", (1, 1), always=True),
-        ints_clause("pads", (0, 0, 0, 0)),
-        ints_clause("dilations", (1, 1)),
-        flag_clause("ceil_mode"),
-        flag_clause("count_include_pad"),
-        floats_clause("scales"),
-        ints_clause("zero_points"),
-        word_clause("mode"),
-    )
-
-    def __init__(
-        self,
-        input: SSAValue,
-        pool: PoolAttr,
-        scales: Sequence[float],
-        zero_points: Sequence[int],
-        out: SSAValue | Attribute,
-        *,
-        mode: str = "float",
-    ) -> None:
-        operands, results = form(out)
-        super().__init__(
-            operands=[input, operands],
-            result_types=[results],
-            properties={
-                **pool_properties(pool),
-                "count_include_pad": UnitAttr() if pool.includes_pad else None,
-                "scales": float_array(scales),
-                "zero_points": int_array(zero_points),
-                "mode": StringAttr(mode),
-            },
-        )
-
-    def window(self) -> PoolAttr:
-        """The pooling window as an attribute."""
-        return PoolAttr.of(
-            "avg",
-            int_values(self.kernel),
-            int_values(self.strides),
-            int_values(self.pads),
-            int_values(self.dilations),
-            ceil_mode=self.ceil_mode is not None,
-            count_include_pad=self.count_include_pad is not None,
-        )
-
-    @property
-    def is_global(self) -> bool:
-        """Whether the one window is the whole map."""
-        whole = shape_of(self.input)[2:] == int_values(self.kernel)
-        return whole and not any(int_values(self.pads)) and set(int_values(self.dilations)) == {1}
-
-    def infer_shape(self) -> tuple[int, ...]:
-        """[N, C, PH, PW]."""
-        batch, channels, height, width = expect_rank("an input", self.input, 4)
-        check_window(self.kernel, self.strides, self.pads, self.dilations)
-        check_scales(self.scales, 2)
-        check_mode(self.mode, QLINEAR_MODES)
-        return (batch, channels, *expect_pooled(self.window().axes(height, width)))
-
-    def verify_elements(self, element: Attribute) -> None:
-        """i8 and ui8, input and output each their own."""
-        values = (self.input, self.output)
         check_points(self.zero_points, [expect_element("maps", v, QUANTISED) for v in values])
