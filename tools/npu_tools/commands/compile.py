@@ -83,6 +83,14 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     add("--strategy", metavar="HOW", help="greedy|modules|ping-pong|none: how to find offsets")
     add("--json", action="store_true", help="print report.json and nothing else")
+    add_c_options(parser)
+    add_run_options(parser)
+    return parser
+
+
+def add_c_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for what the C computes, where its weights lie, and who builds it."""
+    add = parser.add_argument
     add(
         "--weights",
         choices=("auto", "c", "bin"),
@@ -117,6 +125,11 @@ def argument_parser() -> argparse.ArgumentParser:
         metavar="KIND[,KIND]",
         help="cmake|zephyr|arduino: files for these builds, too",
     )
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for one run of the compiler: what it is given, checks, draws and prints."""
+    add = parser.add_argument
     add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
     add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
     add("--jobs", type=positive, default=1, metavar="N", help="layers to find tiles for at once")
@@ -134,7 +147,6 @@ def argument_parser() -> argparse.ArgumentParser:
     add("--seed", type=natural, default=0, help="of random inputs (default: %(default)s)")
     add("--list-pipelines", action="store_true", help="print the named pipelines")
     add("--list-targets", action="store_true", help="print the machines that are known")
-    return parser
 
 
 def print_lists(options: argparse.Namespace) -> None:

@@ -58,6 +58,14 @@ def argument_parser() -> argparse.ArgumentParser:
         metavar="model_int8.onnx",
         help="where to write",
     )
+    add_recipe_options(parser)
+    add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
+    return parser
+
+
+def add_recipe_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that a recipe is made of."""
+    add = parser.add_argument
     add(
         "--format",
         choices=("qdq", "operators"),
@@ -90,8 +98,6 @@ def argument_parser() -> argparse.ArgumentParser:
         default="minmax",
         help="how the range of a map follows from its values (default: %(default)s)",
     )
-    add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:
