@@ -371,3 +371,20 @@ func.func @f(%x: tensor<1x4xf32>) {
   func.return
 }
 // CHECK: identifier expected of a merge
+
+// -----
+
+func.func @f(%x: tensor<1x4x2x2xf32>, %z: tensor<1x4x2x2xf32>) {
+  %y = npu.module concat axis 1 of %x : tensor<1x4x2x2xf32> -> tensor<1x8x2x2xf32> {
+    npu.branch part 0 {
+      npu.yield %x : tensor<1x4x2x2xf32>
+    }
+    npu.branch part 1 {
+      %p = npu.max_pool2d %x kernel [2, 2] strides [2, 2] : tensor<1x4x2x2xf32> -> tensor<1x4x1x1xf32>
+      npu.yield %p : tensor<1x4x1x1xf32>
+    }
+  }
+  func.return
+}
+// CHECK: expected
+// CHECK-SAME: tensor<1x8x2x2xf32>

@@ -130,3 +130,11 @@ def test_scopes() -> None:
 def test_a_bad_prefix_is_refused(prefix: str) -> None:
     with pytest.raises(PassFailedException, match="is no C identifier"):
         emit_text(module_of(("a",)), prefix)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("/*", "/ *"), ("*/", "* /"), ("/*/", "/ * /"), ("a ~ b", "a ~ b"), ("\x7f", "<U+007F>")],
+)
+def test_what_would_begin_or_end_a_comment(text: str, shown: str) -> None:
+    assert comment(text) == shown

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import PassFailedException
 from helpers.pl330.programs import PROGRAMS, REFERENCE, REFERENCE_BYTES
 from helpers.pl330.tools import assembled, only, parse
 from npu_passes.emit.pl330.assemble import code_of
-from npu_passes.emit.pl330.target import hex_text
+from npu_passes.emit.pl330.target import assembly_text, hex_text
 from npu_tools.importers.pl330 import read_programs
 from npu_tools.shared.errors import UserError
 
@@ -159,3 +159,10 @@ def test_loop_too_long() -> None:
             + "pl330.mov sar 0 " * 43
             + "} pl330.end }"
         )
+
+
+def test_loops_are_indented() -> None:
+    """Four blanks for the program, and four for each loop around an instruction."""
+    lines = assembly_text(only(parse(REFERENCE))).splitlines()
+    blanks = {line.split()[0]: len(line) - len(line.lstrip()) for line in lines}
+    assert (blanks["DMAMOV"], blanks["DMALD"], blanks["DMAEND"]) == (4, 12, 4)

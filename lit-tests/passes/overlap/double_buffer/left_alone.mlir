@@ -352,3 +352,22 @@ func.func @not_asked(%y : memref<3x4x8xf32, #npu.dram>) {
   }
   func.return
 }
+
+// -----
+
+// The last element of a slice is the first one of the next slice.
+// CHECK-LABEL: func.func @interleaved
+// CHECK: {npu.not_double_buffered = "the slices of %a interleave"}
+func.func @interleaved(%y : memref<3x4xf32, #npu.dram>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = sram.alloc : memref<1x4xf32, strided<[3, 1]>, #npu.sram>
+  scf.for %i = %c0 to %c3 step %c1 {
+    %part = memref.subview %y[%i, 0] [1, 4] [1, 1] : memref<3x4xf32, #npu.dram> to memref<1x4xf32, strided<[4, 1], offset: ?>, #npu.dram>
+    %t = dma.start %part to %a channel 1 : memref<1x4xf32, strided<[4, 1], offset: ?>, #npu.dram> to memref<1x4xf32, strided<[3, 1]>, #npu.sram>
+    dma.wait %t
+    npu.relu ins(%a : memref<1x4xf32, strided<[3, 1]>, #npu.sram>) outs(%a : memref<1x4xf32, strided<[3, 1]>, #npu.sram>)
+  } {npu.double_buffer}
+  func.return
+}

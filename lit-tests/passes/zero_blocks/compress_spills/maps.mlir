@@ -37,3 +37,24 @@ func.func @vector(%tile: memref<64xf32, #npu.sram>) {
   dma.wait %s
   func.return
 }
+
+// An index of a bit for 128 saves as much as it costs from 1 / 128 on: there it pays still.
+// CHECK-LABEL: func.func @break_even
+func.func @break_even(%tile: memref<1x1x4x4xi8, #npu.sram>) {
+  // CHECK: %map_index = dram.alloc
+  %map = dram.alloc : memref<1x1x4x4xi8, #npu.dram>
+  npu.quantized_add ins(%tile, %tile : memref<1x1x4x4xi8, #npu.sram>, memref<1x1x4x4xi8, #npu.sram>) outs(%tile : memref<1x1x4x4xi8, #npu.sram>) scales [1.0, 1.0, 1.0] zero_points [0, 0, 0] mode float {npu.zero_blocks = 0.0078125 : f64}
+  %s = dma.start %tile to %map channel 3 : memref<1x1x4x4xi8, #npu.sram> to memref<1x1x4x4xi8, #npu.dram>
+  dma.wait %s
+  func.return
+}
+
+// CHECK-LABEL: func.func @below
+func.func @below(%tile: memref<1x1x4x4xi8, #npu.sram>) {
+  // CHECK: dram.alloc {npu.not_compressed = "0.775 % of it are expected in zero blocks, an index pays from 0.781 % on"}
+  %map = dram.alloc : memref<1x1x4x4xi8, #npu.dram>
+  npu.quantized_add ins(%tile, %tile : memref<1x1x4x4xi8, #npu.sram>, memref<1x1x4x4xi8, #npu.sram>) outs(%tile : memref<1x1x4x4xi8, #npu.sram>) scales [1.0, 1.0, 1.0] zero_points [0, 0, 0] mode float {npu.zero_blocks = 0.00775 : f64}
+  %s = dma.start %tile to %map channel 3 : memref<1x1x4x4xi8, #npu.sram> to memref<1x1x4x4xi8, #npu.dram>
+  dma.wait %s
+  func.return
+}
