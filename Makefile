@@ -19,7 +19,7 @@ endif
 export PYTHON VENV
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-rest lint format bench clean venv
+.PHONY: help demo test test-all test-rest test-torch lint format bench clean venv
 .PHONY: constraints docs reference test-xdsl
 
 help: ## what can be made
@@ -36,6 +36,10 @@ test: venv ## ruff, pyright, lit and pytest, with one summary (TRAIN=1: with tor
 test-all: venv ## make test, the slow tests, and planted faults (scripts/mutants.py)
 	@$(VENV)/bin/python scripts/toolchains.py
 	@$(VENV)/bin/python scripts/check.py "ruff check" "ruff format" pyright lit "all of pytest" mutants
+
+test-torch: venv ## what needs torch: its types, and its tests but the slow ones (with TRAIN=1)
+	@$(VENV)/bin/python scripts/toolchains.py
+	@$(VENV)/bin/python scripts/check.py "pyright of torch" "pytest of torch"
 
 test-rest: venv ## what make test leaves out: slow tests, all examples of properties, planted faults, with TRAIN=1 what needs torch
 	@$(VENV)/bin/python scripts/toolchains.py

@@ -186,6 +186,11 @@ def all_of_pytest(folder: Path) -> Result:
     return pytest(folder, "-m", "")
 
 
+def pytest_of_torch(folder: Path) -> Result:
+    """The tests that need torch, without the slow ones."""
+    return pytest(folder, "-m", "torch and not slow")
+
+
 def rest_of_pytest(folder: Path) -> Result:
     """What `pytest` leaves out: slow tests, what needs torch, most examples of each property."""
     return pytest(folder, "-m", "slow or torch or hypothesis")
@@ -207,6 +212,7 @@ CHECKS: dict[str, Callable[[Path], Result]] = {
     "pytest": pytest,
     "all of pytest": all_of_pytest,
     "pyright of torch": pyright_of_torch,
+    "pytest of torch": pytest_of_torch,
     "rest of pytest": rest_of_pytest,
     "mutants": mutants,
 }
