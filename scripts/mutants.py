@@ -173,7 +173,12 @@ def lit_files(path: Path) -> list[Path]:
 def run_pytest(tests: Sequence[str]) -> bool:
     """Run pytest in this process until a test fails; whether some ran, and all passed."""
     import pytest
+    from hypothesis import Phase, settings
 
+    # Nobody reads the smallest example, and the same ones are tried each time.
+    phases = (Phase.explicit, Phase.generate)
+    settings.register_profile("mutants", phases=phases, derandomize=True, database=None)
+    settings.load_profile("mutants")
     options = ("-q", "-x", "-m", "", "-p", "no:xdist", "-p", "no:cacheprovider")
     code = pytest.main([*options, *tests])
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):

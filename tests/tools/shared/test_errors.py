@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import PassFailedException
 
 from npu_tools.commands import opt
 from npu_tools.shared import files
-from npu_tools.shared.errors import TRACEBACK, UserError, guarded
+from npu_tools.shared.errors import TRACEBACK, UserError, describe, guarded
+from npu_tools.shared.installed import context
 
 MLIR = "func.func @f() {\n  func.return\n}\n"
 
@@ -89,3 +92,24 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"file: expected a folder, this is a file"):
         files.write_files(tmp_path / "file", {"one": "1"})
     assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_a_folder_where_a_file_should_be(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UserError, match=r"cannot write .*folder: expected a file"):
+        files.replaceable(tmp_path / "folder")
+
+
+def test_a_diagnostic_names_its_layer_or_function() -> None:
+    text = """
+        func.func @f(%x: tensor<4xf32>) {
+          %y = npu.relu %x {npu.layer = "r1"} : tensor<4xf32> -> tensor<4xf32>
+          func.return
+        }"""
+    function = next(iter(Parser(context(), text).parse_module().ops))
+    said: list[str] = []
+    for op in list(function.walk())[:2]:
+        with pytest.raises(PassFailedException) as caught:
+            op.emit_error("too large", PassFailedException("too large"))
+        said.append(describe(caught.value))
+    assert said == ["func.func f: too large", 'npu.relu "r1": too large']

@@ -40,6 +40,8 @@ def on_terminal(arguments: list[str], folder: Path) -> bytes:
 def test_a_terminal_sees_the_passes(tmp_path: Path) -> None:
     seen = on_terminal(command(tmp_path), tmp_path)
     assert b"npu-bufferize" in seen
+    assert b"[1/" in seen
+    assert b"[0/" not in seen
     assert seen.endswith(b"\r\x1b[K")
 
 
