@@ -89,6 +89,7 @@ def run(path: Path, table: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_what_is_noticed_and_what_survives(tmp_path: Path) -> None:
     before = (ROOT / "src/npu_dialect/windows.py").read_text()
     wrong = MUTANT.format(old="return max(0, high)", new="return high + 1")
