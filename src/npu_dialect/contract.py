@@ -90,8 +90,8 @@ def problems(module: Operation) -> Iterator[tuple[Operation, str]]:
 def port_attributes(op: Operation) -> Iterator[tuple[str, Attribute]]:
     """The attributes of the arguments and results of a function."""
     for which in ("arg_attrs", "res_attrs"):
-        every = op.properties.get(which)
-        if isa(every, ArrayAttr[DictionaryAttr]):
+        every = op.properties.get(which)  # `isa` is slow, and few ops have them
+        if every is not None and isa(every, ArrayAttr[DictionaryAttr]):
             for each in every:
                 yield from each.data.items()
 
