@@ -28,7 +28,7 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import CONSUMES
 from npu_dialect.npu.layer import LayerOp
-from npu_passes.analysis.row_order import entries, rows_make_room
+from npu_passes.analysis.row_order import rows_make_room
 from npu_plans.arena.fillings import Filling
 from npu_plans.arena.problem import Overlay
 
@@ -130,7 +130,12 @@ class Seen:
 
 def seen(loop: Operation, life: Life) -> Seen | None:
     """How a loop uses a buffer from outside; None if it does not, or not through one view."""
-    views = list(entries(loop, life.aliases))
+    views = [
+        alias
+        for alias in life.aliases
+        if not encloses(loop, alias.owner)
+        and any(encloses(loop, use.operation) for use in alias.uses)
+    ]
     planes = Planes.of(views[0]) if len(views) == 1 else None
     if planes is None:
         return None

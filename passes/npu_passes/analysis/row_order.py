@@ -5,14 +5,16 @@
       %row = memref.subview %y[0, 0, %r, 0] [1, 4, 1, 35] ...       // then writes row r of %y
     }
 
-If no row of %x is read once the same row of %y is written, then %y may lie on %x row on row. Loop
-bounds, conditions and indices are evaluated round by round; nothing is assumed of the loop. What
-cannot be evaluated is refused.
+If no row of %x is read while or after the same row of %y is written, then %y may lie on %x row on
+row. Loops that choose rows are run round by round: their bounds, conditions and indices are
+evaluated. Of loops inside, which work on rows that are chosen already, every op is taken to happen,
+and to happen again: a round may read what an earlier one has written. What cannot be evaluated is
+refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref, scf
@@ -24,7 +26,6 @@ MOST_STEPS = 200_000
 
 ROWS = 2
 """The axis of rows in a map [N, C, H, W]."""
-
 
 COMPUTED = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.SelectOp, arith.CmpiOp)
 """Ops on indices that are evaluated, beside constants."""
@@ -64,21 +65,40 @@ class RowOrder:
                     self.run_loop(op)
                 case scf.IfOp():
                     self.run_branch(op)
-                case memref.SubviewOp():
-                    self.view(op)
                 case _:
-                    self.touch(op)
-                    self.evaluate(op)
+                    self.do(op)
+
+    def do(self, op: Operation) -> None:
+        """Note what an op that is no loop and no branch does.
+
+        Raises: NotKnown for an op with regions that use one of the buffers.
+        """
+        if isinstance(op, memref.SubviewOp):
+            self.view(op)
+            return
+        if op.regions and self.concerns(op):
+            raise NotKnown
+        self.touch(op)
+        self.evaluate(op)
 
     def run_loop(self, op: scf.ForOp) -> None:
         """Run the rounds of a loop, if it does anything with the two buffers."""
         if not self.concerns(op):
             return
+        if not self.chooses_rows(op):
+            for _ in range(2):
+                self.do_all(op)
+            return
         first, end, step = map(self.number, (op.lb, op.ub, op.step))
-        rounds = range(first, end, max(step, 1))
-        for index in rounds if self.chooses_rows(op) else rounds[:1]:  # else all rounds are alike
+        for index in range(first, end, max(step, 1)):
             self.numbers[op.body.block.args[0]] = index
             self.run(op.body.block)
+
+    def do_all(self, loop: scf.ForOp) -> None:
+        """Note all that a loop may do, whatever its bounds and conditions are."""
+        for op in loop.walk():
+            if not isinstance(op, scf.ForOp | scf.IfOp):
+                self.do(op)
 
     def run_branch(self, op: scf.IfOp) -> None:
         """Run the branch that is taken."""
@@ -122,13 +142,13 @@ class RowOrder:
         return range(first, first + sizes[ROWS])
 
     def touch(self, op: Operation) -> None:
-        """Note what an op reads, then what it writes."""
-        for value in op.operands:
-            if self.is_part_of(self.source, value) and self.reads(op, value):
-                self.late |= not self.written.isdisjoint(self.met(op, value))
+        """Note what an op writes and reads; what it does at once is in no order."""
         for value in op.operands:
             if self.is_part_of(self.target, value) and self.writes(op, value):
                 self.written.update(self.met(op, value))
+        for value in op.operands:
+            if self.is_part_of(self.source, value) and self.reads(op, value):
+                self.late |= not self.written.isdisjoint(self.met(op, value))
 
     def is_part_of(self, buffer: SSAValue, value: SSAValue) -> bool:
         """Whether a value is one of the two buffers, or a view of it."""
@@ -213,7 +233,7 @@ def rows_make_room(
     reads: Callable[[Operation, SSAValue], bool],
     writes: Callable[[Operation, SSAValue], bool],
 ) -> bool:
-    """Whether a loop reads no row of `source` once it has written the same row of `target`.
+    """Whether a loop reads no row of `source` while or after it writes that row of `target`.
 
     Both are the values, maps [1, C, H, W], through which the loop sees two buffers. `reads` and
     `writes` say what an op does with a buffer. False where that is not known.
@@ -224,12 +244,3 @@ def rows_make_room(
     except NotKnown:
         return False
     return not order.late
-
-
-def entries(loop: Operation, aliases: Sequence[SSAValue]) -> Iterator[SSAValue]:
-    """The aliases of a buffer that are made outside a loop and used inside it."""
-    inside = set(loop.walk())
-    for alias in aliases:
-        owner = alias.owner if isinstance(alias.owner, Operation) else alias.owner.parent_op()
-        if owner not in inside and any(use.operation in inside for use in alias.uses):
-            yield alias
