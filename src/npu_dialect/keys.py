@@ -106,6 +106,10 @@ class Key(Generic[T]):
         """Whether an op has the attribute."""
         return self.name in op.attributes
 
+    def is_in(self, attributes: Mapping[str, Attribute]) -> bool:
+        """Whether a dictionary, such as that of an argument, has the attribute."""
+        return self.name in attributes
+
     def set(self, op: Operation, value: T) -> None:
         """Write the attribute."""
         op.attributes[self.name] = self.kind.encode(value)
@@ -127,6 +131,10 @@ class Key(Generic[T]):
     def made(self, value: T) -> Attribute:
         """The attribute for a value, for a dictionary of a caller's."""
         return self.kind.encode(value)
+
+    def entry(self, value: T) -> dict[str, Attribute]:
+        """A dictionary with this attribute alone."""
+        return {self.name: self.made(value)}
 
     def wrong(self, attribute: Attribute) -> str:
         """What to say of an attribute of another type."""

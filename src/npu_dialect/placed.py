@@ -30,6 +30,11 @@ class PlacedAllocOp(IRDLOperation, abc.ABC):
             properties={"offset": None if offset is None else IntegerAttr(offset, i64)},
         )
 
+    @property
+    def place(self) -> int | None:
+        """Byte offset of the buffer; None as long as no pass has chosen one."""
+        return None if self.offset is None else self.offset.value.data
+
     def verify_(self) -> None:
         """A buffer has a static shape and does not begin before its memory does."""
         kind = self.buffer.type

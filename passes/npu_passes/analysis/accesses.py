@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.traits import IsTerminator, is_side_effect_free
-from xdsl.utils.hints import isa
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.traits import IsTerminator
 
 from npu_dialect.dma import ReadsOp, StartOp, WritesOp
 from npu_dialect.npu.layer import LayerOp
+from npu_passes.analysis.views import is_buffer, is_view, key_of, root_of, uses_of, viewed_by
 
 
 @dataclass(frozen=True)
@@ -38,37 +37,6 @@ class Access:
     def key(self) -> object:
         """What tells buffers apart."""
         return key_of(self.value)
-
-
-def is_buffer(value: SSAValue) -> bool:
-    """Whether a value is a memref."""
-    return isa(value.type, MemRefType[Attribute])
-
-
-def is_view(op: Operation) -> bool:
-    """Whether an op only gives its first operand another shape."""
-    return bool(
-        is_side_effect_free(op)
-        and [is_buffer(value) for value in op.operands].count(True) == 1
-        and is_buffer(op.operands[0])
-        and len(op.results) == 1
-        and is_buffer(op.results[0])
-    )
-
-
-def root_of(value: SSAValue) -> SSAValue:
-    """The buffer that a view is a part of."""
-    while isinstance(value, OpResult) and is_view(value.op):
-        value = value.op.operands[0]
-    return value
-
-
-def key_of(value: SSAValue) -> object:
-    """What tells buffers apart: the buffer itself, or the name of a global."""
-    root = root_of(value)
-    if isinstance(root, OpResult) and isinstance(root.op, memref.GetGlobalOp):
-        return root.op.name_.string_value()
-    return root
 
 
 def accesses(top: Operation) -> Iterator[Access]:
@@ -106,7 +74,7 @@ def private(buffer: SSAValue, loop: scf.ForOp) -> str | None:
     They stay if every read, in the loop or outside, comes after a write of the same view that is
     made in the same step, or outside with no step in between.
     """
-    found = list(uses_of(buffer))
+    found = list(accesses_to(buffer))
     writes = [each for each in found if each.all_of_it]
     for read in (each for each in found if each.reads):
         inside = loop.is_ancestor(read.op)
@@ -121,28 +89,20 @@ def private(buffer: SSAValue, loop: scf.ForOp) -> str | None:
     return None
 
 
-def uses_of(buffer: SSAValue) -> Iterator[Access]:
+def accesses_to(buffer: SSAValue) -> Iterator[Access]:
     """All accesses to a buffer and its views."""
-    seen: set[Operation] = set()
-    pending = [buffer]
-    while pending:
-        for use in pending.pop().uses:
-            op = use.operation
-            if is_view(op):
-                pending.append(op.results[0])
-            elif op not in seen:
-                seen.add(op)
-                own = (each for each in accesses(op) if each.op is op)
-                yield from (each for each in own if each.root is buffer)
+    for op in dict.fromkeys(use.operation for use in uses_of(buffer)):
+        yield from (each for each in accesses(op) if each.op is op and each.root is buffer)
 
 
 def covers(written: SSAValue, read: SSAValue) -> bool:
     """Whether one view is all of the other, or a larger one that the other is taken of."""
     value = read
     while not same_view(written, value):
-        if not isinstance(value, OpResult) or not is_view(value.op):
+        whole = viewed_by(value)
+        if whole is None:
             return False
-        value = value.op.operands[0]
+        value = whole
     return True
 
 

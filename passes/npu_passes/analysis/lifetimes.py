@@ -14,35 +14,30 @@ it on. Program points number the ops in the order of the text:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     AnyFloat,
-    IndexType,
     IntegerType,
     MemRefType,
     StridedLayoutAttr,
-    TensorType,
-    VectorType,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
-from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
+from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import SRAM_INPUT, SRAM_OUTPUT
 from npu_passes.analysis.consumed import Life, consumed
 from npu_passes.analysis.on_chip import (
     alignment_of,
-    argument_attributes,
-    has,
     name_of,
     on_chip_values,
     pin_of,
     size_of,
 )
-from npu_passes.support.refuse import refuse
+from npu_passes.analysis.views import aliases_of
 from npu_plans.arena.fillings import Filling, Occupancy, floor, overlays
 from npu_plans.arena.problem import Buffer, Overlay
 
@@ -103,7 +98,7 @@ def analyze(function: Operation, space: Attribute) -> Lifetimes:
     for value in on_chip_values(function, space):
         op = value.owner if isinstance(value, OpResult) else function
         assert isinstance(op, Operation)
-        aliases = all_aliases(value)
+        aliases = aliases_of(value)
         first, last = numbering.lifetime(value, aliases)
         buffers.append(
             OnChipBuffer(
@@ -156,8 +151,8 @@ class Numbering:
         lifted = [home.find_ancestor_op_in_block(span) or span for span in spans]
         points = [self.start[op] for op in lifted] + [self.end[op] for op in lifted]
         if isinstance(value, BlockArgument):
-            marks = argument_attributes(self.function, value)
-            points += [0] * (SRAM_INPUT.name in marks) + [exit_point] * (SRAM_OUTPUT.name in marks)
+            marks = argument_attributes(value)
+            points += [0] * SRAM_INPUT.is_in(marks) + [exit_point] * SRAM_OUTPUT.is_in(marks)
         elif not points:
             points = [self.start[value.owner]] if isinstance(value.owner, Operation) else []
         return min(points), max(points)
@@ -212,59 +207,6 @@ def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:
         return None
     size = -(-element.bitwidth // 8)
     return offset * size, (offset + last + 1) * size
-
-
-def all_aliases(value: SSAValue) -> tuple[SSAValue, ...]:
-    """The values through which a buffer can be reached, itself first."""
-    found = {value: None}
-    pending = [value]
-    while pending:
-        for use in pending.pop().uses:
-            for alias in carried(value, use.operation):
-                if alias not in found:
-                    found[alias] = None
-                    pending.append(alias)
-    return tuple(found)
-
-
-def carried(buffer: SSAValue, user: Operation) -> Iterator[SSAValue]:
-    """The values that carry a buffer on after an op that takes it."""
-    if has(user, MemoryAllocEffect):
-        return
-    if isinstance(user, memref.DmaStartOp):
-        yield user.tag
-    yield from filter(carries, user.results)
-    for region in user.regions:
-        yield from carrying_arguments(region)
-    parent = user.parent_op()
-    if parent is None or not user.has_trait(IsTerminator) or is_function(parent):
-        return
-    yield from filter(carries, parent.results)
-    for region in parent.regions:
-        for arg in carrying_arguments(region):
-            if isinstance(buffer, OpResult) and parent.is_ancestor(buffer.op):
-                refuse(
-                    buffer.op,
-                    f"expected a buffer that {parent.name} carries to its next iteration to be "
-                    "allocated before it: one place cannot hold two iterations",
-                )
-            yield arg
-
-
-def is_function(op: Operation) -> bool:
-    """Whether a return inside this op leaves a function."""
-    return has(op, IsolatedFromAbove)
-
-
-def carrying_arguments(region: Region) -> Iterator[SSAValue]:
-    """The block arguments of a region that can carry a buffer."""
-    for block in region.blocks:
-        yield from filter(carries, block.args)
-
-
-def carries(value: SSAValue) -> bool:
-    """Whether a value can stand for a buffer: memrefs, pointers, tokens; no numbers."""
-    return not isinstance(value.type, AnyFloat | IntegerType | IndexType | VectorType | TensorType)
 
 
 def escapes(value: SSAValue) -> bool:

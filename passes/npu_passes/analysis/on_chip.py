@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
     FixedBitwidthType,
     IntegerAttr,
     MemRefType,
@@ -21,22 +19,18 @@ from xdsl.traits import (
     CallableOpInterface,
     IsolatedFromAbove,
     MemoryAllocEffect,
-    OpTrait,
     SymbolOpInterface,
     SymbolTable,
 )
 from xdsl.utils.hints import isa
 
 from npu_dialect import dram
+from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import LAYER, PORT, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT, VALUE
 from npu_dialect.npu.maps import storage_elements
 from npu_dialect.sram import AllocOp
 from npu_passes.support.refuse import refuse
-
-
-def has(op: Operation, trait: type[OpTrait]) -> bool:
-    """Whether an op is known to have a trait: an unregistered one has none."""
-    return op.has_trait(trait, value_if_unregistered=False)
+from npu_passes.support.traits import has
 
 
 def functions(module: Operation) -> Iterator[Operation]:
@@ -53,8 +47,8 @@ def functions(module: Operation) -> Iterator[Operation]:
 def on_chip_values(function: Operation, space: Attribute) -> Iterator[SSAValue]:
     """The arguments and allocations of a function that lie in the on-chip space."""
     for arg in function.regions[0].blocks[0].args:
-        marks = argument_attributes(function, arg)
-        if in_space(arg, space) and (SRAM_INPUT.name in marks or SRAM_OUTPUT.name in marks):
+        marks = argument_attributes(arg)
+        if in_space(arg, space) and (SRAM_INPUT.is_in(marks) or SRAM_OUTPUT.is_in(marks)):
             yield arg
     for op in function.walk():
         if has(op, MemoryAllocEffect):
@@ -67,14 +61,6 @@ def in_space(value: SSAValue, space: Attribute) -> bool:
     return (
         isa(kind, MemRefType[Attribute]) or isa(kind, UnrankedMemRefType[Attribute])
     ) and kind.memory_space == space
-
-
-def argument_attributes(function: Operation, arg: BlockArgument) -> dict[str, Attribute]:
-    """The attributes that a function gives to an argument."""
-    every = function.properties.get("arg_attrs")
-    if not isa(every, ArrayAttr[DictionaryAttr]) or arg.index >= len(every):
-        return {}
-    return dict(every.data[arg.index].data)
 
 
 def size_of(op: Operation, kind: Attribute) -> int:
@@ -112,16 +98,10 @@ def alignment_of(op: Operation, kind: Attribute) -> int:
 def pin_of(function: Operation, op: Operation, value: SSAValue) -> int | None:
     """The offset that a buffer has already."""
     if isinstance(op, AllocOp | dram.AllocOp):
-        pin = op.offset
-    elif isinstance(value, BlockArgument):
-        pin = argument_attributes(function, value).get(SRAM_OFFSET.name)
-    else:
-        pin = SRAM_OFFSET.raw(op)
-    if pin is None:
-        return None
-    if not isinstance(pin, IntegerAttr):
-        refuse(op, f"expected {SRAM_OFFSET.name} to be an integer, got {pin}")
-    return pin.value.data
+        return op.place
+    if isinstance(value, BlockArgument):
+        return SRAM_OFFSET.of(argument_attributes(value), op)
+    return SRAM_OFFSET.get(op)
 
 
 def name_of(function: Operation, value: SSAValue, aliases: Sequence[SSAValue]) -> str | None:
@@ -129,7 +109,7 @@ def name_of(function: Operation, value: SSAValue, aliases: Sequence[SSAValue]) -
     if value.name_hint is not None:
         return value.name_hint
     if isinstance(value, BlockArgument):
-        return PORT.of(argument_attributes(function, value), function)
+        return PORT.of(argument_attributes(value), function)
     for alias in aliases:
         for use in alias.uses:
             op = use.operation

@@ -15,23 +15,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type
+from npu_passes.analysis.views import base_of
 from npu_passes.support.refuse import Refusal
-
-VIEWS = (
-    memref.CastOp,
-    memref.CollapseShapeOp,
-    memref.ExpandShapeOp,
-    memref.MemorySpaceCastOp,
-    memref.ReinterpretCastOp,
-    memref.SubviewOp,
-)
-"""Ops whose result lies in the buffer of their first operand."""
 
 WORK = 1000
 """Steps of the search for a common element; views that need more are taken to be apart."""
@@ -58,7 +48,7 @@ def overlap(one: SSAValue, two: SSAValue) -> bool:
     """Whether two buffers are sure to have an element in common."""
     if one is two:
         return 0 not in map_type(one).get_shape()
-    if root_of(one) is not root_of(two):
+    if base_of(one) is not base_of(two):
         return False
     first, second = elements(one), elements(two)
     if first is None or second is None:
@@ -79,13 +69,6 @@ def same_elements(one: SSAValue, two: SSAValue) -> bool:
         and second is not None
         and first.__array_interface__ == second.__array_interface__
     )
-
-
-def root_of(value: SSAValue) -> SSAValue:
-    """The buffer that a chain of views begins with."""
-    while isinstance(value.owner, VIEWS):
-        value = value.owner.operands[0]
-    return value
 
 
 BASE = np.empty(1, np.uint8)

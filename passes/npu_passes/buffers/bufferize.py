@@ -167,14 +167,14 @@ class Bufferizer:
         for attributes, arg in zip(arg_attrs, block.args, strict=True):
             if is_tensor(arg.type):
                 self.map(arg, block.insert_arg(self.plan.kinds[arg], arg.index))
-                attributes[self.spaces.input_mark] = UnitAttr()
+                attributes |= self.spaces.input_mark.entry(True)
         for place, value in self.plan.returned:
             out = block.insert_arg(self.spaces.end_type(value.type), len(block.args))
             attributes = res_attrs[place]
-            name = attributes.get(PORT.name)
-            out.name_hint = hint_of(name.data) if isinstance(name, StringAttr) else "output"
+            name = PORT.of(attributes)
+            out.name_hint = "output" if name is None else hint_of(name)
             self.outputs[place] = out
-            arg_attrs.append({**attributes, self.spaces.output_mark: UnitAttr()})
+            arg_attrs.append({**attributes, **self.spaces.output_mark.entry(True)})
         kept = [i for i in range(len(res_attrs)) if i not in self.outputs]
         results = [kind for kind in function.function_type.outputs if not is_tensor(kind)]
         arguments = [arg.type for arg in block.args if not is_tensor(arg.type)]

@@ -23,6 +23,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUTPUT
+from npu_dialect.keys import Key
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
 from npu_dialect.target import machine_of
@@ -40,8 +41,8 @@ class Spaces:
     parameters: Attribute = field(default_factory=FlashSpace)
     ends: Attribute = field(default_factory=SramSpace)
     maps: Attribute = field(default_factory=SramSpace)
-    input_mark: str = SRAM_INPUT.name
-    output_mark: str = SRAM_OUTPUT.name
+    input_mark: Key[bool] = SRAM_INPUT
+    output_mark: Key[bool] = SRAM_OUTPUT
     rows: int = 1
     columns: int = 1
     channels: int = 0
@@ -55,8 +56,8 @@ class Spaces:
         return Spaces(
             space,
             space,
-            input_mark=DRAM_INPUT.name,
-            output_mark=DRAM_OUTPUT.name,
+            input_mark=DRAM_INPUT,
+            output_mark=DRAM_OUTPUT,
             rows=machine.row_multiple,
             columns=machine.column_multiple,
             channels=machine.dma_channels,

@@ -86,7 +86,7 @@ def is_edge(layer: DequantizeOp) -> bool:
 
 def marks(scale: float, zero_point: int) -> Marks:
     """The attributes of a port of integers."""
-    return {SCALE.name: SCALE.made(scale), ZERO_POINT.name: ZERO_POINT.made(zero_point)}
+    return SCALE.entry(scale) | ZERO_POINT.entry(zero_point)
 
 
 def with_marks(

@@ -38,7 +38,7 @@ from npu_dialect.attributes import DOUBLE_BUFFER, DOUBLE_BUFFERED, NOT_DOUBLE_BU
 from npu_dialect.dma import WaitOp
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.sram import AllocOp
-from npu_passes.analysis.accesses import is_view
+from npu_passes.analysis.views import is_view
 from npu_passes.overlap.overlap import NotPossible, Schedule, analyze
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 from npu_passes.support.refuse import RefusingPass

@@ -32,8 +32,9 @@ from xdsl.utils.hints import isa
 from npu_dialect.dma import StartOp, WaitOp
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.sram import AllocOp
-from npu_passes.analysis.accesses import Access, accesses, key_of, private, root_of
+from npu_passes.analysis.accesses import Access, accesses, private
 from npu_passes.analysis.affine_index import apart, constant_of
+from npu_passes.analysis.views import key_of, root_of
 
 
 class NotPossible(Exception):

@@ -36,12 +36,13 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.hints import isa
 
+from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import ARENA, LAYER, SRAM_OFFSET
 from npu_dialect.machine import Machine
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import Lifetimes, analyze
-from npu_passes.analysis.on_chip import argument_attributes, functions, on_chip_values
+from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.placing.module_places import with_module_places
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.support.safe_text import SafeParser
@@ -232,7 +233,7 @@ def write(lifetimes: Lifetimes, solution: Solution) -> None:
     for buffer, offset in zip(lifetimes.buffers, solution.offsets, strict=True):
         value = buffer.value
         if isinstance(value, BlockArgument):
-            write_argument(function, value, SRAM_OFFSET.made(offset))
+            write_argument(function, value, offset)
         elif isinstance(value.owner, AllocOp):
             value.owner.offset = IntegerAttr(offset, i64)
         elif isinstance(value.owner, Operation):
@@ -240,11 +241,11 @@ def write(lifetimes: Lifetimes, solution: Solution) -> None:
     ARENA.set(function, solution.arena)
 
 
-def write_argument(function: Operation, arg: BlockArgument, place: Attribute) -> None:
+def write_argument(function: Operation, arg: BlockArgument, offset: int) -> None:
     """Write the offset of an argument."""
     every = function.properties["arg_attrs"]
     assert isa(every, ArrayAttr[DictionaryAttr])
-    new = DictionaryAttr({**argument_attributes(function, arg), SRAM_OFFSET.name: place})
+    new = DictionaryAttr({**argument_attributes(arg), **SRAM_OFFSET.entry(offset)})
     function.properties["arg_attrs"] = ArrayAttr(
         [new if index == arg.index else each for index, each in enumerate(every)]
     )

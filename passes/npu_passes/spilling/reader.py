@@ -23,12 +23,11 @@ from npu_dialect.npu.maps import bytes_of, map_type
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.lifetimes import Lifetimes, analyze
 from npu_passes.analysis.on_chip import in_space
+from npu_passes.analysis.views import uses_of, views_of
 from npu_plans.arena.fillings import in_use
 from npu_plans.arena.problem import Buffer, Overlay
 from npu_plans.spills.problem import Shared, SpillProblem, Step, TileNeed
 
-VIEWS = (memref.SubviewOp, memref.ReinterpretCastOp, memref.CastOp)
-"""Ops that give another type to a buffer, whose memory space follows that of their source."""
 SUBSETS_OF = 4
 """So many maps of an op at most are asked for in all combinations; those of more add up."""
 
@@ -177,6 +176,8 @@ def is_movable(value: SSAValue) -> bool:
     uses, home = list(uses_of(value)), value.op.parent
     if home is None or not all(is_moved(use.operation) and not learned(use) for use in uses):
         return False
+    if not all(in_space(view, SramSpace()) for view in views_of(value)):
+        return False
     places = {home.find_ancestor_op_in_block(use.operation) for use in uses}
     return len(places) > 1 or any(use.operation in places for use in uses)
 
@@ -190,22 +191,6 @@ def learned(use: Use) -> bool:
 def use_value(use: Use) -> SSAValue:
     """The value that is used."""
     return use.operation.operands[use.index]
-
-
-def views_of(value: SSAValue) -> Iterator[SSAValue]:
-    """The views of a buffer, and theirs."""
-    for use in value.uses:
-        if isinstance(use.operation, VIEWS):
-            yield use.operation.results[0]
-            yield from views_of(use.operation.results[0])
-
-
-def uses_of(value: SSAValue) -> Iterator[Use]:
-    """The uses of a buffer and its views, but by views."""
-    for each in (value, *views_of(value)):
-        for use in each.uses:
-            if not isinstance(use.operation, VIEWS):
-                yield use
 
 
 def traffic(value: SSAValue) -> int:

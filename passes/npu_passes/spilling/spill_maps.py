@@ -39,8 +39,9 @@ from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
+from npu_passes.analysis.views import is_view, uses_of
 from npu_passes.placing.assign_sram_offsets import name_of
-from npu_passes.spilling.reader import VIEWS, Needs, Reader, Reading, uses_of, writes
+from npu_passes.spilling.reader import Needs, Reader, Reading, writes
 from npu_passes.spilling.tile_bytes import least_bytes, roomy_bytes
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass
@@ -240,6 +241,6 @@ def off_chip(kind: MemRefType[Attribute]) -> MemRefType[Attribute]:
 
 def retype_views(value: SSAValue) -> None:
     """Let the views of a buffer, and theirs, lie where it does."""
-    for view in [use.operation for use in value.uses if isinstance(use.operation, VIEWS)]:
+    for view in [use.operation for use in value.uses if is_view(use.operation)]:
         result = view.results[0]
         retype_views(Rewriter.replace_value_with_new_type(result, off_chip(memref_type(result))))

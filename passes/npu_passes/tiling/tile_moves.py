@@ -18,7 +18,7 @@ from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.structure import provenance
 from npu_dialect.sram import AllocOp
-from npu_passes.analysis.accesses import is_view
+from npu_passes.analysis.views import is_view
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 from npu_passes.tiling.stage import Buffer, is_weight
 

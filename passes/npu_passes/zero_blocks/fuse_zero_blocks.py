@@ -38,9 +38,9 @@ from npu_dialect.attributes import RUNS, TILE
 from npu_dialect.keys import without
 from npu_dialect.npu.layers import PruneZeroBlocksOp
 from npu_dialect.npu.maps import shape_of
-from npu_passes.analysis.accesses import root_of
 from npu_passes.analysis.affine_index import constant_of
 from npu_passes.analysis.on_chip import functions
+from npu_passes.analysis.views import root_of
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 from npu_passes.zero_blocks.prune_zero_blocks import writer_of

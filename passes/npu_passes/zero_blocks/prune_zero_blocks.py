@@ -56,8 +56,8 @@ from npu_dialect.npu.layers import (
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import QUANTISED, limits_of
 from npu_dialect.npu.structure import provenance
-from npu_passes.analysis.accesses import root_of
 from npu_passes.analysis.on_chip import functions
+from npu_passes.analysis.views import root_of
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks
 

@@ -31,7 +31,8 @@ from npu_dialect.npu.layers import PruneZeroBlocksOp
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions
-from npu_passes.spilling.reader import VIEWS, uses_of, writes
+from npu_passes.analysis.views import is_view, uses_of
+from npu_passes.spilling.reader import writes
 from npu_passes.spilling.spill_maps import off_chip, retype_views
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
@@ -71,7 +72,7 @@ def analyze(function: Operation) -> tuple[PrunedMap, ...]:
             continue
         later = tuple(use for use in target.uses if is_behind(use.operation, op))
         earlier = [use for use in target.uses if use not in later]
-        if any(isinstance(use.operation, VIEWS) for use in earlier):
+        if any(is_view(use.operation) for use in earlier):
             continue
         if later and not any(is_written(use) for use in later):
             found.append(PrunedMap(op, target, later))
@@ -87,7 +88,7 @@ def is_behind(op: Operation, other: Operation) -> bool:
 
 def is_written(use: Use) -> bool:
     """Whether a use, or one of the views that it makes, writes."""
-    if isinstance(use.operation, VIEWS):
+    if is_view(use.operation):
         return any(writes(each) for each in uses_of(use.operation.results[0]))
     return writes(use)
 

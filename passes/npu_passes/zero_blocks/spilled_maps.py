@@ -25,8 +25,8 @@ from npu_dialect.npu.layers import (
 )
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import QUANTISED, AdditionAttr, RequantizeAttr
-from npu_passes.analysis.accesses import root_of
 from npu_passes.analysis.affine_index import Linear, extents
+from npu_passes.analysis.views import root_of
 from npu_passes.support.loop_builder import memref_type
 
 

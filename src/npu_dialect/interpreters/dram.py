@@ -28,7 +28,7 @@ class DramFunctions(InterpreterFunctions):
     ) -> PythonValues:
         """A view of the block, or a fresh array."""
         running = blocks(interpreter)
-        return (allocated(running, op.buffer.type, op.offset, "the off-chip memory"),)
+        return (allocated(running, op.buffer.type, op.place, "the off-chip memory"),)
 
 
 def blocks(interpreter: Interpreter) -> list[Array]:

@@ -8,7 +8,7 @@ argument without an offset is the caller's own buffer.
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.interpreter import (
     Interpreter,
     InterpreterFunctions,
@@ -20,10 +20,10 @@ from xdsl.interpreter import (
     impl_terminator,
     register_impls,
 )
-from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
+from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import ARENA, DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
 from npu_dialect.interpreters.dma import all_done
 from npu_dialect.interpreters.dram import blocks
@@ -57,13 +57,13 @@ class FuncFunctions(InterpreterFunctions):
         name = op.sym_name.data
         if op.is_declaration:
             raise InterpretationError(f"{name}: a function without a body cannot be run")
-        arena = ARENA.raw(op)
+        arena = ARENA.get(op)
         with (
             all_done(interpreter, name),
-            block(blocks(interpreter), DRAM_BYTES.raw(op)),
+            block(blocks(interpreter), DRAM_BYTES.get(op)),
             block(arenas(interpreter), arena),
         ):
-            if not isinstance(arena, IntegerAttr):
+            if arena is None:
                 return interpreter.run_ssacfg_region(op.body, args, name)
             placed_args = move_in(op, args, arenas(interpreter)[-1])
             results = interpreter.run_ssacfg_region(op.body, placed_args, name)
@@ -71,24 +71,15 @@ class FuncFunctions(InterpreterFunctions):
             return results
 
 
-def argument_attributes(op: func.FuncOp) -> list[dict[str, Attribute]]:
-    """The attributes of each argument."""
-    count = len(op.body.block.args)
-    if op.arg_attrs is None:
-        return [{} for _ in range(count)]
-    return [dict(attributes.data) for attributes in op.arg_attrs.data]
-
-
 def move_in(op: func.FuncOp, args: PythonValues, arena: Array) -> PythonValues:
     """The arguments as the body sees them: in the arena where they have an offset."""
     seen: list[object] = []
-    for kind, attributes, value in zip(
-        op.function_type.inputs.data, argument_attributes(op), args, strict=True
-    ):
-        offset = attributes.get(SRAM_OFFSET.name)
-        if isinstance(offset, IntegerAttr) and isa(kind, MemRefType):
-            view = placed(arena, kind, offset.value.data)
-            if SRAM_OUTPUT.name not in attributes or SRAM_INPUT.name in attributes:
+    for argument, value in zip(op.args, args, strict=True):
+        attributes, type_ = argument_attributes(argument), argument.type
+        offset = SRAM_OFFSET.of(attributes)
+        if offset is not None and isa(type_, MemRefType):
+            view = placed(arena, type_, offset)
+            if SRAM_INPUT.is_in(attributes) or not SRAM_OUTPUT.is_in(attributes):
                 view[...] = value
             value = view
         seen.append(value)
@@ -97,8 +88,8 @@ def move_in(op: func.FuncOp, args: PythonValues, arena: Array) -> PythonValues:
 
 def move_out(op: func.FuncOp, seen: PythonValues, args: PythonValues) -> None:
     """Copy what the body wrote to its placed arguments to the caller's buffers."""
-    for attributes, value, view in zip(argument_attributes(op), args, seen, strict=True):
-        if view is not value and (
-            SRAM_INPUT.name not in attributes or SRAM_OUTPUT.name in attributes
-        ):
+    for argument, value, view in zip(op.args, args, seen, strict=True):
+        attributes = argument_attributes(argument)
+        is_read_only = SRAM_INPUT.is_in(attributes) and not SRAM_OUTPUT.is_in(attributes)
+        if view is not value and not is_read_only:
             value[...] = view

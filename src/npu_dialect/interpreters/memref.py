@@ -107,14 +107,14 @@ class MemrefFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: memref.AllocOp, args: PythonValues
     ) -> PythonValues:
         """A fresh buffer, or a view of the arena if a plan says so."""
-        return (allocate(interpreter, op.memref.type, SRAM_OFFSET.raw(op)),)
+        return (allocate(interpreter, op.memref.type, SRAM_OFFSET.get(op)),)
 
     @impl(memref.AllocaOp)
     def run_alloca(
         self, interpreter: Interpreter, op: memref.AllocaOp, args: PythonValues
     ) -> PythonValues:
         """A fresh buffer, or a view of the arena if a plan says so."""
-        return (allocate(interpreter, op.memref.type, SRAM_OFFSET.raw(op)),)
+        return (allocate(interpreter, op.memref.type, SRAM_OFFSET.get(op)),)
 
     @impl(memref.DeallocOp)
     def run_dealloc(self, _: Interpreter, op: memref.DeallocOp, args: PythonValues) -> PythonValues:

@@ -19,13 +19,10 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
-from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, PORT, SRAM_INPUT, SRAM_OUTPUT
-from npu_dialect.interpreters.func import argument_attributes
+from npu_dialect.arguments import argument_attributes, is_input, is_output
+from npu_dialect.attributes import PORT
 from npu_dialect.interpreters.values import Array, dtype_of, poisoned, scalar_of, static_shape
 from npu_dialect.npu.maps import Map
-
-INPUTS = frozenset((SRAM_INPUT.name, DRAM_INPUT.name))
-OUTPUTS = frozenset((SRAM_OUTPUT.name, DRAM_OUTPUT.name))
 
 
 @dataclass(frozen=True)
@@ -82,20 +79,19 @@ class Signature:
     @staticmethod
     def of(function: FuncOp) -> Signature:
         """The ports of a function; those without a name are `input0`, ..., `output0`, ..."""
-        marks = argument_attributes(function)
-        kinds = function.function_type.inputs.data
-        marked = any(mark.keys() & (INPUTS | OUTPUTS) for mark in marks)
+        marks = [argument_attributes(argument) for argument in function.args]
+        marked = any(is_input(mark) or is_output(mark) for mark in marks)
         inputs: list[Port] = []
         outputs: list[Port] = []
         for kind, mark in zip(
             function.function_type.outputs.data, result_attributes(function), strict=True
         ):
             outputs.append(Port(name_of(mark, f"output{len(outputs)}"), kind))
-        for index, (kind, mark) in enumerate(zip(kinds, marks, strict=True)):
-            if mark.keys() & INPUTS or not mark.keys() & OUTPUTS:
-                inputs.append(Port(name_of(mark, f"input{len(inputs)}"), kind, index))
-            if mark.keys() & OUTPUTS if marked else isinstance(kind, MemRefType):
-                outputs.append(Port(name_of(mark, f"output{len(outputs)}"), kind, index))
+        for index, (argument, mark) in enumerate(zip(function.args, marks, strict=True)):
+            if is_input(mark) or not is_output(mark):
+                inputs.append(Port(name_of(mark, f"input{len(inputs)}"), argument.type, index))
+            if is_output(mark) if marked else isinstance(argument.type, MemRefType):
+                outputs.append(Port(name_of(mark, f"output{len(outputs)}"), argument.type, index))
         return Signature(tuple(inputs), tuple(outputs))
 
 
@@ -118,8 +114,7 @@ def find_function(module: ModuleOp, name: str | None) -> FuncOp:
 
 def name_of(attributes: Mapping[str, Attribute], other: str) -> str:
     """The `npu.name` of a port, or another name if it has none."""
-    name = attributes.get(PORT.name)
-    return name.data if isinstance(name, StringAttr) else other
+    return PORT.of(attributes) or other
 
 
 def result_attributes(function: FuncOp) -> Sequence[Mapping[str, Attribute]]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.interpreter import (
     Interpreter,
     InterpreterFunctions,
@@ -44,7 +44,7 @@ class SramFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: sram.AllocOp, args: PythonValues
     ) -> PythonValues:
         """A view of the arena, or a fresh array."""
-        return (allocate(interpreter, op.buffer.type, op.offset),)
+        return (allocate(interpreter, op.buffer.type, op.place),)
 
 
 def arenas(interpreter: Interpreter) -> list[Array]:
@@ -52,7 +52,7 @@ def arenas(interpreter: Interpreter) -> list[Array]:
     return interpreter.get_data(SramFunctions, "arenas", list)
 
 
-def allocate(interpreter: Interpreter, kind: Attribute, offset: Attribute | None) -> Array:
+def allocate(interpreter: Interpreter, kind: Attribute, offset: int | None) -> Array:
     """The buffer of an allocation: in the arena if it has an offset and there is an arena.
 
     Raises: InterpretationError if it does not lie inside the arena, or its shape is dynamic.
@@ -61,32 +61,30 @@ def allocate(interpreter: Interpreter, kind: Attribute, offset: Attribute | None
 
 
 @contextmanager
-def block(running: list[Array], size: Attribute | None) -> Generator[None]:
+def block(running: list[Array], size: int | None) -> Generator[None]:
     """While a function runs, a block of so many bytes of its own, full of poison, is the innermost.
 
     Without a size it uses its caller's.
     """
-    if not isinstance(size, IntegerAttr):
+    if size is None:
         yield
         return
-    running.append(np.full(size.value.data, POISON, np.uint8))
+    running.append(np.full(size, POISON, np.uint8))
     try:
         yield
     finally:
         running.pop()
 
 
-def allocated(
-    running: list[Array], kind: Attribute, offset: Attribute | None, memory: str
-) -> Array:
+def allocated(running: list[Array], kind: Attribute, offset: int | None, memory: str) -> Array:
     """A buffer: in the innermost block if it has an offset and there is a block, else fresh memory.
 
     Raises: InterpretationError if it does not lie inside the block, or its shape is dynamic.
     """
     assert isa(kind, MemRefType)
-    if not isinstance(offset, IntegerAttr) or not running:
+    if offset is None or not running:
         return poisoned(kind)
-    return placed(running[-1], kind, offset.value.data, memory)
+    return placed(running[-1], kind, offset, memory)
 
 
 def placed(block: Array, kind: MemRefType[Any], offset: int, memory: str = "the arena") -> Array:

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
-from npu_dialect.attributes import DRAM_OUTPUT, SRAM_OUTPUT
+from npu_dialect.arguments import attributes_of_arguments, is_output
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.values import dtype_of
 from npu_dialect.npu.maps import Map
@@ -98,9 +98,8 @@ def random_inputs(module: ModuleOp, seed: int) -> list[Array]:
     Inputs of integers get all integers of their type.
     """
     function, generator = entry_function(module), np.random.default_rng(seed)
-    roles = function.arg_attrs.data if function.arg_attrs else ()
-    marks = {SRAM_OUTPUT.name, DRAM_OUTPUT.name}
-    outputs = {index for index, role in enumerate(roles) if role.data.keys() & marks}
+    roles = attributes_of_arguments(function)
+    outputs = {index for index, role in enumerate(roles) if is_output(role)}
     kinds = [
         kind
         for index, kind in enumerate(function.function_type.inputs)

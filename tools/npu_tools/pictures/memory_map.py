@@ -19,21 +19,21 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation
 from xdsl.traits import IsTerminator, MemoryAllocEffect
 
+from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import ARENA, SRAM_INPUT
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis import lifetimes
 from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer
-from npu_passes.analysis.on_chip import has, in_space
+from npu_passes.analysis.on_chip import in_space
+from npu_passes.analysis.views import is_view, root_of
+from npu_passes.support.traits import has
 from npu_plans.arena.problem import Buffer, Problem, live_bound
 from npu_tools.reports.report import (
-    VIEWS,
-    argument_attributes,
     layers_of,
     offset_of,
     planned_function,
-    root_of,
 )
 
 Role: TypeAlias = Literal["input", "output", "map", "scratch"]
@@ -109,7 +109,7 @@ def steps_of(function: func.FuncOp) -> Iterator[Operation]:
     """The ops of a function's body that do something with on-chip buffers."""
     for block in function.body.blocks:
         for op in block.ops:
-            passive = isinstance(op, VIEWS) or has(op, MemoryAllocEffect) or has(op, IsTerminator)
+            passive = is_view(op) or has(op, MemoryAllocEffect) or has(op, IsTerminator)
             if not passive and any(map(touches, op.walk())):
                 yield op
 
@@ -147,5 +147,5 @@ def columns(spans: Sequence[tuple[int, int]], first: int, last: int) -> tuple[in
 def role_of(buffer: OnChipBuffer, *, is_written: bool) -> Role:
     """What a buffer holds; `is_written`: a layer's output."""
     if isinstance(buffer.value, BlockArgument):
-        return "input" if SRAM_INPUT.name in argument_attributes(buffer.value) else "output"
+        return "input" if SRAM_INPUT.is_in(argument_attributes(buffer.value)) else "output"
     return "map" if is_written else "scratch"

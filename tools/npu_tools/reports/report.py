@@ -11,8 +11,7 @@ is the line
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import prod
 from typing import Any, cast
@@ -22,16 +21,14 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from npu_dialect.arguments import Attributes, argument_attributes, is_input, is_output
 from npu_dialect.attributes import (
     ARENA,
-    DRAM_INPUT,
-    DRAM_OUTPUT,
     LAYER,
     PLANNED_AS,
+    PORT,
     RUNS,
-    SRAM_INPUT,
     SRAM_OFFSET,
-    SRAM_OUTPUT,
     VALUE,
 )
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
@@ -41,6 +38,7 @@ from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis import lifetimes
 from npu_passes.analysis.lifetimes import OnChipBuffer
+from npu_passes.analysis.views import root_of
 from npu_passes.zero_blocks.compress_spills import compressed
 from npu_plans.arena.problem import Buffer, Problem
 from npu_plans.arena.problem import live_bound as bound_of
@@ -48,9 +46,6 @@ from npu_plans.modules.traffic import Traffic
 from npu_tools.reports.off_chip import off_chip
 from npu_tools.reports.zero_block_plan import block_rows
 from npu_tools.shared.errors import UserError
-
-VIEWS = (memref.ReinterpretCastOp, memref.SubviewOp, memref.CastOp, memref.ViewOp)
-"""Ops whose result is their first operand seen differently."""
 
 
 @dataclass(frozen=True)
@@ -193,8 +188,8 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
             sram_bytes=machine.sram_bytes if machine else None,
         ),
         planned_as=None if planned_as is None else str(planned_as),
-        inputs=dict(named_arguments(function, {SRAM_INPUT.name, DRAM_INPUT.name})),
-        outputs=dict(named_arguments(function, {SRAM_OUTPUT.name, DRAM_OUTPUT.name})),
+        inputs=dict(named_arguments(function, is_input)),
+        outputs=dict(named_arguments(function, is_output)),
     )
 
 
@@ -242,13 +237,6 @@ def runs_of(op: LayerOp) -> int:
     return RUNS.get(op) or 1
 
 
-def root_of(value: SSAValue) -> SSAValue:
-    """The buffer that a view looks at."""
-    while isinstance(value.owner, VIEWS):
-        value = value.owner.operands[0]
-    return value
-
-
 def is_parameter(value: SSAValue) -> bool:
     """Whether a buffer is a learned parameter: a global, or something in flash."""
     root = root_of(value)
@@ -259,32 +247,21 @@ def is_parameter(value: SSAValue) -> bool:
 def offset_of(value: SSAValue) -> int | None:
     """Byte offset of a buffer in the arena, if it has one."""
     root = root_of(value)
-    attribute: Attribute | None = None
-    if isinstance(root, BlockArgument):
-        attribute = argument_attributes(root).get(SRAM_OFFSET.name)
-    elif isinstance(root.owner, AllocOp):
-        attribute = root.owner.offset
-    elif isinstance(root.owner, Operation):
-        attribute = SRAM_OFFSET.raw(root.owner)
-    return None if attribute is None else integer(attribute)
-
-
-def argument_attributes(argument: BlockArgument) -> Mapping[str, Attribute]:
-    """The attributes of a function's argument."""
-    function = argument.block.parent_op()
-    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
-        return {}
-    return function.arg_attrs.data[argument.index].data
+    if isinstance(root.owner, AllocOp):
+        return root.owner.place
+    if isinstance(root.owner, Operation):
+        return SRAM_OFFSET.get(root.owner)
+    return SRAM_OFFSET.of(argument_attributes(root))
 
 
 def named_arguments(
-    function: func.FuncOp, roles: AbstractSet[str]
+    function: func.FuncOp, has_role: Callable[[Attributes], bool]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names and shapes of the inputs, or of the outputs."""
     for argument in function.args:
         attributes = argument_attributes(argument)
-        if roles & attributes.keys():
-            name = getattr(attributes.get("npu.name"), "data", None)
+        if has_role(attributes):
+            name = PORT.of(attributes)
             yield name or argument.name_hint or f"arg{argument.index}", shape_of(argument)
 
 

@@ -23,7 +23,7 @@ from npu_dialect import dma, dram
 from npu_dialect.attributes import NOT_COMPRESSED
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_passes.analysis.accesses import root_of
+from npu_passes.analysis.views import root_of
 from npu_passes.zero_blocks.spilled_maps import SpilledMap, layers
 from npu_plans.zero_blocks.model import index_bytes
 from npu_tools.reports.off_chip import worst_index

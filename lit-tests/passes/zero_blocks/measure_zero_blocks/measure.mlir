@@ -1,4 +1,4 @@
-// RUN: mkdir -p %t && python -c "import numpy, sys; one = numpy.full((2, 1, 4, 6), -1, 'f4'); one[0, 0, 3, 5] = 2; numpy.savez(sys.argv[1], x=one, unused=one)" %t/data.npz
+// RUN: mkdir -p "%t" && python -c "import numpy, sys; one = numpy.full((2, 1, 4, 6), -1, 'f4'); one[0, 0, 3, 5] = 2; numpy.savez(sys.argv[1], x=one, unused=one)" "%t/data.npz"
 // RUN: npu-opt %s --pass-pipeline='npu-measure-zero-blocks{data="%t/data.npz"}' | filecheck %s
 // RUN: npu-opt %s --pass-pipeline='npu-measure-zero-blocks{data="%t/data.npz" block-size=1}' | filecheck %s --check-prefix=ONE
 

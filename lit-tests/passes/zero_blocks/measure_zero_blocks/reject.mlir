@@ -1,4 +1,4 @@
-// RUN: mkdir -p %t && python -c "import numpy, sys; numpy.savez(sys.argv[1], x=numpy.zeros((1, 4), 'f8'), y=numpy.zeros((2, 4), 'f4'), z=numpy.zeros((3, 4), 'f4')); open(sys.argv[2], 'w').write('text')" %t/data.npz %t/text.npz
+// RUN: mkdir -p "%t" && python -c "import numpy, sys; numpy.savez(sys.argv[1], x=numpy.zeros((1, 4), 'f8'), y=numpy.zeros((2, 4), 'f4'), z=numpy.zeros((3, 4), 'f4')); open(sys.argv[2], 'w').write('text')" "%t/data.npz" "%t/text.npz"
 // RUN: npu-opt %s --pass-pipeline='npu-measure-zero-blocks{data="%t/data.npz"}' --verify-diagnostics --split-input-file | filecheck %s
 // RUN: not npu-opt %s --pass-pipeline='npu-measure-zero-blocks{data="%t/data.npz" block-size=0}' --split-input-file 2>&1 | filecheck %s --check-prefix=BLOCK
 // RUN: not npu-opt %s --pass-pipeline='npu-measure-zero-blocks{data="%t/none.npz"}' --split-input-file 2>&1 | filecheck %s --check-prefix=NONE

@@ -12,9 +12,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dram, sram
+from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import ARENA, DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
 from npu_dialect.keys import Key
-from npu_passes.emit.c.buffers import argument_attributes, argument_offset, memory_of
+from npu_passes.emit.c.buffers import argument_offset, memory_of
 from npu_passes.emit.c.types import element_type, memref_of
 
 """Attribute of a function to the pass that sets it."""
@@ -67,7 +68,7 @@ def placed_buffers(public: FuncOp, functions: Sequence[FuncOp]) -> Iterator[tupl
     """
     for argument in public.body.block.args:
         attributes = argument_attributes(argument)
-        moved = SRAM_INPUT.name in attributes or SRAM_OUTPUT.name in attributes
+        moved = SRAM_INPUT.is_in(attributes) or SRAM_OUTPUT.is_in(attributes)
         what = f"argument {argument.index} of @{public.sym_name.data}"
         if moved != (argument_offset(argument) is not None):
             wrong = (

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 
 from npu_dialect import dram, sram
+from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import SRAM_OFFSET
-from npu_passes.emit.c.check import VIEWS
+from npu_passes.analysis.views import base_of
 from npu_passes.emit.c.types import memref_of, storage_of
 
 
@@ -39,16 +38,9 @@ class Memory:
         return {self.kind, other.kind} != {"arena", "dram"}
 
 
-def root_of(value: SSAValue) -> SSAValue:
-    """The buffer that a chain of views begins with."""
-    while isinstance(value.owner, VIEWS):
-        value = value.owner.operands[0]
-    return value
-
-
 def memory_of(value: SSAValue) -> Memory:
     """The memory of the whole buffer that a view lies in."""
-    root = root_of(value)
+    root = base_of(value)
     size = storage_of(memref_of(root))
     match root.owner:
         case sram.AllocOp() | memref.AllocOp() | dram.AllocOp():
@@ -68,22 +60,11 @@ def memory_of(value: SSAValue) -> Memory:
 
 def alloc_offset(op: sram.AllocOp | memref.AllocOp | dram.AllocOp) -> int:
     """Byte offset of an allocation in the arena, or in the block off the chip."""
-    offset = SRAM_OFFSET.raw(op) if isinstance(op, memref.AllocOp) else op.offset
-    assert isinstance(offset, IntegerAttr), "checked before"
-    return offset.value.data
-
-
-def argument_attributes(argument: SSAValue) -> dict[str, object]:
-    """Attributes of a function's argument."""
-    assert isinstance(argument, BlockArgument)
-    function = argument.owner.parent_op()
-    if not isinstance(function, FuncOp) or function.arg_attrs is None:
-        return {}
-    attributes: DictionaryAttr = function.arg_attrs.data[argument.index]
-    return dict(attributes.data)
+    offset = SRAM_OFFSET.get(op) if isinstance(op, memref.AllocOp) else op.place
+    assert offset is not None, "checked before"
+    return offset
 
 
 def argument_offset(argument: SSAValue) -> int | None:
     """Byte offset in the arena of a function's argument; None if it does not lie in the arena."""
-    offset = argument_attributes(argument).get(SRAM_OFFSET.name)
-    return offset.value.data if isinstance(offset, IntegerAttr) else None
+    return SRAM_OFFSET.of(argument_attributes(argument))

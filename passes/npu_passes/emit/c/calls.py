@@ -15,7 +15,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.attributes import LAYER, VALUE
-from npu_passes.emit.c.buffers import Memory, memory_of, root_of
+from npu_passes.analysis.views import base_of
+from npu_passes.emit.c.buffers import Memory, memory_of
 
 
 @dataclass(frozen=True)
@@ -155,18 +156,18 @@ def effects_of(
             used.add(use)
         match op:
             case memref.StoreOp() | dsp.StoreWordOp():
-                written.add(root_of(op.memref))
+                written.add(base_of(op.memref))
             case memref.CopyOp():
-                written.add(root_of(op.destination))
+                written.add(base_of(op.destination))
             case dma.StartOp():
-                written.add(root_of(op.target))
-                written.update(root_of(value) for value in op.blocked[1:])
+                written.add(base_of(op.target))
+                written.update(base_of(value) for value in op.blocked[1:])
             case CallOp():
                 callee = functions[op.callee.string_value()]
                 effects = known[callee]
                 used |= {each for each in USES if getattr(effects, each)}
                 written |= {
-                    root_of(value)
+                    base_of(value)
                     for value, inner in zip(op.arguments, callee.body.block.args, strict=True)
                     if inner in effects.written
                 }

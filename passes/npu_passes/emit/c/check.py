@@ -29,6 +29,7 @@ from npu_dialect.attributes import LAYER, SRAM_OFFSET
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.target import machine_of
+from npu_passes.analysis.views import FROM_BASE
 from npu_passes.emit.c.operators import OPERATORS
 from npu_passes.emit.c.types import (
     as_memref,
@@ -40,16 +41,6 @@ from npu_passes.emit.c.types import (
     transfer_runs,
 )
 from npu_passes.support.block_runs import is_ordered
-
-VIEWS = (
-    memref.CastOp,
-    memref.MemorySpaceCastOp,
-    memref.ReinterpretCastOp,
-    memref.SubviewOp,
-    memref.CollapseShapeOp,
-    memref.ExpandShapeOp,
-)
-"""Ops whose result is their first operand, seen with another shape."""
 
 STRUCTURE = (
     scf.ForOp,
@@ -68,7 +59,7 @@ STRUCTURE = (
     dsp.LoadWordOp,
     dsp.StoreWordOp,
     dsp.KeepOrderOp,
-    *VIEWS,
+    *FROM_BASE,
 )
 """Printable ops that are not scalar operators and have no rule of their own."""
 

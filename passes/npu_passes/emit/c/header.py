@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import f32
 
+from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import SCALE, ZERO_POINT
 from npu_passes.emit.c.entry import signature
 from npu_passes.emit.c.names import comment
@@ -106,17 +106,13 @@ def argument_text(argument: Argument) -> str:
 
 def scale_text(argument: Argument) -> str:
     """How the integers of an argument become real numbers: (q - ZERO_POINT) * SCALE."""
-    function = argument.value.block.parent_op()
-    assert isinstance(function, FuncOp)
-    if function.arg_attrs is None:
-        return ""
-    given = function.arg_attrs.data[argument.value.index].data
-    scale, point = given.get(SCALE.name), given.get(ZERO_POINT.name)
-    if not isinstance(scale, FloatAttr) or not isinstance(point, IntegerAttr):
+    attributes = argument_attributes(argument.value)
+    scale, zero_point = SCALE.of(attributes), ZERO_POINT.of(attributes)
+    if scale is None or zero_point is None:
         return ""
     return (
-        f"#define {argument.macro}_SCALE {float_literal(scale.value.data, FLOATS[f32])}\n"
-        f"#define {argument.macro}_ZERO_POINT ({point.value.data})\n"
+        f"#define {argument.macro}_SCALE {float_literal(scale, FLOATS[f32])}\n"
+        f"#define {argument.macro}_ZERO_POINT ({zero_point})\n"
     )
 
 

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUTPUT
+from npu_dialect.arguments import argument_attributes, is_input, is_output
+from npu_dialect.attributes import PORT
 from npu_passes.emit.c import off_chip
 from npu_passes.emit.c.arena import arena_size, dram_size
-from npu_passes.emit.c.buffers import argument_attributes, argument_offset
+from npu_passes.emit.c.buffers import argument_offset
 from npu_passes.emit.c.calls import CallGraph, layers_of
 from npu_passes.emit.c.names import RESERVED, Scope, identifier, is_identifier
 from npu_passes.emit.c.operators import LIBRARY_FUNCTIONS
@@ -233,8 +234,7 @@ def arguments_of(
     found: list[Argument] = []
     for value in public.body.block.args:
         attributes = argument_attributes(value)
-        label = attributes.get("npu.name")
-        text = label.data if isinstance(label, StringAttr) else value.name_hint
+        text = PORT.of(attributes) or value.name_hint
         wanted = identifier(text or f"arg{value.index}", f"arg{value.index}")
         macro = f"{prefix.upper()}_{macros.fresh(wanted.upper())}"
         found.append(
@@ -244,8 +244,8 @@ def arguments_of(
                 text or wanted,
                 macro,
                 argument_offset(value),
-                bool(attributes.keys() & {SRAM_INPUT.name, DRAM_INPUT.name}),
-                bool(attributes.keys() & {SRAM_OUTPUT.name, DRAM_OUTPUT.name}),
+                is_input(attributes),
+                is_output(attributes),
             )
         )
         scope.taken |= {f"{macro}_OFFSET", f"{macro}_ELEMENTS"}

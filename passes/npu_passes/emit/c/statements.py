@@ -12,9 +12,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.attributes import LAYER
+from npu_passes.analysis.views import FROM_BASE
 from npu_passes.emit.c import memory, transfers
 from npu_passes.emit.c.body import Body, writes_memory
-from npu_passes.emit.c.check import VIEWS
 from npu_passes.emit.c.dsp import print_keep_order, print_load_word, print_store_word
 from npu_passes.emit.c.expr import Expr, Rank
 from npu_passes.emit.c.floats import inverse
@@ -205,6 +205,6 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     scf.ForOp: print_for,
     scf.IfOp: print_if,
     CallOp: print_call,
-    **dict.fromkeys(VIEWS, memory.print_view),
+    **dict.fromkeys(FROM_BASE, memory.print_view),
 }
 """What prints each kind of op that is more than an expression."""

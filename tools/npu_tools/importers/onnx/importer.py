@@ -284,7 +284,7 @@ def port_type(value: ValueInfoProto) -> TensorType[Attribute]:
 
 def port_names(values: Sequence[ValueInfoProto]) -> ArrayAttr[DictionaryAttr]:
     """The attributes that keep the model's names of inputs or outputs."""
-    return ArrayAttr([DictionaryAttr({PORT.name: PORT.made(value.name)}) for value in values])
+    return ArrayAttr([DictionaryAttr(PORT.entry(value.name)) for value in values])
 
 
 def listing(problems: Sequence[str]) -> str:

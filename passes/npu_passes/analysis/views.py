@@ -1,0 +1,160 @@
+"""Which values look at the same buffer: the one alias analysis of all passes.
+
+    %map  = sram.alloc : memref<1x4x8x8xi8, #npu.sram>     // a buffer: the root of all three
+    %rows = memref.subview %map[0, 0, 2, 0] ...            // a view of %map
+    %flat = memref.collapse_shape %rows ...                // a view of %rows, and of %map
+
+`root_of`, `views_of` and `uses_of` follow ops without effects that turn one memref into another.
+They go by traits and operands, so that ops of other dialects take part. `aliases_of` is for passes
+that must not miss an alias: it also follows buffers through calls, branches, loops and unknown ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    TensorType,
+    VectorType,
+)
+from xdsl.ir import Operation, OpResult, Region, SSAValue, Use
+from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect, is_side_effect_free
+
+from npu_passes.support.refuse import refuse
+from npu_passes.support.traits import has
+
+FROM_BASE = (
+    memref.CastOp,
+    memref.CollapseShapeOp,
+    memref.ExpandShapeOp,
+    memref.MemorySpaceCastOp,
+    memref.ReinterpretCastOp,
+    memref.SubviewOp,
+)
+"""Views whose type says where their elements lie: the offset of the layout counts from the root.
+
+For these alone, the type is enough to compare elements or to print an address. The shift of
+`memref.view` is an operand, and about ops of other dialects nothing is known.
+"""
+
+
+def is_buffer(value: SSAValue) -> bool:
+    """Whether a value is a memref."""
+    return isinstance(value.type, MemRefType)
+
+
+def is_view(op: Operation) -> bool:
+    """Whether an op only gives its first operand another shape or type."""
+    return bool(
+        len(op.results) == 1
+        and op.operands
+        and is_buffer(op.results[0])
+        and is_buffer(op.operands[0])
+        and not any(map(is_buffer, op.operands[1:]))
+        and is_side_effect_free(op)
+    )
+
+
+def viewed_by(value: SSAValue) -> SSAValue | None:
+    """What a view is directly taken of; None if the value is no view."""
+    return value.op.operands[0] if isinstance(value, OpResult) and is_view(value.op) else None
+
+
+def root_of(value: SSAValue) -> SSAValue:
+    """The buffer that a chain of views begins with; the value itself if it is no view."""
+    while (whole := viewed_by(value)) is not None:
+        value = whole
+    return value
+
+
+def base_of(value: SSAValue) -> SSAValue:
+    """What the layout's offset of a view counts from: the start of a chain of `FROM_BASE` ops."""
+    while isinstance(value.owner, FROM_BASE):
+        value = value.owner.operands[0]
+    return value
+
+
+def key_of(value: SSAValue) -> object:
+    """What tells buffers apart: the root, or the name of a global, which many ops can get."""
+    root = root_of(value)
+    if isinstance(root, OpResult) and isinstance(root.op, memref.GetGlobalOp):
+        return root.op.name_.string_value()
+    return root
+
+
+def views_of(value: SSAValue) -> Iterator[SSAValue]:
+    """The views of a buffer, and theirs, each after what it is a view of."""
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        views = [use.operation.results[0] for use in value.uses if is_view(use.operation)]
+        yield from views
+        pending += views
+
+
+def uses_of(value: SSAValue) -> Iterator[Use]:
+    """The uses of a buffer and its views by ops that are no views."""
+    for each in (value, *views_of(value)):
+        yield from (use for use in each.uses if not is_view(use.operation))
+
+
+def aliases_of(value: SSAValue) -> tuple[SSAValue, ...]:
+    """All values through which a buffer can be reached, itself first.
+
+    Raises: PassFailedException, attached to the allocation, for a buffer that is made in a loop and
+    carried to its next iteration: one place cannot hold two iterations.
+    """
+    found = {value: None}
+    pending = [value]
+    while pending:
+        for use in pending.pop().uses:
+            for alias in carried(value, use.operation):
+                if alias not in found:
+                    found[alias] = None
+                    pending.append(alias)
+    return tuple(found)
+
+
+def carried(buffer: SSAValue, user: Operation) -> Iterator[SSAValue]:
+    """The values that carry a buffer on after an op that takes it."""
+    if has(user, MemoryAllocEffect):
+        return
+    if isinstance(user, memref.DmaStartOp):
+        yield user.tag
+    yield from filter(carries, user.results)
+    for region in user.regions:
+        yield from carrying_arguments(region)
+    parent = user.parent_op()
+    if parent is None or not user.has_trait(IsTerminator) or is_function(parent):
+        return
+    yield from filter(carries, parent.results)
+    for region in parent.regions:
+        for arg in carrying_arguments(region):
+            if isinstance(buffer, OpResult) and parent.is_ancestor(buffer.op):
+                refuse(
+                    buffer.op,
+                    f"expected a buffer that {parent.name} carries to its next iteration to be "
+                    "allocated before it: one place cannot hold two iterations",
+                )
+            yield arg
+
+
+def is_function(op: Operation) -> bool:
+    """Whether a return inside this op leaves a function."""
+    return has(op, IsolatedFromAbove)
+
+
+def carrying_arguments(region: Region) -> Iterator[SSAValue]:
+    """The block arguments of a region that can carry a buffer."""
+    for block in region.blocks:
+        yield from filter(carries, block.args)
+
+
+def carries(value: SSAValue) -> bool:
+    """Whether a value can stand for a buffer: memrefs, pointers, tokens; no numbers."""
+    return not isinstance(value.type, AnyFloat | IntegerType | IndexType | VectorType | TensorType)
