@@ -33,7 +33,7 @@ from npu_passes.pipelines import OFF_CHIP, PIPELINES
 from npu_plans.tiles.layer_shape import ConvShape, WindowAxis
 from npu_plans.tiles.tile_search import AS_PAPER, SearchOptions, search, search_layers
 from npu_tools.importers.frontends import load
-from npu_tools.reports.off_chip import Moved, off_chip
+from npu_tools.reports.off_chip import TransferTotal, off_chip
 
 # In place of this folder, where `tiling` would be this file.
 sys.path.pop(0)
@@ -174,7 +174,7 @@ def freedoms() -> bool:
     return True
 
 
-def moved_in_network() -> Mapping[str, Moved]:
+def moved_in_network() -> Mapping[str, TransferTotal]:
     """What the layers of the model move, on the road of npu-compile."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "flownet_s.onnx"

@@ -15,7 +15,7 @@ from torch import nn
 from helpers.train_files import squares
 from npu_tools.shared.errors import UserError
 from npu_train.checkpoint import NAME, Checkpoint, read
-from npu_train.distributed import Place
+from npu_train.distributed import Worker
 from npu_train.schedule import Recipe
 from npu_train.stretches import LOG, Session, Settings, finished
 
@@ -49,7 +49,7 @@ def run(
     resume: bool = False,
     tell: Callable[[str], None] = lambda text: None,
 ) -> nn.Module:
-    return Session(settings, DATA, folder, Place(), tell).run(resume)
+    return Session(settings, DATA, folder, Worker(), tell).run(resume)
 
 
 def states(model: nn.Module) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ from torch import nn
 from helpers.train_files import squares
 from npu_tools.shared.errors import UserError
 from npu_train.data import Images
-from npu_train.distributed import Place
+from npu_train.distributed import Worker
 from npu_train.loop import Training, Varied, evaluate, seeded
 from npu_train.models import ZebraOptions, build
 from npu_train.schedule import Recipe, optimizer_of
@@ -154,4 +154,4 @@ def test_recipes_that_cannot_be(name: str, value: float, message: str) -> None:
 
 def test_a_batch_that_cannot_be_shared() -> None:
     with pytest.raises(UserError, match="--batch 9: expected a multiple of 2 processes"):
-        Place(processes=2).share(9)
+        Worker(processes=2).share(9)

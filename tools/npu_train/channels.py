@@ -40,7 +40,7 @@ SUMS: tuple[object, ...] = (operator.add, torch.add)
 
 @dataclass(frozen=True)
 class Channels:
-    """What `analyze` found; values are nodes of the graph, by name.
+    """What `find_channels` found; values are nodes of the graph, by name.
 
     `groups`: the group of a value; `keep`: which channels of a group stay, [C] of bool;
     `constants`: for each channel of a value the number that all its elements are, or NaN, [C];
@@ -80,7 +80,7 @@ class Shapes(fx.Interpreter):
         return result
 
 
-def analyze(model: nn.Module, graph: fx.Graph, example: Tensor) -> Channels:
+def find_channels(model: nn.Module, graph: fx.Graph, example: Tensor) -> Channels:
     """Find the channels that stay, in a graph of `Layers`; `example` [N, C, H, W] is an input."""
     runner = Shapes(model, graph)
     with torch.no_grad():

@@ -28,7 +28,7 @@ group: Any = torch.distributed  # its types are incomplete
 
 
 @dataclass(frozen=True)
-class Place:
+class Worker:
     """Which of the processes this is, and what it computes on."""
 
     rank: int = 0
@@ -61,7 +61,7 @@ class Place:
 
 
 @contextmanager
-def joined() -> Generator[Place]:
+def joined() -> Generator[Worker]:
     """Take part in what torchrun has started; gloo on processors, nccl on GPUs.
 
     Networks that were spread must be gone by its end: only then do gloo's threads end here, rather
@@ -73,14 +73,14 @@ def joined() -> Generator[Place]:
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         torch.cuda.set_device(device)
     if processes == 1:
-        yield Place(device=device)
+        yield Worker(device=device)
         return
     # Defaults of its functions are the group that there is at its import, and keep it for ever:
     # import it while there is none, before DistributedDataParallel does.
     importlib.import_module("torch.distributed.nn.functional")
     group.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
-        yield Place(group.get_rank(), processes, device)
+        yield Worker(group.get_rank(), processes, device)
     finally:
         gc.collect()  # a DistributedDataParallel is in reference cycles
         group.destroy_process_group()

@@ -21,7 +21,7 @@ from torch.utils.data.distributed import DistributedSampler
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.progress import Progress
 from npu_train.data.images import Classified, Images
-from npu_train.distributed import Place
+from npu_train.distributed import Worker
 from npu_train.loss import slimming_penalty, total_loss
 from npu_train.schedule import Recipe, optimizer_of
 from npu_train.zebra import Zebra, zebras
@@ -89,7 +89,7 @@ class Training:
         model: nn.Module,
         data: Classified,
         recipe: Recipe,
-        place: Place = Place(),
+        place: Worker = Worker(),
         offset: int = 0,
     ) -> None:
         self.model = model.to(place.device)
@@ -177,7 +177,7 @@ class Training:
             self.line.say(f"epoch {self.done + 1}/{self.recipe.epochs}, step {step}/{steps}")
 
 
-def evaluate(model: nn.Module, images: Images, place: Place = Place()) -> Evaluated:
+def evaluate(model: nn.Module, images: Images, place: Worker = Worker()) -> Evaluated:
     """Accuracy and zero blocks on images, with the thresholds of inference.
 
     Each process takes a part of them; all get the result.

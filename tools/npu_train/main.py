@@ -24,7 +24,7 @@ from npu_tools.shared.errors import UserError, guarded
 
 if TYPE_CHECKING:
     from npu_train.data import Classified
-    from npu_train.distributed import Place
+    from npu_train.distributed import Worker
     from npu_train.stretches import Settings
 
 TOOL = "npu-train"
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def train(settings: Settings, data: Classified, options: argparse.Namespace, place: Place) -> None:
+def train(settings: Settings, data: Classified, options: argparse.Namespace, place: Worker) -> None:
     """Train; the first process exports. Nothing that was spread is left behind."""
     from npu_train.loop import evaluate
     from npu_train.stretches import Session, finished
@@ -125,7 +125,7 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def alone(place: Place) -> Place:
+def alone(place: Worker) -> Worker:
     """This process, with nobody to wait for."""
     from dataclasses import replace
 

@@ -31,7 +31,7 @@ BEHIND = (
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedBytes:
     """Bytes of feature maps that one inference moves, the index included: the mean of images.
 
     `answers`: the class that the C finds in each image.
@@ -56,7 +56,7 @@ def bytes_as_they_are(model: Path, block: int, sram: int) -> int:
     return report.off_chip.feature_map_read_bytes + report.off_chip.feature_map_write_bytes
 
 
-def moved(model: Path, block: int, sram: int, images: npt.NDArray[np.float32]) -> Moved:
+def moved(model: Path, block: int, sram: int, images: npt.NDArray[np.float32]) -> MovedBytes:
     """What a network moves for images [N, C, H, W], in blocks of `block` x `block`.
 
     Raises: UserError, MachineError or DiagnosticException if it cannot be compiled or run.
@@ -69,7 +69,7 @@ def moved(model: Path, block: int, sram: int, images: npt.NDArray[np.float32]) -
             assert counters is not None  # a machine with DMA
             total += counters.feature_map_read_bytes + counters.feature_map_write_bytes
             answers.append(int(output.argmax()))
-    return Moved(total / len(images), tuple(answers))
+    return MovedBytes(total / len(images), tuple(answers))
 
 
 def compiled(model: Path, passes: str, sram: int) -> Compiled:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, fx, nn
 
 from npu_tools.shared.errors import UserError
-from npu_train.channels import Channels, Layers, analyze
+from npu_train.channels import Channels, Layers, find_channels
 from npu_train.constants import Dense, contributions, is_dense, is_depthwise
 from npu_train.models.parts import Activation
 from npu_train.pruning import check_finished
@@ -41,7 +41,7 @@ def shrink(model: nn.Module, example: Tensor) -> nn.Module:
         graph = Layers().trace(small)
     except Exception as error:  # tracing runs the network's own code
         raise UserError(f"torch.fx cannot trace this network: {error}") from error
-    channels = analyze(small, graph, example.cpu())
+    channels = find_channels(small, graph, example.cpu())
     with torch.no_grad():
         for node in graph.nodes:
             if node.op == "call_module" and len(node.all_input_nodes) == 1:

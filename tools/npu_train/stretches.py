@@ -25,7 +25,7 @@ from npu_tools.shared.files import write_files
 from npu_train import checkpoint
 from npu_train.checkpoint import Checkpoint
 from npu_train.data import Classified
-from npu_train.distributed import Place
+from npu_train.distributed import Worker
 from npu_train.loop import Training, seeded
 from npu_train.models import ZebraOptions, add_zebra, build
 from npu_train.pruning import check_share, finish, prune_weights
@@ -124,7 +124,7 @@ class Session:
     settings: Settings
     data: Classified
     folder: Path
-    place: Place
+    place: Worker
     tell: Callable[[str], None]
 
     def run(self, resume: bool) -> nn.Module:

@@ -84,7 +84,7 @@ class Lifetimes:
         return Occupancy(plain, self.fillings, self.overlays)
 
 
-def analyze(function: Operation, space: Attribute) -> Lifetimes:
+def lifetimes_of(function: Operation, space: Attribute) -> Lifetimes:
     """The lifetimes of the on-chip buffers of a function.
 
     Raises: PassFailedException, attached to the op, for a size that is not static, or a buffer made

@@ -126,7 +126,7 @@ def check_static(op: Operation, kind: Attribute) -> None:
         refuse(op, f"expected static shapes, got {kind}")
 
 
-def analyze(function: func.FuncOp, spaces: Spaces) -> BufferPlan:
+def plan_buffers(function: func.FuncOp, spaces: Spaces) -> BufferPlan:
     """Plan the buffers of a function.
 
     Raises: PassFailedException if it holds anything but layers, constants and ops without tensors.

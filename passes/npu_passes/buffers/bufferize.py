@@ -62,9 +62,9 @@ from npu_dialect.npu.rows import RowsOp
 from npu_dialect.sram import AllocOp
 from npu_passes.buffers.buffer_plan import (
     BufferPlan,
-    analyze,
     constant_value,
     is_tensor,
+    plan_buffers,
     touches_tensors,
 )
 from npu_passes.buffers.expand_rows import expand_rows
@@ -101,7 +101,7 @@ class BufferizePass(RefusingPass):
                 refuse(function, f"expected functions that nothing refers to, got @{name}")
             if function.sym_visibility and function.sym_visibility.data == "private":
                 refuse(function, f"expected public functions, got private @{name}")
-            plans.append((function, analyze(function, spaces)))
+            plans.append((function, plan_buffers(function, spaces)))
         for function, plan in plans:
             Bufferizer(function, plan, spaces, GlobalNames.of(function)).run()
 

@@ -42,12 +42,12 @@ class ChooseLayoutsPass(RefusingPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
-        for buffer in list(analyze(op)):
+        for buffer in list(maps_to_relayout(op)):
             assert isa(buffer.type, MemRefType[Attribute])
             Rewriter.replace_value_with_new_type(buffer, channels_last(buffer.type))
 
 
-def analyze(module: Operation) -> Iterator[SSAValue]:
+def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
     """The buffers of maps that get their channels last, in the order of the IR."""
     for op in module.walk():
         if not isinstance(op, AllocOp):

@@ -72,14 +72,14 @@ class ConcatInPlacePass(RefusingPass):
         spaces = Spaces.of(machine)
         concats = [each for each in op.walk() if isinstance(each, ConcatOp)]
         for concat in reversed(concats):
-            if concat.destination is None or analyze(concat) is None:
+            if concat.destination is None or plan_concat(concat) is None:
                 continue
             if space_of(concat.destination) == DramSpace():
                 alloc = AllocOp(on_chip_type(concat.destination, spaces))
                 if machine and size_of(alloc, alloc.buffer.type) > machine.sram_bytes:
                     continue
                 concat = staged(concat, alloc)
-            if (plan := analyze(concat)) is not None:
+            if (plan := plan_concat(concat)) is not None:
                 rewrite(concat, plan)
 
 
@@ -106,7 +106,7 @@ def staged(concat: ConcatOp, alloc: AllocOp) -> ConcatOp:
     return new
 
 
-def analyze(concat: ConcatOp) -> ConcatPlan | None:
+def plan_concat(concat: ConcatOp) -> ConcatPlan | None:
     """Which parts of a concatenation can be written in place; None if none can."""
     out, block = concat.destination, concat.parent_block()
     if out is None or block is None or written_before(out, concat, block):

@@ -60,11 +60,11 @@ class PlaceWeightsPass(RefusingPass):
         """Choose, then move."""
         if self.bytes < 0:
             raise Refusal(f"expected bytes of at least 0, got {self.bytes}")
-        for candidate in analyze(op, self.bytes):
+        for candidate in weights_to_move(op, self.bytes):
             move(candidate)
 
 
-def analyze(module: ModuleOp, budget: int) -> tuple[Candidate, ...]:
+def weights_to_move(module: ModuleOp, budget: int) -> tuple[Candidate, ...]:
     """The parameters to move, at most `budget` bytes; ties go to the first in the text."""
     layers = [op for op in module.walk() if isinstance(op, LayerOp) and op.destination is not None]
     left = budget - sum(

@@ -55,7 +55,7 @@ class Folding:
     parameters: tuple[Array, ...]
 
 
-def analyze(norm: BatchNormOp) -> Folding | None:
+def norm_folding(norm: BatchNormOp) -> Folding | None:
     """How a batch normalisation folds into the layer before it, or None if it cannot.
 
     Raises: PassFailedException for a variance that has no square root.
@@ -138,7 +138,7 @@ class FoldBatchNormPattern(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
         """Fold, if it can be."""
-        if (folding := analyze(op)) is None:
+        if (folding := norm_folding(op)) is None:
             return
         layer, old = folding.layer, (*folding.layer.parameter_inputs, *op.parameter_inputs)
         hints = [getattr(layer, name) or op.bias for name in layer.PARAMETERS]

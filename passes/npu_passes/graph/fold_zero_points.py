@@ -61,7 +61,7 @@ def integers_of(value: SSAValue) -> Array | None:
     return np.broadcast_to(data, shape) if data.size == 1 else data.reshape(shape)
 
 
-def analyze(layer: Conv2dOp | FullyConnectedOp) -> Array | None:
+def folded_bias(layer: Conv2dOp | FullyConnectedOp) -> Array | None:
     """The bias that makes the zero point of a layer's input superfluous; None if there is none."""
     if layer.destination is not None or layer.zero_points is None or layer.accumulate is not None:
         return None
@@ -85,7 +85,7 @@ class FoldZeroPointPattern(RewritePattern):
         self, op: Conv2dOp | FullyConnectedOp, rewriter: PatternRewriter, /
     ) -> None:
         """Fold, if it can be."""
-        if (bias := analyze(op)) is None or op.zero_points is None:
+        if (bias := folded_bias(op)) is None or op.zero_points is None:
             return
         kind = TensorType(i32, [shape_of(op.weight)[0]])
         constant = ConstantOp(DenseIntOrFPElementsAttr(kind, BytesAttr(bias.tobytes())), kind)

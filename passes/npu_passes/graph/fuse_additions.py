@@ -50,7 +50,7 @@ from npu_passes.support.refuse import RefusingPass
 
 
 @dataclass(frozen=True)
-class Fusion:
+class AdditionFusion:
     """A convolution that takes in an addition, and the layers that activate the sum.
 
     `absorbed` are these layers, the addition first.
@@ -71,7 +71,7 @@ class Fusion:
         return InsertPoint.before(self.conv)
 
 
-def analyze(layer: AddOp | QuantizedAddOp) -> Fusion | None:
+def addition_fusion(layer: AddOp | QuantizedAddOp) -> AdditionFusion | None:
     """How a convolution takes in an addition, or None if none can."""
     if layer.destination is not None:
         return None
@@ -90,7 +90,7 @@ def analyze(layer: AddOp | QuantizedAddOp) -> Fusion | None:
     if shape_of(residual) != shape_of(conv.output) or is_constant(residual):
         return None
     activation, absorbed = activated(layer)
-    return Fusion(conv, residual, clause_of(layer, side), activation, absorbed)
+    return AdditionFusion(conv, residual, clause_of(layer, side), activation, absorbed)
 
 
 def conv_of(value: SSAValue, layer: AddOp | QuantizedAddOp) -> Conv2dOp | None:
@@ -131,7 +131,7 @@ def activated(layer: LayerOp) -> tuple[ActivationAttr | None, tuple[LayerOp, ...
     return activation, absorbed
 
 
-def fused_layer(fusion: Fusion) -> Conv2dOp:
+def fused_layer(fusion: AdditionFusion) -> Conv2dOp:
     """The convolution that computes the activated sum."""
     conv, last = fusion.conv, fusion.absorbed[-1]
     layer = Conv2dOp(conv.input, conv.weight, conv.bias, last.output_type, residual=fusion.residual)
@@ -149,7 +149,7 @@ class FuseAdditionPattern(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp | QuantizedAddOp, rewriter: PatternRewriter, /) -> None:
         """Fuse, if there is something to fuse."""
-        if (fusion := analyze(op)) is None:
+        if (fusion := addition_fusion(op)) is None:
             return
         chain = (fusion.conv, *fusion.absorbed)
         replace_chain(rewriter, chain, fused_layer(fusion), fusion.place)

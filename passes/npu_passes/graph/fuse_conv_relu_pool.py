@@ -81,7 +81,7 @@ CLAUSE: dict[Overlap, str] = {"line-buffer": "accumulate", "recompute": "recompu
 
 
 @dataclass(frozen=True)
-class Fusion:
+class EpilogueFusion:
     """A convolution or fully connected layer, and the layers behind it that it can take in.
 
     `activation`, `pool`, `overlap` and `requantize` are the clauses of the fused op.
@@ -99,7 +99,7 @@ class Fusion:
         """The layer whose result the fused op computes."""
         return self.absorbed[-1] if self.absorbed else self.head
 
-    def extended(self, layer: LayerOp, policy: Overlap) -> Fusion | None:
+    def extended(self, layer: LayerOp, policy: Overlap) -> EpilogueFusion | None:
         """This fusion with one more layer, or None if that is not the same computation."""
         if (activation := activation_of(layer)) is not None:
             return self.with_activation(layer, activation)
@@ -109,7 +109,7 @@ class Fusion:
             return self.with_requantize(layer)
         return None
 
-    def with_requantize(self, layer: RequantizeOp) -> Fusion | None:
+    def with_requantize(self, layer: RequantizeOp) -> EpilogueFusion | None:
         """Take in the one requantisation of integer sums, before activation and pool."""
         before, after = int_values(layer.zero_points)
         if self.head.zero_points is None or self.requantize is not None:
@@ -130,7 +130,7 @@ class Fusion:
             requantize=requantize,
         )
 
-    def with_activation(self, layer: LayerOp, activation: ActivationAttr) -> Fusion | None:
+    def with_activation(self, layer: LayerOp, activation: ActivationAttr) -> EpilogueFusion | None:
         """Take in an activation: before the pool if there is one, which only a maximum allows."""
         if self.pool is not None and not self.pool.is_max:
             return None
@@ -138,7 +138,7 @@ class Fusion:
             activation = composed(self.activation, activation)
         return replace(self, absorbed=(*self.absorbed, layer), activation=activation)
 
-    def with_pool(self, layer: LayerOp, pool: PoolAttr, policy: Overlap) -> Fusion | None:
+    def with_pool(self, layer: LayerOp, pool: PoolAttr, policy: Overlap) -> EpilogueFusion | None:
         """Take in a pooling window, the first one behind a convolution."""
         if self.pool is not None or not isinstance(self.head, Conv2dOp):
             return None
@@ -150,11 +150,11 @@ class Fusion:
         return replace(self, absorbed=(*self.absorbed, layer), pool=pool, overlap=clause)
 
 
-def analyze(head: Conv2dOp | FullyConnectedOp, policy: Overlap) -> Fusion:
+def epilogue_fusion(head: Conv2dOp | FullyConnectedOp, policy: Overlap) -> EpilogueFusion:
     """The longest fusion that starts at a layer; nothing is absorbed if nothing can be."""
     pool, overlap = (head.pool, head.overlap) if isinstance(head, Conv2dOp) else (None, None)
     clause = overlap.data if overlap else None
-    fusion = Fusion(head, (), head.activation, pool, clause, head.requantize)
+    fusion = EpilogueFusion(head, (), head.activation, pool, clause, head.requantize)
     if head.destination is not None or (isinstance(head, Conv2dOp) and head.addition is not None):
         return fusion
     while (layer := only_user(fusion.last.output)) is not None:
@@ -196,7 +196,7 @@ def composed(first: ActivationAttr, second: ActivationAttr) -> ActivationAttr:
     return ActivationAttr.clamp(inner_low, inner_high)
 
 
-def fused_layer(fusion: Fusion) -> LayerOp:
+def fused_layer(fusion: EpilogueFusion) -> LayerOp:
     """The one op that computes what the layers of a fusion compute in a row."""
     layer = fusion.head.rebuilt(fusion.head.inputs, fusion.last.output_type)
     layer.activation = fusion.activation
@@ -229,7 +229,7 @@ class FuseTailPattern(RewritePattern):
         self, op: Conv2dOp | FullyConnectedOp, rewriter: PatternRewriter, /
     ) -> None:
         """Fuse, if there is something to fuse."""
-        fusion = analyze(op, self.overlap)
+        fusion = epilogue_fusion(op, self.overlap)
         if not fusion.absorbed:
             return
         layer = fused_layer(fusion)

@@ -53,7 +53,7 @@ class IntegerPorts:
     outputs: dict[int, DequantizeOp]
 
 
-def analyze(function: FuncOp) -> IntegerPorts:
+def integer_ports(function: FuncOp) -> IntegerPorts:
     """The inputs and outputs of a function that are quantised at its edges."""
     inputs = {
         argument.index: layers
@@ -146,7 +146,7 @@ class IntegerIoPass(RefusingPass):
                 continue
             if function.sym_visibility is not None or len(function.body.blocks) != 1:
                 continue
-            ports = analyze(function)
+            ports = integer_ports(function)
             if not ports.inputs and not ports.outputs:
                 continue
             of_inputs, of_outputs = ports_marks(ports)

@@ -17,7 +17,7 @@ from npu_plans.kernels.conv_plan import Block, ConvPlan
 
 
 @dataclass(frozen=True)
-class Place:
+class BlockOrigin:
     """Where one block of outputs belongs: image, first input channel of the group, first filter."""
 
     image: Index
@@ -35,7 +35,12 @@ class ConvSums:
     operands: Operands
 
     def block(
-        self, place: Place, starts: Sequence[SSAValue], row: Index, column: Index, block: Block
+        self,
+        place: BlockOrigin,
+        starts: Sequence[SSAValue],
+        row: Index,
+        column: Index,
+        block: Block,
     ) -> list[SSAValue]:
         """Sums of an interior block: convolution rows `row + r`, columns `column + c`, unrolled.
 
@@ -113,7 +118,7 @@ class ConvSums:
         return b.loop(0, kernel_rows, lambda ky, s: one_row(ky, {}, s), sums, hint="ky")
 
     def point(
-        self, place: Place, bias: SSAValue, filter: int, row: Index, column: Index
+        self, place: BlockOrigin, bias: SSAValue, filter: int, row: Index, column: Index
     ) -> SSAValue:
         """The sum of one convolution output anywhere, with clipped tap ranges."""
         b, plan = self.b, self.plan

@@ -24,7 +24,7 @@ Constant: TypeAlias = memref.GetGlobalOp | arith.ConstantOp
 
 
 @dataclass
-class Shape:
+class FunctionShape:
     """A function as tokens, and the constants that are not part of them."""
 
     function: func.FuncOp
@@ -37,9 +37,9 @@ class Shape:
     numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
 
     @staticmethod
-    def of(function: func.FuncOp) -> Shape:
+    def of(function: func.FuncOp) -> FunctionShape:
         """Walk over a function whose regions have one block each at most, once."""
-        shape = Shape(function)
+        shape = FunctionShape(function)
         shape.tokens.append((function.function_type, plain(function.attributes)))
         shape.add_region(function.body)
         return shape

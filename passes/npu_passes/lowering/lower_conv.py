@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
-from npu_passes.lowering.conv_sums import ConvSums, Place
+from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums
 from npu_passes.lowering.epilogue import Epilogue, Operands
 from npu_passes.lowering.pool_window import PoolWindow
 from npu_passes.support.common import LoopOptions, tap_range, walk, window_start
@@ -90,7 +90,7 @@ class ConvLowering:
         return ()
 
     def each_block_of_filters(
-        self, image: Index, group: Index, body: Callable[[Place], None]
+        self, image: Index, group: Index, body: Callable[[BlockOrigin], None]
     ) -> None:
         """A loop over the blocks of filters of a group."""
         b = self.b
@@ -100,13 +100,13 @@ class ConvLowering:
 
         def one(inner: Index, _: Sequence[SSAValue]) -> tuple[()]:
             first = b.add(b.mul(group, filters), inner, "oc" if filters > 1 else None)
-            body(Place(image, b.mul(group, depth), first))
+            body(BlockOrigin(image, b.mul(group, depth), first))
             return ()
 
         hint = "oc" if groups == 1 else "o"
         b.loop(0, filters, one, step=self.plan.block.filters, hint=hint)
 
-    def one_block_of_filters(self, place: Place) -> None:
+    def one_block_of_filters(self, place: BlockOrigin) -> None:
         """All outputs of the filters of one block."""
         biases = self.biases(place)
         if self.plan.mode == "scatter":
@@ -129,7 +129,7 @@ class ConvLowering:
         width = 1 if plan.mode == "gather" else plan.block.columns
         walk(self.b, plan.span_rows, plan.span_columns, width, block, point)
 
-    def biases(self, place: Place) -> list[SSAValue]:
+    def biases(self, place: BlockOrigin) -> list[SSAValue]:
         """First values of the sums of a block's filters."""
         b, bias, filters = self.b, self.op.bias, self.plan.block.filters
         if bias is None:
@@ -137,7 +137,7 @@ class ConvLowering:
         return [b.load(bias, [b.add(place.filter, f)], "bias") for f in range(filters)]
 
     def starts(
-        self, place: Place, biases: Sequence[SSAValue], row: Index, column: Index, width: int
+        self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, column: Index, width: int
     ) -> list[SSAValue]:
         """First values of the sums of a row of outputs: filter by filter, `width` columns each.
 
@@ -156,8 +156,8 @@ class ConvLowering:
 
     def plain_block(
         self,
-        sink: Callable[[Place, int, Index, Index, SSAValue], None],
-        place: Place,
+        sink: Callable[[BlockOrigin, int, Index, Index, SSAValue], None],
+        place: BlockOrigin,
         biases: Sequence[SSAValue],
         row: Index,
         column: Index,
@@ -173,8 +173,8 @@ class ConvLowering:
 
     def plain_point(
         self,
-        sink: Callable[[Place, int, Index, Index, SSAValue], None],
-        place: Place,
+        sink: Callable[[BlockOrigin, int, Index, Index, SSAValue], None],
+        place: BlockOrigin,
         biases: Sequence[SSAValue],
         row: Index,
         column: Index,
@@ -185,13 +185,15 @@ class ConvLowering:
             value = self.sums.point(place, starts[filter], filter, row, column)
             sink(place, filter, row, column, value)
 
-    def put(self, place: Place, filter: int, row: Index, column: Index, value: SSAValue) -> None:
+    def put(
+        self, place: BlockOrigin, filter: int, row: Index, column: Index, value: SSAValue
+    ) -> None:
         """Store one output."""
         channel = self.b.add(place.filter, filter)
         at = (place.image, channel, row, column)
         store(self.b, self.epilogue(value, channel, at), self.out, at)
 
-    def each_output(self, place: Place, body: Callable[[int, Index, Index], None]) -> None:
+    def each_output(self, place: BlockOrigin, body: Callable[[int, Index, Index], None]) -> None:
         """Visit the pooled outputs of the filters of a block."""
         b = self.b
         height, width = shape_of(self.out)[2:]
@@ -207,7 +209,7 @@ class ConvLowering:
         for filter in range(self.plan.block.filters):
             b.loop(0, height, lambda py, _, f=filter: one_row(f, py), hint="py")
 
-    def clear(self, place: Place) -> None:
+    def clear(self, place: BlockOrigin) -> None:
         """Start every pooled output of a block: nothing is the smallest maximum, or no sum."""
         b = self.b
         start = self.epilogue.lowest_stored() if self.window.pool.is_max else b.real(0.0)
@@ -217,7 +219,7 @@ class ConvLowering:
 
         self.each_output(place, body)
 
-    def divide(self, place: Place) -> None:
+    def divide(self, place: BlockOrigin) -> None:
         """Turn the sums of average pooling into averages."""
         b = self.b
 
@@ -229,7 +231,7 @@ class ConvLowering:
         self.each_output(place, body)
 
     def scatter(
-        self, place: Place, filter: int, row: Index, column: Index, value: SSAValue
+        self, place: BlockOrigin, filter: int, row: Index, column: Index, value: SSAValue
     ) -> None:
         """Fold one convolution value into every pooled output whose window holds it."""
         b = self.b
@@ -271,7 +273,7 @@ class ConvLowering:
     # -- gathering a pooling window ----------------------------------------------------------------
 
     def gather_block(
-        self, place: Place, biases: Sequence[SSAValue], row: Index, column: Index, _width: int
+        self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, column: Index, _width: int
     ) -> None:
         """One pooled output of each filter whose window and taps all lie inside."""
         b, plan = self.b, self.plan
@@ -292,7 +294,7 @@ class ConvLowering:
         ) -> list[SSAValue]:
             at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
             at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
-            one = Place(place.image, place.channel, b.add(place.filter, filter))
+            one = BlockOrigin(place.image, place.channel, b.add(place.filter, filter))
             sums = self.sums.block(one, [biases[filter]], at_row, at_column, Block(1, 1, 1))
             return [self.window.folded(best[0], sums[0])]
 
@@ -303,7 +305,7 @@ class ConvLowering:
             self.put_pooled(place, filter, row, column, self.window.finished(best, row, column))
 
     def gather_point(
-        self, place: Place, biases: Sequence[SSAValue], row: Index, column: Index
+        self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, column: Index
     ) -> None:
         """One pooled output of each filter anywhere, with clipped window and tap ranges."""
         b = self.b
@@ -324,7 +326,7 @@ class ConvLowering:
             self.put_pooled(place, filter, row, column, self.window.finished(best, row, column))
 
     def put_pooled(
-        self, place: Place, filter: int, row: Index, column: Index, value: SSAValue
+        self, place: BlockOrigin, filter: int, row: Index, column: Index, value: SSAValue
     ) -> None:
         """Store one pooled output."""
         channel = self.b.add(place.filter, filter)

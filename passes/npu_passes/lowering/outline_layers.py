@@ -52,7 +52,7 @@ class Outline:
     buffers: dict[SSAValue, str]
 
 
-def analyze(function: FuncOp) -> Iterator[Outline]:
+def outlines_of(function: FuncOp) -> Iterator[Outline]:
     """The layers of a function that can become functions, in the order of the IR."""
     if WHAT.is_on(function):
         return
@@ -106,7 +106,7 @@ def outline_function(function: FuncOp) -> None:
     """Outline the layers of one function, which must lie in a block; the new ones follow it."""
     names = GlobalNames.of(function)
     place = InsertPoint.after(function)
-    for outline in list(analyze(function)):
+    for outline in list(outlines_of(function)):
         layer_function, call = outlined(outline, names.fresh(outline.wish))
         Rewriter.insert_op(layer_function, place)
         Rewriter.replace_op(outline.layer, call)
@@ -122,8 +122,8 @@ class OutlineLayersPass(RefusingPass):
         """Outline function by function."""
         functions = [inner for inner in op.walk() if isinstance(inner, FuncOp)]
         for function in functions:
-            for outline in analyze(function):
+            for outline in outlines_of(function):
                 reject_overlaps(outline.layer)  # its function could not see it any more
         for function in functions:
-            if any(True for _ in analyze(function)):
+            if any(True for _ in outlines_of(function)):
                 outline_function(function)

@@ -35,7 +35,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from npu_dialect import dma
 from npu_dialect.attributes import LAYER, WHAT
 from npu_dialect.keys import Key
-from npu_passes.lowering.function_shapes import Constant, Shape, value_of
+from npu_passes.lowering.function_shapes import Constant, FunctionShape, value_of
 from npu_passes.lowering.kernels.constants import Users, symbol_users
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.support.symbols import identifier
@@ -59,12 +59,12 @@ class Shared:
     arguments: tuple[Argument, ...]
 
 
-def analyze(module: ModuleOp, users: Users, scalars: int) -> tuple[Shared, ...]:
+def functions_to_share(module: ModuleOp, users: Users, scalars: int) -> tuple[Shared, ...]:
     """The functions to share, in the order of the first ones; up to so many numbers may differ."""
-    alike: dict[Hashable, list[Shape]] = {}
+    alike: dict[Hashable, list[FunctionShape]] = {}
     for function in module.ops:
         if isinstance(function, func.FuncOp) and can_be_shared(function, users):
-            shape = Shape.of(function)
+            shape = FunctionShape.of(function)
             alike.setdefault(tuple(shape.tokens), []).append(shape)
     return tuple(shared for shapes in alike.values() for shared in groups(shapes, scalars))
 
@@ -85,10 +85,10 @@ def can_be_shared(function: func.FuncOp, users: Users) -> bool:
     )
 
 
-def groups(shapes: list[Shape], scalars: int) -> Iterator[Shared]:
+def groups(shapes: list[FunctionShape], scalars: int) -> Iterator[Shared]:
     """Functions of one shape, in groups whose numbers differ in few places."""
     while shapes:
-        group, rest = shapes[:1], list[Shape]()
+        group, rest = shapes[:1], list[FunctionShape]()
         for shape in shapes[1:]:
             larger = [*group, shape]
             fits = len(differing([each.scalars for each in larger])) <= scalars
@@ -191,5 +191,5 @@ class ShareFunctionsPass(RefusingPass):
         if self.scalars < 0:
             raise Refusal(f"expected scalars of at least 0, got {self.scalars}")
         users = symbol_users(op.walk())
-        for shared in analyze(op, users, self.scalars):
+        for shared in functions_to_share(op, users, self.scalars):
             share(shared, users)

@@ -57,7 +57,7 @@ class Detection:
     names: dict[int, str]
 
 
-def analyze(block: Block, max_depth: int) -> Detection:
+def find_modules(block: Block, max_depth: int) -> Detection:
     """Find the modules of a block whose branches are at most `max_depth` layers long."""
     network = Network.of(block)
     found = detect(network.nodes, max_depth)
@@ -196,4 +196,4 @@ class DetectModulesPass(RefusingPass):
             raise Refusal(f"expected a max-depth of at least 1, got {self.max_depth}")
         for function in op.walk():
             if isinstance(function, FuncOp) and len(function.body.blocks) == 1:
-                Wrapping(analyze(function.body.block, self.max_depth)).run()
+                Wrapping(find_modules(function.body.block, self.max_depth)).run()

@@ -54,9 +54,16 @@ from npu_passes.modules.module_reader import (
 from npu_passes.modules.reorder_branches import WorkingMemory, storage_of
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_plans.modules.choose_policy import plan_module
+from npu_plans.modules.memory_regions import (
+    ChainedModule,
+    ModuleRegions,
+    Region,
+    Sram,
+    chain_regions,
+    chains,
+)
 from npu_plans.modules.module_data import Branch, FeatureMap, Module
 from npu_plans.modules.policies import BranchPlan, LayerPlan, Misfit, ModulePlan, required_bytes
-from npu_plans.modules.regions import ModuleRegions, Region, Sram, Step, chain_regions, chains
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ class PlanModulesPass(RefusingPass):
         """Plan, then write the plan into the IR."""
         if self.channel_passes < 1:
             raise Refusal(f"expected at least 1 of channel-passes, got {self.channel_passes}")
-        plan = analyze(op, self)
+        plan = plan_program(op, self)
         for planned in plan.planned:
             annotate(planned.op, planned.module, planned.plan, planned.regions, frozenset())
         for left, why in plan.left:
@@ -108,7 +115,7 @@ class ProgramPlan:
     left: tuple[tuple[BranchedModuleOp, str], ...] = ()
 
 
-def analyze(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
+def plan_program(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
     """Plan the modules of a program.
 
     Raises: PassFailedException if there is no machine, or, at the module, if a layer does not fit.
@@ -118,7 +125,7 @@ def analyze(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
     machine = needed_machine(program)
     reader = ModuleReader(storage_of(machine, options.working_memory), options.channel_passes)
     ops: list[BranchedModuleOp] = []
-    steps: list[Step] = []
+    steps: list[ChainedModule] = []
     left: list[tuple[BranchedModuleOp, str]] = []
     for op in found:
         try:
@@ -134,7 +141,7 @@ def analyze(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
             continue
         follows = bool(steps) and module.input == steps[-1].module.result
         ops.append(op)
-        steps.append(Step(module, plan, follows))
+        steps.append(ChainedModule(module, plan, follows))
     sram = Sram(machine.sram_bytes, machine.alignment)
     regions = [each for chain in chains(steps) for each in chain_regions(chain, sram)]
     planned = (

@@ -66,7 +66,7 @@ class ReorderBranchesPass(RefusingPass):
         machine = needed_machine(op)
         reader = ModuleReader(storage_of(machine, self.working_memory))
         for module in modules:
-            for order in analyze(module, reader):
+            for order in branch_orders(module, reader):
                 rewrite(order)
             note_peak(module, None)
             if self.order == "liveness":
@@ -92,7 +92,7 @@ class Order:
     branches: tuple[tuple[BranchOp, int], ...]
 
 
-def analyze(
+def branch_orders(
     op: BranchedModuleOp, reader: ModuleReader, on_chip: frozenset[FeatureMap] = frozenset()
 ) -> tuple[Order, ...]:
     """The order of a module's branches, and of the modules in them; `on_chip` are outer MIFMs."""
@@ -106,7 +106,7 @@ def analyze(
             order
             for inner in nested
             if isinstance(inner, BranchedModuleOp)
-            for order in analyze(inner, reader, inside)
+            for order in branch_orders(inner, reader, inside)
         ),
     )
 

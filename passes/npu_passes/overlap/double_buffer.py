@@ -39,7 +39,7 @@ from npu_dialect.dma import WaitOp
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.views import is_view
-from npu_passes.overlap.overlap import NotPossible, Schedule, analyze
+from npu_passes.overlap.overlap import NotPossible, Schedule, schedule_of
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 from npu_passes.support.refuse import RefusingPass
 
@@ -78,7 +78,7 @@ def take_apart(loop: scf.ForOp) -> None:
     """Overlap the steps of a loop, or say why not."""
     DOUBLE_BUFFER.drop(loop)
     try:
-        schedule = analyze(loop)
+        schedule = schedule_of(loop)
     except NotPossible as why:
         NOT_DOUBLE_BUFFERED.set(loop, str(why))
     else:
@@ -88,7 +88,7 @@ def take_apart(loop: scf.ForOp) -> None:
 def give_own_buffers(loop: scf.ForOp) -> None:
     """Allocate the buffers of a loop right before it, so that copies of it have their own."""
     try:
-        schedule = analyze(loop)
+        schedule = schedule_of(loop)
     except NotPossible:
         return  # it says why when its turn comes
     for alloc in schedule.buffers:

@@ -42,7 +42,7 @@ class NotPossible(Exception):
 
 
 @dataclass(frozen=True)
-class Transfer:
+class LoopTransfer:
     """A transfer in the body of a loop; `alloc` makes its buffer on chip."""
 
     start: StartOp
@@ -68,7 +68,7 @@ class Schedule:
     """What becomes two halves, in the order of the transfers."""
 
 
-def analyze(loop: scf.ForOp) -> Schedule:
+def schedule_of(loop: scf.ForOp) -> Schedule:
     """How the steps of a loop can overlap.
 
     Raises: NotPossible.
@@ -134,7 +134,7 @@ def is_pure(op: Operation) -> bool:
     return not op.regions and is_side_effect_free(op)
 
 
-def transfers_of(body: Block) -> Iterator[Transfer]:
+def transfers_of(body: Block) -> Iterator[LoopTransfer]:
     """The transfers at this level of a loop.
 
     Raises: NotPossible for one that is waited for elsewhere, or whose buffer is not an sram.alloc.
@@ -151,7 +151,7 @@ def transfers_of(body: Block) -> Iterator[Transfer]:
         root = root_of(on_chip)
         if not isinstance(root, OpResult) or not isinstance(root.op, AllocOp):
             raise NotPossible(f"{name_of(on_chip)} is no part of an sram.alloc")
-        yield Transfer(op, waits[0], root.op)
+        yield LoopTransfer(op, waits[0], root.op)
 
 
 def name_of(value: SSAValue) -> str:
@@ -194,7 +194,9 @@ def other_view(value: SSAValue) -> Operation | None:
     return None
 
 
-def check_places(body: Block, loads: Sequence[Transfer], stores: Sequence[Transfer]) -> None:
+def check_places(
+    body: Block, loads: Sequence[LoopTransfer], stores: Sequence[LoopTransfer]
+) -> None:
     """Loads come before every use of their buffer in a step, late stores after every use.
 
     Raises: NotPossible.
@@ -215,7 +217,10 @@ def check_places(body: Block, loads: Sequence[Transfer], stores: Sequence[Transf
 
 
 def check_dram(
-    loop: scf.ForOp, loads: Sequence[Transfer], stores: Sequence[Transfer], trips: tuple[int, int]
+    loop: scf.ForOp,
+    loads: Sequence[LoopTransfer],
+    stores: Sequence[LoopTransfer],
+    trips: tuple[int, int],
 ) -> None:
     """What loads and stores meet off the chip, now that they run beside other steps.
 

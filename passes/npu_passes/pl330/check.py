@@ -60,7 +60,7 @@ class Violation:
         return f"@{self.program.sym_name.data}, byte {self.address:#06x}: {name}: {self.message}"
 
 
-def analyze(program: ProgramOp, controller: Controller) -> tuple[Violation, ...]:
+def violations_of(program: ProgramOp, controller: Controller) -> tuple[Violation, ...]:
     """What is wrong in a program, in the order of the code; one violation a message of an op."""
     addresses = dict(_addresses(program))
     found: dict[InstructionOp, list[str]] = {op: [] for op in addresses}
@@ -175,6 +175,6 @@ class Pl330CheckPass(RefusingPass):
                 channel = program.channel.value.data
                 for message in _below("a channel", channel, controller.channels):
                     errors.append(f"@{program.sym_name.data}: {message}")
-            errors += map(str, analyze(program, controller))
+            errors += map(str, violations_of(program, controller))
         if errors:
             raise PassFailedException("\n".join(f"{self.name}: {error}" for error in errors))

@@ -69,7 +69,7 @@ from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.support.symbols import GlobalNames, identifier
 from npu_passes.support.transfer_runs import transfer_runs
-from npu_plans.transfers.bursts import Place, bursts_of
+from npu_plans.transfers.bursts import AddressResidue, bursts_of
 from npu_plans.transfers.runs import Runs
 from npu_plans.transfers.transfer_code import Add, Ccr, Code, Copy, Loop, NoCode, transfer_code
 
@@ -79,12 +79,12 @@ SAR_WORD, DAR_WORD = 2, 8
 
 
 @dataclass(frozen=True)
-class Transfer:
+class MicrocodeTransfer:
     """What a program does, and all that its code depends on."""
 
     runs: Runs
-    source: Place
-    target: Place
+    source: AddressResidue
+    target: AddressResidue
     channel: int
 
     def moves(self) -> MovesAttr:
@@ -117,17 +117,17 @@ class LowerDmaToPl330Pass(RefusingPass):
 def lower(function: FuncOp, machine: Machine) -> None:
     """Give the transfers of a function their programs."""
     names = GlobalNames.of(function)
-    made: dict[Transfer, ProgramOp] = {}
+    made: dict[MicrocodeTransfer, ProgramOp] = {}
     place = InsertPoint.after(function)
     for op in [each for each in function.walk() if isinstance(each, StartOp)]:
-        transfer = analyze(op, machine)
+        transfer = microcode_transfer(op, machine)
         if transfer not in made:
             made[transfer] = program(op, transfer, machine, names)
             Rewriter.insert_op(made[transfer], place)
         PROGRAM.set(op, made[transfer].sym_name.data)
 
 
-def analyze(op: StartOp, machine: Machine) -> Transfer:
+def microcode_transfer(op: StartOp, machine: Machine) -> MicrocodeTransfer:
     """What a transfer moves.
 
     Raises: PassFailedException, attached to the op, for what no program can.
@@ -155,10 +155,10 @@ def analyze(op: StartOp, machine: Machine) -> Transfer:
     bursts = bursts_of(runs.bytes, source, target, widest_beat(machine), longest_burst(machine))
     # What no beat is as wide as does not matter, so programs are shared.
     widest = [max(beats) for beats in zip(*(each.sides for each in bursts), strict=True)]
-    return Transfer(runs, source.steps(widest[:1]), target.steps(widest[1:]), channel)
+    return MicrocodeTransfer(runs, source.steps(widest[:1]), target.steps(widest[1:]), channel)
 
 
-def place_of(value: SSAValue, element: int, machine: Machine) -> Place:
+def place_of(value: SSAValue, element: int, machine: Machine) -> AddressResidue:
     """What is known of the address of a view's first element, as far as beats go."""
     offset, known = Linear(), widest_beat(machine)
     while isinstance(value, OpResult):
@@ -180,7 +180,7 @@ def place_of(value: SSAValue, element: int, machine: Machine) -> Place:
     if memref_type(value).get_offset() != 0:
         known = gcd(known, element)  # an argument that is a view: its caller knows more
     modulus = gcd(known, *steps_of(offset))
-    return Place(modulus, start_of(offset) % modulus)
+    return AddressResidue(modulus, start_of(offset) % modulus)
 
 
 def widest_beat(machine: Machine) -> int:
@@ -225,7 +225,9 @@ def steps_of(offset: Linear) -> Iterator[int]:
     return (factor * first_and_step(index)[1] for index, factor in offset.factors.items())
 
 
-def program(op: StartOp, transfer: Transfer, machine: Machine, names: GlobalNames) -> ProgramOp:
+def program(
+    op: StartOp, transfer: MicrocodeTransfer, machine: Machine, names: GlobalNames
+) -> ProgramOp:
     """The program of a transfer.
 
     Raises: PassFailedException, attached to the op, if two loop counters are not enough.

@@ -30,7 +30,7 @@ from npu_dialect import dma
 from npu_dialect.attributes import DRAM_BYTES
 from npu_dialect.dram import AllocOp
 from npu_dialect.npu.attributes import DramSpace
-from npu_passes.analysis.lifetimes import Lifetimes, analyze
+from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.placing.assign_sram_offsets import name_of, problem_of
 from npu_passes.support.refuse import RefusingPass, refuse
@@ -75,7 +75,7 @@ def plan(function: Operation) -> tuple[Lifetimes, Solution]:
 
     Raises: PassFailedException for offsets that cannot be, and for buffers of other dialects.
     """
-    lifetimes = analyze(function, DramSpace())
+    lifetimes = lifetimes_of(function, DramSpace())
     for buffer in lifetimes.buffers:
         if isinstance(op := buffer.value.owner, Operation) and not isinstance(op, AllocOp):
             refuse(op, f"expected {AllocOp.name} for a buffer off the chip, got {op.name}")

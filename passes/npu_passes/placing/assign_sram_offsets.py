@@ -41,7 +41,7 @@ from npu_dialect.attributes import ARENA, LAYER, SRAM_OFFSET
 from npu_dialect.machine import Machine
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
-from npu_passes.analysis.lifetimes import Lifetimes, analyze
+from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.placing.module_places import with_module_places
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
@@ -89,7 +89,7 @@ class AssignSramOffsetsPass(RefusingPass):
         strategy = "greedy" if self.strategy == "modules" else self.strategy
         for function in planned:
             reject_calls(function, owners)
-            lifetimes = analyze(function, space)
+            lifetimes = lifetimes_of(function, space)
             problem = problem_of(lifetimes, alignment)
             if self.strategy == "modules":
                 capacity = machine.sram_bytes if machine else LARGEST_ARENA

@@ -47,7 +47,7 @@ from npu_dialect.target import machine_of
 from npu_passes.buffers.buffer_plan import only_returned
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.modules.footprints import Storage
-from npu_plans.rows.choose import Link, Run, needed, smallest_peak, whole
+from npu_plans.rows.choose import LayerRun, Link, needed, smallest_peak, whole
 from npu_plans.rows.least_traffic import Chain, ChainLayer, ChainMap, least_traffic
 
 
@@ -73,7 +73,7 @@ class FuseRowsPass(RefusingPass):
                 for run in self.choose(chain, machine, sram or 0):
                     wrap(chain[run.first : run.last + 1])
 
-    def choose(self, layers: list[LayerOp], machine: Machine | None, sram: int) -> list[Run]:
+    def choose(self, layers: list[LayerOp], machine: Machine | None, sram: int) -> list[LayerRun]:
         """The runs of a chain that the options ask for."""
         if machine is not None and machine.dma_channels and self.when == "needed":
             return least_traffic(chain_of(layers, Storage.of(machine)), sram)

@@ -21,12 +21,12 @@ from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, map_type
 from npu_dialect.sram import AllocOp
-from npu_passes.analysis.lifetimes import Lifetimes, analyze
+from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import in_space
 from npu_passes.analysis.views import uses_of, views_of
 from npu_plans.arena.fillings import in_use
 from npu_plans.arena.problem import Buffer, Overlay
-from npu_plans.spills.problem import Shared, SpillProblem, Step, TileNeed
+from npu_plans.spills.problem import OpMemory, Shared, SpillProblem, TileNeed
 
 SUBSETS_OF = 4
 """So many maps of an op at most are asked for in all combinations; those of more add up."""
@@ -67,7 +67,7 @@ class Reader:
 
         Raises: PassFailedException, as the analysis of lifetimes does.
         """
-        lifetimes = analyze(function, SramSpace())
+        lifetimes = lifetimes_of(function, SramSpace())
         roots = {
             value: index
             for index, buffer in enumerate(lifetimes.buffers)
@@ -101,7 +101,7 @@ class Reader:
         problem = SpillProblem(buffers, costs, steps, self.lifetimes.overlays, alignment)
         return Reading(self.lifetimes, problem)
 
-    def steps(self, needs: Needs, roots: Mapping[SSAValue, int]) -> Iterator[Step]:
+    def steps(self, needs: Needs, roots: Mapping[SSAValue, int]) -> Iterator[OpMemory]:
         """The ops at which a buffer begins to live, and those that may need tile buffers."""
         lifetimes = self.lifetimes
         starts = {buffer.first for buffer in lifetimes.buffers}
@@ -120,7 +120,7 @@ class Reader:
                     if 0 < size < lifetimes.buffers[index].size
                 )
                 rows = tuple(shared(live, lifetimes.overlays))
-                yield Step(point, live, tiles, rows, partly)
+                yield OpMemory(point, live, tiles, rows, partly)
 
 
 def shared(live: Sequence[tuple[int, int]], overlays: Sequence[Overlay]) -> Iterator[Shared]:

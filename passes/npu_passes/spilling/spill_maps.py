@@ -80,7 +80,7 @@ class SpillMapsPass(RefusingPass):
         unknown = dict.fromkeys(self.maps)
         plans: list[Spills] = []
         for function in found:
-            plans.append(analyze(function, machine, self.by, self.maps))
+            plans.append(plan_spills(function, machine, self.by, self.maps))
             for name in plans[-1].names:
                 unknown.pop(name, None)
         if unknown:
@@ -105,7 +105,7 @@ class Spills:
     names: tuple[str, ...]
 
 
-def analyze(
+def plan_spills(
     function: Operation, machine: Machine, by: Literal["need", "plan"], maps: Sequence[str]
 ) -> Spills:
     """Decide for one function.

@@ -12,7 +12,7 @@ from npu_dialect.npu.layers import PruneZeroBlocksOp
 from npu_passes.support.refuse import Refusal
 from npu_passes.tiling.layer_spaces import COLUMNS, ROWS
 from npu_passes.tiling.stage import Staging, off_chip_operands, stages_of
-from npu_plans.tiles.regions import Cut
+from npu_plans.tiles.operand_regions import Cut
 
 
 def in_whole_blocks(op: Operation, staging: Staging, block: int, alignment: int) -> Staging:

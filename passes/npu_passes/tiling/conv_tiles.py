@@ -24,7 +24,7 @@ from npu_passes.support.refuse import refuse
 from npu_passes.tiling.layer_spaces import COLUMNS, IMAGES, IN, OUT, ROWS, conv_windows
 from npu_plans.tiles.cost_model import DmaCosts
 from npu_plans.tiles.layer_shape import ConvShape, ElementBytes, TilingError, WindowAxis
-from npu_plans.tiles.regions import Space
+from npu_plans.tiles.operand_regions import Space
 from npu_plans.tiles.tile_search import SearchOptions, Tiling, search
 
 

@@ -35,7 +35,7 @@ from npu_dialect.npu.layers import (
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_passes.tiling.channel_scales import has_channel_scales, take_channels
-from npu_plans.tiles.regions import Along, Loop, Pads, Space, can_cut
+from npu_plans.tiles.operand_regions import Along, Loop, Pads, Space, can_cut
 
 IMAGES, GROUPS, OUT, IN, ROWS, COLUMNS = "images", "groups", "out", "in", "rows", "columns"
 """Names of loops. Layers that work channel by channel have `out` and no `in`."""

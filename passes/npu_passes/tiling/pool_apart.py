@@ -35,7 +35,7 @@ from npu_passes.tiling.layer_spaces import (
     tile_layer,
     with_pads,
 )
-from npu_plans.tiles.regions import Along, Cut, Space, even_sizes
+from npu_plans.tiles.operand_regions import Along, Cut, Space, even_sizes
 
 
 def apart_space(op: Conv2dOp) -> Space:

@@ -26,11 +26,11 @@ from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.conv_tiles import conv_shape
 from npu_passes.tiling.stage import Staging, off_chip_operands, operand_moves
 from npu_plans.tiles.bounds import compulsory_bytes, lower_bound_bytes
-from npu_plans.tiles.cost_model import DmaCosts, Moved
-from npu_plans.tiles.regions import Along, Cut
+from npu_plans.tiles.cost_model import DmaCosts, OperandTraffic
+from npu_plans.tiles.operand_regions import Along, Cut
 
 
-def moved_by(op: Operation, staging: Staging) -> Moved:
+def moved_by(op: Operation, staging: Staging) -> OperandTraffic:
     """What one run of a staged layer moves."""
     transfers, jumps, elements, size = 0, 0, 0, 0
     for buffer in staging.buffers:
@@ -41,7 +41,7 @@ def moved_by(op: Operation, staging: Staging) -> Moved:
             jumps += moves.transfers // tiles * runs
             elements += moves.elements
             size += moves.elements * element_bytes(op, memref_type(value))
-    return Moved(transfers, jumps, elements, size)
+    return OperandTraffic(transfers, jumps, elements, size)
 
 
 def tiles_and_runs(cut: Cut, index: int, value: SSAValue) -> tuple[int, int]:

@@ -23,7 +23,7 @@ from npu_passes.analysis.on_chip import element_bytes, in_space
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.layer_spaces import loop_names, space_of
 from npu_passes.tiling.pool_apart import apart_space, sums_axes
-from npu_plans.tiles.regions import Along, Cut, Loop, Moves, Space
+from npu_plans.tiles.operand_regions import Along, Cut, Loop, Moves, Space
 
 
 @dataclass(frozen=True)

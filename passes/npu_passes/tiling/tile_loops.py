@@ -42,7 +42,7 @@ from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.target import machine_of
-from npu_passes.analysis.lifetimes import analyze as lifetimes_of
+from npu_passes.analysis.lifetimes import lifetimes_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.tiling.aligned_tiles import in_whole_blocks
@@ -108,7 +108,7 @@ class TileLoopsPass(RefusingPass):
         staged = [
             each
             for function in functions(op)
-            for each in analyze(
+            for each in stage_function(
                 function, machine, self.options, self.block_size, self.jobs, self.told
             )
         ]
@@ -128,7 +128,7 @@ class TileLoopsPass(RefusingPass):
         return TileOptions(search, self.tile_sizes, self.double_buffer)
 
 
-def analyze(
+def stage_function(
     function: Operation,
     machine: Machine | None,
     options: TileOptions,

@@ -33,11 +33,11 @@ from npu_passes.tiling.tile_moves import (
     transfer,
     view,
 )
-from npu_plans.tiles.regions import Along, Pads, Piece, Segment
+from npu_plans.tiles.operand_regions import Along, Pads, Piece, Segment
 
 
 @dataclass(frozen=True)
-class Place:
+class TilePosition:
     """Where a tile is along one loop: the segment, and the index of its piece within."""
 
     segment: Segment
@@ -49,7 +49,7 @@ class Place:
         return self.segment.piece
 
 
-Tile = Mapping[str, Place]
+Tile = Mapping[str, TilePosition]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Nest:
                 index = buffer.operands[0]
                 self.move(self.op.operands[index], self.buffers[index], index)
         tile = {
-            loop.name: Place(Segment(cut.pieces(loop.name)[0], 1))
+            loop.name: TilePosition(Segment(cut.pieces(loop.name)[0], 1))
             for loop in cut.space.loops
             if loop.name not in cut.order
         }
@@ -119,7 +119,7 @@ class Nest:
         innermost = level == len(self.staging.cut.order) - 1
         inner = self
         if innermost:
-            own = self.allocate({**tile, name: Place(segment)})
+            own = self.allocate({**tile, name: TilePosition(segment)})
             inner = replace(self, buffers={**self.buffers, **own})
 
         def one(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
@@ -128,7 +128,7 @@ class Nest:
                 loop = index.owner.parent_op()
                 assert loop is not None
                 DOUBLE_BUFFER.set(loop, True)
-            inner.inside({**tile, name: Place(segment, index)}, level)
+            inner.inside({**tile, name: TilePosition(segment, index)}, level)
             return ()
 
         self.b.loop(0, segment.runs, one, hint=name)

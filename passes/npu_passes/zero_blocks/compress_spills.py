@@ -60,7 +60,7 @@ class CompressSpillsPass(RefusingPass):
         if self.block_size < 1:
             raise Refusal(f"expected a block-size of at least 1, got {self.block_size}")
         for function in functions(op):
-            for plan in analyze(function, self.block_size):
+            for plan in plan_compressions(function, self.block_size):
                 rewrite(plan, self.block_size)
 
 
@@ -73,7 +73,7 @@ class Compression:
     reason: str | None
 
 
-def analyze(function: Operation, block: int) -> tuple[Compression, ...]:
+def plan_compressions(function: Operation, block: int) -> tuple[Compression, ...]:
     """What becomes of each map off the chip."""
     found: list[Compression] = []
     for alloc in [op for op in function.walk() if isinstance(op, dram.AllocOp)]:

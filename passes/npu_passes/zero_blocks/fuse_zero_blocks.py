@@ -44,7 +44,7 @@ from npu_passes.analysis.views import root_of
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 from npu_passes.zero_blocks.prune_zero_blocks import writer_of
-from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks, runs_of
+from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks
 
 NAME = "npu-fuse-zero-blocks"
 
@@ -59,13 +59,13 @@ class FuseZeroBlocksPass(RefusingPass):
         """Look at each map off the chip; one that is pruned twice is looked at twice."""
         for function in functions(op):
             for alloc in [each for each in function.walk() if isinstance(each, dram.AllocOp)]:
-                while (plan := analyze(alloc, function)) is not None:
+                while (plan := prune_fusion(alloc, function)) is not None:
                     rewrite(plan)
             remove_dead(function)
 
 
 @dataclass(frozen=True)
-class Fusion:
+class PruneFusion:
     """What prunes a map in tiles of its own, and the transfers of its layer that come before."""
 
     prunes: tuple[PruneZeroBlocksOp, ...]
@@ -74,7 +74,7 @@ class Fusion:
     stores: tuple[dma.StartOp, ...]
 
 
-def analyze(alloc: dram.AllocOp, function: Operation) -> Fusion | None:
+def prune_fusion(alloc: dram.AllocOp, function: Operation) -> PruneFusion | None:
     """The first layer that prunes a map in place, if its work can be done in front of it."""
     try:
         found = SpilledMap.of(alloc, function)
@@ -100,7 +100,7 @@ def analyze(alloc: dram.AllocOp, function: Operation) -> Fusion | None:
     if not all(is_finished(op, alloc.buffer, prunes[0].size) for op in before):
         return None
     counted = accesses(alloc.buffer, order, max(map(order.at, before)), last)
-    return Fusion(prunes, (*counted, *loads, *again), before)
+    return PruneFusion(prunes, (*counted, *loads, *again), before)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def is_all_of(
     transfers: list[dma.StartOp],
 ) -> bool:
     """Whether a layer prunes each element of a map once, and its tiles serve for nothing else."""
-    elements = sum(runs_of(op) * memref_type(op.output).element_count() for op in prunes)
+    elements = sum(op.repetitions * memref_type(op.output).element_count() for op in prunes)
     if elements != memref_type(whole).element_count():
         return False
     size = next(iter(prunes)).size
@@ -198,7 +198,7 @@ def accesses(map: SSAValue, order: Order, after: int, last: int) -> tuple[Operat
     )
 
 
-def rewrite(plan: Fusion) -> None:
+def rewrite(plan: PruneFusion) -> None:
     """Prune in front of the transfers, and not any more behind them."""
     old = plan.prunes[0]
     for store in plan.stores:

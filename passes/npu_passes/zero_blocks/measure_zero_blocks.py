@@ -59,7 +59,7 @@ class MeasureZeroBlocksPass(RefusingPass):
             ports = Signature.of(find_function(op, None)).inputs
         except InterpretationError as error:
             raise Refusal(str(error)) from None
-        for layer, share in analyze(op, samples(self.data, ports), self.block_size).items():
+        for layer, share in zero_shares(op, samples(self.data, ports), self.block_size).items():
             ZERO_BLOCKS.set(layer, share)
 
 
@@ -131,7 +131,7 @@ def zero_elements(array: Array, block: int, zero: int) -> int:
     return int(np.count_nonzero(spread(in_blocks(array == zero, block), block, array.shape)))
 
 
-def analyze(
+def zero_shares(
     module: ModuleOp, inputs: Sequence[Sequence[Array]], block: int
 ) -> dict[LayerOp, float]:
     """The share of each layer.

@@ -49,7 +49,7 @@ class SpillPrunedMapsPass(RefusingPass):
         machine = machine_of(op)
         if machine is None or not machine.dma_channels:
             return
-        for plan in [plan for function in functions(op) for plan in analyze(function)]:
+        for plan in [plan for function in functions(op) for plan in pruned_maps(function)]:
             rewrite(plan)
 
 
@@ -62,7 +62,7 @@ class PrunedMap:
     later: tuple[Use, ...]
 
 
-def analyze(function: Operation) -> tuple[PrunedMap, ...]:
+def pruned_maps(function: Operation) -> tuple[PrunedMap, ...]:
     """The pruned maps that can leave."""
     found: list[PrunedMap] = []
     for op in function.walk():

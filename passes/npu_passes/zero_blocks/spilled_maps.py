@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dma, dram
-from npu_dialect.attributes import RUNS, VALUE, ZERO_BLOCKS, ZERO_POINT
+from npu_dialect.attributes import VALUE, ZERO_BLOCKS, ZERO_POINT
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
@@ -91,7 +91,7 @@ class SpilledMap:
         shares = [share_of(op) for op in last]
         if not shares or any(share is None for share in shares):
             return None
-        weights = [runs_of(op) * op.output_type.element_count() for op in last]
+        weights = [op.repetitions * op.output_type.element_count() for op in last]
         parts = zip(shares, weights, strict=True)
         return sum((share or 0.0) * weight for share, weight in parts) / sum(weights)
 
@@ -140,11 +140,6 @@ def zero_of(op: LayerOp) -> int | None:
 def share_of(op: LayerOp) -> float | None:
     """What a layer says of zero blocks."""
     return ZERO_BLOCKS.get(op)
-
-
-def runs_of(op: LayerOp) -> int:
-    """How often a layer runs in one inference."""
-    return RUNS.get(op) or 1
 
 
 def has_whole_blocks(part: SSAValue, whole: SSAValue, block: int) -> bool:

@@ -44,7 +44,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Step:
+class WeightWord:
     """A word of weights, and the products that it is used for."""
 
     weight: int
@@ -79,13 +79,13 @@ def weight_words(taps: int) -> list[tuple[int, int | None]]:
     return pairs + [(tap, None) for tap in rest]
 
 
-def plan_row(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[Step] | None:
+def plan_row(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[WeightWord] | None:
     """The steps of a kernel row; words may be loaded at `first` to `last`, both included.
 
     None if some element cannot be reached by a word.
     """
     known: list[Word] = []
-    steps: list[Step] = []
+    steps: list[WeightWord] = []
     for index, (low, high) in enumerate(weight_words(taps)):
         products: list[Product] = []
         for number, pixel in enumerate(pixels):
@@ -99,7 +99,7 @@ def plan_row(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[
             if found.word not in known:
                 known.append(found.word)
         if products:
-            steps.append(Step(index, tuple(products)))
+            steps.append(WeightWord(index, tuple(products)))
     return steps
 
 

@@ -34,7 +34,7 @@ MOST_SETS = 50_000
 
 
 @dataclass(frozen=True)
-class Step:
+class WorkStep:
     """A step: the pieces that it reads, the one that it makes, and the other bytes that it needs.
 
     `overwrites` are operands, each a set of pieces: if all of one die at the step, the result takes
@@ -72,7 +72,7 @@ class Work:
     """
 
     sizes: tuple[int, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[WorkStep, ...]
     kept: int = 0
     rows: tuple[tuple[int, ...], ...] = ()
 

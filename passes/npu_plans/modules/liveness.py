@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from npu_plans.modules.live_orders import Group, Step, Work
+from npu_plans.modules.live_orders import Group, Work, WorkStep
 from npu_plans.modules.module_data import Branch, FeatureMap, Layer, Module
 
 
@@ -54,7 +54,7 @@ class Builder:
 
     outer: Module | None = None
     sizes: list[int] = field(default_factory=list[int])
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: list[WorkStep] = field(default_factory=list[WorkStep])
     places: dict[FeatureMap, int] = field(default_factory=dict[FeatureMap, int])
 
     def piece(self, size: int) -> int:
@@ -72,7 +72,7 @@ class Builder:
     ) -> tuple[int, int]:
         """A new step: its number, and the piece that it makes."""
         made = self.piece(size)
-        self.steps.append(Step(reads, made.bit_length() - 1, extra, overwrites, extra_in_place))
+        self.steps.append(WorkStep(reads, made.bit_length() - 1, extra, overwrites, extra_in_place))
         return len(self.steps) - 1, made
 
     def module(self, module: Module) -> Group:

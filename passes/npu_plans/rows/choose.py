@@ -34,7 +34,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Run:
+class LayerRun:
     """Layers `first` to `last` of a chain, both included, that run row by row."""
 
     first: int
@@ -45,12 +45,12 @@ class Run:
         return self.last - self.first + 1
 
 
-def whole(chain: Sequence[Link]) -> list[Run]:
+def whole(chain: Sequence[Link]) -> list[LayerRun]:
     """The whole chain as one run."""
-    return [Run(0, len(chain) - 1)] if len(chain) > 1 else []
+    return [LayerRun(0, len(chain) - 1)] if len(chain) > 1 else []
 
 
-def smallest_peak(chain: Sequence[Link]) -> list[Run]:
+def smallest_peak(chain: Sequence[Link]) -> list[LayerRun]:
     """The runs that make the largest need of any layer or run as small as it can be.
 
     Among those, the ones that fuse fewest layers. Dynamic programming over where runs end: exact
@@ -62,16 +62,16 @@ def smallest_peak(chain: Sequence[Link]) -> list[Run]:
         choices: list[tuple[int, int, int]] = []
         for start in range(end):
             peak, fused, _ = best[start]
-            run = Run(start, end - 1)
+            run = LayerRun(start, end - 1)
             need = chain[start].alone if len(run) == 1 else footprint(chain, totals, run)
             choices.append((max(peak, need), fused + (len(run) if len(run) > 1 else 0), start))
         best.append(min(choices))
-    runs: list[Run] = []
+    runs: list[LayerRun] = []
     end = len(chain)
     while end:
         start = best[end][2]
         if end - start > 1:
-            runs.append(Run(start, end - 1))
+            runs.append(LayerRun(start, end - 1))
         end = start
     return runs[::-1]
 
@@ -81,39 +81,39 @@ def running_totals(chain: Sequence[Link]) -> list[int]:
     return [0, *accumulate(link.window + link.inner + link.weights for link in chain)]
 
 
-def footprint(chain: Sequence[Link], totals: Sequence[int], run: Run) -> int:
+def footprint(chain: Sequence[Link], totals: Sequence[int], run: LayerRun) -> int:
     """Bytes that a run needs on chip, from running totals."""
     start = chain[run.first]
     kept = totals[run.last + 1] - totals[run.first] - (start.window if start.direct else 0)
     return start.ifm + chain[run.last].ofm + kept
 
 
-def needed(chain: Sequence[Link], sram: int) -> list[Run]:
+def needed(chain: Sequence[Link], sram: int) -> list[LayerRun]:
     """As few layers as possible, so that every layer that does not fit alone fits in its run.
 
     A run starts with one layer that does not fit and takes in as few neighbours as make it fit, or
     where nothing fits, those that leave the smallest footprint. Runs that meet become one.
     """
     totals = running_totals(chain)
-    runs: list[Run] = []
+    runs: list[LayerRun] = []
     for index, link in enumerate(chain):
         if link.alone <= sram or (runs and runs[-1].last >= index):
             continue
-        run = smallest(chain, totals, Run(index, index), sram)
+        run = smallest(chain, totals, LayerRun(index, index), sram)
         while runs and runs[-1].last >= run.first:
-            both = Run(min(runs.pop().first, run.first), run.last)
+            both = LayerRun(min(runs.pop().first, run.first), run.last)
             run = smallest(chain, totals, both, sram)
         if len(run) > 1:
             runs.append(run)
     return runs
 
 
-def smallest(chain: Sequence[Link], totals: Sequence[int], inner: Run, sram: int) -> Run:
+def smallest(chain: Sequence[Link], totals: Sequence[int], inner: LayerRun, sram: int) -> LayerRun:
     """The shortest run around `inner` that fits; where none does, the one that needs least."""
     best = inner
     for length in range(len(inner), len(chain) + 1):
         firsts = range(max(0, inner.last - length + 1), min(inner.first, len(chain) - length) + 1)
-        runs = [Run(first, first + length - 1) for first in firsts]
+        runs = [LayerRun(first, first + length - 1) for first in firsts]
         best = min([best, *runs], key=lambda run: footprint(chain, totals, run))
         if footprint(chain, totals, best) <= sram:
             return best

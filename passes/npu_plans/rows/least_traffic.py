@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, product
 
-from npu_plans.rows.choose import Run
+from npu_plans.rows.choose import LayerRun
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Chain:
         bytes_in = layer.window if ifm_off else ifm.full
         return bytes_in + (ofm.row if ofm_off else ofm.full) + layer.partial
 
-    def footprint(self, run: Run, totals: Sequence[int]) -> int:
+    def footprint(self, run: LayerRun, totals: Sequence[int]) -> int:
         """Bytes that a run needs, from `totals` of what layers keep beside their maps."""
         first, ifm, ofm = self.layers[run.first], self.maps[run.first], self.maps[run.last + 1]
         kept = totals[run.last + 1] - totals[run.first]
@@ -96,7 +96,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Step:
+class Transition:
     """Layers from one state to another: one by itself, or a run."""
 
     start: State
@@ -111,7 +111,7 @@ class Step:
         )
 
 
-def least_traffic(chain: Chain, sram: int) -> list[Run]:
+def least_traffic(chain: Chain, sram: int) -> list[LayerRun]:
     """The runs with which the least is moved; none if no run moves less.
 
     Among those, the runs with the smallest need, then with the fewest layers. Dynamic programming
@@ -124,7 +124,7 @@ def least_traffic(chain: Chain, sram: int) -> list[Run]:
     return runs if cost[0] < without[0] else []
 
 
-def layer_steps(chain: Chain, sram: int) -> Iterator[Step]:
+def layer_steps(chain: Chain, sram: int) -> Iterator[Transition]:
     """Layers by themselves: what is off the chip is moved, and all else must fit.
 
     A layer with both maps off the chip works on tiles of any size.
@@ -135,24 +135,26 @@ def layer_steps(chain: Chain, sram: int) -> Iterator[Step]:
             need = chain.alone(index, ifm_off=ifm_off, ofm_off=ofm_off)
             if need <= sram or (ifm_off and ofm_off):
                 moved = ifm.moved * ifm_off + ofm.moved * ofm_off
-                yield Step((index, ifm_off), (index + 1, ofm_off), (moved, min(need, sram), 0))
+                yield Transition(
+                    (index, ifm_off), (index + 1, ofm_off), (moved, min(need, sram), 0)
+                )
 
 
-def run_steps(chain: Chain, sram: int) -> Iterator[Step]:
+def run_steps(chain: Chain, sram: int) -> Iterator[Transition]:
     """Runs of two layers or more that fit."""
     totals = chain.totals()
     for first in range(len(chain.layers)):
         for last in range(first + 1, len(chain.layers)):
-            run = Run(first, last)
+            run = LayerRun(first, last)
             need = chain.footprint(run, totals)
             if need > sram:
                 continue
             ifm, ofm = chain.maps[first], chain.maps[last + 1]
             moved = ifm.moved * ifm.outside + ofm.moved * ofm.outside
-            yield Step((first, ifm.outside), (last + 1, ofm.outside), (moved, need, len(run)))
+            yield Transition((first, ifm.outside), (last + 1, ofm.outside), (moved, need, len(run)))
 
 
-def cheapest(chain: Chain, steps: Sequence[Step]) -> tuple[Cost, list[Run]]:
+def cheapest(chain: Chain, steps: Sequence[Transition]) -> tuple[Cost, list[LayerRun]]:
     """The least cost from the first map to the last, and its runs.
 
     A map at the end of the chain that leaves the chip is moved once more, by what is there.
@@ -177,11 +179,11 @@ def cheapest(chain: Chain, steps: Sequence[Step]) -> tuple[Cost, list[Run]]:
     return total(end), runs_before(ways, (len(chain.layers), end))
 
 
-def runs_before(ways: dict[State, Way], state: State) -> list[Run]:
+def runs_before(ways: dict[State, Way], state: State) -> list[LayerRun]:
     """The runs on the best way up to a state."""
-    runs: list[Run] = []
+    runs: list[LayerRun] = []
     while (before := ways[state].before) is not None:
         if state[0] - before[0] > 1:
-            runs.append(Run(before[0], state[0] - 1))
+            runs.append(LayerRun(before[0], state[0] - 1))
         state = before
     return runs[::-1]

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from npu_plans.spills.problem import Shared, SpillProblem, Step, TileNeed
+from npu_plans.spills.problem import OpMemory, Shared, SpillProblem, TileNeed
 
 
 def cheapest(
@@ -52,7 +52,7 @@ class Program:
     lower: list[float] = field(default_factory=list[float])
     upper: list[float] = field(default_factory=list[float])
 
-    def add_step(self, step: Step, capacity: int) -> None:
+    def add_step(self, step: OpMemory, capacity: int) -> None:
         """The step fits."""
         row = {self.column[index]: size for index, size in step.live if index in self.column}
         for need in step.needs:

@@ -66,7 +66,7 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class Step:
+class OpMemory:
     """One op: what memory holds while it runs, in bytes.
 
     `live` are the buffers that live then, with the bytes of each that are in use: a buffer that is
@@ -106,7 +106,7 @@ class SpillProblem:
 
     buffers: tuple[Buffer, ...]
     costs: tuple[int | None, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[OpMemory, ...]
     overlays: tuple[Overlay, ...] = ()
     alignment: int = 1
 

@@ -12,9 +12,9 @@ from npu_plans.tiles.cost_model import (
     LOOPS,
     Conventions,
     DmaCosts,
-    Moved,
+    OperandTraffic,
     Tile,
-    Traffic,
+    TileTraffic,
     check_order,
 )
 from npu_plans.tiles.layer_shape import ConvShape
@@ -34,22 +34,22 @@ ZERO: Ints = np.zeros((), np.int64)
 
 @dataclass(frozen=True)
 class MovedArrays:
-    """`Moved` for every candidate."""
+    """`OperandTraffic` for every candidate."""
 
     transfers: Ints
     jumps: Ints
     elements: Ints
     bytes: Ints
 
-    def pick(self) -> Moved:
+    def pick(self) -> OperandTraffic:
         """The numbers of a space of one candidate."""
         arrays = (self.transfers, self.jumps, self.elements, self.bytes)
-        return Moved(*(int(array.item()) for array in arrays))
+        return OperandTraffic(*(int(array.item()) for array in arrays))
 
 
 @dataclass(frozen=True)
 class TrafficArrays:
-    """`Traffic` for every candidate."""
+    """`TileTraffic` for every candidate."""
 
     inputs: MovedArrays
     weights: MovedArrays
@@ -235,11 +235,11 @@ def footprint_arrays(layer: ConvShape, axes: Axes, order: str, stationary: Stati
 
 def traffic_of(
     layer: ConvShape, tile: Tile, order: str = LOOPS, conventions: Conventions = PHYSICAL
-) -> Traffic:
+) -> TileTraffic:
     """What a layer moves with one tile."""
     check_order(order)
     found = traffic_arrays(layer, axes_of_tile(layer, tile, conventions), order, conventions)
-    return Traffic(*(part.pick() for part in found.parts))
+    return TileTraffic(*(part.pick() for part in found.parts))
 
 
 def footprint_of(

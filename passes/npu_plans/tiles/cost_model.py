@@ -54,7 +54,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Moved:
+class OperandTraffic:
     """What the transfers of one operand add up to. A jump is a contiguous run of addresses."""
 
     transfers: int
@@ -68,19 +68,19 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Traffic:
+class TileTraffic:
     """Everything that a tiled layer moves; biases travel with their weights."""
 
-    inputs: Moved
-    weights: Moved
-    outputs_read: Moved
-    outputs_written: Moved
+    inputs: OperandTraffic
+    weights: OperandTraffic
+    outputs_read: OperandTraffic
+    outputs_written: OperandTraffic
 
     @property
-    def total(self) -> Moved:
+    def total(self) -> OperandTraffic:
         """The sum of the operands."""
         parts = (self.inputs, self.weights, self.outputs_read, self.outputs_written)
-        return Moved(
+        return OperandTraffic(
             sum(part.transfers for part in parts),
             sum(part.jumps for part in parts),
             sum(part.elements for part in parts),

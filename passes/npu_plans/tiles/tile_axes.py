@@ -37,7 +37,7 @@ class Size(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Axis:
+class TileAxis:
     """`Size` as arrays, one entry a candidate, along one of the four dimensions of the space."""
 
     size: Ints
@@ -47,29 +47,29 @@ class Axis:
     stored: Ints
     parts: Ints
 
-    def at(self, picked: slice | Indices) -> Axis:
+    def at(self, picked: slice | Indices) -> TileAxis:
         """Some of the candidates of the outermost axis."""
         arrays = (self.size, self.tiles, self.covered, self.loaded, self.stored, self.parts)
-        return Axis(*(array[picked] for array in arrays))
+        return TileAxis(*(array[picked] for array in arrays))
 
     @property
-    def flat(self) -> Axis:
+    def flat(self) -> TileAxis:
         """With one dimension."""
         arrays = (self.size, self.tiles, self.covered, self.loaded, self.stored, self.parts)
-        return Axis(*(array.reshape(-1) for array in arrays))
+        return TileAxis(*(array.reshape(-1) for array in arrays))
 
 
 @dataclass(frozen=True)
 class Axes:
     """The four axes; those of axis i have their candidates along dimension i: they broadcast."""
 
-    rows: Axis
-    columns: Axis
-    channels_in: Axis
-    channels_out: Axis
+    rows: TileAxis
+    columns: TileAxis
+    channels_in: TileAxis
+    channels_out: TileAxis
 
     @property
-    def all(self) -> tuple[Axis, ...]:
+    def all(self) -> tuple[TileAxis, ...]:
         """In the order of the dimensions."""
         return (self.rows, self.columns, self.channels_in, self.channels_out)
 
@@ -124,11 +124,11 @@ def undominated(sizes: Iterable[Size]) -> list[Size]:
     return sorted(size for sizes in kept.values() for size in sizes)
 
 
-def stack(sizes: list[Size], dimension: int) -> Axis:
+def stack(sizes: list[Size], dimension: int) -> TileAxis:
     """The candidates as arrays along one of the four dimensions."""
     shape = tuple(-1 if d == dimension else 1 for d in range(len(LOOPS)))
     table: Ints = np.array(sizes, dtype=np.int64)
-    return Axis(*(table[:, field].reshape(shape) for field in range(len(Size._fields))))
+    return TileAxis(*(table[:, field].reshape(shape) for field in range(len(Size._fields))))
 
 
 def axes_of(

@@ -25,7 +25,7 @@ from npu_plans.tiles.closed_forms import (
     traffic_arrays,
     traffic_of,
 )
-from npu_plans.tiles.cost_model import LOOPS, PAPER, Conventions, DmaCosts, Tile, Traffic
+from npu_plans.tiles.cost_model import LOOPS, PAPER, Conventions, DmaCosts, Tile, TileTraffic
 from npu_plans.tiles.layer_shape import ConvShape, TilingError
 from npu_plans.tiles.tile_axes import Axes, Ints, axes_of
 
@@ -77,7 +77,7 @@ class Tiling:
     tile: Tile
     order: str
     """The tile loops, outermost first, of `LOOPS`."""
-    traffic: Traffic
+    traffic: TileTraffic
     cost: float
     footprint: int
     """Bytes on chip, all buffers."""

@@ -18,16 +18,16 @@ from math import gcd
 
 
 @dataclass(frozen=True)
-class Place:
+class AddressResidue:
     """What is known of an address: it is `residue` modulo `modulus`, a power of 2."""
 
     modulus: int = 1
     residue: int = 0
 
-    def steps(self, strides: Iterable[int]) -> Place:
+    def steps(self, strides: Iterable[int]) -> AddressResidue:
         """What is known of all addresses that are some strides away."""
         modulus = gcd(self.modulus, *strides)
-        return Place(modulus, self.residue % modulus)
+        return AddressResidue(modulus, self.residue % modulus)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Bursts:
 
 
 def bursts_of(
-    size: int, source: Place, target: Place, bus_bytes: int, longest: int
+    size: int, source: AddressResidue, target: AddressResidue, bus_bytes: int, longest: int
 ) -> tuple[Bursts, ...]:
     """The bursts of a run, in order: as few as possible, then of as few beats as possible."""
     widest = gcd(source.modulus, target.modulus, 1 << bus_bytes.bit_length() - 1)
@@ -68,7 +68,7 @@ def bursts_of(
 
 
 def _widened(
-    bursts: Iterable[Bursts], source: Place, target: Place, bus_bytes: int
+    bursts: Iterable[Bursts], source: AddressResidue, target: AddressResidue, bus_bytes: int
 ) -> Iterator[Bursts]:
     """The same bursts; where only one side is aligned better, its beats are wider."""
     offset = 0

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from npu_dialect.machine import MOST_JUMP_OF_PL330
-from npu_plans.transfers.bursts import Bursts, Place, bursts_of
+from npu_plans.transfers.bursts import AddressResidue, Bursts, bursts_of
 from npu_plans.transfers.runs import Runs
 
 COUNTERS = 2
@@ -100,7 +100,11 @@ def size_of(code: Code) -> int:
 
 
 def transfer_code(
-    runs: Runs, source: Place, target: Place, bus_bytes: int = 8, longest: int = 16
+    runs: Runs,
+    source: AddressResidue,
+    target: AddressResidue,
+    bus_bytes: int = 8,
+    longest: int = 16,
 ) -> Code:
     """The shortest code for a transfer, between moves to SAR and DAR and the end.
 

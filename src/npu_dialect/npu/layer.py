@@ -34,7 +34,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from npu_dialect.attributes import LAYER
+from npu_dialect.attributes import LAYER, RUNS
 from npu_dialect.npu.maps import ELEMENT, Map, map_type
 from npu_dialect.npu.syntax import Clause, parse_typed_operands, print_typed_operands
 
@@ -121,6 +121,11 @@ class LayerOp(IRDLOperation, abc.ABC):
     def layer_name(self) -> str | None:
         """The name a person gave to this layer, if any."""
         return LAYER.get(self)
+
+    @property
+    def repetitions(self) -> int:
+        """How often the layer runs in one inference: more than once inside row or tile loops."""
+        return RUNS.get(self) or 1
 
     def in_place_inputs(self) -> tuple[int, ...]:
         """Positions in `inputs` of maps whose buffer may be the destination.

@@ -16,7 +16,7 @@ from npu_dialect.target import TargetAttr
 from npu_plans.tiles.layer_shape import ConvShape
 from npu_tools.compiling.driver import run_passes
 from npu_tools.compiling.pass_text import parse_passes
-from npu_tools.reports.off_chip import Moved
+from npu_tools.reports.off_chip import TransferTotal
 from npu_tools.shared.installed import available_passes, context
 
 PLACES = "npu-double-buffer,npu-assign-sram-offsets,npu-assign-dram-offsets"
@@ -88,15 +88,15 @@ def function_of(module: ModuleOp) -> func.FuncOp:
     return next(op for op in module.ops if isinstance(op, func.FuncOp))
 
 
-def predicted(module: ModuleOp) -> dict[str, Moved]:
+def predicted(module: ModuleOp) -> dict[str, TransferTotal]:
     """What `npu-tile-loops` has written on the layers, by name."""
-    found: dict[str, Moved] = {}
+    found: dict[str, TransferTotal] = {}
     for op in module.walk():
         if isinstance(op, LayerOp) and (said := TILE.get(op)) is not None:
             size, transfers = said.data["bytes"], said.data["transfers"]
             assert isinstance(size, IntegerAttr)
             assert isinstance(transfers, IntegerAttr)
-            found[op.layer_name or ""] = Moved(size.value.data, transfers.value.data)
+            found[op.layer_name or ""] = TransferTotal(size.value.data, transfers.value.data)
     return found
 
 

@@ -17,7 +17,7 @@ from npu_dialect.attributes import LAYER
 from npu_dialect.dma import ReadsOp, StartOp, WritesOp
 from npu_dialect.npu.layer import LayerOp
 from npu_passes.emit.c import CFiles
-from npu_tools.reports.off_chip import Moved
+from npu_tools.reports.off_chip import TransferTotal
 
 MAIN = """\
 #include <stdio.h>
@@ -111,7 +111,7 @@ def without_arithmetic(module: ModuleOp) -> None:
 
 def run(
     files: CFiles, sizes: Sequence[int], inputs: bytes = b"", flags: Sequence[str] = ()
-) -> tuple[list[Moved], bytes]:
+) -> tuple[list[TransferTotal], bytes]:
     """What each layer has moved when the program has run, and the bytes of its last argument.
 
     `sizes` are bytes of its arguments; without `inputs` they are full of zeros.
@@ -135,4 +135,4 @@ def run(
         build(path, ["main.c"], "c", flags)
         lines = execute(path).splitlines()
         output = (path / "outputs.bin").read_bytes()
-    return [Moved(*map(int, line.split())) for line in lines], output
+    return [TransferTotal(*map(int, line.split())) for line in lines], output

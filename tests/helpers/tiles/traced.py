@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 
-from npu_plans.tiles.cost_model import LOOPS, Conventions, Moved, Tile, Traffic
+from npu_plans.tiles.cost_model import LOOPS, Conventions, OperandTraffic, Tile, TileTraffic
 from npu_plans.tiles.layer_shape import ConvShape
 
 Index = tuple[int, ...]
@@ -29,8 +29,8 @@ class Counter:
         self.elements += sum(count for count, _ in moved)
         self.bytes += sum(count * width for count, width in moved)
 
-    def sum(self) -> Moved:
-        return Moved(self.transfers, self.jumps, self.elements, self.bytes)
+    def sum(self) -> OperandTraffic:
+        return OperandTraffic(self.transfers, self.jumps, self.elements, self.bytes)
 
 
 def runs(addresses: list[int]) -> int:
@@ -123,7 +123,7 @@ class Trace:
         innermost = max(self.order.index(loop) for loop in relevant)
         return tuple(at[loop] for loop in self.order[: innermost + 1])
 
-    def run(self) -> Traffic:
+    def run(self) -> TileTraffic:
         last: dict[str, int] | None = None
         for at in self.steps():
             for operand in OPERANDS:
@@ -142,7 +142,7 @@ class Trace:
         assert last is not None
         self.move("outputs_written", last)
         names = ("inputs", "weights", "outputs_read", "outputs_written")
-        return Traffic(*(self.counters.get(name, Counter()).sum() for name in names))
+        return TileTraffic(*(self.counters.get(name, Counter()).sum() for name in names))
 
     def kept(self) -> str | None:
         """The operand that the second step has in common with the first."""

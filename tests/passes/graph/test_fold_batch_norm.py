@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from helpers.chains import Case, Network, batch_norm, layers, networks, outputs
 from npu_dialect.npu import BatchNormOp, Conv2dOp, FullyConnectedOp
 from npu_passes.graph.constants import array_of
-from npu_passes.graph.fold_batch_norm import FoldBatchNormPass, analyze
+from npu_passes.graph.fold_batch_norm import FoldBatchNormPass, norm_folding
 from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
 
 
@@ -30,7 +30,7 @@ def test_folding_keeps_the_numbers(case: Case, fused: bool) -> None:
         scale = float(finite.max(initial=1.0))
         np.testing.assert_allclose(after, expected, rtol=1e-4, atol=1e-5 * scale)
     norms = [layer for layer in layers(module) if isinstance(layer, BatchNormOp)]
-    assert not any(analyze(norm) for norm in norms)
+    assert not any(norm_folding(norm) for norm in norms)
 
 
 def test_rounded_once() -> None:

@@ -13,7 +13,12 @@ from xdsl.context import Context
 from helpers.chains import Case, Network, layers, networks, outputs
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp, MaxPool2dOp, PoolAttr, ReluOp
 from npu_dialect.npu.attributes import ActivationAttr
-from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass, Overlap, analyze, composed
+from npu_passes.graph.fuse_conv_relu_pool import (
+    FuseConvReluPoolPass,
+    Overlap,
+    composed,
+    epilogue_fusion,
+)
 
 POLICIES = cast(tuple[Overlap, ...], get_args(Overlap))
 BOUNDS = st.tuples(st.integers(-3, 3), st.integers(0, 3)).map(lambda b: (b[0], b[0] + b[1]))
@@ -29,7 +34,7 @@ def test_fusion_keeps_the_numbers(case: Case, policy: Overlap) -> None:
     for after, expected in zip(outputs(module), before, strict=True):
         np.testing.assert_allclose(after, expected, rtol=1e-5, atol=1e-6)
     assert not any(
-        analyze(layer, policy).absorbed
+        epilogue_fusion(layer, policy).absorbed
         for layer in layers(module)
         if isinstance(layer, Conv2dOp | FullyConnectedOp)
     )

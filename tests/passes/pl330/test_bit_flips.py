@@ -10,7 +10,7 @@ from helpers.pl330.programs import REFERENCE_BYTES
 from helpers.pl330.tools import only
 from helpers.pl330.zynq import Outcome, Zynq
 from npu_dialect.pl330 import ProgramOp
-from npu_passes.pl330.check import analyze
+from npu_passes.pl330.check import violations_of
 from npu_passes.pl330.controller import Controller
 from npu_tools.importers.pl330 import read_programs
 from npu_tools.shared.errors import UserError
@@ -35,7 +35,7 @@ def caught_before(data: bytes) -> bool:
         program: ProgramOp = only(read_programs(data, "p"))
     except UserError:
         return True
-    return bool(analyze(program, Controller()))
+    return bool(violations_of(program, Controller()))
 
 
 def run(zynq: Zynq, folder: Path, data: bytes) -> Outcome | None:

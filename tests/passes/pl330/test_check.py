@@ -15,7 +15,7 @@ from helpers.pl330.zynq import Zynq
 from npu_dialect.pl330 import AnyLoopOp, InstructionOp, ProgramOp
 from npu_passes.emit.pl330.assemble import code_of
 from npu_passes.pl330 import check, flow
-from npu_passes.pl330.check import analyze
+from npu_passes.pl330.check import violations_of
 from npu_passes.pl330.controller import Controller
 from npu_passes.pl330.flow import Runner, State
 
@@ -46,7 +46,7 @@ class EveryRound(Runner):
 def messages(source: ProgramOp, runner: type[Runner]) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(check, "Runner", runner)
-        return [str(violation) for violation in analyze(source, SILICON)]
+        return [str(violation) for violation in violations_of(source, SILICON)]
 
 
 BURSTS = st.builds(
@@ -83,7 +83,7 @@ def test_loops_are_not_run_to_the_end(body: str) -> None:
 def test_any_program_is_checked(text: str) -> None:
     """No exception, and each violation names an instruction of the program."""
     source = only(parse(text))
-    for violation in analyze(source, SILICON):
+    for violation in violations_of(source, SILICON):
         assert 0 <= violation.address < source.size
         assert str(violation).startswith("@p, byte 0x")
 
@@ -119,7 +119,7 @@ FLOW = ("bytes in the MFIFO, got", "no end with data in the MFIFO")
 def test_emulator_agrees(zynq: Zynq, tmp_path: Path, body: str) -> None:
     """Underflow, overflow and leftovers are faults there, and only they."""
     source = only(parse(program(body)))
-    found = [violation.message for violation in analyze(source, EMULATED)]
+    found = [violation.message for violation in violations_of(source, EMULATED)]
     wrong = any(part in message for message in found for part in FLOW)
     done = zynq.run([(0, code_of(source))], {}, [], tmp_path)
     assert done.clean is not wrong, found
@@ -136,7 +136,7 @@ def test_states_that_come_back(rounds: int) -> None:
       pl330.addh sar 960
       pl330.ld
       pl330.st"""
-    found = analyze(only(parse(program(body))), SILICON)
+    found = violations_of(only(parse(program(body))), SILICON)
     assert [violation.message for violation in found] == (
         ["expected a burst within 4096 bytes, got 128 bytes at 4032 of a page"]
         if rounds % 4 == 3
@@ -147,5 +147,5 @@ def test_states_that_come_back(rounds: int) -> None:
 def test_too_long_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow, "MOST_STEPS", 100)
     body = f"pl330.mov sar 0 pl330.loop 256 {{ pl330.addh sar 1 {'pl330.nop ' * 5} }}"
-    (violation,) = analyze(only(parse(program(body))), SILICON)
+    (violation,) = violations_of(only(parse(program(body))), SILICON)
     assert "not checked" in violation.message

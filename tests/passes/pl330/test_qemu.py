@@ -13,7 +13,7 @@ import pytest
 from helpers.pl330.tools import only, parse
 from helpers.pl330.zynq import Outcome, Zynq
 from npu_passes.emit.pl330.assemble import code_of
-from npu_passes.pl330.check import analyze
+from npu_passes.pl330.check import violations_of
 from npu_passes.pl330.controller import Controller
 
 DDR = 0x0010_0000
@@ -29,7 +29,7 @@ def noise(size: int, seed: int) -> bytes:
 def code(body: str, channel: int = 0) -> tuple[int, bytes]:
     """A program's channel and its bytes; the checker has nothing against it."""
     program = only(parse(f"pl330.program @p channel {channel} {{\n{body}\npl330.end\n}}"))
-    assert analyze(program, Controller()) == ()
+    assert violations_of(program, Controller()) == ()
     return channel, code_of(program)
 
 
@@ -184,7 +184,7 @@ def test_forever_until_nobody_signals(zynq: Zynq, tmp_path: Path) -> None:
         pl330.loop_forever { pl330.wfe 9 pl330.ld pl330.st pl330.wmb pl330.sev 2 }
       }"""
     program = only(parse(server))
-    assert analyze(program, Controller()) == ()
+    assert violations_of(program, Controller()) == ()
     before, done = copy(
         zynq,
         tmp_path,
@@ -212,7 +212,7 @@ def test_checker_is_stricter_than_the_emulator(zynq: Zynq, tmp_path: Path) -> No
         pl330.end
       }}"""
     program = only(parse(text))
-    (violation,) = analyze(program, Controller())[:1]
+    (violation,) = violations_of(program, Controller())[:1]
     assert str(violation).endswith("expected at most 1024 bytes in the MFIFO, got 1152")
     source = noise(9 * 128, 7)
     before, done = copy(zynq, tmp_path, (0, code_of(program)), source=source, size=9 * 128)

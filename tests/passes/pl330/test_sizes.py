@@ -6,15 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npu_plans.transfers.bursts import Bursts, Place, bursts_of
+from npu_plans.transfers.bursts import AddressResidue, Bursts, bursts_of
 from npu_plans.transfers.runs import RunAxis, Runs
 from npu_plans.transfers.template import END, MOV, template_bytes
 from npu_plans.transfers.transfer_code import transfer_code
 
-ALIGNED = Place(8, 0)
+ALIGNED = AddressResidue(8, 0)
 
 
-def sizes(runs: Runs, source: Place = ALIGNED, target: Place = ALIGNED) -> tuple[int, int]:
+def sizes(
+    runs: Runs, source: AddressResidue = ALIGNED, target: AddressResidue = ALIGNED
+) -> tuple[int, int]:
     """Bytes of our program and of the paper's."""
     source = source.steps(axis.source for axis in runs.axes)
     target = target.steps(axis.target for axis in runs.axes)
@@ -75,15 +77,15 @@ def test_bursts(
     target: tuple[int, int],
     expected: list[tuple[int, int, int]],
 ) -> None:
-    found = bursts_of(size, Place(*source), Place(*target), 8, 16)
+    found = bursts_of(size, AddressResidue(*source), AddressResidue(*target), 8, 16)
     assert [(each.beat, each.beats, each.count) for each in found] == expected
 
 
 def test_one_side_is_wider() -> None:
     """As wide as each side's alignment allows, where the number of bytes goes into wider beats."""
-    (found,) = bursts_of(128, ALIGNED, Place(8, 4), 8, 16)
+    (found,) = bursts_of(128, ALIGNED, AddressResidue(8, 4), 8, 16)
     assert (found, found.sides) == (Bursts(4, 16, 2, 8, 0), (8, 4))
-    (found,) = bursts_of(48, Place(1, 0), Place(4, 0), 8, 16)
+    (found,) = bursts_of(48, AddressResidue(1, 0), AddressResidue(4, 0), 8, 16)
     assert (found.size, found.count, found.sides) == (16, 3, (1, 4))
-    (found,) = bursts_of(132, ALIGNED, Place(8, 4), 8, 16)
+    (found,) = bursts_of(132, ALIGNED, AddressResidue(8, 4), 8, 16)
     assert found.sides == (4, 4)

@@ -26,7 +26,7 @@ from npu_dialect.pl330 import PL330, ProgramOp
 from npu_dialect.sram import SRAM
 from npu_dialect.target import TargetAttr
 from npu_passes.emit.pl330.assemble import code_of, programs_of
-from npu_passes.pl330.check import analyze
+from npu_passes.pl330.check import violations_of
 from npu_passes.pl330.controller import Controller
 from npu_passes.pl330.lower_dma_to_pl330 import DAR_WORD, SAR_WORD, LowerDmaToPl330Pass
 
@@ -49,7 +49,7 @@ def lowered(text: str) -> ModuleOp:
 def program_of(transfer: Transfer) -> ProgramOp:
     """Its program, which the checker has nothing against."""
     (program,) = programs_of(lowered(transfer.text()))
-    assert analyze(program, Controller()) == ()
+    assert violations_of(program, Controller()) == ()
     return program
 
 

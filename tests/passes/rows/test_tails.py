@@ -95,7 +95,7 @@ def test_every_stop_computes_the_same(
     if moves:
         MoveMapsPass().apply(ctx, module)
     function = next(op for op in module.ops if isinstance(op, FuncOp))
-    found = lifetimes.analyze(function, SramSpace())
+    found = lifetimes.lifetimes_of(function, SramSpace())
     assert any(each.exact for each in found.overlays)
     assert moves == any(op.name == "memref.copy" for op in function.walk())
     AssignSramOffsetsPass().apply(ctx, module)

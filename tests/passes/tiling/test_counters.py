@@ -30,7 +30,7 @@ from npu_dialect.target import TargetAttr
 from npu_passes.emit.c import emit
 from npu_passes.pipelines import OFF_CHIP, PIPELINES
 from npu_tools.importers.frontends import load
-from npu_tools.reports.off_chip import Moved, off_chip
+from npu_tools.reports.off_chip import TransferTotal, off_chip
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 
@@ -41,7 +41,7 @@ SMALL = (
 )
 
 
-def counted(module: ModuleOp) -> dict[str, Moved]:
+def counted(module: ModuleOp) -> dict[str, TransferTotal]:
     """Layer by layer, in the IR."""
     found = off_chip(function_of(module))
     assert found is not None

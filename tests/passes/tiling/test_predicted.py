@@ -35,7 +35,7 @@ from npu_passes.analysis.affine_index import constant_of
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.stage import off_chip_operands
 from npu_passes.tiling.staging import least_bytes
-from npu_plans.tiles.cost_model import DmaCosts, Moved
+from npu_plans.tiles.cost_model import DmaCosts, OperandTraffic
 from npu_plans.tiles.layer_shape import ConvShape
 from npu_plans.tiles.tile_search import SearchOptions, search
 from npu_tools.shared.installed import context
@@ -90,14 +90,14 @@ def times(op: Operation) -> Iterator[int]:
         yield len(range(low, high, step))
 
 
-def counted(module: ModuleOp) -> Moved:
+def counted(module: ModuleOp) -> OperandTraffic:
     """What the transfers in the IR add up to."""
     parts: list[Sequence[int]] = [(0, 0, 0)]
     for op in (op for op in module.walk() if isinstance(op, StartOp)):
         rounds = prod(times(op))
         parts.append((rounds, rounds * runs(op), rounds * prod(memref_type(op.source).get_shape())))
     transfers, jumps, elements = (sum(each) for each in zip(*parts, strict=True))
-    return Moved(transfers, jumps, elements, 4 * elements)
+    return OperandTraffic(transfers, jumps, elements, 4 * elements)
 
 
 @settings(max_examples=40, deadline=None)

@@ -34,12 +34,12 @@ from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.sram import SRAM
 from npu_dialect.target import TargetAttr
-from npu_passes.analysis.lifetimes import analyze as lifetimes_of
+from npu_passes.analysis.lifetimes import lifetimes_of
 from npu_passes.analysis.on_chip import size_of
 from npu_passes.overlap.double_buffer import DoubleBufferPass
 from npu_passes.tiling.stage import off_chip_operands
 from npu_passes.tiling.staging import least_bytes
-from npu_passes.tiling.tile_loops import TileLoopsPass, analyze
+from npu_passes.tiling.tile_loops import TileLoopsPass, stage_function
 
 LAYERS = st.one_of(convolutions(), convolutions(), pools(), dense_layers(), simple_layers())
 MACHINE = Machine("m", 1 << 20, 0, dma_channels=4)
@@ -96,7 +96,7 @@ def check(
     context, module = parsed(layer.text)
     place(module, off_chip, machine)
     expected = run(module, layer)
-    (staged,) = analyze(function_of(module), machine, options.options)
+    (staged,) = stage_function(function_of(module), machine, options.options)
     options.apply(context, module)
     module.verify()
     for op in module.walk():
@@ -203,7 +203,7 @@ def test_quantised_layers_in_their_smallest_tiles(layer: str) -> None:
     inputs = [random.integers(-9, 9, value.shape).astype(value.dtype) for value in ports(module)]
     before = run_function(module.clone(), None, inputs)[-1]
     context, _ = parsed(layer)
-    (staged,) = analyze(function, machine, TileLoopsPass().options)
+    (staged,) = stage_function(function, machine, TileLoopsPass().options)
     TileLoopsPass().apply(context, module)
     module.verify()
     counters = Counters()
@@ -227,7 +227,7 @@ def test_what_lives_on_chip_leaves_less() -> None:
     )
     _, module = parsed(layer)
     machine = replace(MACHINE, sram_bytes=1000)
-    (staged,) = analyze(function_of(module), machine, TileLoopsPass().options)
+    (staged,) = stage_function(function_of(module), machine, TileLoopsPass().options)
     assert staged.free == 1000 - 400 - 256
 
 

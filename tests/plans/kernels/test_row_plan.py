@@ -8,13 +8,21 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npu_plans.kernels.row_plan import QUAD, Pixel, Product, Step, Word, plan_row, weight_words
+from npu_plans.kernels.row_plan import (
+    QUAD,
+    Pixel,
+    Product,
+    WeightWord,
+    Word,
+    plan_row,
+    weight_words,
+)
 
 Meeting = tuple[int, int, int]
 """A pixel, one of its taps, and an element of the input."""
 
 
-def meetings(steps: Sequence[Step], taps: int) -> Counter[Meeting]:
+def meetings(steps: Sequence[WeightWord], taps: int) -> Counter[Meeting]:
     """What meets what, as the instructions multiply; a half without a tap is a weight of zero."""
     found: Counter[Meeting] = Counter()
     words = weight_words(taps)
@@ -45,7 +53,7 @@ def wanted(pixels: Sequence[Pixel]) -> Counter[Meeting]:
     )
 
 
-def check(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[Step]:
+def check(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[WeightWord]:
     """Check a plan, which there has to be."""
     steps = plan_row(taps, pixels, first, last)
     assert steps is not None

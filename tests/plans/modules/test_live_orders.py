@@ -15,8 +15,8 @@ from npu_plans.modules.live_orders import (
     MOST_BRANCHES,
     Group,
     Orders,
-    Step,
     Work,
+    WorkStep,
     best_order,
     lowest_peak,
     mask_of,
@@ -246,4 +246,4 @@ def test_many_branches_keep_their_order_too() -> None:
 
 @pytest.mark.parametrize("limit", [0, 1])
 def test_no_bound_if_there_are_too_many_sets(limit: int) -> None:
-    assert lowest_peak(Work((1, 1, 1), (Step(1, 1), Step(1, 2))), limit) is None
+    assert lowest_peak(Work((1, 1, 1), (WorkStep(1, 1), WorkStep(1, 2))), limit) is None

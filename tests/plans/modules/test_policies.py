@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from npu_plans.modules.choose_policy import plan_module, spilled_bytes
 from npu_plans.modules.footprints import Storage
+from npu_plans.modules.memory_regions import ChainedModule, Sram, chain_regions, chains, place
 from npu_plans.modules.module_data import Branch, FeatureMap, Layer, Module
 from npu_plans.modules.policies import (
     LayerPlan,
@@ -21,7 +22,6 @@ from npu_plans.modules.policies import (
     branch_order,
     process_module,
 )
-from npu_plans.modules.regions import Sram, Step, chain_regions, chains, place
 from npu_plans.modules.traffic import (
     OffChip,
     left_off_chip,
@@ -206,7 +206,7 @@ def test_branches_in_descending_order(module: Module) -> None:
 
 
 def fits(module: Module, plan: ModulePlan, sram: Sram) -> None:
-    regions = chain_regions([Step(module, plan)], sram)[0]
+    regions = chain_regions([ChainedModule(module, plan)], sram)[0]
     for region in (regions.mifm, regions.mofm):
         if region is not None and region.offset is not None:
             assert region.offset % sram.alignment == 0
@@ -278,9 +278,9 @@ def test_a_layer_that_does_not_fit_is_named() -> None:
 def test_chains_end_where_a_map_leaves_the_chip() -> None:
     first, second = plan_module(two_branches(), 16 * KB), plan_module(two_branches(), 6 * KB)
     steps = [
-        Step(two_branches(), first),
-        Step(two_branches(), second, follows=True),
-        Step(two_branches(), first, follows=True),
+        ChainedModule(two_branches(), first),
+        ChainedModule(two_branches(), second, follows=True),
+        ChainedModule(two_branches(), first, follows=True),
     ]
     assert [len(chain) for chain in chains(steps)] == [2, 1]
 

@@ -7,7 +7,15 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npu_plans.rows.choose import Link, Run, footprint, needed, running_totals, smallest_peak, whole
+from npu_plans.rows.choose import (
+    LayerRun,
+    Link,
+    footprint,
+    needed,
+    running_totals,
+    smallest_peak,
+    whole,
+)
 
 
 def chain_of(maps: list[int], windows: list[int]) -> list[Link]:
@@ -18,7 +26,7 @@ def chain_of(maps: list[int], windows: list[int]) -> list[Link]:
     ]
 
 
-def footprint_of(chain: list[Link], run: Run) -> int:
+def footprint_of(chain: list[Link], run: LayerRun) -> int:
     """What a run needs, by definition, and by the running totals that the choice works with."""
     links = chain[run.first : run.last + 1]
     windows = sum(link.window + link.inner for link in links)
@@ -40,25 +48,25 @@ CHAINS = st.integers(2, 7).flatmap(
 
 def test_footprint_is_first_map_last_map_and_windows() -> None:
     chain = chain_of([100, 900, 900, 50], [10, 30, 20])
-    assert footprint_of(chain, Run(0, 2)) == 100 + 50 + 30 + 20
+    assert footprint_of(chain, LayerRun(0, 2)) == 100 + 50 + 30 + 20
     padded = [Link(100, 900, 10, direct=False), *chain[1:]]
-    assert footprint_of(padded, Run(0, 2)) == 100 + 50 + 10 + 30 + 20
+    assert footprint_of(padded, LayerRun(0, 2)) == 100 + 50 + 10 + 30 + 20
 
 
 def test_weights_stay_on_chip_where_they_must() -> None:
     chain = [Link(10, 20, 1, weights=5), Link(20, 30, 2, weights=7, inner=3)]
-    assert footprint_of(chain, Run(0, 1)) == 10 + 30 + 2 + 3 + 5 + 7
+    assert footprint_of(chain, LayerRun(0, 1)) == 10 + 30 + 2 + 3 + 5 + 7
     assert chain[0].alone == 35
 
 
 def test_only_what_does_not_fit_is_fused() -> None:
     chain = chain_of([100, 900, 900, 50, 40, 30], [10, 30, 20, 10, 10])
-    assert needed(chain, 1000) == [Run(0, 1)] or needed(chain, 1000) == [Run(1, 2)]
+    assert needed(chain, 1000) == [LayerRun(0, 1)] or needed(chain, 1000) == [LayerRun(1, 2)]
     assert needed(chain, 2000) == []
 
 
 def test_the_whole_chain_is_one_run() -> None:
-    assert whole(chain_of([1, 2, 3], [1, 1])) == [Run(0, 1)]
+    assert whole(chain_of([1, 2, 3], [1, 1])) == [LayerRun(0, 1)]
     assert whole(chain_of([1, 2], [1])) == []
 
 
@@ -73,7 +81,7 @@ def test_runs_are_apart_and_cover_what_does_not_fit(chain: list[Link], sram: int
         if link.alone > sram and index not in covered:
             # It stays by itself only where no run with it needs less than it does.
             footprints = [
-                footprint_of(chain, Run(first, last))
+                footprint_of(chain, LayerRun(first, last))
                 for first in range(index + 1)
                 for last in range(index, len(chain))
                 if last > first
@@ -81,19 +89,19 @@ def test_runs_are_apart_and_cover_what_does_not_fit(chain: list[Link], sram: int
             assert all(footprint > sram for footprint in footprints)
 
 
-def peak(chain: list[Link], runs: list[Run]) -> int:
+def peak(chain: list[Link], runs: list[LayerRun]) -> int:
     covered = {i for run in runs for i in range(run.first, run.last + 1)}
     alone = [link.alone for i, link in enumerate(chain) if i not in covered]
     return max([*alone, *(footprint_of(chain, run) for run in runs)], default=0)
 
 
-def segmentations(count: int) -> list[list[Run]]:
+def segmentations(count: int) -> list[list[LayerRun]]:
     """All ways to cut a chain into runs, runs of one layer left out."""
-    found: list[list[Run]] = []
+    found: list[list[LayerRun]] = []
     for cuts in range(2 ** (count - 1)):
         ends = [i for i in range(count - 1) if cuts >> i & 1] + [count - 1]
         starts = [0, *(end + 1 for end in ends[:-1])]
-        runs = [Run(a, b) for a, b in zip(starts, ends, strict=True)]
+        runs = [LayerRun(a, b) for a, b in zip(starts, ends, strict=True)]
         found.append([run for run in runs if len(run) > 1])
     return found
 

@@ -8,7 +8,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npu_plans.rows.choose import Run
+from npu_plans.rows.choose import LayerRun
 from npu_plans.rows.least_traffic import Chain, ChainLayer, ChainMap, least_traffic
 
 
@@ -37,15 +37,15 @@ def chains(draw: st.DrawFn) -> Chain:
     return Chain(maps, layers)
 
 
-def partitions(count: int) -> Iterator[list[Run]]:
+def partitions(count: int) -> Iterator[list[LayerRun]]:
     """All ways to cut a chain into layers and runs."""
     for cuts in product((False, True), repeat=count - 1):
         ends = [index for index, cut in enumerate(cuts) if cut] + [count - 1]
         starts = [0, *(end + 1 for end in ends[:-1])]
-        yield [Run(first, last) for first, last in zip(starts, ends, strict=True)]
+        yield [LayerRun(first, last) for first, last in zip(starts, ends, strict=True)]
 
 
-def moved(chain: Chain, parts: list[Run], off: tuple[bool, ...], sram: int) -> int | None:
+def moved(chain: Chain, parts: list[LayerRun], off: tuple[bool, ...], sram: int) -> int | None:
     """Bytes that cross the border of the chip, by definition; None if something does not fit."""
     totals, total = chain.totals(), 0
     for part in parts:
@@ -65,7 +65,7 @@ def moved(chain: Chain, parts: list[Run], off: tuple[bool, ...], sram: int) -> i
     return total
 
 
-def least(chain: Chain, sram: int, partition: list[list[Run]]) -> int | None:
+def least(chain: Chain, sram: int, partition: list[list[LayerRun]]) -> int | None:
     """The least that is moved under any of some partitions."""
     places = list(product(*(one.places for one in chain.maps)))
     found = [moved(chain, parts, off, sram) for parts in partition for off in places]
@@ -79,12 +79,13 @@ def test_no_other_runs_move_less(chain: Chain, sram: int) -> None:
     count = len(chain.layers)
     inside = {index for run in runs for index in range(run.first, run.last + 1)}
     parts = sorted(
-        [*runs, *(Run(i, i) for i in range(count) if i not in inside)], key=lambda run: run.first
+        [*runs, *(LayerRun(i, i) for i in range(count) if i not in inside)],
+        key=lambda run: run.first,
     )
     got = least(chain, sram, [parts])
     assert got == least(chain, sram, list(partitions(count)))
     if runs:
-        without = least(chain, sram, [[Run(i, i) for i in range(count)]])
+        without = least(chain, sram, [[LayerRun(i, i) for i in range(count)]])
         assert got is not None
         assert without is not None
         assert got < without
@@ -94,7 +95,7 @@ def test_footprint_counts_what_is_on_chip() -> None:
     """First map, last map, windows, parameters; of the caller's maps a window and a row."""
     layers = [ChainLayer(10, weights=5), ChainLayer(20, inner=3, weights=7)]
     near = Chain([ChainMap(100, 90), ChainMap(900, 900), ChainMap(50, 40, 4)], layers)
-    run = Run(0, 1)
+    run = LayerRun(0, 1)
     assert near.footprint(run, near.totals()) == 100 + 50 + 20 + 3 + 5 + 7
     ends = [ChainMap(100, 90, 9, True), ChainMap(900, 900), ChainMap(50, 40, 4, True)]
     far = Chain(ends, layers)
@@ -107,7 +108,7 @@ def test_the_smallest_need_of_those_that_move_least() -> None:
     """Two pairs would fit as well, but the whole run needs less."""
     maps = [ChainMap(n, n) for n in (10, 95, 60, 95, 10)]
     chain = Chain(maps, [ChainLayer(5) for _ in range(4)])
-    assert least_traffic(chain, 100) == [Run(0, 3)]
+    assert least_traffic(chain, 100) == [LayerRun(0, 3)]
     assert least_traffic(chain, 155) == []
 
 
@@ -117,7 +118,7 @@ def test_what_does_not_fit_is_left_alone() -> None:
     chain = Chain(maps, [ChainLayer(5, weights=50) for _ in range(2)])
     assert least_traffic(chain, 100) == []
     assert least_traffic(Chain(maps, [ChainLayer(5, weights=30) for _ in range(2)]), 100) == [
-        Run(0, 1)
+        LayerRun(0, 1)
     ]
 
 

@@ -8,7 +8,7 @@ from xdsl.dialects.func import FuncOp
 from helpers.pipeline import context, parse
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
-from npu_passes.analysis.lifetimes import analyze
+from npu_passes.analysis.lifetimes import lifetimes_of
 from npu_plans.spills.room import room
 
 LOW = "memref<16xf32, strided<[1]>, #npu.sram>"
@@ -34,6 +34,6 @@ def test_the_slice_that_is_not_filled_is_room(capacity: int, least: int, free: i
     """128 bytes live, 64 are in use; a plan is looked for only where the sum leaves too little."""
     module = parse(context(), TEXT)
     (function,) = (op for op in module.ops if isinstance(op, FuncOp))
-    lifetimes = analyze(function, SramSpace())
+    lifetimes = lifetimes_of(function, SramSpace())
     first = next(i for i, op in enumerate(lifetimes.ops) if isinstance(op, LayerOp))
     assert max(0, room(lifetimes.occupancy(), {first: least}, capacity, 4)[first]) == free

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from npu_plans.arena.problem import Buffer, Overlay
 from npu_plans.spills.decide import decide, polished
-from npu_plans.spills.problem import Misfit, Shared, SpillProblem, Step, TileNeed
+from npu_plans.spills.problem import Misfit, OpMemory, Shared, SpillProblem, TileNeed
 
 
 @st.composite
@@ -25,13 +25,13 @@ def problems(draw: st.DrawFn) -> SpillProblem:
         first, last = sorted((draw(at), draw(at)))
         buffers.append(Buffer(f"b{index}", draw(sizes), 1, first, last))
     costs = [draw(st.none() | st.integers(1, 30)) for _ in buffers]
-    steps: list[Step] = []
+    steps: list[OpMemory] = []
     for point in range(points):
         live = [i for i, each in enumerate(buffers) if each.first <= point <= each.last]
         maps = draw(st.permutations([i for i in live if costs[i] is not None]))[:2]
         subset_sizes = draw(st.tuples(*[st.integers(0, 6)] * (1 << len(maps))))
         steps.append(
-            Step(
+            OpMemory(
                 point,
                 tuple((i, buffers[i].size) for i in live),
                 (TileNeed(tuple(maps), subset_sizes),),
@@ -90,7 +90,7 @@ def chain_of(sizes: list[int]) -> SpillProblem:
     """A chain of layers: map i is written at point i and read at point i + 1; costs 2 a byte."""
     buffers = [Buffer(f"m{i}", size, 1, i, i + 1) for i, size in enumerate(sizes)]
     steps = [
-        Step(
+        OpMemory(
             point,
             tuple((i, sizes[i]) for i in (point - 1, point) if 0 <= i < len(sizes)),
             (TileNeed((), (0,)),),
@@ -108,7 +108,7 @@ def test_tile_buffers_count() -> None:
     """Without room for its tiles, the cheap map in the middle does not help."""
     problem = chain_of([10, 60, 50, 60, 10])
     middle = TileNeed((1, 2), (0, 45, 45, 101))
-    steps = [*problem.steps[:2], Step(2, problem.steps[2].live, (middle,)), *problem.steps[3:]]
+    steps = [*problem.steps[:2], OpMemory(2, problem.steps[2].live, (middle,)), *problem.steps[3:]]
     tight = SpillProblem(problem.buffers, problem.costs, tuple(steps))
     assert decide(tight, 100) == {1, 3}
 
@@ -122,7 +122,7 @@ def test_sums_that_fit_are_not_enough() -> None:
         Buffer("d", 5, 5, 2, 3),
     )
     live = [[i for i, each in enumerate(buffers) if each.first <= p <= each.last] for p in range(4)]
-    steps = tuple(Step(p, tuple((i, buffers[i].size) for i in live[p])) for p in range(4))
+    steps = tuple(OpMemory(p, tuple((i, buffers[i].size) for i in live[p])) for p in range(4))
     problem = SpillProblem(buffers, (9, 2, 4, 5), steps)
     assert problem.worst(frozenset())[0] == 10
     assert not problem.fits(frozenset(), 10)
@@ -138,7 +138,7 @@ def test_sums_that_fit_are_not_enough() -> None:
 def test_a_buffer_that_grows_counts_as_far_as_it_is_filled() -> None:
     """A scratch buffer lies where the second slice will be."""
     buffers = (Buffer("y", 100, 1, 0, 2), Buffer("scratch", 50, 1, 0, 0))
-    steps = (Step(0, ((0, 50), (1, 50))), Step(2, ((0, 100),)))
+    steps = (OpMemory(0, ((0, 50), (1, 50))), OpMemory(2, ((0, 100),)))
     problem = SpillProblem(buffers, (200, 100), steps, (Overlay(0, 1, 50),))
     assert decide(problem, 100) == frozenset()
 
@@ -146,8 +146,8 @@ def test_a_buffer_that_grows_counts_as_far_as_it_is_filled() -> None:
 def test_the_step_that_cannot_fit_is_named() -> None:
     buffers = (Buffer("a", 30, 1, 0, 1), Buffer("b", 30, 1, 1, 2))
     steps = (
-        Step(0, ((0, 30),), (TileNeed((0,), (0, 4)),)),
-        Step(1, ((0, 30), (1, 30)), (TileNeed((0, 1), (0, 20, 12, 33)),)),
+        OpMemory(0, ((0, 30),), (TileNeed((0,), (0, 4)),)),
+        OpMemory(1, ((0, 30), (1, 30)), (TileNeed((0, 1), (0, 20, 12, 33)),)),
     )
     with pytest.raises(Misfit) as caught:
         decide(SpillProblem(buffers, (60, 60), steps), 32)
@@ -171,7 +171,7 @@ def test_buffers_that_share_rows_count_once() -> None:
     """Unless one of them leaves: then the other one has its bytes for itself."""
     buffers = (Buffer("x", 60, 1, 0, 1), Buffer("y", 50, 1, 1, 2), Buffer("z", 40, 1, 1, 1))
     live = ((0, 60), (1, 50), (2, 40))
-    steps = (Step(1, live, (), (Shared(0, 1, 50),)), Step(2, ((1, 50),)))
+    steps = (OpMemory(1, live, (), (Shared(0, 1, 50),)), OpMemory(2, ((1, 50),)))
     overlays = (Overlay(1, 0, 0, exact=True),)
     problem = SpillProblem(buffers, (10, 11, 12), steps, overlays)
     assert decide(problem, 100) == frozenset()

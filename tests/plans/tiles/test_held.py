@@ -9,12 +9,12 @@ import pytest
 from helpers.tiles.flownet_s import DMA, square
 from npu_plans.tiles.bounds import compulsory_bytes, lower_bound_bytes
 from npu_plans.tiles.closed_forms import footprint_of, traffic_of
-from npu_plans.tiles.cost_model import Moved, Tile
+from npu_plans.tiles.cost_model import OperandTraffic, Tile
 from npu_plans.tiles.tile_search import SearchOptions, search
 
 LAYER = square("conv", 24, 32, 8, 16, 3, 1)
 TILE = Tile(6, 32, 4, 8)
-NOTHING = Moved(0, 0, 0, 0)
+NOTHING = OperandTraffic(0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("held", ["input", "output", "weight"])

@@ -15,7 +15,7 @@ from npu_passes.placing.assign_dram_offsets import AssignDramOffsetsPass
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
 from npu_plans.modules.traffic import Traffic
 from npu_tools.compiling.driver import Compiled, emit
-from npu_tools.reports.report import Report, analyze
+from npu_tools.reports.report import Report, report_of
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import context
 from npu_tools.verifying.verify import random_samples, verify
@@ -56,7 +56,7 @@ def compiled(body: str) -> Compiled:
 
     def after(previous: ModulePass | None, *_: object) -> None:
         if isinstance(previous, AssignDramOffsetsPass):
-            reports.append(analyze(module))
+            reports.append(report_of(module))
 
     passes = (
         AssignSramOffsetsPass(),

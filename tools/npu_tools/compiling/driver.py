@@ -33,7 +33,7 @@ from npu_tools.compiling.pass_text import build_pass, pass_specs
 from npu_tools.compiling.stops import IrDump, Measurements, Observer
 from npu_tools.importers.frontends import load
 from npu_tools.reports.microcode_report import microcode_of
-from npu_tools.reports.report import Report, analyze, parameter_bytes, planned_function
+from npu_tools.reports.report import Report, parameter_bytes, planned_function, report_of
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import available_passes, context
 from npu_tools.shared.progress import PassProgress, telling
@@ -160,7 +160,7 @@ def take_the_road(job: Job) -> Compiled:
         run_passes(module, tuple(map(telling, passes)), looking)
     finally:
         progress.line.clear()
-    report = measurements.report or analyze(module)  # raises: nothing was planned
+    report = measurements.report or report_of(module)  # raises: nothing was planned
     report = replace(report, stored_bytes=parameter_bytes(module))
     check_flash(report, machine)
     report = replace(

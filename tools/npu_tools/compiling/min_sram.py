@@ -34,7 +34,7 @@ from npu_tools.compiling.driver import (
 from npu_tools.compiling.printer import ir_text
 from npu_tools.importers.frontends import load
 from npu_tools.reports.module_report import planned_report
-from npu_tools.reports.report import analyze, planned_function
+from npu_tools.reports.report import planned_function, report_of
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import context
 from npu_tools.shared.progress import Progress
@@ -98,7 +98,7 @@ def trial(module: ModuleOp, passes: Sequence[ModulePass], *, ends: bool, must_wo
         return Trial(None, decisions=decisions)
     report = None
     if planned_function(module) is not None:
-        report = analyze(module)
+        report = report_of(module)
     elif PlanModulesPass.name in names:
         report = planned_report(module)
     if report is None:

@@ -13,7 +13,13 @@ from npu_plans.modules.traffic import Traffic
 from npu_tools.compiling.naive import NaiveStop
 from npu_tools.compiling.printer import ir_text
 from npu_tools.reports.module_report import planned_report
-from npu_tools.reports.report import LayerReport, Report, analyze, buffered_layers, planned_function
+from npu_tools.reports.report import (
+    LayerReport,
+    Report,
+    buffered_layers,
+    planned_function,
+    report_of,
+)
 from npu_tools.shared.files import write_file
 
 TILE_LOOPS = "npu-tile-loops"
@@ -47,7 +53,7 @@ class Measurements:
         if step == PlanModulesPass.name:
             self.planned = planned_report(module, self.model)
         if planned_function(module) is not None:
-            self.buffers = analyze(module, self.model)
+            self.buffers = report_of(module, self.model)
 
     @property
     def report(self) -> Report | None:

@@ -74,7 +74,7 @@ def memory_map(module: ModuleOp, model: str = "") -> MemoryMap | None:
     function = planned_function(module)
     if function is None:
         return None
-    found, machine = lifetimes.analyze(function, SramSpace()), machine_of(module)
+    found, machine = lifetimes.lifetimes_of(function, SramSpace()), machine_of(module)
     steps = tuple(steps_of(function))
     spans = spans_of(found, steps)
     problem = Problem(

@@ -19,7 +19,7 @@ from npu_dialect.machine import Machine
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.target import machine_of
 from npu_passes.emit.pl330.assemble import programs_of
-from npu_passes.pl330.lower_dma_to_pl330 import analyze, longest_burst, widest_beat
+from npu_passes.pl330.lower_dma_to_pl330 import longest_burst, microcode_transfer, widest_beat
 from npu_plans.transfers.bursts import bursts_of
 from npu_plans.transfers.template import template_bytes
 
@@ -58,7 +58,7 @@ def row(
 
 def template_of(op: StartOp, machine: Machine) -> int:
     """Bytes of the paper's program for a transfer."""
-    each = analyze(op, machine)
+    each = microcode_transfer(op, machine)
     beat, beats = widest_beat(machine), longest_burst(machine)
     bursts = bursts_of(each.runs.bytes, each.source, each.target, beat, beats)
     return template_bytes(each.runs, bursts)

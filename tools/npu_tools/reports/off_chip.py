@@ -65,7 +65,7 @@ COMPARISONS: Mapping[int, Callable[[int, int], bool]] = {
 
 
 @dataclass(frozen=True)
-class Moved:
+class TransferTotal:
     """Bytes of maps and weights, and in how many transfers."""
 
     bytes: int = 0
@@ -81,7 +81,7 @@ class OffChip:
 
     total: Traffic
     modules: Mapping[str, Traffic]
-    layers: Mapping[str, Moved]
+    layers: Mapping[str, TransferTotal]
     starts: Mapping[dma.StartOp, int]
 
 
@@ -98,7 +98,7 @@ def off_chip(function: Operation) -> OffChip | None:
         for block in region.blocks:
             counter.count(block, {}, 1)
     modules: dict[str, Traffic] = {}
-    layers: dict[str, Moved] = {}
+    layers: dict[str, TransferTotal] = {}
     whole = Traffic()
     for op, times in counter.times.items():
         moved = traffic_of(op, times)
@@ -106,8 +106,10 @@ def off_chip(function: Operation) -> OffChip | None:
         if (name := MODULE.get(op)) is not None:
             modules[name] = modules.get(name, Traffic()) + moved
         if isinstance(op, dma.StartOp) and (name := LAYER.get(op)) is not None:
-            before = layers.get(name, Moved())
-            layers[name] = Moved(before.bytes + moved.overall_bytes, before.transfers + times)
+            before = layers.get(name, TransferTotal())
+            layers[name] = TransferTotal(
+                before.bytes + moved.overall_bytes, before.transfers + times
+            )
     starts = {op: times for op, times in counter.times.items() if isinstance(op, dma.StartOp)}
     return OffChip(whole, modules, layers, starts)
 

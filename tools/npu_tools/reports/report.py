@@ -146,7 +146,7 @@ def layers_of(function: func.FuncOp) -> Iterator[LayerOp]:
     return (op for op in function.walk() if isinstance(op, LayerOp))
 
 
-def analyze(module: ModuleOp, model: str = "") -> Report:
+def report_of(module: ModuleOp, model: str = "") -> Report:
     """Measure a module at the buffers stop.
 
     Raises: UserError if no function has an arena and layers in destination style.
@@ -159,7 +159,7 @@ def analyze(module: ModuleOp, model: str = "") -> Report:
         )
     check_transfers(function)
     layers = tuple(layer_report(op, index) for index, op in enumerate(layers_of(function)))
-    found = lifetimes.analyze(function, SramSpace())
+    found = lifetimes.lifetimes_of(function, SramSpace())
     buffers = found.buffers
     arena = ARENA.get(function) or 0
     machine = machine_of(module)
@@ -224,17 +224,12 @@ def layer_report(op: LayerOp, index: int) -> LayerReport:
         op=op.name,
         value=None if RUNS.is_on(op) else value,
         shape=shape_of(op.output),
-        macs=op.macs() * runs_of(op),
+        macs=op.macs() * op.repetitions,
         input_bytes=sum(bytes_of(map_type(each)) for each in op.inputs if each not in weights),
         output_bytes=bytes_of(op.output_type),
         weight_bytes=sum(bytes_of(map_type(each)) for each in weights),
         offset=offset_of(op.output),
     )
-
-
-def runs_of(op: LayerOp) -> int:
-    """How often a layer runs in one inference: more than once where it runs row by row."""
-    return RUNS.get(op) or 1
 
 
 def is_parameter(value: SSAValue) -> bool:

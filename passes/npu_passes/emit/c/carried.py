@@ -78,7 +78,7 @@ class Variables:
         return self.owner.setdefault(result, result)
 
 
-def analyze(region: Region) -> Variables:
+def variables_of(region: Region) -> Variables:
     """The variables of a function body."""
     variables = Variables()
     for block in region.blocks:

@@ -30,7 +30,7 @@ from npu_passes.emit.c.unit import Unit
 def body_of(program: Program, function: Function, unit: Unit) -> Body:
     """The empty body of a function."""
     scope = Scope(program.scope, program.local_names)
-    return Body(program, function, unit, scope, carried.analyze(function.op.body))
+    return Body(program, function, unit, scope, carried.variables_of(function.op.body))
 
 
 def layer_function(program: Program, function: Function, unit: Unit) -> str:

@@ -30,7 +30,7 @@ from xdsl.ir import Attribute, SSAValue
 from npu_dialect.dma import StartOp
 from npu_dialect.npu.maps import storage_elements
 from npu_passes.support.block_runs import BlockRuns, block_runs_of
-from npu_passes.support.transfer_runs import transfer_runs as runs_of
+from npu_passes.support.transfer_runs import transfer_runs as byte_runs_of
 from npu_plans.transfers.runs import Runs
 
 INDEX_LIMIT = 2**30
@@ -217,7 +217,7 @@ def integer_literal(value: int, ctype: CType) -> str:
 def transfer_runs(op: StartOp) -> Runs:
     """What a transfer moves, between buffers without `memref_problem`."""
     ctype = element_type(memref_of(op.source).element_type)
-    return runs_of(op, ctype.bytes if ctype else 1)
+    return byte_runs_of(op, ctype.bytes if ctype else 1)
 
 
 def transfer_blocks(op: StartOp) -> BlockRuns | None:

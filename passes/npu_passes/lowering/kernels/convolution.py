@@ -15,7 +15,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.kernels.constants import constant_of
-from npu_passes.lowering.kernels.dense import DenseKernel, Runs
+from npu_passes.lowering.kernels.dense import DenseKernel, RowRuns
 from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
@@ -55,7 +55,7 @@ def lower_connected(
     Each weight is used once, so that widening it would cost flash and save little.
     """
     images, depth = shape_of(op.input)
-    runs = Runs(1, depth, 0) if depth >= QUAD else None
+    runs = RowRuns(1, depth, 0) if depth >= QUAD else None
     dense = is_dense(memref_type(op.input)) and is_dense(memref_type(out))
     layer = None
     if images == 1 and runs is not None and dense and is_plain(op):
@@ -83,7 +83,7 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     if not is_channels_last(memref_type(op.input)):
         return None
     if op.group_count == 1:
-        runs = Runs.of(grid.columns, grid.channels)
+        runs = RowRuns.of(grid.columns, grid.channels)
         return None if runs is None else DenseKernel(layer, op.input, grid, runs, op.pool)
     each = op.group_count == grid.channels == len(layer.weights)
     if each and grid.channels % QUAD == 0 and op.pool is None:

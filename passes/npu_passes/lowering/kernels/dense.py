@@ -28,7 +28,7 @@ from npu_plans.kernels.packing import PAIR, QUAD, pack_runs, quad_size, quads_of
 
 
 @dataclass(frozen=True)
-class Runs:
+class RowRuns:
     """A kernel row as runs of bytes: how many, how long, and how far apart they begin."""
 
     count: int
@@ -36,7 +36,7 @@ class Runs:
     step: int
 
     @staticmethod
-    def of(columns: Axis, channels: int) -> Runs | None:
+    def of(columns: Axis, channels: int) -> RowRuns | None:
         """One run for a kernel row if possible, else one for each tap; None if those are short.
 
         A row that padding can cut is cut between taps, which has to be between quads.
@@ -44,10 +44,10 @@ class Runs:
         whole = columns.kernel * channels
         padded = columns.interior() != (0, columns.outputs)
         if columns.dilation == 1 and whole >= QUAD and not (padded and channels % QUAD):
-            return Runs(1, whole, 0)
+            return RowRuns(1, whole, 0)
         if channels < QUAD:
             return None
-        return Runs(columns.kernel, channels, columns.dilation * channels)
+        return RowRuns(columns.kernel, channels, columns.dilation * channels)
 
 
 def turn_of(quads: int, most: int) -> int:
@@ -60,7 +60,7 @@ class DenseKernel:
     """Builds the loops of one convolution, or of a fully connected layer: one of a single pixel."""
 
     def __init__(
-        self, layer: Layer, map: SSAValue, grid: Grid, runs: Runs, pool: PoolAttr | None = None
+        self, layer: Layer, map: SSAValue, grid: Grid, runs: RowRuns, pool: PoolAttr | None = None
     ) -> None:
         self.layer, self.grid, self.runs, self.pool = layer, grid, runs, pool
         self.b: LoopBuilder = layer.b

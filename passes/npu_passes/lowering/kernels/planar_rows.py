@@ -20,7 +20,15 @@ from npu_passes.lowering.kernels.unit import CROWDED, ByteUnit, DualUnit
 from npu_passes.support.integers import widened, without
 from npu_passes.support.loop_builder import LoopBuilder
 from npu_plans.kernels.packing import blocks_of, pairs
-from npu_plans.kernels.row_plan import QUAD, Pixel, Product, Step, Word, plan_row, weight_words
+from npu_plans.kernels.row_plan import (
+    QUAD,
+    Pixel,
+    Product,
+    WeightWord,
+    Word,
+    plan_row,
+    weight_words,
+)
 
 
 def pack_rows(weights: NDArray[np.int8]) -> NDArray[np.int32]:
@@ -60,7 +68,7 @@ class RowPlan:
     """How some pixels meet a kernel row: elements `origin` to `end` of the input's row are read."""
 
     pixels: Sequence[Pixel]
-    steps: Sequence[Step]
+    steps: Sequence[WeightWord]
     origin: int
     end: int
 

@@ -27,7 +27,7 @@ Rule = Callable[[Node, Builder], Value]
 
 
 @dataclass(frozen=True, eq=False)
-class Moved(Quantized):
+class MovedMap(Quantized):
     """A node that moves elements, and the map that it reads."""
 
     source: Quantized
@@ -64,10 +64,10 @@ def applied(rule: Rule, node: Node, graph: Builder, value: SSAValue) -> SSAValue
     return result
 
 
-def moved(rule: Rule, node: Node, graph: Builder, source: Quantized) -> Moved:
+def moved(rule: Rule, node: Node, graph: Builder, source: Quantized) -> MovedMap:
     """A node behind a map that is not computed yet; its shape is found on the side."""
     block = Block(arg_types=[TensorType(f32, source.shape)])
     trial = Builder(block, Counter(graph.uses), UniqueNames())
     trial.values.update(graph.values)
     result = shape_of(applied(rule, node, trial, block.args[0]))
-    return Moved(source, node, rule, result, label=node.label)
+    return MovedMap(source, node, rule, result, label=node.label)

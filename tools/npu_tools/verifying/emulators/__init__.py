@@ -11,18 +11,18 @@ from npu_tools.verifying.emulators.boards import BOARDS, Board
 from npu_tools.verifying.emulators.build import Sizes
 from npu_tools.verifying.emulators.errors import BuildError, EmulatorError, EmulatorMissing
 from npu_tools.verifying.emulators.interface import Argument, Interface
-from npu_tools.verifying.emulators.runner import Result, Run, run_on
+from npu_tools.verifying.emulators.runner import EmulatedRun, Result, run_on
 
 __all__ = [
     "BOARDS",
     "Argument",
     "Board",
     "BuildError",
+    "EmulatedRun",
     "EmulatorError",
     "EmulatorMissing",
     "Interface",
     "Result",
-    "Run",
     "Sizes",
     "run_on",
 ]

@@ -27,7 +27,7 @@ STACK_MARGIN = 64
 
 
 @dataclass(frozen=True)
-class Run:
+class EmulatedRun:
     """One call of the network: its outputs by C name (flat arrays) and what it cost.
 
     `layers` are the instructions of each layer, if they were asked for: the first one's with those
@@ -48,7 +48,7 @@ class Result:
     """
 
     board: str
-    runs: tuple[Run, ...]
+    runs: tuple[EmulatedRun, ...]
     sizes: Sizes
     arena_bytes: int
     stack_bytes: int
@@ -169,13 +169,13 @@ def emulate(board: Board, program: Path, timeout: float) -> str:
 
 def parse(
     board: Board, interface: Interface, cases: int, log: str, layers: int = 0
-) -> tuple[list[Run], int]:
+) -> tuple[list[EmulatedRun], int]:
     """The runs that a board printed, and the stack that the first one used, in bytes.
 
     Raises: EmulatorError for a run that failed, or a log that is no complete one.
     """
     lines = iter(log.splitlines())
-    runs: list[Run] = []
+    runs: list[EmulatedRun] = []
     first_stack = 0
     for number in range(cases):
         status, ticks, wrapped, stack = (int(word, 16) for word in _words(lines, "run", 4))
@@ -188,7 +188,7 @@ def parse(
         for argument in interface.outputs:
             (text,) = _words(lines, "out", 1)
             outputs[argument.name] = np.frombuffer(bytes.fromhex(text), dtype=argument.dtype)
-        runs.append(Run(outputs, board.instructions(ticks), counts))
+        runs.append(EmulatedRun(outputs, board.instructions(ticks), counts))
         first_stack = first_stack or stack
     return runs, first_stack
 

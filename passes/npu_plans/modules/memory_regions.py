@@ -47,7 +47,7 @@ class ModuleRegions:
 
 
 @dataclass(frozen=True)
-class Step:
+class ChainedModule:
     """A module of a chain: `follows` says whether its MIFM is the MOFM of the one before it."""
 
     module: Module
@@ -55,9 +55,9 @@ class Step:
     follows: bool = False
 
 
-def chains(steps: Sequence[Step]) -> Iterator[list[Step]]:
+def chains(steps: Sequence[ChainedModule]) -> Iterator[list[ChainedModule]]:
     """Split modules where no map is handed over on chip."""
-    chain: list[Step] = []
+    chain: list[ChainedModule] = []
     for step in steps:
         if chain and not (step.follows and step.plan.kept and chain[-1].plan.policy == "I"):
             yield chain
@@ -67,7 +67,7 @@ def chains(steps: Sequence[Step]) -> Iterator[list[Step]]:
         yield chain
 
 
-def chain_regions(chain: Sequence[Step], sram: Sram) -> tuple[ModuleRegions, ...]:
+def chain_regions(chain: Sequence[ChainedModule], sram: Sram) -> tuple[ModuleRegions, ...]:
     """Regions of the modules of a chain."""
     first = chain[0]
     maps: list[FeatureMap] = [first.module.input] if first.plan.kept else []
