@@ -159,8 +159,8 @@ def test_no_solver_is_loaded_where_everything_fits() -> None:
         "import sys\n"
         "from npu_plans.arena.problem import Buffer\n"
         "from npu_plans.spills.decide import decide\n"
-        "from npu_plans.spills.problem import SpillProblem, Step\n"
-        "fits = SpillProblem((Buffer('a', 10),), (20,), (Step(0, ((0, 10),)),))\n"
+        "from npu_plans.spills.problem import SpillProblem, OpMemory\n"
+        "fits = SpillProblem((Buffer('a', 10),), (20,), (OpMemory(0, ((0, 10),)),))\n"
         "assert not decide(fits, 10)\n"
         "assert not [name for name in sys.modules if name.partition('.')[0] == 'scipy']\n"
     )
