@@ -37,9 +37,9 @@ class PlacedAllocOp(IRDLOperation, abc.ABC):
 
     def verify_(self) -> None:
         """A buffer has a static shape and does not begin before its memory does."""
-        kind = self.buffer.type
-        assert isinstance(kind, MemRefType)
-        if not kind.has_static_shape():
-            raise VerifyException(f"expected a static shape, got {kind}")
+        type_ = self.buffer.type
+        assert isinstance(type_, MemRefType)
+        if not type_.has_static_shape():
+            raise VerifyException(f"expected a static shape, got {type_}")
         if self.offset is not None and self.offset.value.data < 0:
             raise VerifyException(f"expected an offset of at least 0, got {self.offset.value.data}")

@@ -44,18 +44,18 @@ class Planes:
     @staticmethod
     def of(value: SSAValue) -> Planes | None:
         """The planes of a view at a static place; None for views of another kind."""
-        kind = value.type
-        if not isa(kind, MemRefType[Attribute]) or not isinstance(
-            kind.element_type, FixedBitwidthType
+        type_ = value.type
+        if not isa(type_, MemRefType[Attribute]) or not isinstance(
+            type_.element_type, FixedBitwidthType
         ):
             return None
-        offset, strides, shape = kind.get_offset(), kind.get_strides(), kind.get_shape()
+        offset, strides, shape = type_.get_offset(), type_.get_strides(), type_.get_shape()
         if len(shape) != 4 or shape[0] != 1 or offset is None or strides is None:
             return None
         _, plane, row, column = strides
         if plane is None or row is None or column is None:
             return None
-        element = kind.element_type.size
+        element = type_.element_type.size
         return Planes(
             offset * element, shape[1] * plane * element, (*shape[2:], plane, row, column, element)
         )

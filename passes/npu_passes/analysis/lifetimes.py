@@ -187,14 +187,14 @@ def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:
 
     A slice along one axis of a buffer in patches ends with its last patch.
     """
-    kind, source = view.result.type, view.source.type
-    if not isa(kind, MemRefType[Attribute]) or not isinstance(kind.layout, StridedLayoutAttr):
+    type_, source = view.result.type, view.source.type
+    if not isa(type_, MemRefType[Attribute]) or not isinstance(type_.layout, StridedLayoutAttr):
         return None
     assert isa(source, MemRefType[Attribute])
-    offset, strides = kind.get_offset(), kind.get_strides()
+    offset, strides = type_.get_offset(), type_.get_strides()
     if offset is None or strides is None or any(stride is None for stride in strides):
         return None
-    steps = [(n, step or 0) for n, step in zip(kind.get_shape(), strides, strict=True)]
+    steps = [(n, step or 0) for n, step in zip(type_.get_shape(), strides, strict=True)]
     last = sum((extent - 1) * step for extent, step in steps)
     if len(steps) == len(source.get_shape()):
         whole = zip(steps, source.get_shape(), strict=True)
@@ -202,7 +202,7 @@ def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:
         if len(cut) == 1:  # behind the last element: what lies before the next index of that axis
             inside = sum((extent - 1) * step for extent, step in steps[cut[0] + 1 :])
             last += max(0, steps[cut[0]][1] - 1 - inside)
-    element = kind.get_element_type()
+    element = type_.get_element_type()
     if not isinstance(element, AnyFloat | IntegerType):
         return None
     size = -(-element.bitwidth // 8)

@@ -57,40 +57,40 @@ def on_chip_values(function: Operation, space: Attribute) -> Iterator[SSAValue]:
 
 def in_space(value: SSAValue, space: Attribute) -> bool:
     """Whether a value is a memref in a memory space."""
-    kind = value.type
+    type_ = value.type
     return (
-        isa(kind, MemRefType[Attribute]) or isa(kind, UnrankedMemRefType[Attribute])
-    ) and kind.memory_space == space
+        isa(type_, MemRefType[Attribute]) or isa(type_, UnrankedMemRefType[Attribute])
+    ) and type_.memory_space == space
 
 
-def size_of(op: Operation, kind: Attribute) -> int:
+def size_of(op: Operation, type_: Attribute) -> int:
     """Bytes of a buffer from its start: to the end of its last element, or of its last patch.
 
     Raises: PassFailedException, attached to the op, if the type does not tell.
     """
-    if not isa(kind, MemRefType[Attribute]) or not kind.has_static_shape():
-        refuse(op, f"expected an on-chip buffer of static size, got {kind}")
-    strides, elements = kind.get_strides(), storage_elements(kind)
+    if not isa(type_, MemRefType[Attribute]) or not type_.has_static_shape():
+        refuse(op, f"expected an on-chip buffer of static size, got {type_}")
+    strides, elements = type_.get_strides(), storage_elements(type_)
     if elements is None or any(step is None or step < 0 for step in strides or ()):
-        refuse(op, f"expected an on-chip buffer with a static strided layout, got {kind}")
-    return elements * element_bytes(op, kind)
+        refuse(op, f"expected an on-chip buffer with a static strided layout, got {type_}")
+    return elements * element_bytes(op, type_)
 
 
-def element_bytes(op: Operation, kind: MemRefType[Attribute]) -> int:
+def element_bytes(op: Operation, type_: MemRefType[Attribute]) -> int:
     """Bytes of one element."""
-    element = kind.element_type
+    element = type_.element_type
     if not isinstance(element, FixedBitwidthType):
         refuse(op, f"expected on-chip elements of a known size, got {element}")
     return element.size
 
 
-def alignment_of(op: Operation, kind: Attribute) -> int:
+def alignment_of(op: Operation, type_: Attribute) -> int:
     """What the elements and an `alignment` of the allocation ask for, as a power of 2."""
-    assert isa(kind, MemRefType[Attribute])
+    assert isa(type_, MemRefType[Attribute])
     wanted = op.properties.get("alignment")
     least = wanted.value.data if isinstance(wanted, IntegerAttr) else 1
     alignment = 1
-    while alignment < max(least, element_bytes(op, kind)):
+    while alignment < max(least, element_bytes(op, type_)):
         alignment *= 2
     return alignment
 

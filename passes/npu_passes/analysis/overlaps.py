@@ -77,15 +77,15 @@ BASE = np.empty(1, np.uint8)
 
 def elements(value: SSAValue) -> NDArray[np.uint8] | None:
     """The places of a buffer's elements as an array of bytes; None if its layout is not static."""
-    kind = map_type(value)
-    if not isinstance(kind, MemRefType):
+    type_ = map_type(value)
+    if not isinstance(type_, MemRefType):
         return None
-    strides, offset = kind.get_strides(), kind.get_offset()
+    strides, offset = type_.get_strides(), type_.get_offset()
     if strides is None or offset is None or offset < 0 or None in strides:
         return None
     steps = [step for step in strides if step is not None]
     try:
         whole = as_strided(BASE, (offset + 1,), (1,))
-        return as_strided(whole[offset:], kind.get_shape(), steps, writeable=False)
+        return as_strided(whole[offset:], type_.get_shape(), steps, writeable=False)
     except ValueError:  # more elements than an array can have
         return None

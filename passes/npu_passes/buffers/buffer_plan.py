@@ -35,14 +35,14 @@ class BufferPlan:
     """Where the tensors of one function live.
 
     A value's *root* is the value whose buffer it shares: itself, or for views and layers in place
-    the value that they look at or overwrite. `kinds` holds the type of each value's buffer;
+    the value that they look at or overwrite. `types` holds the type of each value's buffer;
     `in_place` for each layer in place the input that it overwrites; `direct` each root whose buffer
     is an output of the function, with the position of that output among the returned values;
     `returned` all returned tensors with theirs.
     """
 
     root: Mapping[SSAValue, SSAValue]
-    kinds: Mapping[SSAValue, MemRefType[Attribute]]
+    types: Mapping[SSAValue, MemRefType[Attribute]]
     in_place: Mapping[Operation, SSAValue]
     direct: Mapping[SSAValue, int]
     returned: tuple[tuple[int, SSAValue], ...]
@@ -57,17 +57,17 @@ class BufferPlan:
         )
 
 
-def is_tensor(kind: Attribute) -> bool:
+def is_tensor(type_: Attribute) -> bool:
     """Whether a type is a tensor of any kind."""
-    return isinstance(kind, TensorType | UnrankedTensorType)
+    return isinstance(type_, TensorType | UnrankedTensorType)
 
 
 def touches_tensors(op: Operation) -> bool:
     """Whether an op, or an op inside it, takes or gives a tensor."""
     return any(
-        is_tensor(kind)
+        is_tensor(type_)
         for inner in op.walk()
-        for kind in (
+        for type_ in (
             *inner.operand_types,
             *inner.result_types,
             *(
@@ -113,17 +113,17 @@ def body_of(function: func.FuncOp) -> tuple[Block, func.ReturnOp]:
         if constant_value(op) is None:
             refuse(op, f"expected layers only, got {op.name}")
     for op in block.ops:
-        for kind in op.result_types:
-            check_static(op, kind)
+        for type_ in op.result_types:
+            check_static(op, type_)
     return block, last
 
 
-def check_static(op: Operation, kind: Attribute) -> None:
+def check_static(op: Operation, type_: Attribute) -> None:
     """Raise if a type is a tensor whose size is not known."""
-    if isinstance(kind, UnrankedTensorType) or (
-        isinstance(kind, TensorType) and not kind.has_static_shape()
+    if isinstance(type_, UnrankedTensorType) or (
+        isinstance(type_, TensorType) and not type_.has_static_shape()
     ):
-        refuse(op, f"expected static shapes, got {kind}")
+        refuse(op, f"expected static shapes, got {type_}")
 
 
 def plan_buffers(function: func.FuncOp, spaces: Spaces) -> BufferPlan:
@@ -139,9 +139,9 @@ def plan_buffers(function: func.FuncOp, spaces: Spaces) -> BufferPlan:
     direct = {
         root: place
         for root, place in written_straight(returned, sharing.root).items()
-        if sharing.kinds[root].memory_space == spaces.ends
+        if sharing.types[root].memory_space == spaces.ends
     }
-    return BufferPlan(sharing.root, sharing.kinds, sharing.in_place, direct, returned)
+    return BufferPlan(sharing.root, sharing.types, sharing.in_place, direct, returned)
 
 
 class Sharing:
@@ -153,13 +153,13 @@ class Sharing:
         self.spaces = spaces
         self.place = {op: index for index, op in enumerate(block.ops)}
         self.root: dict[SSAValue, SSAValue] = {}
-        self.kinds: dict[SSAValue, MemRefType[Attribute]] = {}
+        self.types: dict[SSAValue, MemRefType[Attribute]] = {}
         self.last_use: dict[SSAValue, int] = {}
         self.in_place: dict[Operation, SSAValue] = {}
         for arg in block.args:
             self.share(arg, arg)
             if is_tensor(arg.type):
-                self.kinds[arg] = spaces.end_type(arg.type)
+                self.types[arg] = spaces.end_type(arg.type)
 
     def share(self, value: SSAValue, home: SSAValue) -> None:
         """Note the root of a value, and how long it is used."""
@@ -177,14 +177,14 @@ class Sharing:
             for result in op.results:
                 self.share(result, result)
                 if is_tensor(result.type):
-                    self.kinds[result] = self.spaces.parameter_type(result.type)
+                    self.types[result] = self.spaces.parameter_type(result.type)
 
     def add_view(self, op: ReshapeOp) -> None:
         """A reshape is a view, or has a dense buffer where strides cannot say it."""
         source, result = op.inputs[0], op.results[0]
-        view = reshaped(self.kinds[source], shape_of(result))
+        view = reshaped(self.types[source], shape_of(result))
         self.share(result, self.root[source] if view else result)
-        self.kinds[result] = view[0] if view else dense_type(result.type, self.spaces.maps)
+        self.types[result] = view[0] if view else dense_type(result.type, self.spaces.maps)
 
     def add_layer(self, op: LayerOp | RowsOp) -> None:
         """A layer overwrites an input, or has a buffer, which may be an output."""
@@ -195,11 +195,11 @@ class Sharing:
             self.in_place[op] = target
         self.share(result, result if target is None else self.root[target])
         if target is not None:
-            self.kinds[result] = self.kinds[target]
+            self.types[result] = self.types[target]
         elif self.spaces.ends_off_chip and only_returned(result):
-            self.kinds[result] = self.spaces.end_type(result.type)
+            self.types[result] = self.spaces.end_type(result.type)
         else:
-            self.kinds[result] = self.spaces.map_type(result.type)
+            self.types[result] = self.spaces.map_type(result.type)
 
     def overwritten(self, op: LayerOp) -> SSAValue | None:
         """The input that a layer may overwrite: a map like its result, dead after it.

@@ -166,7 +166,7 @@ class Bufferizer:
         res_attrs = attributes_of(function.res_attrs, len(function.function_type.outputs))
         for attributes, arg in zip(arg_attrs, block.args, strict=True):
             if is_tensor(arg.type):
-                self.map(arg, block.insert_arg(self.plan.kinds[arg], arg.index))
+                self.map(arg, block.insert_arg(self.plan.types[arg], arg.index))
                 attributes |= self.spaces.input_mark.entry(True)
         for place, value in self.plan.returned:
             out = block.insert_arg(self.spaces.end_type(value.type), len(block.args))
@@ -176,7 +176,7 @@ class Bufferizer:
             self.outputs[place] = out
             arg_attrs.append({**attributes, **self.spaces.output_mark.entry(True)})
         kept = [i for i in range(len(res_attrs)) if i not in self.outputs]
-        results = [kind for kind in function.function_type.outputs if not is_tensor(kind)]
+        results = [type_ for type_ in function.function_type.outputs if not is_tensor(type_)]
         arguments = [arg.type for arg in block.args if not is_tensor(arg.type)]
         function.function_type = FunctionType.from_lists(arguments, results)
         function.arg_attrs = array_of(arg_attrs)
@@ -186,24 +186,24 @@ class Bufferizer:
         """A constant becomes a read-only global."""
         value, result = constant_value(op), op.results[0]
         assert value is not None
-        kind = self.plan.kinds[result]
+        type_ = self.plan.types[result]
         name = self.names.fresh(identifier(result.name_hint or wished_name(result)))
-        self.insert(define(name, kind, value), self.names.before)
-        get = memref.GetGlobalOp(name, kind)
+        self.insert(define(name, type_, value), self.names.before)
+        get = memref.GetGlobalOp(name, type_)
         self.insert(get, op)
         self.map(result, get.memref)
 
     def convert_reshape(self, op: ReshapeOp) -> None:
         """A reshape becomes a view, or nothing where the output itself has the wanted shape."""
         result, source = op.results[0], self.buffers[op.inputs[0]]
-        kind = self.plan.kinds[result]
+        type_ = self.plan.types[result]
         straight = self.plan.direct.get(self.plan.root[result])
-        if straight is not None and self.outputs[straight].type == kind:
+        if straight is not None and self.outputs[straight].type == type_:
             self.buffers[result] = self.outputs[straight]
         elif result.first_use is not None:
             if self.plan.root[result] is result:
                 source = self.dense_copy(op.inputs[0], op)
-            self.map(result, self.view(source, kind, op))
+            self.map(result, self.view(source, type_, op))
 
     def dense_copy(self, value: SSAValue, op: Operation) -> SSAValue:
         """A buffer without gaps that holds a map."""
@@ -222,16 +222,16 @@ class Bufferizer:
     def destination(self, op: Operation) -> SSAValue:
         """The buffer that an op writes: the input it overwrites, an output, or a new one."""
         result = op.results[0]
-        kind = self.plan.kinds[result]
+        type_ = self.plan.types[result]
         straight = self.plan.direct.get(result)
         if (source := self.plan.in_place.get(op)) is not None:
             self.buffers[result] = self.buffers[source]
         elif straight is not None:
             self.buffers[result] = self.outputs[straight]
-            if self.outputs[straight].type != kind:
-                self.map(result, self.view(self.outputs[straight], kind, op, named=False))
+            if self.outputs[straight].type != type_:
+                self.map(result, self.view(self.outputs[straight], type_, op, named=False))
         else:
-            alloc = AllocOp(kind)
+            alloc = AllocOp(type_)
             self.insert(alloc, op)
             self.map(result, alloc.buffer)
         return self.buffers[result]
@@ -242,7 +242,7 @@ class Bufferizer:
             source = self.buffers[value]
             if (
                 self.spaces.ends_off_chip
-                and self.plan.kinds[value].memory_space == self.spaces.ends
+                and self.plan.types[value].memory_space == self.spaces.ends
             ):
                 source = self.dense_copy(value, op)  # no transfer leads from off chip to off chip
             self.insert(memref.CopyOp(source, self.outputs[place]), op)
@@ -251,15 +251,15 @@ class Bufferizer:
         self.insert(new, op)
 
     def view(
-        self, source: SSAValue, kind: MemRefType[Attribute], op: Operation, *, named: bool = True
+        self, source: SSAValue, type_: MemRefType[Attribute], op: Operation, *, named: bool = True
     ) -> SSAValue:
         """The same elements in another shape."""
-        if source.type == kind:
+        if source.type == type_:
             return source
-        found = reshaped(memref_type(source), kind.get_shape())
+        found = reshaped(memref_type(source), type_.get_shape())
         assert found is not None
-        sizes, strides = kind.get_shape(), found[1]
-        cast = memref.ReinterpretCastOp(source, [], [], [], [0], sizes, strides, kind)
+        sizes, strides = type_.get_shape(), found[1]
+        cast = memref.ReinterpretCastOp(source, [], [], [], [0], sizes, strides, type_)
         if named:
             cast.attributes.update(op.attributes)
         self.insert(cast, op)
@@ -277,10 +277,10 @@ class Bufferizer:
 
 
 def define(
-    name: str, kind: MemRefType[Attribute], value: DenseIntOrFPElementsAttr
+    name: str, type_: MemRefType[Attribute], value: DenseIntOrFPElementsAttr
 ) -> memref.GlobalOp:
     """A read-only global."""
-    return memref.GlobalOp.get(StringAttr(name), kind, value, constant=UnitAttr())
+    return memref.GlobalOp.get(StringAttr(name), type_, value, constant=UnitAttr())
 
 
 def wished_name(value: SSAValue) -> str:

@@ -52,37 +52,37 @@ def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
     for op in module.walk():
         if not isinstance(op, AllocOp):
             continue
-        kind = op.buffer.type
-        assert isa(kind, MemRefType[Attribute])
-        if gains(kind) and all(isinstance(use.operation, LayerOp) for use in op.buffer.uses):
+        type_ = op.buffer.type
+        assert isa(type_, MemRefType[Attribute])
+        if gains(type_) and all(isinstance(use.operation, LayerOp) for use in op.buffer.uses):
             yield op.buffer
 
 
-def gains(kind: MemRefType[Attribute]) -> bool:
+def gains(type_: MemRefType[Attribute]) -> bool:
     """Whether a buffer is a dense map of bytes whose pixels have a word of channels at least."""
-    shape = kind.get_shape()
+    shape = type_.get_shape()
     return (
-        kind.element_type in (i8, ui8)
-        and isinstance(kind.layout, NoneAttr)
+        type_.element_type in (i8, ui8)
+        and isinstance(type_.layout, NoneAttr)
         and len(shape) == 4
         and shape[1] >= WORD
         and prod(shape[2:]) > 1
     )
 
 
-def channels_last(kind: MemRefType[Attribute]) -> MemRefType[Attribute]:
+def channels_last(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
     """A type of the same shape [N, C, H, W] that is stored as [N, H, W, C]."""
-    _, channels, height, width = kind.get_shape()
+    _, channels, height, width = type_.get_shape()
     row = width * channels
     layout = StridedLayoutAttr([height * row, 1, row, channels])
-    return MemRefType(kind.element_type, kind.get_shape(), layout, kind.memory_space)
+    return MemRefType(type_.element_type, type_.get_shape(), layout, type_.memory_space)
 
 
-def is_channels_last(kind: MemRefType[Attribute]) -> bool:
+def is_channels_last(type_: MemRefType[Attribute]) -> bool:
     """Whether the elements of a map lie as [N, H, W, C], from its first byte on."""
-    if kind.get_num_dims() != 4 or kind.get_offset() != 0:
+    if type_.get_num_dims() != 4 or type_.get_offset() != 0:
         return False
-    expected = channels_last(kind).get_strides()
+    expected = channels_last(type_).get_strides()
     assert expected is not None
-    steps = zip(kind.get_shape(), kind.get_strides() or (), expected, strict=False)
-    return kind.get_strides() is not None and all(n == 1 or a == b for n, a, b in steps)
+    steps = zip(type_.get_shape(), type_.get_strides() or (), expected, strict=False)
+    return type_.get_strides() is not None and all(n == 1 or a == b for n, a, b in steps)

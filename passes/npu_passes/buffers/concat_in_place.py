@@ -90,8 +90,8 @@ def space_of(buffer: SSAValue) -> Attribute:
 
 def on_chip_type(buffer: SSAValue, spaces: Spaces) -> MemRefType[Attribute]:
     """The type of a buffer for the same map on chip."""
-    kind = memref_type(buffer)
-    return spaces.map_type(TensorType(kind.element_type, kind.get_shape()))
+    type_ = memref_type(buffer)
+    return spaces.map_type(TensorType(type_.element_type, type_.get_shape()))
 
 
 def staged(concat: ConcatOp, alloc: AllocOp) -> ConcatOp:
@@ -204,8 +204,8 @@ def rewrite(concat: ConcatOp, plan: ConcatPlan) -> None:
 
 def retype_boxes(value: SSAValue) -> None:
     """Give the views of a buffer its pitches, which have changed; where they start is not said."""
-    kind = memref_type(value)
-    pitches = kind.get_strides()
+    type_ = memref_type(value)
+    pitches = type_.get_strides()
     assert pitches is not None
     for box in users_of(value):
         if not isinstance(box, memref.SubviewOp):
@@ -217,7 +217,7 @@ def retype_boxes(value: SSAValue) -> None:
         ]
         shape = memref_type(box.result).get_shape()
         layout = StridedLayoutAttr(strides, None)
-        result = MemRefType(kind.element_type, shape, layout, kind.memory_space)
+        result = MemRefType(type_.element_type, shape, layout, type_.memory_space)
         Rewriter.replace_value_with_new_type(box.result, result)
 
 

@@ -203,10 +203,10 @@ def fetched(
     found: dict[SSAValue, SSAValue] = {}
     for layer in op.layers:
         for value in layer.parameter_inputs:
-            kind = memref_type(buffers[value])
-            if not spaces.channels or kind.memory_space == spaces.maps or value in found:
+            type_ = memref_type(buffers[value])
+            if not spaces.channels or type_.memory_space == spaces.maps or value in found:
                 continue
-            near = MemRefType(kind.element_type, kind.get_shape(), memory_space=spaces.maps)
+            near = MemRefType(type_.element_type, type_.get_shape(), memory_space=spaces.maps)
             buffer = b.insert(AllocOp(near), buffers[value].name_hint).buffer
             move(b, buffers[value], buffer, spaces.channel(WEIGHTS), layer, weights=True)
             found[value] = buffer
@@ -238,10 +238,10 @@ def rows_buffer(
     b: LoopBuilder, value: SSAValue, count: int, space: Attribute, hint: str
 ) -> SSAValue:
     """A buffer for some rows of a map."""
-    kind = map_type(value)
-    images, channels, _, width = kind.get_shape()
+    type_ = map_type(value)
+    images, channels, _, width = type_.get_shape()
     shape = (images, channels, count, width)
-    alloc = AllocOp(MemRefType(kind.get_element_type(), shape, memory_space=space))
+    alloc = AllocOp(MemRefType(type_.get_element_type(), shape, memory_space=space))
     return b.insert(alloc, hint).buffer
 
 
@@ -295,8 +295,8 @@ def fill(b: LoopBuilder, target: SSAValue, number: float) -> tuple[()]:
     element = memref_type(target).element_type
     if isa(element, IntegerType):
         least, _ = element.value_range()
-        kind = i32 if element == ui8 else element  # arith has signless integers only
-        value = b.integer(least if number == -inf else int(number), kind)
+        type_ = i32 if element == ui8 else element  # arith has signless integers only
+        value = b.integer(least if number == -inf else int(number), type_)
     else:
         value = b.real(number)
     for_each(b, shape_of(target), lambda at: store(b, value, target, at), ("n", "c", "k", "x"))

@@ -95,8 +95,8 @@ def candidates(op: LayerOp) -> list[Candidate]:
 
 def has_space(value: SSAValue, space: Attribute) -> bool:
     """Whether a value is a memref in a memory space."""
-    kind = value.type
-    return isa(kind, MemRefType[Attribute]) and kind.memory_space == space
+    type_ = value.type
+    return isa(type_, MemRefType[Attribute]) and type_.memory_space == space
 
 
 def reads_of(op: LayerOp) -> int:
@@ -108,9 +108,9 @@ def reads_of(op: LayerOp) -> int:
 def move(candidate: Candidate) -> None:
     """Copy a parameter right before its layer, which then reads the copy."""
     op, value = candidate.op, candidate.value
-    kind = map_type(value)
-    assert isa(kind, MemRefType[Attribute])
-    alloc = AllocOp(MemRefType(kind.element_type, kind.get_shape(), kind.layout, SramSpace()))
+    type_ = map_type(value)
+    assert isa(type_, MemRefType[Attribute])
+    alloc = AllocOp(MemRefType(type_.element_type, type_.get_shape(), type_.layout, SramSpace()))
     alloc.buffer.name_hint = value.name_hint
     copy = memref.CopyOp(value, alloc.buffer)
     Rewriter.insert_op([alloc, copy], InsertPoint.before(op))

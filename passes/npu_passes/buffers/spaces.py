@@ -77,17 +77,17 @@ class Spaces:
         """A channel of the DMA engine, which may have fewer than are wished for."""
         return wish % self.channels
 
-    def parameter_type(self, kind: Attribute) -> MemRefType[Attribute]:
+    def parameter_type(self, type_: Attribute) -> MemRefType[Attribute]:
         """The buffer of a parameter of some tensor type."""
-        return dense_type(kind, self.parameters)
+        return dense_type(type_, self.parameters)
 
-    def end_type(self, kind: Attribute) -> MemRefType[Attribute]:
+    def end_type(self, type_: Attribute) -> MemRefType[Attribute]:
         """The buffer of an input or output of some tensor type."""
-        return dense_type(kind, self.ends)
+        return dense_type(type_, self.ends)
 
-    def map_type(self, kind: Attribute) -> MemRefType[Attribute]:
+    def map_type(self, type_: Attribute) -> MemRefType[Attribute]:
         """The buffer of a feature map of some tensor type: in patches where it has several."""
-        dense = dense_type(kind, self.maps)
+        dense = dense_type(type_, self.maps)
         shape = dense.get_shape()
         if len(shape) != 4 or prod(shape[2:]) == 1 or 0 in shape:
             return dense
@@ -98,10 +98,10 @@ class Spaces:
         return MemRefType(dense.element_type, shape, layout, self.maps)
 
 
-def dense_type(kind: Attribute, space: Attribute) -> MemRefType[Attribute]:
+def dense_type(type_: Attribute, space: Attribute) -> MemRefType[Attribute]:
     """The densely laid out memref type of a tensor type."""
-    assert isa(kind, TensorType[Attribute])
-    return MemRefType(kind.get_element_type(), kind.get_shape(), NoneAttr(), space)
+    assert isa(type_, TensorType[Attribute])
+    return MemRefType(type_.get_element_type(), type_.get_shape(), NoneAttr(), space)
 
 
 def dense_strides(shape: Sequence[int]) -> list[int]:

@@ -45,7 +45,7 @@ def constant_of(array: NDArray[Any], name_hint: str | None) -> ConstantOp:
     wide = array.dtype.itemsize == 8
     element = Float64Type() if wide else Float32Type()
     data = np.ascontiguousarray(array, dtype="<f8" if wide else "<f4").tobytes()
-    kind: TensorType[AnyFloat] = TensorType(element, array.shape)
-    constant = ConstantOp(DenseIntOrFPElementsAttr(kind, BytesAttr(data)))
+    type_: TensorType[AnyFloat] = TensorType(element, array.shape)
+    constant = ConstantOp(DenseIntOrFPElementsAttr(type_, BytesAttr(data)))
     constant.result.name_hint = name_hint
     return constant

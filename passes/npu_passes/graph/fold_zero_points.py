@@ -87,8 +87,8 @@ class FoldZeroPointPattern(RewritePattern):
         """Fold, if it can be."""
         if (bias := folded_bias(op)) is None or op.zero_points is None:
             return
-        kind = TensorType(i32, [shape_of(op.weight)[0]])
-        constant = ConstantOp(DenseIntOrFPElementsAttr(kind, BytesAttr(bias.tobytes())), kind)
+        type_ = TensorType(i32, [shape_of(op.weight)[0]])
+        constant = ConstantOp(DenseIntOrFPElementsAttr(type_, BytesAttr(bias.tobytes())), type_)
         constant.result.name_hint = (op.bias or op.weight).name_hint
         new = with_bias(op, constant.result)
         segments = new.properties["operandSegmentSizes"]  # the layer may have had no bias

@@ -150,8 +150,8 @@ class IntegerIoPass(RefusingPass):
             if not ports.inputs and not ports.outputs:
                 continue
             of_inputs, of_outputs = ports_marks(ports)
-            kinds = function.function_type
-            arguments = with_marks(function.arg_attrs, len(kinds.inputs), of_inputs)
-            results = with_marks(function.res_attrs, len(kinds.outputs), of_outputs)
+            types = function.function_type
+            arguments = with_marks(function.arg_attrs, len(types.inputs), of_inputs)
+            results = with_marks(function.res_attrs, len(types.outputs), of_outputs)
             rewrite(function, ports)
             function.arg_attrs, function.res_attrs = arguments, results

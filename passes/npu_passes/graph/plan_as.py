@@ -66,13 +66,13 @@ class PlanAsPattern(TypeConversionPattern):
             dense = cast("DenseIntOrFPElementsAttr[Float32Type]", typ)
             if not isinstance(dense.type, TensorType) or dense.type.element_type != f32:
                 return None
-            kind = TensorType(self.element, dense.get_shape(), dense.type.encoding)
+            type_ = TensorType(self.element, dense.get_shape(), dense.type.encoding)
             zeros = bytes(prod(dense.get_shape()) * self.element.size)
-            return DenseIntOrFPElementsAttr(kind, BytesAttr(zeros))
+            return DenseIntOrFPElementsAttr(type_, BytesAttr(zeros))
         if isinstance(typ, FunctionType):
             return FunctionType.from_lists(
-                [self.convert_type(kind) or kind for kind in typ.inputs],
-                [self.convert_type(kind) or kind for kind in typ.outputs],
+                [self.convert_type(type_) or type_ for type_ in typ.inputs],
+                [self.convert_type(type_) or type_ for type_ in typ.outputs],
             )
         return None
 

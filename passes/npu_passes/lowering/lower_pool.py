@@ -107,8 +107,8 @@ class PoolLowering:
             return b.loop(*column_taps, lambda kx, s: tap(ky, kx, s), best, hint="kx")
 
         integers = element_of(self.input) != f32
-        kind = i32 if integers else f32
-        start = b.number(-inf if self.pool.is_max else 0.0, kind)
+        type_ = i32 if integers else f32
+        start = b.number(-inf if self.pool.is_max else 0.0, type_)
         best = b.loop(*row_taps, row, [start], hint="ky", carry="best")[0]
         if not self.pool.is_max:
             if self.pool.includes_pad:

@@ -175,26 +175,26 @@ def reject(layer: LayerOp) -> None:
             Refusal(f"expected {layer.name} on buffers; run npu-bufferize first"),
         )
     for operand in layer.operands:
-        kind = map_type(operand)
-        if not (kind.get_element_type() == f32 or has_integers(layer, kind)):
+        type_ = map_type(operand)
+        if not (type_.get_element_type() == f32 or has_integers(layer, type_)):
             layer.emit_error(
                 "is not float32",
-                Refusal(f"expected f32 elements, got {kind}"),
+                Refusal(f"expected f32 elements, got {type_}"),
             )
-        if isinstance(kind, MemRefType) and kind.get_strides() is None:
+        if isinstance(type_, MemRefType) and type_.get_strides() is None:
             layer.emit_error(
                 "has an operand without strides",
-                Refusal(f"expected a strided layout, got {kind}"),
+                Refusal(f"expected a strided layout, got {type_}"),
             )
     reject_overlaps(layer)
 
 
-def has_integers(layer: LayerOp, kind: Map) -> bool:
+def has_integers(layer: LayerOp, type_: Map) -> bool:
     """Whether a layer works on integers, such as those of a type."""
     quantized = isinstance(layer, QUANTIZED) or (
         isinstance(layer, Conv2dOp | FullyConnectedOp) and layer.zero_points is not None
     )
-    return quantized or (isinstance(layer, MOVING) and kind.get_element_type() in INTEGERS)
+    return quantized or (isinstance(layer, MOVING) and type_.get_element_type() in INTEGERS)
 
 
 def lower_layer(layer: LayerOp, options: LoopOptions) -> None:

@@ -88,12 +88,12 @@ def named_buffers(layer: LayerOp) -> dict[SSAValue, str]:
 def outlined(outline: Outline, name: str) -> tuple[FuncOp, CallOp]:
     """The function of a layer, around a copy of it, and the call that takes its place."""
     layer = outline.layer
-    kinds = [value.type for value in outline.buffers]
-    block = Block(arg_types=kinds)
+    types = [value.type for value in outline.buffers]
+    block = Block(arg_types=types)
     for argument, hint in zip(block.args, outline.buffers.values(), strict=True):
         argument.name_hint = hint
     block.add_ops((layer.clone(dict(zip(outline.buffers, block.args, strict=True))), ReturnOp()))
-    function = FuncOp(name, FunctionType.from_lists(kinds, []), Region(block), "private")
+    function = FuncOp(name, FunctionType.from_lists(types, []), Region(block), "private")
     call = CallOp(name, list(outline.buffers), [])
     LAYER.copy(layer, function)
     LAYER.copy(layer, call)

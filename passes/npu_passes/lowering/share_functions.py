@@ -124,8 +124,8 @@ def share(shared: Shared, users: Users) -> None:
             redirect(call, first.sym_name.data, passed)
     for argument in shared.arguments:
         add_argument(first, argument)
-    kinds = [argument.type for argument in first.body.block.args]
-    first.function_type = FunctionType.from_lists(kinds, [])
+    types = [argument.type for argument in first.body.block.args]
+    first.function_type = FunctionType.from_lists(types, [])
     describe(first, shared.functions)
     for function in shared.functions[1:]:
         function.detach()

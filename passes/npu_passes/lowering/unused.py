@@ -48,8 +48,8 @@ def drop_arguments(function: func.FuncOp, users: Users) -> None:
         return
     for argument in [each for each in block.args if not each.uses]:
         block.erase_arg(argument)
-    kinds = [argument.type for argument in block.args]
-    function.function_type = FunctionType.from_lists(kinds, list(function.function_type.outputs))
+    types = [argument.type for argument in block.args]
+    function.function_type = FunctionType.from_lists(types, list(function.function_type.outputs))
     operands = [call.operands[index] for index in kept]
     new = func.CallOp(call.callee, operands, [result.type for result in call.results])
     new.attributes.update(call.attributes)

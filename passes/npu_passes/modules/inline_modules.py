@@ -63,12 +63,12 @@ def layers_of(module: BranchedModuleOp) -> tuple[Operation, ...]:
 
 def merge_layers(module: BranchedModuleOp, parts: Sequence[SSAValue]) -> list[LayerOp]:
     """The layer that merges the parts of a module; a sum of more than two is several layers."""
-    kind = module.result.type
+    type_ = module.result.type
     if module.axis is not None:
-        return [ConcatOp(parts, module.axis.value.data, kind)]
-    sums: list[LayerOp] = [AddOp(parts[0], parts[1], kind)]
+        return [ConcatOp(parts, module.axis.value.data, type_)]
+    sums: list[LayerOp] = [AddOp(parts[0], parts[1], type_)]
     for part in parts[2:]:
-        sums.append(AddOp(sums[-1].output, part, kind))
+        sums.append(AddOp(sums[-1].output, part, type_))
     return sums
 
 

@@ -207,10 +207,10 @@ def element_bytes(op: Operation | None, value: SSAValue) -> int:
 
     Raises: PassFailedException if that is not known, or the shape is not.
     """
-    kind = map_type(value)
-    element = kind.get_element_type()
-    if not isa(element, ELEMENT) or any(extent < 0 for extent in kind.get_shape()):
-        message = f"expected a map of static shape, with elements of a known size, got {kind}"
+    type_ = map_type(value)
+    element = type_.get_element_type()
+    if not isa(element, ELEMENT) or any(extent < 0 for extent in type_.get_shape()):
+        message = f"expected a map of static shape, with elements of a known size, got {type_}"
         if op is None:
             raise Refusal(message)
         refuse(op, message)

@@ -221,17 +221,17 @@ class Pipeline:
         """A half of a buffer."""
         source, shape = self.doubled[alloc], memref_type(alloc.buffer).get_shape()
         first: Sequence[Index] = [self.b.mul(parity, shape[0]), *[0] * (len(shape) - 1)]
-        kind = memref.SubviewOp.infer_result_type(
+        type_ = memref.SubviewOp.infer_result_type(
             memref_type(source), first, shape, [1] * len(shape)
         )
-        op = memref.SubviewOp.get(source, first, shape, [1] * len(shape), kind)
+        op = memref.SubviewOp.get(source, first, shape, [1] * len(shape), type_)
         return self.b.insert(op, alloc.buffer.name_hint).result
 
 
-def twice(kind: MemRefType[Attribute]) -> MemRefType[Attribute]:
+def twice(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
     """A buffer twice as long along its outermost axis."""
-    first, *others = kind.get_shape()
-    return MemRefType(kind.element_type, [2 * first, *others], kind.layout, kind.memory_space)
+    first, *others = type_.get_shape()
+    return MemRefType(type_.element_type, [2 * first, *others], type_.layout, type_.memory_space)
 
 
 def uses(op: Operation, value: SSAValue) -> bool:
@@ -248,8 +248,8 @@ def follow(old: Operation, new: Operation, rounds: int, times: int) -> None:
     for before, after in zip(old.results, new.results, strict=True):
         after.name_hint = before.name_hint
     if isinstance(old, memref.SubviewOp) and isinstance(new, memref.SubviewOp):
-        if (kind := moved(old, new)) != new.result.type:
-            Rewriter.replace_value_with_new_type(new.result, kind)
+        if (type_ := moved(old, new)) != new.result.type:
+            Rewriter.replace_value_with_new_type(new.result, type_)
     runs = RUNS.get(new)
     if isinstance(new, LayerOp) and runs is not None and runs % rounds == 0:
         RUNS.set(new, runs // rounds * times)
@@ -257,14 +257,14 @@ def follow(old: Operation, new: Operation, rounds: int, times: int) -> None:
 
 def moved(old: memref.SubviewOp, new: memref.SubviewOp) -> MemRefType[Attribute]:
     """The type of a view whose source has become a half: it begins elsewhere."""
-    kind = memref_type(new.result)
+    type_ = memref_type(new.result)
     before, after = memref_type(old.source).get_offset(), memref_type(new.source).get_offset()
-    strides, offset = kind.get_strides(), kind.get_offset()
+    strides, offset = type_.get_strides(), type_.get_offset()
     if before == after or strides is None:
-        return kind
+        return type_
     place = None
     if before is not None and after is not None and offset is not None:
         place = offset + after - before
     return MemRefType(
-        kind.element_type, kind.get_shape(), StridedLayoutAttr(strides, place), kind.memory_space
+        type_.element_type, type_.get_shape(), StridedLayoutAttr(strides, place), type_.memory_space
     )

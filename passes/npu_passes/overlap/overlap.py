@@ -125,8 +125,8 @@ def is_load(start: StartOp) -> bool:
 
 def in_dram(value: SSAValue) -> bool:
     """Whether a buffer lies off the chip."""
-    kind = value.type
-    return isa(kind, MemRefType[Attribute]) and isinstance(kind.memory_space, DramSpace)
+    type_ = value.type
+    return isa(type_, MemRefType[Attribute]) and isinstance(type_.memory_space, DramSpace)
 
 
 def is_pure(op: Operation) -> bool:
@@ -164,12 +164,12 @@ def check_buffer(alloc: AllocOp, loop: scf.ForOp) -> None:
 
     Raises: NotPossible.
     """
-    name, kind = name_of(alloc.buffer), alloc.buffer.type
-    assert isa(kind, MemRefType[Attribute])
+    name, type_ = name_of(alloc.buffer), alloc.buffer.type
+    assert isa(type_, MemRefType[Attribute])
     if alloc.offset is not None:
         raise NotPossible(f"{name} has an offset already")
-    shape, strides = kind.get_shape(), kind.get_strides()
-    if not shape or strides is None or kind.get_offset() != 0 or any(s is None for s in strides):
+    shape, strides = type_.get_shape(), type_.get_strides()
+    if not shape or strides is None or type_.get_offset() != 0 or any(s is None for s in strides):
         raise NotPossible(f"{name} has no outermost axis that could be doubled")
     rows = [(extent - 1) * (pitch or 0) for extent, pitch in zip(shape, strides, strict=True)]
     if sum(rows) >= shape[0] * (strides[0] or 0):

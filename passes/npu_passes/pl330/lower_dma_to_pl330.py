@@ -138,10 +138,10 @@ def microcode_transfer(op: StartOp, machine: Machine) -> MicrocodeTransfer:
         strides = memref_type(value).get_strides()
         if strides is None or any(stride is None for stride in strides):
             refuse(op, f"expected static strides, got {value.type}")
-    kind = memref_type(op.source)
-    if 0 in kind.get_shape():
-        refuse(op, f"expected a transfer of at least 1 element, got {kind}")
-    element = kind.element_type
+    type_ = memref_type(op.source)
+    if 0 in type_.get_shape():
+        refuse(op, f"expected a transfer of at least 1 element, got {type_}")
+    element = type_.element_type
     if not isinstance(element, AnyFloat | IntegerType) or element.bitwidth % 8:
         refuse(op, f"expected elements of whole bytes, got {element}")
     channel, events = op.channel.value.data, machine.dma_events

@@ -212,9 +212,9 @@ def overflow(lifetimes: Lifetimes, problem: Problem, solution: Solution, machine
 
 def shape_text(value: SSAValue) -> str:
     """Shape and element type of a buffer: `1x6x14x14xf32`."""
-    kind = value.type
-    assert isa(kind, MemRefType[Attribute])
-    return "x".join(map(str, (*kind.get_shape(), kind.element_type)))
+    type_ = value.type
+    assert isa(type_, MemRefType[Attribute])
+    return "x".join(map(str, (*type_.get_shape(), type_.element_type)))
 
 
 def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -136,12 +136,12 @@ def apart(op: LayerOp) -> list[LayerOp]:
     """
     if not isinstance(op, Conv2dOp) or op.pool is None or not op.pool.overlaps:
         return [op]
-    kind = map_type(op.results[0])
-    conv = op.rebuilt(op.inputs, type(kind)(kind.get_element_type(), op.conv_shape()))
+    type_ = map_type(op.results[0])
+    conv = op.rebuilt(op.inputs, type(type_)(type_.get_element_type(), op.conv_shape()))
     conv.pool = conv.overlap = None
     VALUE.drop(conv)
     kinds = MaxPool2dOp if op.pool.is_max else AvgPool2dOp
-    pool = kinds(conv.results[0], op.pool, kind)
+    pool = kinds(conv.results[0], op.pool, type_)
     if op.layer_name is not None:
         LAYER.set(pool, f"{op.layer_name}_pool")
     VALUE.copy(op, pool)
@@ -223,9 +223,9 @@ def window(layer: LayerOp) -> RowWindow:
 
 def window_bytes(layer: LayerOp) -> int:
     """Bytes of the rows that a layer needs at once."""
-    kind = map_type(layer.maps[0])
+    type_ = map_type(layer.maps[0])
     height = shape_of(layer.maps[0])[2]
-    return bytes_of(kind) // height * window(layer).reach
+    return bytes_of(type_) // height * window(layer).reach
 
 
 def wrap(run: list[LayerOp]) -> None:

@@ -224,8 +224,8 @@ def is_forwarded(alloc: AllocOp) -> bool:
 def rewrite(plan: Spills) -> None:
     """Give the chosen maps a buffer off chip."""
     for alloc in plan.allocs:
-        kind = memref_type(alloc.buffer)
-        new = dram.AllocOp(off_chip(kind))
+        type_ = memref_type(alloc.buffer)
+        new = dram.AllocOp(off_chip(type_))
         new.attributes.update(alloc.attributes)
         new.buffer.name_hint = alloc.buffer.name_hint
         Rewriter.replace_op(alloc, new)
@@ -234,9 +234,9 @@ def rewrite(plan: Spills) -> None:
         SPILLED.set(plan.function, plan.bytes)
 
 
-def off_chip(kind: MemRefType[Attribute]) -> MemRefType[Attribute]:
+def off_chip(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
     """The same map off chip."""
-    return MemRefType(kind.element_type, kind.get_shape(), kind.layout, DramSpace())
+    return MemRefType(type_.element_type, type_.get_shape(), type_.layout, DramSpace())
 
 
 def retype_views(value: SSAValue) -> None:

@@ -112,10 +112,12 @@ def without(b: LoopBuilder, value: SSAValue, zero_point: int) -> SSAValue:
     return fits(b, arith.SubiOp, value, b.integer(zero_point))
 
 
-def held(b: LoopBuilder, value: SSAValue, low: int, high: int, kind: IntegerType = i32) -> SSAValue:
+def held(
+    b: LoopBuilder, value: SSAValue, low: int, high: int, type_: IntegerType = i32
+) -> SSAValue:
     """min(max(value, low), high)."""
-    raised = b.insert(arith.MaxSIOp(value, b.integer(low, kind))).result
-    return b.insert(arith.MinSIOp(raised, b.integer(high, kind))).result
+    raised = b.insert(arith.MaxSIOp(value, b.integer(low, type_))).result
+    return b.insert(arith.MinSIOp(raised, b.integer(high, type_))).result
 
 
 def bounds_of(element: Attribute, activation: ActivationAttr | None) -> tuple[int, int]:
@@ -315,8 +317,8 @@ def constant_table(b: LoopBuilder, op: LayerOp, what: str, values: np.ndarray) -
     names = GlobalNames.of(function)
     name = names.fresh(identifier(f"{op.layer_name or function.sym_name.data}_{what}"))
     element = TABLES[values.dtype.name]
-    kind = MemRefType(element, values.shape, NoneAttr(), FlashSpace())
+    type_ = MemRefType(element, values.shape, NoneAttr(), FlashSpace())
     data = DenseIntOrFPElementsAttr(TensorType(element, values.shape), BytesAttr(values.tobytes()))
-    table = memref.GlobalOp.get(StringAttr(name), kind, data, constant=UnitAttr())
+    table = memref.GlobalOp.get(StringAttr(name), type_, data, constant=UnitAttr())
     Rewriter.insert_op(table, InsertPoint.before(names.before))
-    return b.hoist(memref.GetGlobalOp(name, kind), what)
+    return b.hoist(memref.GetGlobalOp(name, type_), what)

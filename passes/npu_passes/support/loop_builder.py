@@ -94,19 +94,19 @@ class LoopBuilder:
             self.constants[key] = self.hoist(arith.ConstantOp(FloatAttr(number, f32)), "cst")
         return self.constants[key]
 
-    def integer(self, number: int, kind: IntegerType = i32) -> SSAValue:
+    def integer(self, number: int, type_: IntegerType = i32) -> SSAValue:
         """An integer constant."""
-        key = (number, kind)
+        key = (number, type_)
         if key not in self.constants:
-            self.constants[key] = self.hoist(arith.ConstantOp(IntegerAttr(number, kind)), "cst")
+            self.constants[key] = self.hoist(arith.ConstantOp(IntegerAttr(number, type_)), "cst")
         return self.constants[key]
 
-    def number(self, number: float, kind: Attribute) -> SSAValue:
+    def number(self, number: float, type_: Attribute) -> SSAValue:
         """A constant, or the limit of an integer type where it is infinite."""
-        if not isa(kind, IntegerType):
+        if not isa(type_, IntegerType):
             return self.real(number)
-        half = 1 << (kind.width.data - 1)
-        return self.integer(int(min(max(number, -half), half - 1)), kind)
+        half = 1 << (type_.width.data - 1)
+        return self.integer(int(min(max(number, -half), half - 1)), type_)
 
     def add(self, lhs: Index, rhs: Index, hint: str | None = None) -> Index:
         """lhs + rhs."""
@@ -256,34 +256,34 @@ class LoopBuilder:
         hint: str | None = None,
     ) -> SSAValue:
         """A view of a box: first element, extents, and the axes to keep (others have size 1)."""
-        kind = memref_type(buffer)
-        pitches = kind.get_strides()
+        type_ = memref_type(buffer)
+        pitches = type_.get_strides()
         assert pitches is not None
         layout = StridedLayoutAttr([pitches[axis] for axis in keep], None)
         shape = [sizes[axis] for axis in keep]
-        result = MemRefType(kind.element_type, shape, layout, kind.memory_space)
+        result = MemRefType(type_.element_type, shape, layout, type_.memory_space)
         op = memref.SubviewOp.get(buffer, list(at), list(sizes), [1] * len(sizes), result)
         return self.insert(op, hint).result
 
     def flat(self, buffer: SSAValue, hint: str | None = None) -> SSAValue:
         """A dense buffer as a vector, or the buffer itself where it is none."""
-        kind = memref_type(buffer)
-        if kind.get_num_dims() == 1 or not is_dense(kind):
+        type_ = memref_type(buffer)
+        if type_.get_num_dims() == 1 or not is_dense(type_):
             return buffer
-        count = prod(kind.get_shape())
-        result = MemRefType(kind.element_type, [count], memory_space=kind.memory_space)
+        count = prod(type_.get_shape())
+        result = MemRefType(type_.element_type, [count], memory_space=type_.memory_space)
         op = memref.ReinterpretCastOp(buffer, [], [], [], [0], [count], [1], result)
         return self.insert(op, hint).result
 
     def pixels(self, buffer: SSAValue, hint: str | None = None) -> SSAValue:
         """A map of one image as [pixels, channels]; its rows must lie one behind the other."""
-        kind = memref_type(buffer)
-        _, channels, height, width = kind.get_shape()
-        strides = kind.get_strides()
+        type_ = memref_type(buffer)
+        _, channels, height, width = type_.get_shape()
+        strides = type_.get_strides()
         assert strides is not None
         steps, shape = [strides[3] or 0, strides[1] or 0], [height * width, channels]
         layout = StridedLayoutAttr(steps, None)
-        result = MemRefType(kind.element_type, shape, layout, kind.memory_space)
+        result = MemRefType(type_.element_type, shape, layout, type_.memory_space)
         op = memref.ReinterpretCastOp(buffer, [], [], [], [0], shape, steps, result)
         return self.insert(op, hint).result
 
@@ -309,8 +309,8 @@ class LoopBuilder:
                 return tuple(carried)
             if stop - start <= step:
                 return tuple(body(start, carried))
-        kinds = [value.type for value in carried]
-        block = Block(arg_types=[IndexType(), *kinds])
+        types = [value.type for value in carried]
+        block = Block(arg_types=[IndexType(), *types])
         block.args[0].name_hint = hint
         for argument, value in zip(block.args[1:], carried, strict=True):
             argument.name_hint = carry or value.name_hint
@@ -328,11 +328,11 @@ class LoopBuilder:
         condition: SSAValue,
         then: Callable[[], BodyResult],
         otherwise: Callable[[], BodyResult] | None = None,
-        kinds: Sequence[Attribute] = (),
+        types: Sequence[Attribute] = (),
     ) -> tuple[SSAValue, ...]:
         """Two ways to the same values (none, if there is only one way)."""
         first, second = Block(), Block()
-        op = scf.IfOp(condition, kinds, Region(first), Region(second) if otherwise else Region())
+        op = scf.IfOp(condition, types, Region(first), Region(second) if otherwise else Region())
         self.insert(op)
         self.fill(first, then)
         if otherwise is not None:
@@ -359,16 +359,16 @@ def compared(
 
 def memref_type(buffer: SSAValue) -> MemRefType[Attribute]:
     """The type of a value that is known to be a buffer."""
-    kind = map_type(buffer)
-    assert isinstance(kind, MemRefType)
-    return kind
+    type_ = map_type(buffer)
+    assert isinstance(type_, MemRefType)
+    return type_
 
 
-def is_dense(kind: MemRefType[Attribute]) -> bool:
+def is_dense(type_: MemRefType[Attribute]) -> bool:
     """Whether the elements of a buffer lie one behind the other, from its first byte on."""
     expected: list[int] = []
     pitch = 1
-    for extent in reversed(kind.get_shape()):
+    for extent in reversed(type_.get_shape()):
         expected.append(pitch)
         pitch *= extent
-    return kind.get_strides() == tuple(reversed(expected)) and kind.get_offset() == 0
+    return type_.get_strides() == tuple(reversed(expected)) and type_.get_offset() == 0

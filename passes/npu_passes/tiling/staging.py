@@ -56,11 +56,11 @@ def check_operands(op: Operation) -> None:
     for value in op.operands:
         if not in_space(value, DramSpace()):
             continue
-        kind = memref_type(value)
-        if 0 in kind.get_shape():
-            refuse_layer(op, f"expected operands with at least 1 element, got {kind}")
-        if None in (kind.get_strides() or [None]) and kind.get_shape():
-            refuse_layer(op, f"expected operands with static strides, got {kind}")
+        type_ = memref_type(value)
+        if 0 in type_.get_shape():
+            refuse_layer(op, f"expected operands with at least 1 element, got {type_}")
+        if None in (type_.get_strides() or [None]) and type_.get_shape():
+            refuse_layer(op, f"expected operands with static strides, got {type_}")
 
 
 def choose(

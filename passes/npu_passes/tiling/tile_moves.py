@@ -29,8 +29,8 @@ WEIGHTS, FIRST_MAP, OTHER_MAPS, OUTPUT = range(4)
 def allocate(b: LoopBuilder, op: Operation, buffer: Buffer, shape: Sequence[int]) -> SSAValue:
     """Allocate a tile buffer on chip."""
     value = op.operands[buffer.operands[0]]
-    kind = MemRefType(memref_type(value).element_type, shape, memory_space=SramSpace())
-    return b.insert(AllocOp(kind), f"{value.name_hint or 'map'}_tile").buffer
+    type_ = MemRefType(memref_type(value).element_type, shape, memory_space=SramSpace())
+    return b.insert(AllocOp(type_), f"{value.name_hint or 'map'}_tile").buffer
 
 
 def announce(op: Operation, staged: Sequence[SSAValue]) -> None:

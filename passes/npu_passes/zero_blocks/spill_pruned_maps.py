@@ -95,8 +95,8 @@ def is_written(use: Use) -> bool:
 
 def rewrite(plan: PrunedMap) -> None:
     """Give a pruned map a buffer off the chip."""
-    kind = memref_type(plan.map)
-    new = dram.AllocOp(off_chip(kind))
+    type_ = memref_type(plan.map)
+    new = dram.AllocOp(off_chip(type_))
     new.buffer.name_hint = plan.map.name_hint
     Rewriter.insert_op(new, InsertPoint.before(plan.op))
     plan.op.operands[len(plan.op.operands) - 1] = new.buffer  # xDSL takes no negative index

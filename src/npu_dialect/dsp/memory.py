@@ -13,17 +13,17 @@ WORD_BYTES = 4
 """Bytes of a word."""
 
 
-def verify_bytes(kind: Attribute) -> None:
+def verify_bytes(type_: Attribute) -> None:
     """A buffer is a vector of bytes without gaps, long enough for a word."""
-    assert isa(kind, MemRefType[Attribute])
-    element = kind.element_type
+    assert isa(type_, MemRefType[Attribute])
+    element = type_.element_type
     if not isa(element, IntegerType) or element.width.data != 8:
-        raise VerifyException(f"expected bytes in memory, got {kind}")
-    shape, strides = kind.get_shape(), kind.get_strides()
+        raise VerifyException(f"expected bytes in memory, got {type_}")
+    shape, strides = type_.get_shape(), type_.get_strides()
     if len(shape) != 1 or strides is None or tuple(strides) != (1,):
-        raise VerifyException(f"expected one axis without gaps, got {kind}")
+        raise VerifyException(f"expected one axis without gaps, got {type_}")
     if 0 <= shape[0] < WORD_BYTES:
-        raise VerifyException(f"expected at least {WORD_BYTES} bytes, got {kind}")
+        raise VerifyException(f"expected at least {WORD_BYTES} bytes, got {type_}")
 
 
 @irdl_op_definition

@@ -127,34 +127,34 @@ FLOAT_PREDICATES: tuple[Callable[[Any, Any], bool], ...] = (
 
 def meaning_of(op: Operation) -> Meaning | None:
     """The function of an op of arith or math, made once for each op; None if it has none here."""
-    kind = op.results[0].type if op.results else None
-    if kind is None:
+    type_ = op.results[0].type if op.results else None
+    if type_ is None:
         return None
     if (floating := FLOATING.get(type(op))) is not None:
         return floating
     if (signed := SIGNED.get(type(op))) is not None:
-        return signed if isinstance(kind, IndexType) else wrapping(kind, signed)
+        return signed if isinstance(type_, IndexType) else wrapping(type_, signed)
     if (unsigned := UNSIGNED.get(type(op))) is not None:
-        return wrapping(kind, masked(kind, unsigned))
+        return wrapping(type_, masked(type_, unsigned))
     if (special := SPECIAL.get(type(op))) is not None:
-        return special(op, kind)
+        return special(op, type_)
     return None
 
 
-def wrapping(kind: Attribute, function: Callable[[int, int], int]) -> Meaning:
+def wrapping(type_: Attribute, function: Callable[[int, int], int]) -> Meaning:
     """A function whose result wraps around at the width of a type."""
 
     def wrapped_result(lhs: int, rhs: int) -> int:
-        return wrapped(kind, function(lhs, rhs))
+        return wrapped(type_, function(lhs, rhs))
 
     return wrapped_result
 
 
 def masked(
-    kind: Attribute, function: Callable[[int, int], IntOrBool]
+    type_: Attribute, function: Callable[[int, int], IntOrBool]
 ) -> Callable[[int, int], IntOrBool]:
     """A function that reads its operands, integers of a type, as unsigned."""
-    mask = (1 << bits_of(kind)) - 1
+    mask = (1 << bits_of(type_)) - 1
 
     def of_unsigned(lhs: int, rhs: int) -> IntOrBool:
         return function(lhs & mask, rhs & mask)
@@ -162,14 +162,14 @@ def masked(
     return of_unsigned
 
 
-def constant(op: Operation, kind: Attribute) -> Meaning:
+def constant(op: Operation, type_: Attribute) -> Meaning:
     """A scalar, or the elements of a dense attribute."""
     assert isinstance(op, arith.ConstantOp)
     match op.value:
         case DenseIntOrFPElementsAttr() as dense:
             value = dense_array(dense)
         case IntegerAttr() | FloatAttr() as scalar:
-            value = scalar_of(kind, scalar.value.data)
+            value = scalar_of(type_, scalar.value.data)
         case other:
             raise InterpretationError(f"expected a number or dense elements, got {other}")
     return lambda: value
@@ -199,41 +199,41 @@ def float_comparison(op: Operation, _: Attribute) -> Meaning:
     return compare
 
 
-def conversion(_: Operation, kind: Attribute) -> Meaning:
+def conversion(_: Operation, type_: Attribute) -> Meaning:
     """A cast: the same number in another type."""
 
     def convert(value: float) -> Any:
-        return scalar_of(kind, value)
+        return scalar_of(type_, value)
 
     return convert
 
 
-def unsigned_conversion(op: Operation, kind: Attribute) -> Meaning:
+def unsigned_conversion(op: Operation, type_: Attribute) -> Meaning:
     """A cast of an integer that is read as unsigned."""
     mask = (1 << bits_of(op.operands[0].type)) - 1
 
     def convert(value: int) -> Any:
-        return scalar_of(kind, value & mask)
+        return scalar_of(type_, value & mask)
 
     return convert
 
 
-def fused_multiply_add(_: Operation, kind: Attribute) -> Meaning:
+def fused_multiply_add(_: Operation, type_: Attribute) -> Meaning:
     """a * b + c; the product of two f32 is exact in f64, so it is rounded at the end only."""
 
     def compute(a: float, b: float, c: float) -> Any:
-        return scalar_of(kind, float(a) * float(b) + float(c))
+        return scalar_of(type_, float(a) * float(b) + float(c))
 
     return compute
 
 
-def reinterpretation(_: Operation, kind: Attribute) -> Meaning:
+def reinterpretation(_: Operation, type_: Attribute) -> Meaning:
     """The same bits, read as signed or as unsigned."""
-    unsigned = isa(kind, IntegerType) and kind.signedness.data == Signedness.UNSIGNED
-    mask = (1 << bits_of(kind)) - 1
+    unsigned = isa(type_, IntegerType) and type_.signedness.data == Signedness.UNSIGNED
+    mask = (1 << bits_of(type_)) - 1
 
     def convert(value: int) -> Any:
-        return value & mask if unsigned else wrapped(kind, value)
+        return value & mask if unsigned else wrapped(type_, value)
 
     return convert
 
@@ -269,8 +269,8 @@ def run_scalar(
 def scalar_functions() -> InterpreterFunctions:
     """arith and math for xDSL's interpreter."""
     members = {
-        kind.__name__: impl(kind)(run_scalar)
+        type_.__name__: impl(type_)(run_scalar)
         for table in (SIGNED, UNSIGNED, FLOATING, SPECIAL)
-        for kind in table
+        for type_ in table
     }
     return register_impls(type("ScalarFunctions", (InterpreterFunctions,), members))()

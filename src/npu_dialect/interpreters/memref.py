@@ -92,10 +92,10 @@ def flat_view(buffer: Array) -> Array:
     return as_strided(buffer, (reach if buffer.size else 0,), (buffer.itemsize,))
 
 
-def result_type(kind: Attribute) -> MemRefType[Any]:
+def result_type(type_: Attribute) -> MemRefType[Any]:
     """The type of a buffer."""
-    assert isa(kind, MemRefType)
-    return kind
+    assert isa(type_, MemRefType)
+    return type_
 
 
 @register_impls
@@ -228,8 +228,8 @@ class MemrefFunctions(InterpreterFunctions):
     @impl(memref.ViewOp)
     def run_view(self, _: Interpreter, op: memref.ViewOp, args: PythonValues) -> PythonValues:
         """A typed view of bytes."""
-        kind = result_type(op.result.type)
-        dtype, shape = dtype_of(kind.get_element_type()), static_shape(kind)
+        type_ = result_type(op.result.type)
+        dtype, shape = dtype_of(type_.get_element_type()), static_shape(type_)
         start, source = args[1], args[0]
         end = start + prod(shape) * dtype.itemsize
         if not 0 <= start <= end <= source.size:
@@ -245,12 +245,12 @@ def global_buffer(op: memref.GlobalOp) -> Array:
     return array if op.constant is not None else array.copy()
 
 
-def reshaped(buffer: Array, kind: MemRefType[Any]) -> Array:
+def reshaped(buffer: Array, type_: MemRefType[Any]) -> Array:
     """A view of a buffer in another shape.
 
     Raises: InterpretationError if strides do not allow it.
     """
-    view = buffer.reshape(static_shape(kind))
+    view = buffer.reshape(static_shape(type_))
     if buffer.size and not np.may_share_memory(view, buffer):
-        raise InterpretationError(f"expected a buffer that is dense enough for {kind}")
+        raise InterpretationError(f"expected a buffer that is dense enough for {type_}")
     return view

@@ -66,10 +66,10 @@ def run_function(
     values: dict[int | None, Any] = {}
     for port, array in zip(signature.inputs, inputs, strict=True):
         values[port.argument] = port.value(array)
-    for index, kind in enumerate(function.function_type.inputs.data):
+    for index, type_ in enumerate(function.function_type.inputs.data):
         if index not in values:
-            assert isa(kind, MemRefType)
-            values[index] = poisoned(kind)
+            assert isa(type_, MemRefType)
+            values[index] = poisoned(type_)
     interpreter = Interpreter(module, listeners=tuple(listeners))
     register_implementations(interpreter)
     if counters is not None:

@@ -83,10 +83,10 @@ class Signature:
         marked = any(is_input(mark) or is_output(mark) for mark in marks)
         inputs: list[Port] = []
         outputs: list[Port] = []
-        for kind, mark in zip(
+        for type_, mark in zip(
             function.function_type.outputs.data, result_attributes(function), strict=True
         ):
-            outputs.append(Port(name_of(mark, f"output{len(outputs)}"), kind))
+            outputs.append(Port(name_of(mark, f"output{len(outputs)}"), type_))
         for index, (argument, mark) in enumerate(zip(function.args, marks, strict=True)):
             if is_input(mark) or not is_output(mark):
                 inputs.append(Port(name_of(mark, f"input{len(inputs)}"), argument.type, index))

@@ -52,12 +52,12 @@ def arenas(interpreter: Interpreter) -> list[Array]:
     return interpreter.get_data(SramFunctions, "arenas", list)
 
 
-def allocate(interpreter: Interpreter, kind: Attribute, offset: int | None) -> Array:
+def allocate(interpreter: Interpreter, type_: Attribute, offset: int | None) -> Array:
     """The buffer of an allocation: in the arena if it has an offset and there is an arena.
 
     Raises: InterpretationError if it does not lie inside the arena, or its shape is dynamic.
     """
-    return allocated(arenas(interpreter), kind, offset, "the arena")
+    return allocated(arenas(interpreter), type_, offset, "the arena")
 
 
 @contextmanager
@@ -76,26 +76,26 @@ def block(running: list[Array], size: int | None) -> Generator[None]:
         running.pop()
 
 
-def allocated(running: list[Array], kind: Attribute, offset: int | None, memory: str) -> Array:
+def allocated(running: list[Array], type_: Attribute, offset: int | None, memory: str) -> Array:
     """A buffer: in the innermost block if it has an offset and there is a block, else fresh memory.
 
     Raises: InterpretationError if it does not lie inside the block, or its shape is dynamic.
     """
-    assert isa(kind, MemRefType)
+    assert isa(type_, MemRefType)
     if offset is None or not running:
-        return poisoned(kind)
-    return placed(running[-1], kind, offset, memory)
+        return poisoned(type_)
+    return placed(running[-1], type_, offset, memory)
 
 
-def placed(block: Array, kind: MemRefType[Any], offset: int, memory: str = "the arena") -> Array:
+def placed(block: Array, type_: MemRefType[Any], offset: int, memory: str = "the arena") -> Array:
     """The view of a block of memory that a buffer at a byte offset is.
 
     Raises: InterpretationError if it does not lie inside the block, or its shape is dynamic.
     """
-    dtype = dtype_of(kind.get_element_type())
-    end = offset + storage_size(kind) * dtype.itemsize
+    dtype = dtype_of(type_.get_element_type())
+    end = offset + storage_size(type_) * dtype.itemsize
     if not 0 <= offset <= end <= block.size:
         raise InterpretationError(
             f"expected a buffer inside {memory} of {block.size} bytes, got bytes {offset} to {end}"
         )
-    return laid_out(block[offset:end].view(dtype), kind)
+    return laid_out(block[offset:end].view(dtype), type_)

@@ -64,21 +64,21 @@ def dtype_of(element: Attribute) -> np.dtype[Any]:
     raise InterpretationError(f"expected elements that numpy has a type for, got {element}")
 
 
-def scalar_of(kind: Attribute, value: float) -> Any:
+def scalar_of(type_: Attribute, value: float) -> Any:
     """A scalar of a type; integers wrap around."""
-    if (found := FLOATS.get(type(kind))) is not None:
+    if (found := FLOATS.get(type(type_))) is not None:
         return found(value)
-    return wrapped(kind, int(value))
+    return wrapped(type_, int(value))
 
 
-def bits_of(kind: Attribute) -> int:
+def bits_of(type_: Attribute) -> int:
     """Bits of an integer or index type."""
-    return kind.width.data if isa(kind, IntegerType) else INDEX_BITS
+    return type_.width.data if isa(type_, IntegerType) else INDEX_BITS
 
 
-def wrapped(kind: Attribute, value: int) -> int:
+def wrapped(type_: Attribute, value: int) -> int:
     """An integer brought into the (signed) range of its type; a bool for i1."""
-    bits = bits_of(kind)
+    bits = bits_of(type_)
     if bits == 1:
         return bool(value & 1)
     half = 1 << (bits - 1)
@@ -95,32 +95,32 @@ def dense_array(attribute: DenseIntOrFPElementsAttr) -> Array:
     return flat.reshape(shape)
 
 
-def poisoned(kind: MemRefType[Any] | TensorType[Any]) -> Array:
+def poisoned(type_: MemRefType[Any] | TensorType[Any]) -> Array:
     """A fresh array of a type, full of `POISON`: also what a layout leaves free.
 
     Raises: InterpretationError for a dynamic shape.
     """
-    array = np.empty(storage_size(kind), dtype_of(kind.get_element_type()))
+    array = np.empty(storage_size(type_), dtype_of(type_.get_element_type()))
     poison(array)
-    return laid_out(array, kind)
+    return laid_out(array, type_)
 
 
-def storage_size(kind: MemRefType[Any] | TensorType[Any]) -> int:
+def storage_size(type_: MemRefType[Any] | TensorType[Any]) -> int:
     """Elements of memory that a value of a type takes; a layout that is not static is dense here.
 
     Raises: InterpretationError for a dynamic shape.
     """
-    dense = prod(static_shape(kind))
-    return dense if isinstance(kind, TensorType) else (storage_elements(kind) or dense)
+    dense = prod(static_shape(type_))
+    return dense if isinstance(type_, TensorType) else (storage_elements(type_) or dense)
 
 
-def laid_out(flat: Array, kind: MemRefType[Any] | TensorType[Any]) -> Array:
+def laid_out(flat: Array, type_: MemRefType[Any] | TensorType[Any]) -> Array:
     """A view of memory, `storage_size` elements of it, in the shape and layout of a type."""
-    shape = static_shape(kind)
-    if isinstance(kind, TensorType) or not storage_elements(kind):
+    shape = static_shape(type_)
+    if isinstance(type_, TensorType) or not storage_elements(type_):
         return flat.reshape(shape)
-    strides = [(step or 0) * flat.itemsize for step in kind.get_strides() or ()]
-    return as_strided(flat[kind.get_offset() or 0 :], shape, strides)
+    strides = [(step or 0) * flat.itemsize for step in type_.get_strides() or ()]
+    return as_strided(flat[type_.get_offset() or 0 :], shape, strides)
 
 
 def poison(array: Array) -> None:
@@ -129,12 +129,12 @@ def poison(array: Array) -> None:
     array[...] = pattern.view(array.dtype)[0]
 
 
-def static_shape(kind: MemRefType[Any] | TensorType[Any]) -> tuple[int, ...]:
+def static_shape(type_: MemRefType[Any] | TensorType[Any]) -> tuple[int, ...]:
     """The shape of a type.
 
     Raises: InterpretationError if it is dynamic.
     """
-    shape: Sequence[int] = kind.get_shape()
+    shape: Sequence[int] = type_.get_shape()
     if any(extent < 0 for extent in shape):
-        raise InterpretationError(f"expected a static shape, got {kind}")
+        raise InterpretationError(f"expected a static shape, got {type_}")
     return tuple(shape)

@@ -163,11 +163,11 @@ class LayerOp(IRDLOperation, abc.ABC):
             )
         family = TensorType if self.destination is None else MemRefType
         for value in self.inputs:
-            kind = map_type(value)
-            if type(kind) is not family:
-                raise VerifyException(f"expected {family.name} operands, got {kind}")
-            if any(extent < 0 for extent in kind.get_shape()):
-                raise VerifyException(f"expected static shapes, got {kind}")
+            type_ = map_type(value)
+            if type(type_) is not family:
+                raise VerifyException(f"expected {family.name} operands, got {type_}")
+            if any(extent < 0 for extent in type_.get_shape()):
+                raise VerifyException(f"expected static shapes, got {type_}")
         element = self.output_type.get_element_type()
         if not isa(element, ELEMENT):
             raise VerifyException(f"expected float or integer elements, got {element}")

@@ -22,9 +22,9 @@ ELEMENT: TypeAlias = AnyFloat | IntegerType
 
 def map_type(value: SSAValue) -> Map:
     """The tensor or memref type of a value that is known to have one."""
-    kind = value.type
-    assert isinstance(kind, TensorType | MemRefType)
-    return cast("Map", kind)
+    type_ = value.type
+    assert isinstance(type_, TensorType | MemRefType)
+    return cast("Map", type_)
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
@@ -32,26 +32,26 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return tuple(map_type(value).get_shape())
 
 
-def bytes_of(kind: Map) -> int:
+def bytes_of(type_: Map) -> int:
     """Bytes of a dense map: elements times the bytes of one element.
 
     Raises: VerifyException if the shape is not static or the element has no fixed size.
     """
-    element = kind.get_element_type()
-    if any(extent < 0 for extent in kind.get_shape()):
-        raise VerifyException(f"expected a static shape, got {kind}")
+    element = type_.get_element_type()
+    if any(extent < 0 for extent in type_.get_shape()):
+        raise VerifyException(f"expected a static shape, got {type_}")
     if not isa(element, ELEMENT):
         raise VerifyException(f"expected elements of a known size, got {element}")
-    return prod(kind.get_shape()) * -(-element.bitwidth // 8)
+    return prod(type_.get_shape()) * -(-element.bitwidth // 8)
 
 
-def storage_elements(kind: MemRefType[Attribute]) -> int | None:
+def storage_elements(type_: MemRefType[Attribute]) -> int | None:
     """Elements of memory that a buffer takes, from its start; None for a layout that is not static.
 
     Its last element is inside, and so is what the layout leaves free behind it: of `memref<2x3xf32,
     strided<[8, 1]>>` both rows take 8 elements. A vector has nothing behind its last element.
     """
-    shape, strides, offset = kind.get_shape(), kind.get_strides(), kind.get_offset()
+    shape, strides, offset = type_.get_shape(), type_.get_strides(), type_.get_offset()
     if -1 in shape or strides is None or offset is None or None in strides:
         return None
     if 0 in shape:

@@ -286,13 +286,13 @@ def check_points(points: DenseArrayBase[IntegerType], elements: Sequence[Attribu
         check_zero_point(value, element)
 
 
-def expect_element(what: str, value: SSAValue, kinds: Sequence[Attribute]) -> Attribute:
+def expect_element(what: str, value: SSAValue, types: Sequence[Attribute]) -> Attribute:
     """The element type of a map that must be one of some.
 
     Raises: VerifyException if it is not.
     """
     element = map_type(value).get_element_type()
-    if element not in kinds:
-        names = " or ".join(map(str, kinds))
+    if element not in types:
+        names = " or ".join(map(str, types))
         raise VerifyException(f"expected {what} with elements of type {names}, got {value.type}")
     return element

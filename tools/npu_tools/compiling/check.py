@@ -100,14 +100,14 @@ def random_inputs(module: ModuleOp, seed: int) -> list[Array]:
     function, generator = entry_function(module), np.random.default_rng(seed)
     roles = attributes_of_arguments(function)
     outputs = {index for index, role in enumerate(roles) if is_output(role)}
-    kinds = [
-        kind
-        for index, kind in enumerate(function.function_type.inputs)
-        if isa(kind, Map) and index not in outputs
+    types = [
+        type_
+        for index, type_ in enumerate(function.function_type.inputs)
+        if isa(type_, Map) and index not in outputs
     ]
     return [
-        random_array(generator, kind.get_shape(), dtype_of(kind.get_element_type()))
-        for kind in kinds
+        random_array(generator, type_.get_shape(), dtype_of(type_.get_element_type()))
+        for type_ in types
     ]
 
 

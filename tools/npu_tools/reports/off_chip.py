@@ -129,15 +129,15 @@ def traffic_of(op: Operation, times: int) -> Traffic:
     if isinstance(op, dma.WritesOp):
         return Traffic(feature_map_writes=times)
     assert isinstance(op, dma.StartOp)
-    kind = op.target.type
-    assert isa(kind, MemRefType[Attribute])
-    size = bytes_of(kind)
+    type_ = op.target.type
+    assert isa(type_, MemRefType[Attribute])
+    size = bytes_of(type_)
     if op.block is not None:
         size += worst_index(op)
     size *= times
     if op.weights is not None:
         return Traffic(weight_bytes=size)
-    if isinstance(kind.memory_space, DramSpace):
+    if isinstance(type_.memory_space, DramSpace):
         return Traffic(feature_map_write_bytes=size)
     return Traffic(feature_map_read_bytes=size)
 

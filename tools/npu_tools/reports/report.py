@@ -199,8 +199,8 @@ def check_transfers(function: func.FuncOp) -> None:
     Raises: UserError.
     """
     for op in layers_of(function):
-        kinds = (value.type for value in op.operands if isa(value.type, MemRefType[Attribute]))
-        if any(isinstance(kind.memory_space, DramSpace) for kind in kinds):
+        types = (value.type for value in op.operands if isa(value.type, MemRefType[Attribute]))
+        if any(isinstance(type_.memory_space, DramSpace) for type_ in types):
             what = LAYER.get(op)
             name = op.name if what is None else f'{op.name} "{what}"'
             raise UserError(
@@ -288,8 +288,8 @@ def scratch_bytes(function: func.FuncOp, buffers: Sequence[OnChipBuffer]) -> int
 
 def element_bytes(buffers: Sequence[OnChipBuffer]) -> int:
     """Bytes of one element of the maps: of the first buffer."""
-    kind = map_type(buffers[0].value)
-    return bytes_of(kind) // max(1, prod(kind.get_shape())) or 1
+    type_ = map_type(buffers[0].value)
+    return bytes_of(type_) // max(1, prod(type_.get_shape())) or 1
 
 
 def integer(attribute: Attribute) -> int:

@@ -119,8 +119,8 @@ def problems_of_signature(function: FuncOp) -> Iterator[str]:
         yield f"{what}: it has several blocks; expected structured control flow (scf)"
     if function.function_type.outputs.data:
         yield f"{what}: it returns values; run npu-bufferize before, it makes them arguments"
-    for index, kind in enumerate(function.function_type.inputs):
-        if problem := type_problem(kind):
+    for index, type_ in enumerate(function.function_type.inputs):
+        if problem := type_problem(type_):
             yield f"{what}: argument {index}: {problem}"
 
 
@@ -133,15 +133,15 @@ def problems_of_body(function: FuncOp) -> Iterator[str]:
             yield f"{op.name} in {where}: {problem}"
 
 
-def type_problem(kind: Attribute) -> str | None:
+def type_problem(type_: Attribute) -> str | None:
     """Why a value of a type has no C; None if it has."""
-    if buffer := as_memref(kind):
+    if buffer := as_memref(type_):
         return memref_problem(buffer)
-    if isinstance(kind, TensorType):
+    if isinstance(type_, TensorType):
         return "it is a tensor; run npu-bufferize before"
-    if isinstance(kind, dma.TokenType):
+    if isinstance(type_, dma.TokenType):
         return "it hands a transfer on; expected a dma.wait where its dma.start is visible"
-    return None if is_value(kind) else f"its type is {kind}, expected a memref or a number"
+    return None if is_value(type_) else f"its type is {type_}, expected a memref or a number"
 
 
 def problem_of(op: Operation) -> str | None:
@@ -179,9 +179,9 @@ def problem_of_memory(op: Operation) -> str | None:
             | dsp.LoadWordOp()
             | dsp.StoreWordOp()
         ) if any(
-            isinstance(kind.memory_space, DramSpace)
-            for kind in map(as_memref, op.operand_types)
-            if kind is not None
+            isinstance(type_.memory_space, DramSpace)
+            for type_ in map(as_memref, op.operand_types)
+            if type_ is not None
         ):
             return "only transfers reach #npu.dram; run npu-tile-loops before"
         case _:
@@ -251,9 +251,9 @@ def problem_of_reinterpret(op: memref.ReinterpretCastOp) -> str | None:
 
 def same_bits(op: UnrealizedConversionCastOp) -> bool:
     """Whether a cast only reads a byte as signed or as unsigned."""
-    kinds = [value.type for value in (*op.inputs, *op.outputs)]
-    return len(kinds) == 2 and all(
-        isa(kind, IntegerType) and kind.width.data == 8 for kind in kinds
+    types = [value.type for value in (*op.inputs, *op.outputs)]
+    return len(types) == 2 and all(
+        isa(type_, IntegerType) and type_.width.data == 8 for type_ in types
     )
 
 

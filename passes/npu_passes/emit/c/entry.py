@@ -33,10 +33,10 @@ def signature(program: Program, unit: Unit) -> str:
 
 def parameter(program: Program, argument: Argument, unit: Unit) -> str:
     """One parameter of the public function."""
-    kind = as_memref(argument.value.type)
-    if kind is None:
+    type_ = as_memref(argument.value.type)
+    if type_ is None:
         return f"{unit.ctype(argument.value.type).name} {argument.name}"
-    return f"{constness(program, argument)}{unit.ctype(kind.element_type).name} *{argument.name}"
+    return f"{constness(program, argument)}{unit.ctype(type_.element_type).name} *{argument.name}"
 
 
 def constness(program: Program, argument: Argument) -> str:
@@ -106,8 +106,8 @@ def print_alignment(body: Body, block: str, size: int) -> None:
 def bind_arguments(body: Body) -> None:
     """Where each argument is: in the arena, or with the caller."""
     for argument in body.program.arguments:
-        value, kind = argument.value, as_memref(argument.value.type)
-        if kind is None:
+        value, type_ = argument.value, as_memref(argument.value.type)
+        if type_ is None:
             body.values[value] = Expr(argument.name)
             continue
         name = argument.name
@@ -115,17 +115,17 @@ def bind_arguments(body: Body) -> None:
             name = body.scope.fresh(f"{argument.name}_map")
             ctype = pointee(body, value)
             address = f"bytes + {argument.macro}_OFFSET"
-            body.line(f"/* {comment(argument.label)}: {shape_text(kind)} */")
+            body.line(f"/* {comment(argument.label)}: {shape_text(type_)} */")
             body.line(f"{ctype} *const {name} = ({ctype} *)(void *)({address});")
-        body.pointers[value] = Pointer(name, kind.get_offset() or 0)
+        body.pointers[value] = Pointer(name, type_.get_offset() or 0)
 
 
 def print_transfer(body: Body, argument: Argument, *, inwards: bool) -> None:
     """Copy an argument into the arena or out of it, unless the caller has it there."""
     body.unit.headers.add("string.h")
-    kind, inner = memref_of(argument.value), body.pointers[argument.value].name
+    type_, inner = memref_of(argument.value), body.pointers[argument.value].name
     target, source = (inner, argument.name) if inwards else (argument.name, inner)
-    count = (kind.get_offset() or 0) + span_of(kind)
+    count = (type_.get_offset() or 0) + span_of(type_)
     body.line(f"if ({argument.name} != {inner}) {{")
     body.line(
         f"    memmove({target}, {source}, {count} * sizeof({pointee(body, argument.value)}));"

@@ -86,8 +86,8 @@ def layer_comment(function: Function, body: Body) -> list[str]:
     for argument in function.op.body.block.args:
         if argument in body.pointers:
             places = (place_text(call.arguments[argument.index]) for call in function.calls)
-            name, kind = body.pointers[argument].name, memref_of(argument)
-            lines.append(f" *   {name}: {shape_text(kind)}, {'; '.join(dict.fromkeys(places))}")
+            name, type_ = body.pointers[argument].name, memref_of(argument)
+            lines.append(f" *   {name}: {shape_text(type_)}, {'; '.join(dict.fromkeys(places))}")
     return [*lines, " */"]
 
 

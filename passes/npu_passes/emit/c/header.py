@@ -92,15 +92,15 @@ def return_text(program: Program) -> str:
 
 def argument_text(argument: Argument) -> str:
     """The macros of one argument."""
-    kind = as_memref(argument.value.type)
-    if kind is None:
+    type_ = as_memref(argument.value.type)
+    if type_ is None:
         return ""
     ways = ["input"] * argument.is_input + ["output"] * argument.is_output
     way = f", {' and '.join(ways)}" if ways else ""
-    text = f"/* {comment(argument.label)}: {shape_text(kind)}{way} */\n"
+    text = f"/* {comment(argument.label)}: {shape_text(type_)}{way} */\n"
     if argument.offset is not None:
         text += f"#define {argument.macro}_OFFSET {argument.offset}\n"
-    text += f"#define {argument.macro}_ELEMENTS {(kind.get_offset() or 0) + span_of(kind)}\n"
+    text += f"#define {argument.macro}_ELEMENTS {(type_.get_offset() or 0) + span_of(type_)}\n"
     return f"{text}{scale_text(argument)}\n"
 
 
@@ -122,5 +122,5 @@ def weights_text(program: Program) -> Iterator[str]:
         yield WEIGHTS_TEXT
         for weights in program.weights.values():
             name = comment(weights.op.sym_name.data)
-            yield f"/* {weights.offset:10}  {name}: {shape_text(weights.kind)} */\n"
+            yield f"/* {weights.offset:10}  {name}: {shape_text(weights.type)} */\n"
     yield f"#define {program.macros.weights_bytes} {program.weights_bytes}\n\n"

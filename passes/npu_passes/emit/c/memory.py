@@ -23,9 +23,9 @@ from npu_passes.emit.c.types import is_contiguous, memref_of, shape_text, span_o
 
 def element(body: Body, buffer: SSAValue, indices: Sequence[Expr]) -> Expr:
     """The element of a buffer at indices, as an expression that can be assigned."""
-    kind, pointer = memref_of(buffer), body.pointers[buffer]
+    type_, pointer = memref_of(buffer), body.pointers[buffer]
     address = Linear((), pointer.start)
-    for index, extent, stride in zip(indices, kind.get_shape(), strides_of(kind), strict=True):
+    for index, extent, stride in zip(indices, type_.get_shape(), strides_of(type_), strict=True):
         if extent != 1:
             address = address.plus(scaled(index, stride))
     made = sum_expr(address, *indices)
@@ -108,37 +108,37 @@ def qualified(body: Body, buffer: SSAValue) -> str:
 
 def print_alloc(body: Body, op: sram.AllocOp | memref.AllocOp | dram.AllocOp) -> None:
     """A pointer into the arena, or into the block off the chip."""
-    buffer, kind = op.results[0], memref_of(op.results[0])
+    buffer, type_ = op.results[0], memref_of(op.results[0])
     name, offset = body.name_for(buffer, "buffer"), alloc_offset(op)
     place = memory_of(buffer)
     ctype = qualified(body, buffer)
     inner = "const void" if ctype.startswith("const") else "void"
     block, where = ("off_chip", "off-chip") if place.kind == "dram" else ("bytes", "arena")
     address = f"{block} + {offset}" if offset else block
-    note = f"{shape_text(kind)}, {where} bytes {place.begin} to {place.end - 1}"
+    note = f"{shape_text(type_)}, {where} bytes {place.begin} to {place.end - 1}"
     body.line(f"/* {note} */")
     body.line(f"{ctype} *const {name} = ({ctype} *)({inner} *)({address});")
-    body.pointers[buffer] = Pointer(name, kind.get_offset() or 0)
+    body.pointers[buffer] = Pointer(name, type_.get_offset() or 0)
 
 
 def print_alloca(body: Body, op: memref.AllocaOp) -> None:
     """An array on the stack."""
-    buffer, kind = op.memref, memref_of(op.memref)
-    name, start = body.name_for(buffer, "local"), kind.get_offset() or 0
-    body.line(f"{pointee(body, buffer)} {name}[{max(1, start + span_of(kind))}];")
+    buffer, type_ = op.memref, memref_of(op.memref)
+    name, start = body.name_for(buffer, "local"), type_.get_offset() or 0
+    body.line(f"{pointee(body, buffer)} {name}[{max(1, start + span_of(type_))}];")
     body.pointers[buffer] = Pointer(name, start)
 
 
 def print_global(body: Body, op: memref.GetGlobalOp) -> None:
     """Weights: the static array itself, or a pointer into the blob."""
     weights = body.program.weights[op.name_.string_value()]
-    kind, name = memref_of(op.memref), weights.name
+    type_, name = memref_of(op.memref), weights.name
     if weights.macro is not None:
         ctype = f"const {pointee(body, op.memref)}"
         name = body.name_for(op.memref, "weights")
         address = f"parameters + {weights.macro}"
         body.line(f"{ctype} *const {name} = ({ctype} *)(const void *)({address});")
-    body.pointers[op.memref] = Pointer(name, kind.get_offset() or 0)
+    body.pointers[op.memref] = Pointer(name, type_.get_offset() or 0)
 
 
 def print_view(body: Body, op: Operation) -> None:

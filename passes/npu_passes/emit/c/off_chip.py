@@ -60,8 +60,8 @@ def uses_engine(public: FuncOp, graph: CallGraph) -> bool:
         effects.dma
         or effects.dram
         or any(
-            isa(kind, MemRefType) and isinstance(kind.memory_space, DramSpace)
-            for kind in public.function_type.inputs
+            isa(type_, MemRefType) and isinstance(type_.memory_space, DramSpace)
+            for type_ in public.function_type.inputs
         )
     )
 

@@ -61,7 +61,7 @@ class Weights:
 
     op: memref.GlobalOp
     name: str
-    kind: MemRefType
+    type: MemRefType
     offset: int
     """Byte offset in a weights file."""
     macro: str | None
@@ -182,10 +182,10 @@ class Program:
     @property
     def weights_bytes(self) -> int:
         """Bytes of all weights, as arrays or as a file."""
-        ends = [one.offset + bytes_of(one.kind) for one in self.weights.values()]
+        ends = [one.offset + bytes_of(one.type) for one in self.weights.values()]
         if self.where == "bin":
             return max(ends, default=0)
-        return sum(bytes_of(one.kind) for one in self.weights.values())
+        return sum(bytes_of(one.type) for one in self.weights.values())
 
     def function(self, call: CallOp) -> Function:
         """The callee."""
@@ -267,12 +267,12 @@ def weights_of(
     for op in module.ops:
         if not isinstance(op, memref.GlobalOp) or op.sym_name.data not in used:
             continue
-        symbol, kind = op.sym_name.data, as_memref(op.type)
-        assert kind is not None
+        symbol, type_ = op.sym_name.data, as_memref(op.type)
+        assert type_ is not None
         name = scope.fresh(f"{prefix}_{identifier(symbol, 'weights')}")
         macro = scope.fresh(f"{name.upper()}_BYTE") if where == "bin" else None
-        found[symbol] = Weights(op, name, kind, end, macro)
-        end += -(-bytes_of(kind) // ALIGNMENT) * ALIGNMENT
+        found[symbol] = Weights(op, name, type_, end, macro)
+        end += -(-bytes_of(type_) // ALIGNMENT) * ALIGNMENT
     if missing := sorted(used - found.keys()):
         raise PassFailedException(f"c: expected a memref.global @{missing[0]} in the module")
     return found

@@ -118,7 +118,7 @@ def source(program: Program) -> str:
     arrays = list[str]()
     if program.where == "c" and program.weights:
         for weights in program.weights.values():
-            unit.ctype(weights.kind.element_type)
+            unit.ctype(weights.type.element_type)
             arrays += [*weight_text.definition(program, weights), "\n"]
     text = "\n".join((*unit.helpers.values(), *layers, public))
     parts = [f"/* {comment(program.prefix)}: printed by npu-dialect, do not edit. */\n\n"]

@@ -111,11 +111,11 @@ def largest_index(module: ModuleOp) -> int:
 
 def elements(value: SSAValue) -> int:
     """Elements of a buffer up to its last one; zero for other values."""
-    kind = as_memref(value.type)
-    if kind is None:
+    type_ = as_memref(value.type)
+    if type_ is None:
         return 0
-    ctype = element_type(kind.element_type)
-    return bytes_of(kind) // (ctype.bytes if ctype else 1)
+    ctype = element_type(type_.element_type)
+    return bytes_of(type_) // (ctype.bytes if ctype else 1)
 
 
 def is_value(attribute: Attribute) -> bool:
@@ -123,74 +123,72 @@ def is_value(attribute: Attribute) -> bool:
     return isinstance(attribute, IndexType) or element_type(attribute) is not None
 
 
-def as_memref(kind: Attribute) -> MemRefType | None:
+def as_memref(type_: Attribute) -> MemRefType | None:
     """The type of a buffer; None if it is no memref."""
-    return cast("MemRefType", kind) if isinstance(kind, MemRefType) else None
+    return cast("MemRefType", type_) if isinstance(type_, MemRefType) else None
 
 
 def memref_of(value: SSAValue) -> MemRefType:
     """The type of a value that is known to be a buffer."""
-    kind = as_memref(value.type)
-    assert kind is not None
-    return kind
+    type_ = as_memref(value.type)
+    assert type_ is not None
+    return type_
 
 
-def memref_problem(kind: MemRefType) -> str | None:
+def memref_problem(type_: MemRefType) -> str | None:
     """Why a buffer of this type cannot be addressed in C; None if it can."""
-    if element_type(kind.element_type) is None:
-        return (
-            f"its elements are {kind.element_type}, expected f32, f64 or i1, i8, ui8, i16, i32, i64"
-        )
-    if not kind.has_static_shape():
+    if element_type(element := type_.element_type) is None:
+        return f"its elements are {element}, expected f32, f64 or i1, i8, ui8, i16, i32, i64"
+    if not type_.has_static_shape():
         return "its shape is dynamic, expected a static one"
-    strides = kind.get_strides()
+    strides = type_.get_strides()
     if strides is None or None in strides:
         return "its strides are unknown, expected static ones"
     return None
 
 
-def strides_of(kind: MemRefType) -> tuple[int, ...]:
+def strides_of(type_: MemRefType) -> tuple[int, ...]:
     """Elements between neighbours along each dimension, for a type without `memref_problem`."""
-    return tuple(stride for stride in kind.get_strides() or () if stride is not None)
+    return tuple(stride for stride in type_.get_strides() or () if stride is not None)
 
 
-def span_of(kind: MemRefType) -> int:
+def span_of(type_: MemRefType) -> int:
     """Elements from the first one to the last one, both included."""
-    if 0 in kind.get_shape():
+    if 0 in type_.get_shape():
         return 0
     return 1 + sum(
         (extent - 1) * stride
-        for extent, stride in zip(kind.get_shape(), strides_of(kind), strict=True)
+        for extent, stride in zip(type_.get_shape(), strides_of(type_), strict=True)
     )
 
 
-def is_contiguous(kind: MemRefType) -> bool:
+def is_contiguous(type_: MemRefType) -> bool:
     """Whether the elements lie one behind the other, in row-major order."""
     expected = 1
-    for extent, stride in reversed(list(zip(kind.get_shape(), strides_of(kind), strict=True))):
+    for extent, stride in reversed(list(zip(type_.get_shape(), strides_of(type_), strict=True))):
         if extent != 1 and stride != expected:
             return False
         expected *= extent
     return True
 
 
-def bytes_of(kind: MemRefType) -> int:
+def bytes_of(type_: MemRefType) -> int:
     """Bytes from the beginning of the memory to the end of the last element."""
-    ctype = element_type(kind.element_type)
-    return 0 if ctype is None else ((kind.get_offset() or 0) + span_of(kind)) * ctype.bytes
+    ctype = element_type(type_.element_type)
+    return 0 if ctype is None else ((type_.get_offset() or 0) + span_of(type_)) * ctype.bytes
 
 
-def storage_of(kind: MemRefType) -> int:
+def storage_of(type_: MemRefType) -> int:
     """Bytes of memory that a buffer takes: also what its layout leaves free at the end."""
-    ctype = element_type(kind.element_type)
-    return (storage_elements(kind) or 0) * (ctype.bytes if ctype else 0)
+    ctype = element_type(type_.element_type)
+    return (storage_elements(type_) or 0) * (ctype.bytes if ctype else 0)
 
 
-def shape_text(kind: MemRefType) -> str:
+def shape_text(type_: MemRefType) -> str:
     """`1x6x14x14 float`, for comments."""
-    ctype = element_type(kind.element_type)
-    extents = [str(extent) for extent in kind.get_shape()]
-    return f"{'x'.join(extents) or 'scalar'} {ctype.name if ctype else kind.element_type}"
+    ctype = element_type(type_.element_type)
+    extents = [str(extent) for extent in type_.get_shape()]
+    return f"{'x'.join(extents) or 'scalar'} {ctype.name if ctype else type_.element_type}"
 
 
 def float_literal(value: float, ctype: CType) -> str:

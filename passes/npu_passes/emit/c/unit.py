@@ -19,9 +19,9 @@ class Unit:
     helpers: dict[str, str] = field(default_factory=dict[str, str])
     """Small functions, name to definition, in the order of their first use."""
 
-    def ctype(self, kind: Attribute) -> CType:
+    def ctype(self, type_: Attribute) -> CType:
         """The C type of a value; its header is noted."""
-        found = self.index if isinstance(kind, IndexType) else element_type(kind)
+        found = self.index if isinstance(type_, IndexType) else element_type(type_)
         assert found is not None, "checked before printing"
         if found.header:
             self.headers.add(found.header)

@@ -27,10 +27,10 @@ def array_of(weights: Weights) -> NDArray[Any]:
     """The values, flat, in the order of memory."""
     value = weights.op.initial_value
     assert isinstance(value, DenseIntOrFPElementsAttr), "checked before"
-    ctype = element_type(weights.kind.element_type)
+    ctype = element_type(weights.type.element_type)
     assert ctype is not None, "checked before"
     data = np.frombuffer(value.data.data, np.dtype(ctype.numpy))
-    count = bytes_of(weights.kind) // ctype.bytes
+    count = bytes_of(weights.type) // ctype.bytes
     array = np.repeat(data, count) if data.size == 1 else data[:count]
     return (array != 0).astype("|u1") if ctype.name == "bool" else array
 
@@ -46,10 +46,10 @@ def blob(program: Program) -> bytes:
 
 def definition(program: Program, weights: Weights) -> Iterator[str]:
     """The array of one constant, line by line."""
-    array, kind = array_of(weights), weights.kind
-    ctype = element_type(kind.element_type)
+    array, type_ = array_of(weights), weights.type
+    ctype = element_type(type_.element_type)
     assert ctype is not None, "checked before"
-    yield f"/* {comment(weights.op.sym_name.data)}: {shape_text(kind)} */\n"
+    yield f"/* {comment(weights.op.sym_name.data)}: {shape_text(type_)} */\n"
     name = f"{weights.name}[{max(1, array.size)}]"
     yield f"static const {ctype.name} {name} {program.macros.section} = {{\n"
     if not array.size:

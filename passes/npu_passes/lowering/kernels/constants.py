@@ -49,16 +49,16 @@ def constant_of(value: SSAValue, users: Users) -> NDArray[np.integer[Any]] | Non
 def numbers_of(op: memref.GetGlobalOp) -> NDArray[np.integer[Any]] | None:
     """The value of a global."""
     found = SymbolTable.lookup_symbol(op, op.name_)
-    kind = memref_type(op.memref)
+    type_ = memref_type(op.memref)
     if not isinstance(found, memref.GlobalOp) or found.constant is None:
         return None
     data = found.initial_value
-    if kind.element_type not in DTYPES or not isinstance(data, DenseIntOrFPElementsAttr):
+    if type_.element_type not in DTYPES or not isinstance(data, DenseIntOrFPElementsAttr):
         return None
-    array = np.frombuffer(data.data.data, np.dtype(DTYPES[kind.element_type]))
+    array = np.frombuffer(data.data.data, np.dtype(DTYPES[type_.element_type]))
     if array.size == 1:
-        return np.full(kind.get_shape(), array[0])
-    return array.reshape(kind.get_shape())
+        return np.full(type_.get_shape(), array[0])
+    return array.reshape(type_.get_shape())
 
 
 def only_call(function: func.FuncOp, users: Users) -> func.CallOp | None:

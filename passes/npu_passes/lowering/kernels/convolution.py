@@ -91,9 +91,9 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     return None
 
 
-def is_gapless(kind: MemRefType[Attribute]) -> bool:
+def is_gapless(type_: MemRefType[Attribute]) -> bool:
     """Whether the pixels of a map lie in one row, at one distance."""
-    return is_dense(kind) or is_channels_last(kind)
+    return is_dense(type_) or is_channels_last(type_)
 
 
 def is_plain(op: Weighted) -> bool:

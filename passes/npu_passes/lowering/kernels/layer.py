@@ -51,10 +51,10 @@ class Layer:
 
     def vector(self, map: SSAValue) -> SSAValue:
         """The memory of a map as a vector."""
-        kind = memref_type(map)
-        count = storage_elements(kind)
+        type_ = memref_type(map)
+        count = storage_elements(type_)
         assert count is not None
-        result = MemRefType(kind.element_type, [count], NoneAttr(), kind.memory_space)
+        result = MemRefType(type_.element_type, [count], NoneAttr(), type_.memory_space)
         return self.b.insert(
             memref.ReinterpretCastOp(map, [], [], [], [0], [count], [1], result), map.name_hint
         ).result
@@ -98,8 +98,8 @@ class Layer:
 
         Less the zero point, that is: -128 is one exclusive or for all four, and 0 is none.
         """
-        kind, scaling = memref_type(self.out), self.epilogue.scaling
-        last = is_channels_last(kind) and kind.get_shape()[1] % QUAD == 0
+        type_, scaling = memref_type(self.out), self.epilogue.scaling
+        last = is_channels_last(type_) and type_.get_shape()[1] % QUAD == 0
         plain = self.residual is None and isinstance(self.unit, DualUnit)
         return last and plain and scaling is not None and scaling.fills_byte
 

@@ -252,10 +252,10 @@ class Builder:
         """The `arith.constant` of a constant, which may be one of 8-bit or 32-bit integers."""
         if constant not in self._materialised:
             array = constant.array
-            kind = TensorType(CONSTANTS[array.dtype.str[1:]], array.shape)
+            type_ = TensorType(CONSTANTS[array.dtype.str[1:]], array.shape)
             little = array.dtype.newbyteorder("<")
             data = BytesAttr(np.ascontiguousarray(array, little).tobytes())
-            op = ConstantOp(DenseIntOrFPElementsAttr(kind, data), kind)
+            op = ConstantOp(DenseIntOrFPElementsAttr(type_, data), type_)
             op.result.name_hint = self.names.hint(constant.name, "weight")
             self.block.add_op(op)
             self._materialised[constant] = op.result
@@ -281,7 +281,7 @@ CONSTANTS: Mapping[str, Float32Type | IntegerType] = {
 
 def element_name(element: Attribute) -> str:
     """ONNX's name of an element type: `float32`, `int8`, ..."""
-    names = (str(np.dtype(name)) for name, kind in CONSTANTS.items() if kind == element)
+    names = (str(np.dtype(name)) for name, type_ in CONSTANTS.items() if type_ == element)
     return next(names, str(element))
 
 

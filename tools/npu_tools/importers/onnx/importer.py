@@ -278,8 +278,8 @@ def reads(graph: GraphProto) -> Counter[str]:
 
 def port_type(value: ValueInfoProto) -> TensorType[Attribute]:
     """The type of an input."""
-    kind = value.type.tensor_type
-    return TensorType(PORTS[kind.elem_type], [dim.dim_value for dim in kind.shape.dim])
+    type_ = value.type.tensor_type
+    return TensorType(PORTS[type_.elem_type], [dim.dim_value for dim in type_.shape.dim])
 
 
 def port_names(values: Sequence[ValueInfoProto]) -> ArrayAttr[DictionaryAttr]:

@@ -43,10 +43,10 @@ def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> Non
 
 def static_shape(info: ValueInfoProto) -> tuple[int, ...] | None:
     """The shape of a value, if all of it is known."""
-    kind = info.type.tensor_type
-    if not kind.HasField("shape") or not all(dim.HasField("dim_value") for dim in kind.shape.dim):
+    type_ = info.type.tensor_type
+    if not type_.HasField("shape") or not all(dim.HasField("dim_value") for dim in type_.shape.dim):
         return None
-    return tuple(dim.dim_value for dim in kind.shape.dim)
+    return tuple(dim.dim_value for dim in type_.shape.dim)
 
 
 def known_shape(value: Value | None) -> tuple[int, ...] | None:
