@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from npu_tools.shared.errors import UserError
-from npu_train.adopt import adopt
 from npu_train.models import NETWORKS, ZebraOptions, build
 from npu_train.models.parts import Activation, map_shapes
 from npu_train.pruning import prune_weights
@@ -189,24 +188,6 @@ def test_unknown_layers() -> None:
         model.norm.weight[0] = 0
         model.again.weight[:, 2] = 0
     assert channels(same(model, images())) == [4]
-
-
-def test_resuming() -> None:
-    for name in NETWORKS:
-        model = network(name)
-        prune_channels(model, 0.5)
-        small = shrink(model, images())
-        again = network(name)
-        adopt(again, small.state_dict())
-        x = images()
-        with torch.no_grad():
-            assert again.eval()(x).equal(small.eval()(x))
-        assert [zebra.channels for zebra in zebras(again)] == [
-            zebra.channels for zebra in zebras(small)
-        ]
-    folded = shrink(constant(1, 0.0, 0.5), images())
-    with pytest.raises(UserError, match="the state is of another network"):
-        adopt(network(), folded.state_dict())
 
 
 def test_masks_must_be_final() -> None:

@@ -18,7 +18,7 @@ from torch import nn
 
 from npu_tools.shared.errors import UserError
 from npu_train.loss import slimming_penalty, total_loss, zebra_penalty
-from npu_train.zebra import Zebra, ZebraOptions, keep_of, straight_through, zebras
+from npu_train.zebra import Zebra, ZebraOptions, straight_through, zebras
 
 
 def pruned(x: NDArray[np.float32], block: int, threshold: float) -> NDArray[np.float32]:
@@ -47,14 +47,6 @@ def test_evaluation(data: st.DataObject) -> None:
     np.testing.assert_array_equal(ours, expected)
     if threshold == 0:
         np.testing.assert_array_equal(ours, x)
-
-
-def test_kept_blocks() -> None:
-    x = torch.zeros(1, 2, 5, 6)
-    x[0, 1, 4, 5] = 0.1
-    keep = keep_of(x, 4, 0.1)
-    assert keep.shape == (1, 2, 2, 2)
-    assert keep.nonzero().tolist() == [[0, 1, 1, 1]]
 
 
 def test_thresholds_are_learned_in_training_only() -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite, sqrt
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -117,9 +116,3 @@ def straight_through(margin: Tensor) -> Tensor:
 def zebras(model: nn.Module) -> list[Zebra]:
     """The Zebra modules of a network, in the order of its modules."""
     return [module for module in model.modules() if isinstance(module, Zebra)]
-
-
-def keep_of(x: Tensor, block: int, threshold: float) -> Tensor:
-    """Which blocks of a map stay at inference, [N, C, ceil(H / b), ceil(W / b)] of bool."""
-    with torch.no_grad():
-        return F.max_pool2d(x, block, block, ceil_mode=True) >= threshold

@@ -201,15 +201,6 @@ def run_sequence(work: Work, items: Sequence[int | Group], done: int) -> Best:
     return found
 
 
-def peak_of(work: Work, order: Sequence[int]) -> int:
-    """The most bytes that are on chip if steps run in an order."""
-    done, peak = 0, 0
-    for number in order:
-        peak = max(peak, work.needed(number, done))
-        done |= 1 << number
-    return peak
-
-
 def lowest_peak(work: Work, limit: int = MOST_SETS) -> int | None:
     """The smallest peak of any order of the steps; None if that takes more than `limit` sets."""
     everything = (1 << len(work.steps)) - 1

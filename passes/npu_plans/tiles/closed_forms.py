@@ -240,16 +240,3 @@ def traffic_of(
     check_order(order)
     found = traffic_arrays(layer, axes_of_tile(layer, tile, conventions), order, conventions)
     return TileTraffic(*(part.pick() for part in found.parts))
-
-
-def footprint_of(
-    layer: ConvShape,
-    tile: Tile,
-    order: str = LOOPS,
-    conventions: Conventions = PHYSICAL,
-    stationary: Stationary = "double-buffered",
-) -> int:
-    """Bytes on chip that one tile takes."""
-    check_order(order)
-    axes = axes_of_tile(layer, tile, conventions)
-    return int(footprint_arrays(layer, axes, order, stationary).item())

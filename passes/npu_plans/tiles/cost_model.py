@@ -7,16 +7,15 @@ ACIVS 2017. Its symbols, spelled out once:
 - sigma_k, sigma_z: input channels and output channels of a tile;
 - C: the cost of starting a DMA transfer; p: of an address jump in it; t: of an element.
 
-Two models. `paper_cost` is equations (1) to (6) and the sum T_tot, as printed: tiles without halo,
-outputs read on every pass, everything moved again in each step of listing 1.1. `traffic_of` in
-`closed_forms.py` counts what a DMA engine has to move; each way in which that differs from the
-paper is one of `Conventions`, and with all of them off it counts what T_tot charges.
+The paper's equations (1) to (6) charge tiles without halo, read outputs on every pass, and move
+everything again in each step of listing 1.1. `traffic_of` in `closed_forms.py` counts what a DMA
+engine has to move. Each way in which the two differ is one of `Conventions`; with all of them off
+`traffic_of` counts what the paper's sum T_tot charges.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from npu_plans.tiles.layer_shape import ConvShape, TilingError
 
@@ -112,48 +111,6 @@ class Conventions:
 
 PAPER = Conventions(False, False, False, False)
 """The conventions of paper 004."""
-
-
-@dataclass(frozen=True)
-class PaperCost:
-    """T and the DMA calls of each operand as the paper prints them; exact, fractions included."""
-
-    t_in: Fraction
-    t_out: Fraction
-    t_wb: Fraction
-    d_in: Fraction
-    d_out: Fraction
-    d_wb: Fraction
-
-    @property
-    def t_tot(self) -> Fraction:
-        """The overall cost: the sum of the T D products (behind equation (6))."""
-        return self.t_in * self.d_in + self.t_out * self.d_out + self.t_wb * self.d_wb
-
-
-def paper_cost(layer: ConvShape, sigmas: tuple[int, int, int, int], dma: DmaCosts) -> PaperCost:
-    """Equations (1) to (6), as printed; str^2, Ks^2 are products where rows and columns differ."""
-    s, t, k, z = sigmas
-    rows, columns = layer.rows, layer.columns
-    c, p, per_element = Fraction(dma.start), Fraction(dma.jump), Fraction(dma.element)
-    outputs = Fraction(s * t * z, rows.stride * columns.stride)
-    d_in = Fraction(layer.input_elements, s * t * k)
-    d_out = d_in * Fraction(layer.channels_out, z)
-    return PaperCost(
-        t_in=c + s * k * p + s * t * k * per_element,
-        t_out=2 * (c + Fraction(s * z, rows.stride) * p + outputs * per_element),
-        t_wb=c + (z + 1) * p + (k * z * layer.kernel_elements + z) * per_element,
-        d_in=d_in,
-        d_out=d_out,
-        d_wb=d_out,
-    )
-
-
-def paper_ocm_elements(layer: ConvShape, sigmas: tuple[int, int, int, int]) -> Fraction:
-    """The left side of the paper's constraint (section 4.2), in elements: at most half the OCM."""
-    s, t, k, z = sigmas
-    outputs = Fraction(s * t * z, layer.rows.stride * layer.columns.stride)
-    return s * t * k + outputs + k * z * layer.kernel_elements + z
 
 
 def check_order(order: str) -> None:

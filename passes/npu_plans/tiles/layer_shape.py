@@ -119,11 +119,6 @@ class ConvShape:
         """Elements of the OFM."""
         return self.channels_out * self.rows.outputs * self.columns.outputs
 
-    @property
-    def parameter_elements(self) -> int:
-        """Weights and biases."""
-        return self.channels_out * (self.channels_in * self.kernel_elements + 1)
-
     def moves(self, operand: str) -> int:
         """1 for an operand that is brought on chip, 0 for one that is held there."""
         return int(operand not in self.held)

@@ -30,23 +30,6 @@ def index_bytes(shape: Sequence[int], block: int) -> int:
     return -(-index_bits(shape, block) // 8)
 
 
-def saved_bits(sparsity: Fraction, shape: Sequence[int], bits: int) -> Fraction:
-    """Equation (3): bits that need not move if a share of a map's elements lies in zero blocks."""
-    return sparsity * prod(shape) * bits
-
-
-def convolution_operations(
-    kernel: int, channels: int, outputs: int, height: int, width: int, stride: int
-) -> int:
-    """Equation (4): K^2 * C * O * (H / s) * (W / s), the multiplications of a convolution."""
-    return kernel**2 * channels * outputs * -(-height // stride) * -(-width // stride)
-
-
-def maximum_operations(shape: Sequence[int]) -> int:
-    """Equation (5): C*H*W comparisons, one for each element, find the maxima of all blocks."""
-    return prod(shape)
-
-
 def break_even(bits: int, block: int) -> Fraction:
     """The sparsity at which (3) pays for (2): 1 / (B * b^2). Below it a map moves as it is."""
     return Fraction(1, bits * block**2)
@@ -55,8 +38,3 @@ def break_even(bits: int, block: int) -> Fraction:
 def moved_bytes(shape: Sequence[int], block: int, element_bytes: int, kept_elements: int) -> int:
     """Bytes of one pass over a compressed map: its index, and the elements of blocks not zero."""
     return index_bytes(shape, block) + kept_elements * element_bytes
-
-
-def worst_bytes(shape: Sequence[int], block: int, element_bytes: int) -> int:
-    """Bytes of one pass over a compressed map without a zero block."""
-    return moved_bytes(shape, block, element_bytes, prod(shape))

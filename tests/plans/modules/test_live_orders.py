@@ -20,11 +20,19 @@ from npu_plans.modules.live_orders import (
     best_order,
     lowest_peak,
     mask_of,
-    peak_of,
     steps_of,
 )
 from npu_plans.modules.liveness import live_module
 from npu_plans.modules.module_data import Branch, FeatureMap, Layer, Module
+
+
+def peak_of(work: Work, order: Sequence[int]) -> int:
+    """The most bytes that are on chip if steps run in an order."""
+    done, peak = 0, 0
+    for number in order:
+        peak = max(peak, work.needed(number, done))
+        done |= 1 << number
+    return peak
 
 
 def a_map(key: int, size: int) -> FeatureMap:

@@ -10,18 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.tiles.flownet_s import DMA, LAYERS
+from helpers.tiles.paper_equations import footprint_of, paper_cost, paper_ocm_elements
 from helpers.tiles.shapes import layers, same_layers, tiles
 from helpers.tiles.traced import Trace
 from npu_plans.tiles.bounds import compulsory_bytes, lower_bound_bytes, multiplications
-from npu_plans.tiles.closed_forms import footprint_of, traffic_of
+from npu_plans.tiles.closed_forms import traffic_of
 from npu_plans.tiles.cost_model import (
     LOOPS,
     PAPER,
     Conventions,
     DmaCosts,
     Tile,
-    paper_cost,
-    paper_ocm_elements,
 )
 from npu_plans.tiles.layer_shape import ConvShape, ElementBytes, TilingError, WindowAxis
 

@@ -15,9 +15,9 @@ from helpers.tiles.flownet_s import (
     bytes_with_stored_halo,
     usage_with_stored_halo,
 )
+from helpers.tiles.paper_equations import footprint_of, parameter_elements
 from helpers.tiles.tables import column
 from helpers.tiles.tables import megabytes as page_megabytes
-from npu_plans.tiles.closed_forms import footprint_of
 from npu_plans.tiles.cost_model import PAPER
 from npu_plans.tiles.tile_search import AS_PAPER, SearchOptions, Tiling, search_layers
 
@@ -58,7 +58,7 @@ def megabytes(found: list[Tiling]) -> list[float]:
 
 
 def test_sizes() -> None:
-    assert sum(layer.parameter_elements for layer in LAYERS) == 24_050_752
+    assert sum(map(parameter_elements, LAYERS)) == 24_050_752
     maps = LAYERS[0].input_elements + sum(layer.output_elements for layer in LAYERS)
     assert round(maps * 4 / 1e6, 2) == 34.21
 

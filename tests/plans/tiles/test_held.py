@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from helpers.tiles.flownet_s import DMA, square
+from helpers.tiles.paper_equations import footprint_of, parameter_elements
 from npu_plans.tiles.bounds import compulsory_bytes, lower_bound_bytes
-from npu_plans.tiles.closed_forms import footprint_of, traffic_of
+from npu_plans.tiles.closed_forms import traffic_of
 from npu_plans.tiles.cost_model import OperandTraffic, Tile
 from npu_plans.tiles.tile_search import SearchOptions, search
 
@@ -47,7 +48,7 @@ def test_footprint_without_the_maps_is_that_of_the_weights() -> None:
 def test_search_with_maps_on_chip_moves_the_weights_once() -> None:
     layer = replace(LAYER, held=frozenset({"input", "output"}))
     found = search(layer, 2048, DMA)
-    assert found.bytes == compulsory_bytes(layer) == 4 * LAYER.parameter_elements
+    assert found.bytes == compulsory_bytes(layer) == 4 * parameter_elements(LAYER)
     assert lower_bound_bytes(layer, 2048) == compulsory_bytes(layer)
 
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.tiles.flownet_s import DMA, LAYERS, OCM_BYTES
+from helpers.tiles.paper_equations import footprint_of, paper_cost
 from helpers.tiles.plain_sweep import sweep
 from helpers.tiles.shapes import layers, same_layers
-from npu_plans.tiles.closed_forms import footprint_of
-from npu_plans.tiles.cost_model import LOOPS, PAPER, DmaCosts, Tile, paper_cost
+from npu_plans.tiles.cost_model import LOOPS, PAPER, DmaCosts, Tile
 from npu_plans.tiles.layer_shape import ConvShape, TilingError, WindowAxis
 from npu_plans.tiles.tile_search import AS_PAPER, SearchOptions, Tiling, search, search_layers
 
