@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from random import Random
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, i8, i32
+from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Region, SSAValue
 
@@ -29,6 +29,8 @@ from npu_dialect.npu import (
     RequantizeAttr,
     ReshapeOp,
 )
+from npu_dialect.npu.enums import Overlap
+from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
 
@@ -147,8 +149,7 @@ class ChainMaker(LayerMaker):
             self.bias(features),
             TensorType(out, []),
             zero_points=(self.point(element), self.weight_point()),
-            requantize=self.requantize(features, out),
-            activation=self.activation(out),
+            epilogue=Epilogue(self.requantize(features, out), self.activation(out)),
         )
         return self.add(self.named(layer), out)
 
@@ -180,14 +181,16 @@ class ChainMaker(LayerMaker):
             zero_points=(self.point(element), self.weight_point()),
         )
         size = layer.infer_shape()[2:]
-        layer.requantize = self.requantize(filters, out)
-        layer.activation = self.activation(out)
+        layer.change_epilogue(
+            requantize=self.requantize(filters, out), activation=self.activation(out)
+        )
         if pooled and self.random.random() < 0.5:
             window = self.window(size)
-            layer.pool = PoolAttr.of("max", window["kernel"], window["strides"], window["pads"])
-            if layer.pool.overlaps:
-                how = self.random.choice(("accumulate", "recompute", "recompute"))
-                layer.overlap = StringAttr(how)
+            pool, overlap = PoolAttr.of("max", **window), None
+            if pool.overlaps:
+                ways = (Overlap.ACCUMULATE, Overlap.RECOMPUTE, Overlap.RECOMPUTE)
+                overlap = self.random.choice(ways)
+            layer.change_epilogue(pool=pool, overlap=overlap)
         named = self.named(layer)
         assert isinstance(named, Conv2dOp)
         return named

@@ -13,17 +13,17 @@ from helpers.chains import Case, networks, outputs
 from npu_dialect.npu import NPU
 from npu_passes.buffers.bufferize import BufferizePass
 from npu_passes.graph.fold_batch_norm import FoldBatchNormPass
-from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass, Overlap
+from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass, OverlapPolicy
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.lowering.outline_layers import OutlineLayersPass
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
 
-POLICIES = cast(tuple[Overlap, ...], get_args(Overlap))
+POLICIES = cast(tuple[OverlapPolicy, ...], get_args(OverlapPolicy))
 
 
 @settings(max_examples=40, deadline=None)
 @given(case=networks(norms=True), policy=st.sampled_from(POLICIES))
-def test_every_pass_keeps_the_numbers(case: Case, policy: Overlap) -> None:
+def test_every_pass_keeps_the_numbers(case: Case, policy: OverlapPolicy) -> None:
     module = case.module
     expected = outputs(module)
     context = Context()

@@ -69,7 +69,7 @@ func.func @f(%x: tensor<1x4xf32>) {
   }
   func.return
 }
-// CHECK: expected merge `add`, or `concat` with an axis of the result, got mul
+// CHECK: expected a merge of branches by concat or add, got mul
 
 // -----
 
@@ -370,7 +370,7 @@ func.func @f(%x: tensor<1x4xf32>) {
   }
   func.return
 }
-// CHECK: identifier expected of a merge
+// CHECK: identifier expected: a merge of branches by concat or add
 
 // -----
 

@@ -18,16 +18,16 @@ func.func @convolutions(%x: tensor<1x4x9x9xf32>, %w: tensor<8x4x3x3xf32>, %b: te
 // GENERIC-LABEL: sym_name = "fused"
 func.func @fused(%x: tensor<1x4x9x9xf32>, %w: tensor<8x4x3x3xf32>, %v: tensor<1x400xf32>, %m: tensor<120x400xf32>, %n: tensor<120xf32>) {
   // CHECK: pads [0, 0, 0, 0] then relu : (
-  // GENERIC: activation = #npu.activation<relu>
+  // GENERIC: epilogue = #npu.epilogue<then relu>
   %relu = npu.conv2d %x, %w then relu : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
   // CHECK: pads [0, 0, 0, 0] then clamp [-1.5, 1.0e+20] then max_pool [2, 2] by [2, 2] : (
-  // GENERIC: activation = #npu.activation<clamp [-1.5, 1.0e+20]>, pool = #npu.pool<max_pool [2, 2] by [2, 2]>
+  // GENERIC: epilogue = #npu.epilogue<then clamp [-1.5, 1.0e+20] then max_pool [2, 2] by [2, 2]>
   %pool = npu.conv2d %x, %w then clamp [-1.5, 1.0e20] then max_pool [2, 2] by [2, 2] : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x3x3xf32>
   // CHECK: then clamp [-inf, 6.0] then max_pool [3, 3] by [2, 2] padded [1, 0, 1, 0] overlap accumulate {npu.value = "y"} : (
-  // GENERIC: pool = #npu.pool<max_pool [3, 3] by [2, 2] padded [1, 0, 1, 0]>, overlap = "accumulate"
+  // GENERIC: epilogue = #npu.epilogue<{{.*}}then max_pool [3, 3] by [2, 2] padded [1, 0, 1, 0] overlap accumulate>
   %overlap = npu.conv2d %x, %w then clamp [-inf, 6.0] then max_pool [3, 3] by [2, 2] padded [1, 0, 1, 0] overlap accumulate {npu.value = "y"} : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x4x3xf32>
   // CHECK: then avg_pool [2, 2] by [2, 2] padded [1, 1, 0, 0] dilated [2, 2] ceil_mode count_include_pad overlap recompute : (
-  // GENERIC: pool = #npu.pool<avg_pool [2, 2] by [2, 2] padded [1, 1, 0, 0] dilated [2, 2] ceil_mode count_include_pad>
+  // GENERIC: then avg_pool [2, 2] by [2, 2] padded [1, 1, 0, 0] dilated [2, 2] ceil_mode count_include_pad overlap recompute>
   %average = npu.conv2d %x, %w then avg_pool [2, 2] by [2, 2] padded [1, 1, 0, 0] dilated [2, 2] ceil_mode count_include_pad overlap recompute : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x4x4xf32>
   // CHECK: npu.fully_connected %v, %m, %n then relu : (tensor<1x400xf32>, tensor<120x400xf32>, tensor<120xf32>) -> tensor<1x120xf32>
   %fc = npu.fully_connected %v, %m, %n then relu : (tensor<1x400xf32>, tensor<120x400xf32>, tensor<120xf32>) -> tensor<1x120xf32>
@@ -67,7 +67,7 @@ func.func @others(%x: tensor<1x4x3x2xf32>, %c: tensor<4x1x1xf32>, %p: tensor<4xf
   // CHECK: npu.add %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
   %add = npu.add %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
   // CHECK: npu.add %x, %c then clamp [-1.0, 2.5] : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
-  // GENERIC: "npu.add"(%x, %c) <{activation = #npu.activation<clamp [-1.0, 2.5]>, operandSegmentSizes = array<i32: 1, 1, 0>}>
+  // GENERIC: "npu.add"(%x, %c) <{epilogue = #npu.epilogue<then clamp [-1.0, 2.5]>, operandSegmentSizes = array<i32: 1, 1, 0>}>
   %held = npu.add %x, %c then clamp [-1.0, 2.5] : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
   // CHECK: npu.mul %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>
   %mul = npu.mul %x, %c : (tensor<1x4x3x2xf32>, tensor<4x1x1xf32>) -> tensor<1x4x3x2xf32>

@@ -27,7 +27,7 @@ func.func @sums(%x: tensor<1x1x6x6xui8>, %w: tensor<2x1x3x3xi8>, %b: tensor<2xi3
   // CHECK: npu.requantize %x scales [0.5] divisor 0.25 zero_points [128, 0] mode float : tensor<1x1x6x6xui8> -> tensor<1x1x6x6xi8>
   %r = npu.requantize %x scales [0.5] divisor 0.25 zero_points [128, 0] mode float : tensor<1x1x6x6xui8> -> tensor<1x1x6x6xi8>
   // CHECK: zero_points [128, 0] then requantize scales [0.01, 0.02] zero_point -3 mode float then clamp [-3.0, 100.0] then max_pool [2, 2] by [2, 2] : (
-  // GENERIC: requantize = #npu.requantization<requantize scales [0.01, 0.02] zero_point -3 mode float>
+  // GENERIC: epilogue = #npu.epilogue<then requantize scales [0.01, 0.02] zero_point -3 mode float
   %f = npu.conv2d %x, %w, %b pads [1, 1, 1, 1] zero_points [128, 0] then requantize scales [0.01, 0.02] zero_point -3 mode float then clamp [-3.0, 100.0] then max_pool [2, 2] by [2, 2] : (tensor<1x1x6x6xui8>, tensor<2x1x3x3xi8>, tensor<2xi32>) -> tensor<1x2x3x3xi8>
   // CHECK: npu.fully_connected %v, %m zero_points [0, -2] then requantize scales [0.5] zero_point 0 mode fixed : (tensor<1x8xi8>, tensor<4x8xi8>) -> tensor<1x4xui8>
   %c = npu.fully_connected %v, %m zero_points [0, -2] then requantize scales [0.5] zero_point 0 mode fixed : (tensor<1x8xi8>, tensor<4x8xi8>) -> tensor<1x4xui8>

@@ -13,7 +13,7 @@ func.func @concatenation(%x: tensor<1x4x8x8xf32>, %w: tensor<2x4x1x1xf32>) -> te
   // CHECK-NEXT: npu.yield %x : tensor<1x4x8x8xf32>
   // CHECK-NEXT: }
   // CHECK-NEXT: }
-  // GENERIC: %y = "npu.module"(%x) <{merge = "concat", axis = 1 : i64}> ({
+  // GENERIC: %y = "npu.module"(%x) <{merge = #npu<merge concat>, axis = 1 : i64}> ({
   // GENERIC-NEXT: "npu.branch"() <{part = 1 : i64}> ({
   // GENERIC: "npu.yield"(%0) : (tensor<1x2x8x8xf32>) -> ()
   // GENERIC-NEXT: }) : () -> ()
@@ -66,7 +66,7 @@ func.func @planned(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
   // CHECK: npu.module add of %x policy II mifm 16 at 0 mofm 32 at 64 {npu.layer = "block"} :
   // CHECK-NEXT: npu.branch part 0 required 48 occupied 0 attributes {test.note} {
   // CHECK: npu.branch part 1 required 0 {
-  // GENERIC: <{merge = "add", policy = "II", mifm = 16 : i64, mifm_offset = 0 : i64, mofm = 32 : i64, mofm_offset = 64 : i64}>
+  // GENERIC: <{merge = #npu<merge add>, policy = #npu<policy II>, mifm = 16 : i64, mifm_offset = 0 : i64, mofm = 32 : i64, mofm_offset = 64 : i64}>
   %y = npu.module add of %x policy II mifm 16 at 0 mofm 32 at 64 {npu.layer = "block"} : tensor<1x4xf32> -> tensor<1x4xf32> {
     npu.branch part 0 required 48 occupied 0 attributes {test.note} {
       %0 = npu.relu %x {npu.forward = true} : tensor<1x4xf32> -> tensor<1x4xf32>

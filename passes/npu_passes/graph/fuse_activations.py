@@ -46,7 +46,7 @@ class FuseActivationPattern(RewritePattern):
         if len(absorbed) == 1:
             return
         layer = op.rebuilt(op.inputs, absorbed[-1].output_type)
-        layer.activation = activation
+        layer.change_epilogue(activation=activation)
         take_value_name(layer, absorbed[-1])
         replace_chain(rewriter, absorbed, layer, InsertPoint.before(op))
 

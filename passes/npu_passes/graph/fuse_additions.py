@@ -138,7 +138,7 @@ def fused_layer(fusion: AdditionFusion) -> Conv2dOp:
     segments = layer.properties["operandSegmentSizes"]
     layer.properties |= {**conv.properties, "operandSegmentSizes": segments}
     layer.attributes |= conv.attributes
-    layer.addition, layer.sum_activation = fusion.addition, fusion.activation
+    layer.change_epilogue(addition=fusion.addition, sum_activation=fusion.activation)
     take_value_name(layer, last)
     return layer
 

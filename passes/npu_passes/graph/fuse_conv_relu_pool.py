@@ -41,12 +41,12 @@ across a value with a second use, behind an average, or behind a second pool.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, Unpack
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -57,6 +57,8 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 
 from npu_dialect.npu.attributes import ActivationAttr, PoolAttr, float_values, int_values
+from npu_dialect.npu.enums import Overlap
+from npu_dialect.npu.epilogue import Epilogue, Parts
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     ClampOp,
@@ -68,15 +70,19 @@ from npu_dialect.npu.layers import (
     ReluOp,
     RequantizeOp,
 )
+from npu_dialect.npu.layers.epilogue import epilogue_of
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import RequantizeAttr
 from npu_passes.support.names import take_value_name
 from npu_passes.support.refuse import RefusingPass
 
-Overlap: TypeAlias = Literal["line-buffer", "recompute", "none"]
+OverlapPolicy: TypeAlias = Literal["line-buffer", "recompute", "none"]
 """What to do with a pool whose windows share elements."""
 
-CLAUSE: dict[Overlap, str] = {"line-buffer": "accumulate", "recompute": "recompute"}
+CLAUSE: dict[OverlapPolicy, Overlap] = {
+    "line-buffer": Overlap.ACCUMULATE,
+    "recompute": Overlap.RECOMPUTE,
+}
 """The `overlap` clause of `npu.conv2d` for each choice that fuses."""
 
 
@@ -84,22 +90,23 @@ CLAUSE: dict[Overlap, str] = {"line-buffer": "accumulate", "recompute": "recompu
 class EpilogueFusion:
     """A convolution or fully connected layer, and the layers behind it that it can take in.
 
-    `activation`, `pool`, `overlap` and `requantize` are the clauses of the fused op.
+    `epilogue` is that of the fused op.
     """
 
     head: Conv2dOp | FullyConnectedOp
     absorbed: tuple[LayerOp, ...]
-    activation: ActivationAttr | None
-    pool: PoolAttr | None
-    overlap: str | None
-    requantize: RequantizeAttr | None = None
+    epilogue: Epilogue
 
     @property
     def last(self) -> LayerOp:
         """The layer whose result the fused op computes."""
         return self.absorbed[-1] if self.absorbed else self.head
 
-    def extended(self, layer: LayerOp, policy: Overlap) -> EpilogueFusion | None:
+    def with_layer(self, layer: LayerOp, **parts: Unpack[Parts]) -> EpilogueFusion:
+        """This fusion with one more layer, which gives the epilogue some parts."""
+        return EpilogueFusion(self.head, (*self.absorbed, layer), self.epilogue.with_parts(**parts))
+
+    def extended(self, layer: LayerOp, policy: OverlapPolicy) -> EpilogueFusion | None:
         """This fusion with one more layer, or None if that is not the same computation."""
         if (activation := activation_of(layer)) is not None:
             return self.with_activation(layer, activation)
@@ -112,50 +119,46 @@ class EpilogueFusion:
     def with_requantize(self, layer: RequantizeOp) -> EpilogueFusion | None:
         """Take in the one requantisation of integer sums, before activation and pool."""
         before, after = int_values(layer.zero_points)
-        if self.head.zero_points is None or self.requantize is not None:
+        if self.head.zero_points is None or self.epilogue.requantize is not None:
             return None
         if layer.divisor is not None or before != 0:
             return None
-        activation = self.activation
+        activation = self.epilogue.activation
         if activation is not None:
             bounds = {0.0: float(after), inf: inf, -inf: -inf}
             if not set(activation.bounds) <= bounds.keys():
                 return None
             activation = ActivationAttr.clamp(*(bounds[bound] for bound in activation.bounds))
         requantize = RequantizeAttr.of(float_values(layer.scales), after, layer.mode.data)
-        return replace(
-            self,
-            absorbed=(*self.absorbed, layer),
-            activation=activation,
-            requantize=requantize,
-        )
+        return self.with_layer(layer, activation=activation, requantize=requantize)
 
     def with_activation(self, layer: LayerOp, activation: ActivationAttr) -> EpilogueFusion | None:
         """Take in an activation: before the pool if there is one, which only a maximum allows."""
-        if self.pool is not None and not self.pool.is_max:
+        pool, before = self.epilogue.pool, self.epilogue.activation
+        if pool is not None and not pool.is_max:
             return None
-        if self.activation is not None:
-            activation = composed(self.activation, activation)
-        return replace(self, absorbed=(*self.absorbed, layer), activation=activation)
+        if before is not None:
+            activation = composed(before, activation)
+        return self.with_layer(layer, activation=activation)
 
-    def with_pool(self, layer: LayerOp, pool: PoolAttr, policy: Overlap) -> EpilogueFusion | None:
+    def with_pool(
+        self, layer: LayerOp, pool: PoolAttr, policy: OverlapPolicy
+    ) -> EpilogueFusion | None:
         """Take in a pooling window, the first one behind a convolution."""
-        if self.pool is not None or not isinstance(self.head, Conv2dOp):
+        if self.epilogue.pool is not None or not isinstance(self.head, Conv2dOp):
             return None
         if self.head.zero_points is not None and not pool.is_max:
             return None
         clause = CLAUSE.get(policy) if pool.overlaps else None
         if pool.overlaps and clause is None:
             return None
-        return replace(self, absorbed=(*self.absorbed, layer), pool=pool, overlap=clause)
+        return self.with_layer(layer, pool=pool, overlap=clause)
 
 
-def epilogue_fusion(head: Conv2dOp | FullyConnectedOp, policy: Overlap) -> EpilogueFusion:
+def epilogue_fusion(head: Conv2dOp | FullyConnectedOp, policy: OverlapPolicy) -> EpilogueFusion:
     """The longest fusion that starts at a layer; nothing is absorbed if nothing can be."""
-    pool, overlap = (head.pool, head.overlap) if isinstance(head, Conv2dOp) else (None, None)
-    clause = overlap.data if overlap else None
-    fusion = EpilogueFusion(head, (), head.activation, pool, clause, head.requantize)
-    if head.destination is not None or (isinstance(head, Conv2dOp) and head.addition is not None):
+    fusion = EpilogueFusion(head, (), head.parts)
+    if head.destination is not None or head.addition is not None:
         return fusion
     while (layer := only_user(fusion.last.output)) is not None:
         longer = fusion.extended(layer, policy)
@@ -199,11 +202,7 @@ def composed(first: ActivationAttr, second: ActivationAttr) -> ActivationAttr:
 def fused_layer(fusion: EpilogueFusion) -> LayerOp:
     """The one op that computes what the layers of a fusion compute in a row."""
     layer = fusion.head.rebuilt(fusion.head.inputs, fusion.last.output_type)
-    layer.activation = fusion.activation
-    layer.requantize = fusion.requantize
-    if isinstance(layer, Conv2dOp):
-        layer.pool = fusion.pool
-        layer.overlap = None if fusion.overlap is None else StringAttr(fusion.overlap)
+    layer.epilogue = epilogue_of(fusion.epilogue)
     take_value_name(layer, fusion.last)
     return layer
 
@@ -222,7 +221,7 @@ def replace_chain(
 class FuseTailPattern(RewritePattern):
     """Put one layer in place of a layer and the layers that it can take in."""
 
-    overlap: Overlap
+    overlap: OverlapPolicy
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -242,7 +241,7 @@ class FuseConvReluPoolPass(RefusingPass):
 
     name = "npu-fuse-conv-relu-pool"
 
-    overlap: Overlap = "line-buffer"
+    overlap: OverlapPolicy = "line-buffer"
     """What to do with a pool whose windows overlap: compute each value once and fold it into the
     output, compute it anew for each window, or leave the pool alone."""
 

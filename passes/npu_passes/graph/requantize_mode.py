@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 
-from npu_dialect.npu.attributes import float_values, int_values
+from npu_dialect.npu.enums import Mode, ModeAttr
 from npu_dialect.npu.layers import (
     Conv2dOp,
     FullyConnectedOp,
@@ -39,18 +39,17 @@ class RequantizeModePass(RefusingPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Change all layers, on tensors or buffers."""
+        mode = Mode(self.mode)
         for layer in op.walk():
             if isinstance(layer, RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp):
-                layer.mode = StringAttr(self.mode)
+                layer.mode = ModeAttr(mode)
             elif isinstance(layer, Conv2dOp | FullyConnectedOp) and layer.requantize is not None:
-                what = layer.requantize
-                layer.requantize = RequantizeAttr.of(
-                    float_values(what.scales), what.offset, self.mode
+                what, addition = layer.requantize, layer.addition
+                layer.change_epilogue(
+                    requantize=RequantizeAttr(what.scales, what.zero_point, ModeAttr(mode)),
+                    addition=None
+                    if addition is None
+                    else AdditionAttr(
+                        addition.side, addition.scales, addition.zero_points, ModeAttr(mode)
+                    ),
                 )
-                if isinstance(layer, Conv2dOp) and (addition := layer.addition) is not None:
-                    layer.addition = AdditionAttr.of(
-                        addition.side.data,
-                        float_values(addition.scales),
-                        int_values(addition.zero_points),
-                        self.mode,
-                    )

@@ -14,6 +14,7 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp
+from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums
@@ -31,7 +32,7 @@ def pool_modes(op: Conv2dOp) -> tuple[PoolMode, ...]:
         return ("none",)
     if not op.pool.overlaps:
         return ("gather", "scatter")
-    accumulates = op.overlap is not None and op.overlap.data == "accumulate"
+    accumulates = op.overlap == Overlap.ACCUMULATE
     return ("scatter",) if accumulates else ("gather",)
 
 

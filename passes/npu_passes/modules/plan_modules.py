@@ -39,11 +39,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, i64
 
 from npu_dialect.keys import drop_all
 from npu_dialect.machine import Machine
 from npu_dialect.module_attributes import AVAILABLE, FORWARD, NOT_PLANNED, PASSES, POLICY, REQUIRED
+from npu_dialect.npu.enums import Policy, PolicyAttr
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
 from npu_passes.modules.module_reader import (
     ModuleReader,
@@ -184,7 +185,7 @@ def annotate(
     on_chip: frozenset[FeatureMap],
 ) -> None:
     """Write the plan of a module into its properties and those of its branches and layers."""
-    op.policy = StringAttr(plan.policy)
+    op.policy = PolicyAttr(Policy(plan.policy))
     NOT_PLANNED.drop(op)
     op.mifm, op.mifm_offset = region_attributes(regions.mifm)
     op.mofm, op.mofm_offset = region_attributes(regions.mofm)

@@ -138,7 +138,7 @@ def apart(op: LayerOp) -> list[LayerOp]:
         return [op]
     type_ = map_type(op.results[0])
     conv = op.rebuilt(op.inputs, type(type_)(type_.get_element_type(), op.conv_shape()))
-    conv.pool = conv.overlap = None
+    conv.change_epilogue(pool=None, overlap=None)
     VALUE.drop(conv)
     kinds = MaxPool2dOp if op.pool.is_max else AvgPool2dOp
     pool = kinds(conv.results[0], op.pool, type_)

@@ -11,6 +11,7 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import DequantizeOp, RequantizeOp
+from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import RequantizeAttr
 
@@ -19,9 +20,8 @@ SCALES = "scales"
 
 def has_channel_scales(op: LayerOp) -> bool:
     """Whether an op has one scale for each of several channels."""
-    requantize = op.properties.get("requantize")
-    if isinstance(requantize, RequantizeAttr):
-        return len(requantize.scales) > 1
+    if isinstance(op, EpilogueOp) and op.requantize is not None:
+        return len(op.requantize.scales) > 1
     scales = op.properties.get(SCALES)
     return (
         isinstance(op, DequantizeOp | RequantizeOp)
@@ -35,11 +35,10 @@ def take_channels(op: LayerOp, first: int) -> None:
     if not has_channel_scales(op):
         return
     channels = shape_of(op.output)[1]
-    requantize = op.properties.get("requantize")
-    if isinstance(requantize, RequantizeAttr):
+    if isinstance(op, EpilogueOp) and (requantize := op.requantize) is not None:
         some = requantize.scales.get_values()[first : first + channels]
-        op.properties["requantize"] = RequantizeAttr.of(
-            some, requantize.offset, requantize.mode.data
+        op.change_epilogue(
+            requantize=RequantizeAttr.of(some, requantize.offset, requantize.mode.data)
         )
     elif isa(scales := op.properties.get(SCALES), DenseArrayBase[Float32Type]):
         some = scales.get_values()[first : first + channels]

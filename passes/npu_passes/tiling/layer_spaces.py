@@ -267,7 +267,7 @@ def tile_layer(op: LayerOp, form: TileForm, inputs: Sequence[SSAValue], out: SSA
         case FullyConnectedOp():
             new = started(op, form, inputs, out)
             if not form.closes:
-                new.activation = None
+                new.change_epilogue(activation=None)
         case PoolOp():
             new = op.rebuilt(inputs, out)
             new.pads = int_array(new_pads(int_values(op.pads), form, 0))
@@ -295,11 +295,12 @@ def tile_conv(op: Conv2dOp, form: TileForm, inputs: Sequence[SSAValue], out: SSA
     """A convolution on a tile."""
     new = started(op, form, inputs, out)
     if not form.closes:
-        new.activation = None
+        new.change_epilogue(activation=None)
     new.groups = IntegerAttr(form.groups, i64)
     new.pads = int_array(new_pads(int_values(op.pads), form, 0))
     if op.pool is not None:
-        new.pool = with_pads(op.pool, new_pads(int_values(op.pool.pads), form, 1))
+        pool = with_pads(op.pool, new_pads(int_values(op.pool.pads), form, 1))
+        new.change_epilogue(pool=pool)
     return new
 
 

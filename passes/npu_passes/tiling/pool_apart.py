@@ -86,6 +86,5 @@ def sums_of(op: Conv2dOp, form: TileForm, inputs: Sequence[SSAValue], sums: SSAV
     """The convolution of a tile into the buffer of its sums."""
     new = tile_layer(op, form, inputs, sums)
     assert isinstance(new, Conv2dOp)
-    new.pool = None
-    new.overlap = None
+    new.change_epilogue(pool=None, overlap=None)
     return new

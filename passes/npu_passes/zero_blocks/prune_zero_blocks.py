@@ -43,7 +43,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dma, dram
 from npu_dialect.attributes import LAYER, RUNS, SCALE, VALUE, ZERO_POINT
-from npu_dialect.npu.attributes import ActivationAttr
+from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     ClampOp,
@@ -53,6 +53,7 @@ from npu_dialect.npu.layers import (
     ReluOp,
     RequantizeOp,
 )
+from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import QUANTISED, limits_of
 from npu_dialect.npu.structure import provenance
@@ -176,15 +177,15 @@ def ends_with_relu(op: LayerOp) -> bool:
     if meaning is None:
         return False
     least = -inf
-    if isinstance(op, RequantizeOp | QuantizedAddOp) or "requantize" in op.properties:
+    epilogue = op.parts if isinstance(op, EpilogueOp) else Epilogue()
+    if isinstance(op, RequantizeOp | QuantizedAddOp) or epilogue.requantize is not None:
         least = limits_of(element)[0]
-    last = "sum_activation" if "addition" in op.properties else "activation"
-    activation = op.properties.get(last)
+    activation = epilogue.activation if epilogue.addition is None else epilogue.sum_activation
     if isinstance(op, ReluOp):
         least = 0
     elif isinstance(op, ClampOp):
         least = op.low.value.data
-    elif isinstance(activation, ActivationAttr):
+    elif activation is not None:
         least = max(least, activation.bounds[0])
     return least >= meaning.zero
 

@@ -23,8 +23,9 @@ from npu_dialect.npu.layers import (
     QuantizedAvgPool2dOp,
     RequantizeOp,
 )
+from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.quantization import QUANTISED, AdditionAttr, RequantizeAttr
+from npu_dialect.npu.quantization import QUANTISED
 from npu_passes.analysis.affine_index import Linear, extents
 from npu_passes.analysis.views import root_of
 from npu_passes.support.loop_builder import memref_type
@@ -125,10 +126,11 @@ def zero_of(op: LayerOp) -> int | None:
     """The zero point of a layer's result, if it says one."""
     if (point := ZERO_POINT.get(op)) is not None:
         return point
-    if isinstance(sum := op.properties.get("addition"), AdditionAttr) and sum.is_quantised:
-        return int_values(sum.zero_points)[-1]
-    if isinstance(found := op.properties.get("requantize"), RequantizeAttr):
-        return found.offset
+    if isinstance(op, EpilogueOp):
+        if op.addition is not None and op.addition.is_quantised:
+            return int_values(op.addition.zero_points)[-1]
+        if op.requantize is not None:
+            return op.requantize.offset
     if isinstance(op, RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp):
         return int_values(op.zero_points)[-1]
     if isinstance(op, DequantizeOp):

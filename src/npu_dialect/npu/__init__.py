@@ -3,6 +3,8 @@
 from xdsl.ir import Dialect
 
 from npu_dialect.npu.attributes import ActivationAttr, DramSpace, FlashSpace, PoolAttr, SramSpace
+from npu_dialect.npu.enums import MergeAttr, ModeAttr, PolicyAttr, PoolKindAttr, SideAttr
+from npu_dialect.npu.epilogue import EpilogueAttr
 from npu_dialect.npu.layers import (
     AddOp,
     AvgPool2dOp,
@@ -66,9 +68,15 @@ NPU = Dialect(
         ActivationAttr,
         AdditionAttr,
         DramSpace,
+        EpilogueAttr,
         FlashSpace,
+        MergeAttr,
+        ModeAttr,
+        PolicyAttr,
         PoolAttr,
+        PoolKindAttr,
         RequantizeAttr,
+        SideAttr,
         SramSpace,
         TargetAttr,
     ],

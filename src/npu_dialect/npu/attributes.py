@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     Float64Type,
     FloatAttr,
     IntegerType,
-    StringAttr,
     i64,
 )
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -27,6 +26,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from npu_dialect.npu.enums import PoolKind, PoolKindAttr
 from npu_dialect.windows import Axis
 
 INT_ARRAY = DenseArrayBase.constr(i64)
@@ -169,7 +169,7 @@ class PoolAttr(ClauseAttr):
     name = "npu.pool"
     EXPECTED = "`max_pool` or `avg_pool`"
 
-    kind: StringAttr
+    kind: PoolKindAttr
     kernel: DenseArrayBase[I64]
     strides: DenseArrayBase[I64]
     pads: DenseArrayBase[I64]
@@ -190,7 +190,7 @@ class PoolAttr(ClauseAttr):
     ) -> PoolAttr:
         """Build from Python values; `kind` is `max` or `avg`."""
         return PoolAttr(
-            StringAttr(kind),
+            PoolKindAttr(PoolKind(kind)),
             int_array(kernel),
             int_array(strides),
             int_array(pads),
@@ -202,7 +202,7 @@ class PoolAttr(ClauseAttr):
     @property
     def is_max(self) -> bool:
         """Whether the window takes the maximum (else the average)."""
-        return self.kind.data == "max"
+        return self.kind.data == PoolKind.MAX
 
     @property
     def includes_pad(self) -> bool:
@@ -233,15 +233,13 @@ class PoolAttr(ClauseAttr):
         return any(axis.stride < axis.reach and axis.kernel > 1 for axis in self.axes(1, 1))
 
     def verify(self) -> None:
-        """Check the kind, the lengths and the ranges."""
-        if self.kind.data not in ("max", "avg"):
-            raise VerifyException(f"expected a max or avg pool, got {self.kind.data}")
+        """Check the lengths and the ranges."""
         check_window(self.kernel, self.strides, self.pads, self.dilations)
 
     @classmethod
     def parse_clause(cls, parser: AttrParser) -> PoolAttr | None:
         """Parse `max_pool [k, k] by [s, s] ...` or `avg_pool ...` if it comes next."""
-        kind = next((k for k in ("max", "avg") if parser.parse_optional_keyword(f"{k}_pool")), None)
+        kind = next((k for k in PoolKind if parser.parse_optional_keyword(f"{k}_pool")), None)
         if kind is None:
             return None
         kernel = parse_ints(parser)

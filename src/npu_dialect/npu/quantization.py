@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     Signedness,
-    StringAttr,
     f32,
     i8,
     i64,
@@ -43,7 +42,9 @@ from npu_dialect.npu.attributes import (
     print_floats,
     print_ints,
 )
+from npu_dialect.npu.enums import Mode, ModeAttr, Side, SideAttr
 from npu_dialect.npu.maps import map_type
+from npu_dialect.words import parse_word
 
 T = TypeVar("T")
 
@@ -54,10 +55,8 @@ QUANTISED: tuple[IntegerType, ...] = (i8, ui8)
 """Element types of quantised maps."""
 
 
-MODES = ("float", "fixed")
-"""How integers get another scale: by a float32 product, or by a multiplier and a shift."""
-QLINEAR_MODES = (*MODES, "qlinear")
-"""`qlinear` is the arithmetic of onnxruntime's QLinear operators where that differs."""
+MODES = (Mode.FLOAT, Mode.FIXED)
+"""The modes of an op that changes the scale of one map."""
 
 
 def limits_of(element: Attribute) -> tuple[int, int]:
@@ -110,13 +109,15 @@ class RequantizeAttr(ClauseAttr):
 
     scales: DenseArrayBase[Float32Type]
     zero_point: IntegerAttr
-    mode: StringAttr
+    mode: ModeAttr
 
     @staticmethod
     def of(scales: Sequence[float], zero_point: int, mode: str = "float") -> RequantizeAttr:
         """Build from Python values."""
         return RequantizeAttr(
-            DenseArrayBase.from_list(f32, scales), IntegerAttr(zero_point, i64), StringAttr(mode)
+            DenseArrayBase.from_list(f32, scales),
+            IntegerAttr(zero_point, i64),
+            ModeAttr(Mode(mode)),
         )
 
     @property
@@ -139,7 +140,7 @@ class RequantizeAttr(ClauseAttr):
         parser.parse_keyword("zero_point")
         zero_point = parser.parse_integer()
         parser.parse_keyword("mode")
-        return cls.of(scales, zero_point, parser.parse_identifier())
+        return cls.of(scales, zero_point, parse_word(parser, MODES, "mode"))
 
     def print_clause(self, printer: Printer) -> None:
         """Print what `parse_clause` reads."""
@@ -160,10 +161,10 @@ class AdditionAttr(ClauseAttr):
     name = "npu.addition"
     EXPECTED = "`add`"
 
-    side: StringAttr
+    side: SideAttr
     scales: DenseArrayBase[Float32Type]
     zero_points: DenseArrayBase[I64]
-    mode: StringAttr
+    mode: ModeAttr
 
     @staticmethod
     def of(
@@ -174,16 +175,16 @@ class AdditionAttr(ClauseAttr):
     ) -> AdditionAttr:
         """Build from Python values; `side` is `first` or `second`."""
         return AdditionAttr(
-            StringAttr(side),
+            SideAttr(Side(side)),
             DenseArrayBase.from_list(f32, scales),
             int_array(zero_points),
-            StringAttr(mode),
+            ModeAttr(Mode(mode)),
         )
 
     @property
     def residual_first(self) -> bool:
         """Whether the residual is the first summand."""
-        return self.side.data == "first"
+        return self.side.data == Side.FIRST
 
     @property
     def is_quantised(self) -> bool:
@@ -195,12 +196,9 @@ class AdditionAttr(ClauseAttr):
         return (residual, own) if self.residual_first else (own, residual)
 
     def verify(self) -> None:
-        """Check the side, the scales and the mode."""
-        if self.side.data not in ("first", "second"):
-            raise VerifyException(f"expected a residual first or second, got {self.side.data}")
+        """Check the scales and the zero points."""
         if self.is_quantised:
             check_scales(self.scales, 3)
-            check_mode(self.mode, QLINEAR_MODES)
         if len(self.zero_points) != len(self.scales):
             points = list(int_values(self.zero_points))
             raise VerifyException(f"expected {len(self.scales)} zero points, got {points}")
@@ -211,14 +209,14 @@ class AdditionAttr(ClauseAttr):
         if not parser.parse_optional_keyword("add"):
             return None
         parser.parse_keyword("residual")
-        side = parser.parse_identifier()
+        side = parse_word(parser, Side, "a residual")
         if not parser.parse_optional_keyword("scales"):
             return cls.of(side)
         scales = parse_floats(parser)
         parser.parse_keyword("zero_points")
         zero_points = parse_ints(parser)
         parser.parse_keyword("mode")
-        return cls.of(side, scales, zero_points, parser.parse_identifier())
+        return cls.of(side, scales, zero_points, parse_word(parser, Mode, "mode"))
 
     def print_clause(self, printer: Printer) -> None:
         """Print what `parse_clause` reads."""
@@ -253,8 +251,8 @@ def check_channel_scales(scales: DenseArrayBase[Float32Type], channels: int) -> 
         raise VerifyException(f"expected 1 or {channels} scales, got {len(scales)}")
 
 
-def check_mode(mode: StringAttr, modes: Sequence[str]) -> None:
-    """Check the name of a mode.
+def check_mode(mode: ModeAttr, modes: Sequence[Mode]) -> None:
+    """Check that an op can work in a mode.
 
     Raises: VerifyException.
     """

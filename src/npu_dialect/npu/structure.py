@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -50,13 +50,10 @@ from npu_dialect.attributes import LAYER
 from npu_dialect.module_attributes import (
     MODULE,
 )
+from npu_dialect.npu.enums import Merge, MergeAttr, Policy, PolicyAttr
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
-
-MERGES = ("concat", "add")
-"""The merges that a module may have (paper 001, section 2, condition 3)."""
-POLICIES = ("I", "II")
-"""Branch processing (I): MIFM and MOFM stay on chip; (II): the MIFM only (Algorithm 6)."""
+from npu_dialect.words import parse_word
 
 
 def provenance(op: Operation) -> dict[str, Attribute]:
@@ -172,9 +169,9 @@ class BranchedModuleOp(IRDLOperation):
     name = "npu.module"
 
     input = operand_def(TensorType)
-    merge = prop_def(StringAttr)
+    merge = prop_def(MergeAttr)
     axis = opt_prop_def(IntegerAttr.constr(i64))
-    policy = opt_prop_def(StringAttr)
+    policy = opt_prop_def(PolicyAttr)
     mifm = opt_prop_def(IntegerAttr.constr(i64))
     mifm_offset = opt_prop_def(IntegerAttr.constr(i64))
     mofm = opt_prop_def(IntegerAttr.constr(i64))
@@ -200,7 +197,7 @@ class BranchedModuleOp(IRDLOperation):
             result_types=[result_type],
             regions=[body],
             properties={
-                "merge": StringAttr(merge),
+                "merge": MergeAttr(Merge(merge)),
                 "axis": None if axis is None else IntegerAttr(axis, i64),
             },
         )
@@ -252,10 +249,10 @@ class BranchedModuleOp(IRDLOperation):
         shapes = [shape_of(part) for part in self.parts]
         result = shape_of(self.result)
         match self.merge.data, self.axis:
-            case "add", None:
+            case Merge.ADD, None:
                 expected = shapes[0]
                 fits = all(shape == expected for shape in shapes)
-            case "concat", IntegerAttr(value=axis) if 0 <= axis.data < len(result):
+            case Merge.CONCAT, IntegerAttr(value=axis) if 0 <= axis.data < len(result):
                 at = axis.data
                 rest = {(*shape[:at], *shape[at + 1 :]) for shape in shapes}
                 fits = len(rest) == 1
@@ -276,8 +273,6 @@ class BranchedModuleOp(IRDLOperation):
 
     def verify_plan(self) -> None:
         """Check what `npu-plan-modules` has written, or a person."""
-        if self.policy is not None and self.policy.data not in POLICIES:
-            raise VerifyException(f"expected policy I or II, got {self.policy.data}")
         numbers = [self.mifm, self.mifm_offset, self.mofm, self.mofm_offset]
         for branch in self.branches:
             numbers += [branch.required, branch.occupied]
@@ -301,13 +296,13 @@ class BranchedModuleOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> BranchedModuleOp:
         """Parse `concat axis 1 of %x policy I ... : type -> type { branches }`."""
-        merge = parser.parse_identifier(" of a merge")
+        merge = parse_word(parser, Merge, "a merge of branches by")
         axis = parser.parse_integer() if parser.parse_optional_keyword("axis") else None
         parser.parse_keyword("of")
         name = parser.parse_unresolved_operand()
         plan: dict[str, Attribute] = {}
         if parser.parse_optional_keyword("policy"):
-            plan["policy"] = StringAttr(parser.parse_identifier())
+            plan["policy"] = PolicyAttr(parse_word(parser, Policy, "policy"))
         for key in cls.MAPS:
             if parser.parse_optional_keyword(key):
                 plan[key] = IntegerAttr(parser.parse_integer(), i64)

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    StringAttr,
     UnitAttr,
     f32,
     i64,
@@ -31,6 +30,8 @@ from npu_dialect.npu.attributes import (
     print_floats,
     print_ints,
 )
+from npu_dialect.npu.enums import Mode, ModeAttr
+from npu_dialect.words import parse_word
 
 
 @dataclass(frozen=True)
@@ -107,17 +108,17 @@ def floats_clause(keyword: str) -> Clause:
     )
 
 
-def word_clause(keyword: str) -> Clause:
-    """`keyword word`."""
+def mode_clause(modes: Sequence[Mode]) -> Clause:
+    """`mode float`, or another one of some modes."""
 
     def write(printer: Printer, attribute: Attribute) -> None:
-        assert isinstance(attribute, StringAttr)
+        assert isinstance(attribute, ModeAttr)
         printer.print_string(f" {attribute.data}")
 
     return Clause(
-        keyword,
-        keyword,
-        lambda parser: StringAttr(parser.parse_identifier()),
+        "mode",
+        "mode",
+        lambda parser: ModeAttr(parse_word(parser, modes, "mode")),
         write,
         required=True,
     )

@@ -37,6 +37,7 @@ from npu_dialect.npu import (
     SoftmaxOp,
     TransposeOp,
 )
+from npu_dialect.npu.epilogue import Epilogue
 
 Array = npt.NDArray[Any]
 SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
@@ -121,11 +122,11 @@ def test_fully_connected(batch: int, features: int, outputs: int, biased: bool, 
     expected = onnxruntime("Gemm", inputs, transB=1)
     if relu:
         expected = onnxruntime("Relu", [expected])
-    activation = ActivationAttr.relu() if relu else None
+    epilogue = Epilogue(activation=ActivationAttr.relu() if relu else None)
 
     def build(args: Any, out: Any) -> FullyConnectedOp:
         bias: SSAValue | None = args[2] if biased else None
-        return FullyConnectedOp(args[0], args[1], bias, out, activation=activation)
+        return FullyConnectedOp(args[0], args[1], bias, out, epilogue=epilogue)
 
     expect_same(interpreted(inputs, expected.shape, build), expected)
 

@@ -12,6 +12,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from helpers.reference import expect_same, interpreted, onnxruntime
 from npu_dialect.npu import ActivationAttr, AvgPool2dOp, Conv2dOp, MaxPool2dOp, PoolAttr, ReluOp
+from npu_dialect.npu.enums import Overlap
+from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.windows import Axis
 
 Array = npt.NDArray[Any]
@@ -111,10 +113,10 @@ def test_avg_pool(rows: Axis, columns: Axis, ceil: bool, include: bool) -> None:
     stride=st.integers(1, 4),
     pad=st.integers(0, 1),
     clamp=st.booleans(),
-    overlap=st.sampled_from([None, "accumulate", "recompute"]),
+    overlap=st.sampled_from([None, *Overlap]),
 )
 def test_fused_equals_unfused(
-    pool_kind: str, kernel: int, stride: int, pad: int, clamp: bool, overlap: str | None
+    pool_kind: str, kernel: int, stride: int, pad: int, clamp: bool, overlap: Overlap | None
 ) -> None:
     """conv then relu then pool in one layer is conv, relu and pool in three."""
     pad = min(pad, kernel - 1)
@@ -135,8 +137,7 @@ def test_fused_equals_unfused(
     unfused = interpreted([active], shape, lambda args, out: pool_op(args[0], pool, out))
 
     def fused(args: Any, out: SSAValue | Attribute) -> Conv2dOp:
-        return Conv2dOp(
-            args[0], args[1], args[2], out, activation=activation, pool=pool, overlap=overlap
-        )
+        epilogue = Epilogue(activation=activation, pool=pool, overlap=overlap)
+        return Conv2dOp(args[0], args[1], args[2], out, epilogue=epilogue)
 
     np.testing.assert_array_equal(interpreted(inputs, shape, fused), unfused)

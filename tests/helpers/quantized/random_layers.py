@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerType,
     ModuleOp,
-    StringAttr,
     TensorType,
     f32,
     i8,
@@ -42,6 +41,8 @@ from npu_dialect.npu import (
     RequantizeOp,
     TransposeOp,
 )
+from npu_dialect.npu.enums import Overlap
+from npu_dialect.npu.epilogue import Epilogue, EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import limits_of, ui8
@@ -148,13 +149,11 @@ class LayerMaker:
         if random.random() < 0.6:
             found = self.window(extents)
             pool = PoolAttr.of("max", found["kernel"], found["strides"], found["pads"])
-            overlap = random.choice(("accumulate", "recompute")) if pool.overlaps else None
-        plain.requantize = RequantizeAttr.of(
+            overlap = random.choice(tuple(Overlap)) if pool.overlaps else None
+        requantize = RequantizeAttr.of(
             self.scales(filters, 0.01), self.point(out), random.choice(MODES)
         )
-        plain.activation = self.activation(out)
-        plain.pool = pool
-        plain.overlap = None if overlap is None else StringAttr(overlap)
+        plain.epilogue = EpilogueAttr(Epilogue(requantize, self.activation(out), pool, overlap))
         return self.add(plain, out)
 
     def activation(self, element: Attribute) -> ActivationAttr | None:
@@ -178,8 +177,7 @@ class LayerMaker:
             bias,
             TensorType(i32, []),
             zero_points=points,
-            requantize=what,
-            activation=self.activation(out),
+            epilogue=Epilogue(what, self.activation(out)),
         )
         return self.add(layer, out)
 

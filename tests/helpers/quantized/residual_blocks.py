@@ -19,6 +19,7 @@ from npu_dialect.npu import (
     ReluOp,
     RequantizeAttr,
 )
+from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
 
@@ -85,6 +86,11 @@ class ResidualMaker(LayerMaker):
         source, out = map_type(x).get_element_type(), self.byte()
         weight = self.constant(self.numbers.integers(-128, 128, shape), i8)
         bias = self.constant(self.numbers.integers(-999, 999, filters), i32)
+        zero_points = (self.point(source), random.choice((0, 0, 7)))
+        requantize = RequantizeAttr.of(
+            self.scales(filters, 0.01), self.point(out), random.choice(MODES)
+        )
+        activation = random.choice((None, self.activation(out)))
         layer = Conv2dOp(
             x,
             weight,
@@ -92,11 +98,8 @@ class ResidualMaker(LayerMaker):
             TensorType(out, []),
             pads=pads,
             groups=groups,
-            zero_points=(self.point(source), random.choice((0, 0, 7))),
-            requantize=RequantizeAttr.of(
-                self.scales(filters, 0.01), self.point(out), random.choice(MODES)
-            ),
-            activation=random.choice((None, self.activation(out))),
+            zero_points=zero_points,
+            epilogue=Epilogue(requantize, activation),
         )
         return self.add(self.named(layer), out)
 
@@ -154,6 +157,6 @@ def int8_conv(
         strides=(stride, stride),
         pads=[kernel // 2] * 4,
         zero_points=(-128, 0),
-        requantize=RequantizeAttr.of([0.001], -128),
+        epilogue=Epilogue(RequantizeAttr.of([0.001], -128)),
     )
     return maker.add(maker.named(layer), i8)

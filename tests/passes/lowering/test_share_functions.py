@@ -14,6 +14,7 @@ from helpers.pipeline import context, parse, run_passes
 from helpers.quantized.random_layers import LayerMaker
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import ActivationAttr, Conv2dOp, RequantizeAttr
+from npu_dialect.npu.epilogue import Epilogue
 from npu_passes.emit.c import emit
 from npu_tools.compiling.check import random_inputs
 
@@ -68,8 +69,8 @@ def quantized(*, point: int) -> ModuleOp:
             TensorType(i8, []),
             pads=(1, 1, 1, 1),
             zero_points=(5, 0),
-            requantize=RequantizeAttr.of(
-                [0.002 + 0.001 * index], 3 + point * (index == LAYERS - 1)
+            epilogue=Epilogue(
+                RequantizeAttr.of([0.002 + 0.001 * index], 3 + point * (index == LAYERS - 1))
             ),
         )
         value = maker.add(layer, i8)
@@ -90,7 +91,7 @@ def floats() -> ModuleOp:
             TensorType(f32, []),
             pads=(1, 1, 1, 1),
             groups=3,
-            activation=ActivationAttr.relu(),
+            epilogue=Epilogue(activation=ActivationAttr.relu()),
         )
         value = maker.add(layer, f32)
     return maker.finished(value)

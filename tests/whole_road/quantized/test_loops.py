@@ -11,6 +11,7 @@ from helpers.c_harness import run_c
 from helpers.quantized.random_layers import KINDS, LayerMaker
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import NPU, Conv2dOp, RequantizeAttr
+from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import limits_of, ui8
 from npu_passes.buffers.bufferize import BufferizePass
@@ -70,7 +71,7 @@ def test_rows_beyond_a_map_are_its_zero(element: IntegerType) -> None:
             TensorType(element, []),
             pads=(1, 1, 1, 1),
             zero_points=(low + 5, 0),
-            requantize=RequantizeAttr.of([0.002], low + 5),
+            epilogue=Epilogue(RequantizeAttr.of([0.002], low + 5)),
         )
         value = maker.add(layer, element)
     module = maker.finished(value)

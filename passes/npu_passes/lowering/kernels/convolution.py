@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_passes.buffers.choose_layouts import is_channels_last
@@ -104,9 +105,7 @@ def is_plain(op: Weighted) -> bool:
 
 def pools_apart(op: Conv2dOp) -> bool:
     """Whether each pooled output can run over its window, if there is one."""
-    return op.pool is None or (
-        op.pool.is_max and (op.overlap is None or op.overlap.data != "accumulate")
-    )
+    return op.pool is None or (op.pool.is_max and (op.overlap != Overlap.ACCUMULATE))
 
 
 def layer_of(

@@ -6,19 +6,21 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import Float64Type, FloatAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import ActivationAttr
+from npu_dialect.npu.epilogue import Epilogue, EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers.epilogue import parse_after_addition, print_then
+from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_dialect.npu.layers.forms import expect_vector, form
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.syntax import float_clause
 from npu_dialect.windows import broadcast
+
+ONE_ACTIVATION = "expected one activation behind an addition, and nothing else"
 
 
 class ElementwiseOp(UnaryOp):
@@ -105,7 +107,7 @@ class BinaryOp(LayerOp):
 
 
 @irdl_op_definition
-class AddOp(BinaryOp):
+class AddOp(BinaryOp, EpilogueOp):
     """Sum of two maps with numpy's broadcasting (ONNX Add), an optional activation behind it.
 
     ```mlir
@@ -116,19 +118,21 @@ class AddOp(BinaryOp):
 
     name = "npu.add"
 
-    activation = opt_prop_def(ActivationAttr)
-
     @classmethod
     def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
         """Parse `then relu`."""
-        found: dict[str, Attribute] = {}
-        while parser.parse_optional_keyword("then"):
-            parse_after_addition(parser, found, "activation")
-        return found
+        if not parser.parse_optional_keyword("then"):
+            return {}
+        activation = ActivationAttr.parse_clause(parser)
+        if activation is None or parser.parse_optional_keyword("then"):
+            parser.raise_error(ONE_ACTIVATION)
+        return {"epilogue": EpilogueAttr(Epilogue(activation=activation))}
 
-    def print_epilogue(self, printer: Printer) -> None:
-        """Print what `parse_epilogue` reads."""
-        print_then(printer, self.activation, None, None)
+    def verify_elements(self, element: Attribute) -> None:
+        """Check the element types, and that nothing but an activation stands behind the sum."""
+        if self.parts != Epilogue(activation=self.activation):
+            raise VerifyException(ONE_ACTIVATION)
+        super().verify_elements(element)
 
 
 @irdl_op_definition

@@ -1,67 +1,77 @@
-"""Syntax of what a layer does to its sums before it stores them: `then relu then max_pool ...`.
-
-Integer sums get their new scale first: `then requantize ... then clamp ... then max_pool ...`. An
-addition comes in place of the pooling window, with an activation of its own: `then relu then add
-residual first then relu`.
-"""
+"""Layers with an epilogue, `then relu then max_pool ...`, and how ops read and change its parts."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import StringAttr
+from abc import ABC
+from typing import Unpack
+
 from xdsl.ir import Attribute
+from xdsl.irdl import opt_prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from npu_dialect.npu.attributes import ActivationAttr, PoolAttr
+from npu_dialect.npu.enums import Overlap
+from npu_dialect.npu.epilogue import Epilogue, EpilogueAttr, Parts, parse_then, print_then
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 
 
-def parse_then(parser: Parser) -> dict[str, Attribute]:
-    """Parse `then requantize ... then relu then max_pool ...`; each part may be left out."""
-    found: dict[str, Attribute] = {}
-    while parser.parse_optional_keyword("then"):
-        if "addition" in found:
-            parse_after_addition(parser, found, "sum_activation")
-        elif "pool" not in found and (addition := AdditionAttr.parse_clause(parser)):
-            found["addition"] = addition
-        elif "pool" not in found and (pool := PoolAttr.parse_clause(parser)):
-            found["pool"] = pool
-            if parser.parse_optional_keyword("overlap"):
-                found["overlap"] = StringAttr(parser.parse_identifier())
-        elif not found and (requantize := RequantizeAttr.parse_clause(parser)):
-            found["requantize"] = requantize
-        elif not found.keys() - {"requantize"} and (
-            activation := ActivationAttr.parse_clause(parser)
-        ):
-            found["activation"] = activation
-        else:
-            parser.raise_error(
-                "expected an activation, or one pooling window after it, or one addition"
-            )
-    return found
+class EpilogueOp(LayerOp, ABC):
+    """A layer that may do something to its sums before it stores them."""
+
+    epilogue = opt_prop_def(EpilogueAttr)
+
+    @property
+    def parts(self) -> Epilogue:
+        """The parts of the epilogue; all None if there is none."""
+        return Epilogue() if self.epilogue is None else self.epilogue.data
+
+    def change_epilogue(self, **parts: Unpack[Parts]) -> None:
+        """Replace parts of the epilogue; None takes a part away."""
+        self.epilogue = epilogue_of(self.parts.with_parts(**parts))
+
+    @property
+    def requantize(self) -> RequantizeAttr | None:
+        """How i32 sums become i8 or ui8."""
+        return self.parts.requantize
+
+    @property
+    def activation(self) -> ActivationAttr | None:
+        """The activation of the sums."""
+        return self.parts.activation
+
+    @property
+    def pool(self) -> PoolAttr | None:
+        """The pooling window."""
+        return self.parts.pool
+
+    @property
+    def overlap(self) -> Overlap | None:
+        """What happens to values that several pooling windows hold."""
+        return self.parts.overlap
+
+    @property
+    def addition(self) -> AdditionAttr | None:
+        """The addition of a residual."""
+        return self.parts.addition
+
+    @property
+    def sum_activation(self) -> ActivationAttr | None:
+        """The activation behind the addition."""
+        return self.parts.sum_activation
+
+    @classmethod
+    def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
+        """Parse `then relu then max_pool [2, 2] by [2, 2] overlap accumulate`."""
+        found = epilogue_of(parse_then(parser))
+        return {} if found is None else {"epilogue": found}
+
+    def print_epilogue(self, printer: Printer) -> None:
+        """Print what `parse_epilogue` reads."""
+        print_then(printer, self.parts)
 
 
-def parse_after_addition(parser: Parser, found: dict[str, Attribute], prop: str) -> None:
-    """Parse the activation of a sum, for a property that has none yet."""
-    activation = ActivationAttr.parse_clause(parser)
-    if activation is None or prop in found:
-        parser.raise_error("expected one activation behind an addition, and nothing else")
-    found[prop] = activation
-
-
-def print_then(
-    printer: Printer,
-    activation: ActivationAttr | None,
-    pool: PoolAttr | None,
-    overlap: StringAttr | None,
-    requantize: RequantizeAttr | None = None,
-    addition: AdditionAttr | None = None,
-    sum_activation: ActivationAttr | None = None,
-) -> None:
-    """Print what `parse_then` reads."""
-    for part in (requantize, activation, pool, addition, sum_activation):
-        if part is not None:
-            printer.print_string(" then ")
-            part.print_clause(printer)
-    if overlap is not None:
-        printer.print_string(f" overlap {overlap.data}")
+def epilogue_of(epilogue: Epilogue | None) -> EpilogueAttr | None:
+    """The attribute of an epilogue; None for one without parts."""
+    return None if epilogue is None or epilogue.is_empty() else EpilogueAttr(epilogue)

@@ -6,22 +6,20 @@ from collections.abc import Sequence
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import (
     INT_ARRAY,
-    ActivationAttr,
-    PoolAttr,
     check_window,
     int_array,
     int_values,
 )
-from npu_dialect.npu.layers.epilogue import parse_then, print_then
+from npu_dialect.npu.epilogue import Epilogue, EpilogueAttr
+from npu_dialect.npu.layers.epilogue import epilogue_of
 from npu_dialect.npu.layers.forms import (
     expect_outputs,
     expect_pooled,
@@ -37,7 +35,6 @@ from npu_dialect.npu.layers.weighted import (
     check_elements,
 )
 from npu_dialect.npu.maps import ANY_MAP, shape_of
-from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 from npu_dialect.npu.syntax import flag_clause, int_clause, ints_clause
 from npu_dialect.windows import Axis
 
@@ -84,8 +81,6 @@ class Conv2dOp(AddingOp):
     pads = prop_def(INT_ARRAY)
     dilations = prop_def(INT_ARRAY)
     groups = prop_def(IntegerAttr)
-    activation = opt_prop_def(ActivationAttr)
-    overlap = opt_prop_def(StringAttr)
 
     CLAUSES: ClassVar = (
         ints_clause("strides", (1, 1), always=True),
@@ -107,15 +102,10 @@ class Conv2dOp(AddingOp):
         pads: Sequence[int] = (0, 0, 0, 0),
         dilations: Sequence[int] = (1, 1),
         groups: int = 1,
-        activation: ActivationAttr | None = None,
-        pool: PoolAttr | None = None,
-        overlap: str | None = None,
         accumulate: bool = False,
         zero_points: Sequence[int] | None = None,
-        requantize: RequantizeAttr | None = None,
         residual: SSAValue | None = None,
-        addition: AdditionAttr | None = None,
-        sum_activation: ActivationAttr | None = None,
+        epilogue: Epilogue | None = None,
     ) -> None:
         operands, results = form(out)
         super().__init__(
@@ -126,14 +116,9 @@ class Conv2dOp(AddingOp):
                 "pads": int_array(pads),
                 "dilations": int_array(dilations),
                 "groups": IntegerAttr(groups, i64),
-                "activation": activation,
-                "pool": pool,
-                "overlap": None if overlap is None else StringAttr(overlap),
                 "accumulate": UnitAttr() if accumulate else None,
                 "zero_points": None if zero_points is None else int_array(zero_points),
-                "requantize": requantize,
-                "addition": addition,
-                "sum_activation": sum_activation,
+                "epilogue": epilogue_of(epilogue),
             },
         )
 
@@ -182,13 +167,7 @@ class Conv2dOp(AddingOp):
         check_accumulate(self)
         if self.pool is not None and self.accumulate is not None:
             raise VerifyException("expected no pooling window behind sums that accumulate")
-        if self.overlap is not None and self.overlap.data not in ("accumulate", "recompute"):
-            raise VerifyException(
-                f"expected overlap accumulate or recompute, got {self.overlap.data}"
-            )
         if self.pool is None:
-            if self.overlap is not None:
-                raise VerifyException("expected overlap only behind a pooling window")
             return batch, filters, height, width
         return (batch, filters, *expect_pooled(self.pool.axes(height, width)))
 
@@ -205,27 +184,11 @@ class Conv2dOp(AddingOp):
         cls, parser: Parser, count: int, properties: dict[str, Attribute]
     ) -> list[int]:
         """Input, weight, a bias or none, and the residual of an addition as the last one."""
-        added = int("addition" in properties)
+        epilogue = properties.get("epilogue")
+        added = int(isinstance(epilogue, EpilogueAttr) and epilogue.data.addition is not None)
         if not 2 + added <= count <= 3 + added:
             parser.raise_error(f"expected {2 + added}-{3 + added} input operands, got {count}")
         return [1, 1, count - 2 - added, added]
-
-    @classmethod
-    def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
-        """Parse `then relu then max_pool [2, 2] by [2, 2] overlap accumulate`."""
-        return parse_then(parser)
-
-    def print_epilogue(self, printer: Printer) -> None:
-        """Print what `parse_epilogue` reads."""
-        print_then(
-            printer,
-            self.activation,
-            self.pool,
-            self.overlap,
-            self.requantize,
-            self.addition,
-            self.sum_activation,
-        )
 
     def verify_elements(self, element: Attribute) -> None:
         """Check the element types, and the addition, whose shape is that of the output."""
@@ -253,7 +216,6 @@ class FullyConnectedOp(WeightedOp):
     input = operand_def(ANY_MAP)
     weight = operand_def(ANY_MAP)
     bias = opt_operand_def(ANY_MAP)
-    activation = opt_prop_def(ActivationAttr)
 
     CLAUSES: ClassVar = (flag_clause("accumulate"), ints_clause("zero_points", optional=True))
 
@@ -264,20 +226,18 @@ class FullyConnectedOp(WeightedOp):
         bias: SSAValue | None,
         out: SSAValue | Attribute,
         *,
-        activation: ActivationAttr | None = None,
         accumulate: bool = False,
         zero_points: Sequence[int] | None = None,
-        requantize: RequantizeAttr | None = None,
+        epilogue: Epilogue | None = None,
     ) -> None:
         operands, results = form(out)
         super().__init__(
             operands=[input, weight, bias, operands],
             result_types=[results],
             properties={
-                "activation": activation,
                 "accumulate": UnitAttr() if accumulate else None,
                 "zero_points": None if zero_points is None else int_array(zero_points),
-                "requantize": requantize,
+                "epilogue": epilogue_of(epilogue),
             },
         )
 
@@ -298,19 +258,9 @@ class FullyConnectedOp(WeightedOp):
         """N * O * I."""
         return shape_of(self.input)[0] * prod(shape_of(self.weight))
 
-    @classmethod
-    def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
-        """Parse `then relu`."""
-        found = parse_then(parser)
-        if "pool" in found or "addition" in found:
-            what = "pooling window" if "pool" in found else "addition"
-            parser.raise_error(f"expected no {what} behind a fully connected layer")
-        return found
-
-    def print_epilogue(self, printer: Printer) -> None:
-        """Print what `parse_epilogue` reads."""
-        print_then(printer, self.activation, None, None, self.requantize)
-
     def verify_elements(self, element: Attribute) -> None:
-        """Check the element types."""
+        """Check the element types, and that nothing but them and an activation is behind."""
+        for part, what in ((self.pool, "pooling window"), (self.addition, "addition")):
+            if part is not None:
+                raise VerifyException(f"expected no {what} behind a fully connected layer")
         check_elements(self, element)

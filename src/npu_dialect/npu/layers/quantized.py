@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     Float64Type,
     FloatAttr,
     IntegerAttr,
-    StringAttr,
     f32,
     i32,
     i64,
@@ -25,13 +24,13 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from npu_dialect.npu.attributes import INT_ARRAY, float_values, int_array
+from npu_dialect.npu.enums import Mode, ModeAttr
 from npu_dialect.npu.layers.elementwise import BinaryOp
 from npu_dialect.npu.layers.forms import form
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import (
     MODES,
-    QLINEAR_MODES,
     QUANTISED,
     check_channel_scales,
     check_mode,
@@ -40,7 +39,7 @@ from npu_dialect.npu.quantization import (
     check_zero_point,
     expect_element,
 )
-from npu_dialect.npu.syntax import float_clause, floats_clause, int_clause, ints_clause, word_clause
+from npu_dialect.npu.syntax import float_clause, floats_clause, int_clause, ints_clause, mode_clause
 
 SCALES = DenseArrayBase.constr(f32)
 
@@ -178,14 +177,14 @@ class RequantizeOp(UnaryOp):
     scales = prop_def(SCALES)
     divisor = opt_prop_def(FloatAttr)
     zero_points = prop_def(INT_ARRAY)
-    mode = prop_def(StringAttr)
+    mode = prop_def(ModeAttr)
 
     ELEMENTWISE: ClassVar = True
     CLAUSES: ClassVar = (
         floats_clause("scales"),
         float_clause("divisor", optional=True),
         ints_clause("zero_points"),
-        word_clause("mode"),
+        mode_clause(MODES),
     )
 
     def __init__(
@@ -206,7 +205,7 @@ class RequantizeOp(UnaryOp):
                 "scales": float_array(scales),
                 "divisor": None if divisor is None else FloatAttr(divisor, Float64Type()),
                 "zero_points": int_array(zero_points),
-                "mode": StringAttr(mode),
+                "mode": ModeAttr(Mode(mode)),
             },
         )
 
@@ -249,9 +248,13 @@ class QuantizedAddOp(BinaryOp):
 
     scales = prop_def(SCALES)
     zero_points = prop_def(INT_ARRAY)
-    mode = prop_def(StringAttr)
+    mode = prop_def(ModeAttr)
 
-    CLAUSES: ClassVar = (floats_clause("scales"), ints_clause("zero_points"), word_clause("mode"))
+    CLAUSES: ClassVar = (
+        floats_clause("scales"),
+        ints_clause("zero_points"),
+        mode_clause(tuple(Mode)),
+    )
 
     def __init__(
         self,
@@ -270,14 +273,13 @@ class QuantizedAddOp(BinaryOp):
             properties={
                 "scales": float_array(scales),
                 "zero_points": int_array(zero_points),
-                "mode": StringAttr(mode),
+                "mode": ModeAttr(Mode(mode)),
             },
         )
 
     def infer_shape(self) -> tuple[int, ...]:
         """The broadcast shape of the operands."""
         check_scales(self.scales, 3)
-        check_mode(self.mode, QLINEAR_MODES)
         return super().infer_shape()
 
     def verify_elements(self, element: Attribute) -> None:

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import StringAttr, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from npu_dialect.npu.attributes import INT_ARRAY, PoolAttr, check_window, int_array, int_values
+from npu_dialect.npu.enums import Mode, ModeAttr
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.forms import expect_pooled, expect_rank, form
 from npu_dialect.npu.layers.pooling import pool_properties
 from npu_dialect.npu.layers.quantized import SCALES, float_array
 from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.quantization import (
-    QLINEAR_MODES,
     QUANTISED,
-    check_mode,
     check_points,
     check_scales,
     expect_element,
 )
-from npu_dialect.npu.syntax import flag_clause, floats_clause, ints_clause, word_clause
+from npu_dialect.npu.syntax import flag_clause, floats_clause, ints_clause, mode_clause
 
 
 @irdl_op_definition
@@ -59,7 +58,7 @@ class QuantizedAvgPool2dOp(LayerOp):
     count_include_pad = opt_prop_def(UnitAttr)
     scales = prop_def(SCALES)
     zero_points = prop_def(INT_ARRAY)
-    mode = prop_def(StringAttr)
+    mode = prop_def(ModeAttr)
 
     CLAUSES: ClassVar = (
         ints_clause("kernel"),
@@ -70,7 +69,7 @@ class QuantizedAvgPool2dOp(LayerOp):
         flag_clause("count_include_pad"),
         floats_clause("scales"),
         ints_clause("zero_points"),
-        word_clause("mode"),
+        mode_clause(tuple(Mode)),
     )
 
     def __init__(
@@ -92,7 +91,7 @@ class QuantizedAvgPool2dOp(LayerOp):
                 "count_include_pad": UnitAttr() if pool.includes_pad else None,
                 "scales": float_array(scales),
                 "zero_points": int_array(zero_points),
-                "mode": StringAttr(mode),
+                "mode": ModeAttr(Mode(mode)),
             },
         )
 
@@ -119,7 +118,6 @@ class QuantizedAvgPool2dOp(LayerOp):
         batch, channels, height, width = expect_rank("an input", self.input, 4)
         check_window(self.kernel, self.strides, self.pads, self.dilations)
         check_scales(self.scales, 2)
-        check_mode(self.mode, QLINEAR_MODES)
         return (batch, channels, *expect_pooled(self.window().axes(height, width)))
 
     def verify_elements(self, element: Attribute) -> None:

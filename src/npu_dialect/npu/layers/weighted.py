@@ -10,13 +10,12 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.attributes import INT_ARRAY, ActivationAttr, PoolAttr, int_values
+from npu_dialect.npu.attributes import INT_ARRAY, int_values
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import (
     QUANTISED,
-    AdditionAttr,
-    RequantizeAttr,
     check_channel_scales,
     check_points,
     check_zero_point,
@@ -24,12 +23,11 @@ from npu_dialect.npu.quantization import (
 )
 
 
-class WeightedOp(LayerOp, ABC):
+class WeightedOp(EpilogueOp, ABC):
     """A layer of an input, a weight and perhaps a bias, whose sums may be quantised."""
 
     accumulate = opt_prop_def(UnitAttr)
     zero_points = opt_prop_def(INT_ARRAY)
-    requantize = opt_prop_def(RequantizeAttr)
 
     PARAMETERS: ClassVar = ("weight", "bias")
 
@@ -42,10 +40,6 @@ class WeightedOp(LayerOp, ABC):
 
 class AddingOp(WeightedOp, ABC):
     """A weighted layer that may add a residual to its output."""
-
-    addition = opt_prop_def(AdditionAttr)
-    sum_activation = opt_prop_def(ActivationAttr)
-    pool = opt_prop_def(PoolAttr)
 
     @property
     @abstractmethod
@@ -105,12 +99,11 @@ def check_addition(op: AddingOp) -> None:
     """
     addition, residual = op.addition, op.added
     if addition is None or residual is None:
-        if addition is not None or residual is not None or op.sum_activation is not None:
+        if addition is not None or residual is not None:
             raise VerifyException("expected `then add residual` and the residual as last input")
         return
-    if op.pool is not None or op.accumulate is not None:
-        what = "a pooling window" if op.pool is not None else "sums that accumulate"
-        raise VerifyException(f"expected an addition or {what}, got both")
+    if op.accumulate is not None:
+        raise VerifyException("expected an addition or sums that accumulate, got both")
     if addition.is_quantised != (op.requantize is not None) or (
         op.zero_points is not None and op.requantize is None
     ):

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr, TensorType, i8, i32
+from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType, i8, i32
 from xdsl.ir import SSAValue
 
 from helpers.kernel_chains import ChainMaker
@@ -15,6 +15,8 @@ from helpers.kernel_roads import ROADS, lowered
 from helpers.pipeline import context, run_passes
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp, MaxPool2dOp, PoolAttr, RequantizeAttr
+from npu_dialect.npu.enums import Overlap
+from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.quantization import ui8
 from npu_tools.compiling.check import random_inputs
 
@@ -33,7 +35,7 @@ class Case:
     dilations: tuple[int, int] = (1, 1)
     groups: int = 1
     pool: PoolAttr | None = None
-    overlap: str | None = None
+    overlap: Overlap | None = None
 
 
 PAIRS = PoolAttr.of("max", (2, 2), (2, 2))
@@ -54,7 +56,7 @@ CASES = {
     "strided": Case((9, 3, 5), 4, (1, 1), (2, 2)),
     "pooled": Case((4, 6, 6), 5, (3, 3), pool=PAIRS),
     "pooled, padded": Case((4, 6, 6), 4, (3, 3), pads=ROUND, pool=TRIPLES),
-    "pooled, overlapping": Case((8, 5, 5), 4, (1, 1), pool=OVERLAPPING, overlap="recompute"),
+    "pooled, overlapping": Case((8, 5, 5), 4, (1, 1), pool=OVERLAPPING, overlap=Overlap.RECOMPUTE),
     "depthwise": Case((8, 5, 7), 8, (3, 3), groups=8),
     "depthwise, padded": Case((8, 5, 6), 8, (3, 3), (2, 1), ROUND, groups=8),
     "depthwise, a wide border": Case((4, 3, 12), 4, (3, 11), (1, 1), (1, 5, 1, 5), groups=4),
@@ -94,10 +96,10 @@ def network(case: Case, element: IntegerType) -> ModuleOp:
         dilations=case.dilations,
         groups=case.groups,
         zero_points=(131 if element == ui8 else -7, 0),
-        requantize=RequantizeAttr.of([0.004] * case.filters, 9),
+        epilogue=Epilogue(
+            RequantizeAttr.of([0.004] * case.filters, 9), pool=case.pool, overlap=case.overlap
+        ),
     )
-    layer.pool = case.pool
-    layer.overlap = None if case.overlap is None else StringAttr(case.overlap)
     return maker.finished(around(maker, maker.add(maker.named(layer), element), element))
 
 
@@ -131,6 +133,6 @@ def test_fully_connected(depth: int) -> None:
         maker.constant(maker.numbers.integers(-999, 999, 6), i32),
         TensorType(i8, []),
         zero_points=(-7, 0),
-        requantize=RequantizeAttr.of([0.002] * 6, 9),
+        epilogue=Epilogue(RequantizeAttr.of([0.002] * 6, 9)),
     )
     check(maker.finished(maker.add(maker.named(layer), i8)), kernel=depth > 3)
