@@ -1,1 +1,1 @@
-"""What is best: plans of memory, tiles, transfers and kernels. Numbers in, numbers out; no xDSL."""
+"""Decides memory offsets, tiles, transfers and kernels. Numbers in, numbers out; no xDSL."""

@@ -1,1 +1,1 @@
-"""What can be said: the dialects, their machines, and what each op means."""
+"""The dialects, the machines to compile for, and interpreters that define each op's meaning."""

@@ -1,10 +1,10 @@
-"""The table of discardable attributes by which passes tell each other something.
+"""The table of discardable attributes by which passes hand each other information.
 
     npu.conv2d ... {npu.layer = "conv1", npu.runs = 28 : i64}
     LAYER.get(op) == "conv1";  RUNS.set(op, 28)
 
-Each entry has the attribute's name, the ops on which it may stand, its type, what it means, who
-writes and reads it, and what it means that it is absent. No attribute here changes what a program
+Each entry has the attribute's name, the ops on which it may stand, its type, its meaning, its
+writers and readers, and what holds if it is absent. No attribute here changes what a program
 computes or lets buffers overlap: such facts are properties of ops, or are recomputed where they are
 used. `contract.py` checks a module against this table and that of `module_attributes.py`.
 """
@@ -44,7 +44,7 @@ VALUE = Key(
     "the name of the value that the layer computes, in the model",
     writers="importers, npu-fuse-conv-relu-pool, npu-fuse-rows",
     readers="npu-bufferize, npu-spill-maps, verify, reports, c",
-    absent="the value is none of the model",
+    absent="the value has no name in the model",
 )
 PORT = Key(
     "npu.name",
@@ -53,7 +53,7 @@ PORT = Key(
     "the name of an input or output in the model",
     writers="importers",
     readers="npu-bufferize, npu-run, reports, c",
-    absent="the port is called by its position",
+    absent="the port is named by its position",
 )
 SCALE = Key(
     "npu.scale",
@@ -62,16 +62,16 @@ SCALE = Key(
     "the scale of a map of integers",
     writers="importers",
     readers="npu-integer-io, npu-prune-zero-blocks, verify",
-    absent="nothing is known of the real numbers",
+    absent="the scale is unknown",
 )
 ZERO_POINT = Key(
     "npu.zero_point",
     (Place.ARGUMENT, Place.LAYER),
     INT,
-    "the integer of a map that stands for the real zero",
+    "the integer that stands for the real number 0 in a map",
     writers="importers",
     readers="npu-integer-io, npu-prune-zero-blocks, npu-compress-spills",
-    absent="zero stands for zero",
+    absent="the zero point is 0",
 )
 WHAT = Key(
     "npu.what",
@@ -97,7 +97,7 @@ FLASH = Key(
     "npu.flash",
     (Place.PROGRAM_MODULE,),
     TEXT,
-    "whether kernels are fast or small in flash",
+    "whether kernels are chosen to be fast or to be small in flash",
     writers="npu-use-flash",
     readers="npu-choose-layouts, npu-lower-to-loops",
     absent="fast",
@@ -106,7 +106,7 @@ PLANNED_AS = Key(
     "npu.planned_as",
     (Place.PROGRAM_MODULE,),
     ANY,
-    "the type that took the place of f32; the values are gone",
+    "the element type that replaced f32, for sizes only; the values of constants are dropped",
     writers="npu-plan-as",
     readers="reports",
     absent="the values are those of the model",
@@ -117,10 +117,10 @@ RING = Key(
     "npu.ring",
     (Place.LAYER,),
     INT,
-    "rows of the OFM that are on chip at a time, in npu.rows",
+    "for a layer in npu.rows: how many rows of its OFM are on chip at one time",
     writers="npu-fuse-rows",
     readers="npu.rows",
-    absent="the layer is the last one of its rows",
+    absent="the layer is the last one in its npu.rows",
 )
 RUNS = Key(
     "npu.runs",
@@ -136,31 +136,31 @@ CONSUMES = Key(
     (Place.ROWS, Place.LOOP),
     UNIT,
     (
-        "a hint: the output may be able to take the place of the input, row by row; the "
-        "loop is checked before it is used"
+        "a hint: the output may be able to overwrite the input row by row; passes check the "
+        "loop before they use the hint"
     ),
     writers="npu-fuse-tails, npu-bufferize",
     readers="npu-move-maps, npu-assign-sram-offsets",
-    absent="nobody asks",
+    absent="no hint",
 )
 # -- tiles and transfers -------------------------------------------------------------------------
 TILE = Key(
     "npu.tile",
     (Place.ANY,),
     RECORD,
-    "sizes of tiles, order of loops and cost of a staged layer",
+    "tile sizes, loop order and cost of a layer that runs in tiles",
     writers="npu-tile-loops",
     readers="reports",
-    absent="the layer is not staged",
+    absent="the layer does not run in tiles",
 )
 DOUBLE_BUFFER = Key(
     "npu.double_buffer",
     (Place.LOOP,),
     UNIT,
-    "the transfers of the loop are to overlap with its computation",
+    "a request to overlap the transfers of the loop with its computation",
     writers="npu-tile-loops",
     readers="npu-double-buffer",
-    absent="they are not",
+    absent="no request",
 )
 DOUBLE_BUFFERED = Key(
     "npu.double_buffered",
@@ -169,7 +169,7 @@ DOUBLE_BUFFERED = Key(
     "the transfers of the loop overlap with its computation",
     writers="npu-double-buffer",
     readers="people",
-    absent="they do not",
+    absent="they do not overlap",
 )
 NOT_DOUBLE_BUFFERED = Key(
     "npu.not_double_buffered",
@@ -178,16 +178,16 @@ NOT_DOUBLE_BUFFERED = Key(
     "why the transfers of the loop do not overlap with its computation",
     writers="npu-double-buffer",
     readers="people",
-    absent="they do, or nobody asked",
+    absent="they overlap, or no overlap was requested",
 )
 PROGRAM = Key(
     "pl330.program",
     (Place.TRANSFER,),
     SYMBOL,
-    "the program that does the transfer",
+    "the PL-330 program that does the transfer",
     writers="npu-lower-dma-to-pl330",
     readers="pl330-c, reports",
-    absent="the core copies",
+    absent="the core copies the data",
 )
 CODE_BYTES = Key(
     "pl330.bytes",
@@ -196,26 +196,26 @@ CODE_BYTES = Key(
     "bytes of the code of a program",
     writers="npu-lower-dma-to-pl330",
     readers="people",
-    absent="nobody has counted",
+    absent="the bytes have not been counted",
 )
 # -- zero blocks ---------------------------------------------------------------------------------
 NOT_COMPRESSED = Key(
     "npu.not_compressed",
     (Place.ALLOCATION,),
     TEXT,
-    "why a map off the chip moves with its zero blocks",
+    "why an off-chip map is moved uncompressed, with its zero blocks",
     writers="npu-compress-spills",
     readers="reports",
-    absent="it moves without them, or nobody asked",
+    absent="it is compressed, or npu-compress-spills has not run",
 )
 ZERO_BLOCKS = Key(
     "npu.zero_blocks",
     (Place.LAYER,),
     DOUBLE,
-    "the share of the elements of the map that is expected in zero blocks",
+    "the expected share of the map's elements that lie in zero blocks",
     writers="npu-measure-zero-blocks",
     readers="npu-compress-spills",
-    absent="nothing is expected: the map is compressed",
+    absent="the share is unknown, and the map is compressed",
 )
 # -- memories ------------------------------------------------------------------------------------
 ARENA = Key(
@@ -235,7 +235,7 @@ SRAM_OFFSET = Key(
     "the byte offset of an argument, or of an allocation of another dialect, in the arena",
     writers="npu-assign-sram-offsets",
     readers="c, npu-run",
-    absent="the buffer has no place",
+    absent="the buffer has no offset",
     droppable=False,
 )
 SRAM_INPUT = Key(
@@ -245,7 +245,7 @@ SRAM_INPUT = Key(
     "the argument lies in the arena, and the caller puts data there before the call",
     writers="npu-bufferize",
     readers="npu-assign-sram-offsets, c, npu-run",
-    absent="no input",
+    absent="the argument is no input in the arena",
     droppable=False,
 )
 SRAM_OUTPUT = Key(
@@ -255,7 +255,7 @@ SRAM_OUTPUT = Key(
     "the argument lies in the arena, and the caller takes data from there after the call",
     writers="npu-bufferize",
     readers="npu-assign-sram-offsets, c, npu-run",
-    absent="no output",
+    absent="the argument is no output in the arena",
     droppable=False,
 )
 DRAM_BYTES = Key(
@@ -265,27 +265,27 @@ DRAM_BYTES = Key(
     "bytes of off-chip memory for maps",
     writers="npu-assign-dram-offsets",
     readers="c, npu-run",
-    absent="the buffers off the chip have no offsets",
+    absent="the off-chip buffers have no offsets",
     droppable=False,
 )
 DRAM_INPUT = Key(
     "dram.input",
     (Place.ARGUMENT,),
     UNIT,
-    "the argument lies off the chip, and the caller puts data there before the call",
+    "the argument lies off chip, and the caller puts data there before the call",
     writers="npu-bufferize",
     readers="c, npu-run",
-    absent="no input",
+    absent="the argument is no off-chip input",
     droppable=False,
 )
 DRAM_OUTPUT = Key(
     "dram.output",
     (Place.ARGUMENT,),
     UNIT,
-    "the argument lies off the chip, and the caller takes data from there after the call",
+    "the argument lies off chip, and the caller takes data from there after the call",
     writers="npu-bufferize",
     readers="c, npu-run",
-    absent="no output",
+    absent="the argument is no off-chip output",
     droppable=False,
 )
 SPILLED = Key(
@@ -295,5 +295,5 @@ SPILLED = Key(
     "bytes that one inference moves for maps that did not fit on chip",
     writers="npu-spill-maps",
     readers="reports",
-    absent="none",
+    absent="no map was spilled",
 )

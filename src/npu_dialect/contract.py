@@ -3,7 +3,7 @@
     npu.relu %x {npu.runs = "three"}    expected npu.runs to be an integer, got "three"
     npu.relu %x {npu.rums = 3 : i64}    unknown attribute npu.rums: did you mean npu.runs?
 
-Attributes of other namespaces are none of our business.
+Attributes of other namespaces are not checked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
 from npu_dialect.pl330 import ProgramOp
 
 TABLES = (_attributes, _module_attributes)
-"""The modules with the keys."""
+"""The Python modules that define the keys."""
 
 
 def is_function(op: Operation) -> bool:
@@ -44,12 +44,12 @@ def is_function(op: Operation) -> bool:
 
 
 def is_layer(op: Operation) -> bool:
-    """Whether an op is a layer, or a view or copy that took the place of one that only moves."""
+    """Whether an op is a layer, or a view or copy that replaced a layer which only moves data."""
     return isinstance(op, LayerOp | memref.ReinterpretCastOp | memref.CopyOp | memref.SubviewOp)
 
 
 def is_allocation(op: Operation) -> bool:
-    """Whether an op gives a buffer."""
+    """Whether an op has a buffer (a memref) as a result."""
     return any(isinstance(result.type, MemRefType) for result in op.results)
 
 
@@ -77,7 +77,7 @@ STANDS_ON: Mapping[Place, Callable[[Operation], bool]] = {
 
 
 def problems(module: Operation) -> Iterator[tuple[Operation, str]]:
-    """What is wrong with the attributes of a module, in the order of the text."""
+    """Each wrong attribute of a module, as (op, error message), in the order of the IR text."""
     for op in module.walk():
         for name, attribute in op.attributes.items():
             if (text := problem(name, attribute, op)) is not None:
@@ -97,7 +97,10 @@ def port_attributes(op: Operation) -> Iterator[tuple[str, Attribute]]:
 
 
 def problem(name: str, attribute: Attribute, op: Operation | None) -> str | None:
-    """What is wrong with one attribute of an op, or of an argument (None)."""
+    """The error message for one attribute; None if the attribute is right.
+
+    `op` is the op on which it stands; None if it stands on an argument or result of a function.
+    """
     if name.partition(".")[0] not in NAMESPACES or "." not in name:
         return None
     key = KEYS.get(name)
@@ -116,9 +119,9 @@ def problem(name: str, attribute: Attribute, op: Operation | None) -> str | None
 
 
 def check_attributes(module: Operation) -> None:
-    """Check all attributes of a module.
+    """Check all attributes of a module against the keys.
 
-    Raises: VerifyException, attached to the op, for the first one that is wrong.
+    Raises: VerifyException for the first wrong attribute; the message is attached to its op.
     """
     for op, text in problems(module):
         op.emit_error(text, VerifyException(text))

@@ -1,21 +1,22 @@
-"""Transfers between memories, done by a DMA engine while the core computes.
+"""Transfers between memories that a DMA engine does while the core computes.
 
     dma.reads %image : memref<1x3x8x8xf32, #npu.dram>           // one pass over a map begins
     %t = dma.start %rows to %tile channel 0
         : memref<1x3x2x8xf32, strided<[192, 64, 8, 1]>, #npu.dram> to memref<1x3x2x8xf32, #npu.sram>
-    ...                                                         // neither may be touched
+    ...                                                         // touch neither buffer here
     dma.wait %t
 
-What moves is what the two memref types say: shape and element type are the same, strides and
-offsets are each one's own. Until the wait, the target means nothing and the source must stay.
+The two memref types say what moves. Their shapes and element types are the same; their strides and
+offsets may differ. Until the wait, the target's contents are undefined, and the source must not
+change.
 
     %t = dma.start %part to %tile channel 1 blocks 4 zero 0 of %map, %index : ...
 
-is a transfer in blocks: it skips those of a map that are zero. The map's index, a bit for each
-block, says which these are; see `StartOp`.
+is a transfer in blocks: it skips the zero blocks of a map. The map's index has one bit for each
+block, which says whether the block is zero; see `StartOp`.
 
-A transfer moves a part of a feature map or, with `weights`, of learned parameters. Counters keep
-them apart; direction follows from the memory spaces.
+A transfer moves a part of a feature map or, with `weights`, of learned parameters. Traffic is
+counted separately for the two. The memory spaces give the direction.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 @irdl_attr_definition
 class TokenType(ParametrizedAttribute, TypeAttribute):
-    """A transfer that has been started. Prints as `!dma.token`."""
+    """The type of a transfer that has been started. Prints as `!dma.token`."""
 
     name = "dma.token"
 
@@ -69,20 +70,21 @@ class TokenType(ParametrizedAttribute, TypeAttribute):
 class StartOp(IRDLOperation):
     """Start a transfer on a channel.
 
-    Transfers of one channel are done in the order of their starts; those of different channels in
-    any order. The token stands for the event that says a transfer is done: which event of an
-    engine that is, is the engine's choice (a PL-330 signals the one with the channel's number).
+    The transfers of one channel run in the order of their starts; transfers of different channels
+    run in any order. The token stands for the event that signals the end of the transfer. The
+    engine chooses the event (a PL-330 signals the one with the channel's number).
 
-    With `blocks b zero z of %map, %index` one side is a part of %map, [N, C, H, W] off the chip,
-    which is cut into blocks of b x b elements of a channel; those at the right and at the bottom
-    hold what is left. Block (n, c, y, x) has bit ((n * C + c) * rows + y) * columns + x of %index,
-    least significant bits first, where `rows` and `columns` are those of blocks of a channel. Every
-    block has its place in %map, so any part can be read.
+    With `blocks b zero z of %map, %index` one side is a part of the off-chip map %map [N, C, H, W].
+    The map is cut into blocks of b x b elements of one channel; the blocks at the right and at the
+    bottom may be smaller. Block (n, c, y, x) has bit ((n * C + c) * rows + y) * columns + x of
+    %index, least significant bits first, where a channel has `rows` x `columns` blocks. Each block
+    keeps its place in %map, so any part can be read.
 
-    - Onto the chip: blocks whose bit is 1 are moved, as far as they are in the part; the others
-      become `zero`.
-    - Off the chip: of each block, the bit becomes whether it has an element other than `zero`; if
-      so, it is moved, else its place keeps what it had. The part has whole blocks only.
+    - Onto the chip: blocks whose bit is 1 are moved, as far as they lie in the part; the elements
+      of the others become `zero`.
+    - Off the chip: the bit of each block becomes 1 if the block has an element other than `zero`,
+      else 0. Blocks with bit 1 are moved; the others leave their place in %map unchanged. The part
+      consists of whole blocks.
 
     ```mlir
     %t = dma.start weights %kernels to %buffer channel 1
@@ -122,7 +124,7 @@ class StartOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Both ends have one static shape and one element type, in two memories."""
+        """Both ends have the same static shape and element type, in different memory spaces."""
         source, target = self.source.type, self.target.type
         assert isa(source, MemRefType[Attribute])
         assert isa(target, MemRefType[Attribute])
@@ -144,7 +146,10 @@ class StartOp(IRDLOperation):
         verify_blocks(self)
 
     def in_blocks(self, size: int, zero: int, map: SSAValue, index: SSAValue) -> StartOp:
-        """The same transfer in blocks of a map."""
+        """The same transfer in blocks of `size` x `size` elements of `map`, with its `index`.
+
+        `zero` is the integer of a zero element.
+        """
         new = StartOp(self.source, self.target, self.channel.value.data)
         new.operands = (*new.operands, map, index)
         new.block, new.zero = IntegerAttr(size, i64), IntegerAttr(zero, i64)
@@ -153,9 +158,9 @@ class StartOp(IRDLOperation):
 
 
 def verify_blocks(op: StartOp) -> None:
-    """A transfer in blocks knows its map and an index that has room for all blocks.
+    """Check the operands of a transfer in blocks: the map, and an index with a bit for each block.
 
-    Raises: VerifyException.
+    Raises: VerifyException if they do not fit the transfer.
     """
     if op.block is None or op.zero is None:
         if op.block is not None or op.zero is not None or op.blocked:
@@ -183,7 +188,7 @@ def verify_blocks(op: StartOp) -> None:
 
 
 def index_bytes(shape: Sequence[int], block: int) -> int:
-    """Bytes of the index of a map [..., H, W]: a bit for each block."""
+    """Bytes of the index of a map [..., H, W], which has one bit for each block."""
     *outer, height, width = shape
     bits = prod(outer) * -(-height // block) * -(-width // block)
     return -(-bits // 8)
@@ -191,7 +196,7 @@ def index_bytes(shape: Sequence[int], block: int) -> int:
 
 @irdl_op_definition
 class WaitOp(IRDLOperation):
-    """Wait until a transfer is done. A transfer is waited for once.
+    """Wait until a transfer is done. Each transfer has exactly one wait.
 
     ```mlir
     dma.wait %t
@@ -211,7 +216,7 @@ class WaitOp(IRDLOperation):
 
 
 class AccessOp(IRDLOperation, abc.ABC):
-    """One pass of a layer over a map that lies off chip begins. Only counters care."""
+    """A layer begins a pass over an off-chip map. The op only serves to count accesses."""
 
     map = operand_def(MemRefType)
 
@@ -223,7 +228,7 @@ class AccessOp(IRDLOperation, abc.ABC):
 
 @irdl_op_definition
 class ReadsOp(AccessOp):
-    """A layer begins to read a map that lies off chip: one access, however many transfers follow.
+    """A layer begins to read an off-chip map: one access, however many transfers follow.
 
     ```mlir
     dma.reads %image : memref<1x3x8x8xf32, #npu.dram>
@@ -237,7 +242,7 @@ class ReadsOp(AccessOp):
 
 @irdl_op_definition
 class WritesOp(AccessOp):
-    """A layer begins to write a map that lies off chip: one access, as for `dma.reads`.
+    """A layer begins to write an off-chip map: one access, however many transfers follow.
 
     ```mlir
     dma.writes %scores : memref<1x10xf32, #npu.dram>

@@ -1,12 +1,12 @@
-"""Memory off the chip that the program reads and writes: buffers that a DMA engine reaches.
+"""Buffers in off-chip memory, which the program reads and writes through a DMA engine.
 
     func.func @f(%x: memref<1x3x8x8xf32, #npu.dram> {dram.input}, ...)
         attributes {dram.bytes = 4096 : i64} {
       %y = dram.alloc at 768 : memref<1x8x8x8xf32, #npu.dram>
 
-Like `sram`, for the other memory: the caller hands over one block of `dram.bytes` bytes. Inputs and
-outputs are no part of it, they stay where the caller has them; nor are learned parameters in
-`#npu.dram`, which are `memref.global`s.
+The dialect is like `sram`, but for off-chip memory: the caller hands over one block of `dram.bytes`
+bytes for all allocations. Inputs and outputs lie outside of this block, where the caller has them.
+Learned parameters in `#npu.dram` lie outside of it too; they are `memref.global`s.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from npu_dialect.placed import PlacedAllocOp
 
 @irdl_op_definition
 class AllocOp(PlacedAllocOp):
-    """A buffer off the chip, at a byte offset once that is known.
+    """An off-chip buffer; `at` gives its byte offset once that is known.
 
     ```mlir
     %map = dram.alloc at 4096 : memref<1x6x14x14xf32, #npu.dram>

@@ -1,10 +1,10 @@
-"""Typed keys of discardable attributes: `attributes.py` has the table of them.
+"""Typed keys of discardable attributes; the table of all keys is in `attributes.py`.
 
     npu.conv2d ... {npu.layer = "conv1", npu.runs = 28 : i64}
     LAYER.get(op) == "conv1";  RUNS.set(op, 28)
 
-A key says on which ops its attribute may stand, which passes write and read it, what it means that
-it is absent, and whether another pass may drop it. `contract.py` checks a whole module against the
+A key says on which ops its attribute may stand, which passes write and read it, what holds if it is
+absent, and whether another pass may drop it. `contract.py` checks a whole module against the
 keys. No attribute here changes what a program computes or lets buffers overlap: such facts are
 properties of ops, or are recomputed where they are used.
 """
@@ -24,11 +24,11 @@ from npu_dialect.kinds import Kind
 T = TypeVar("T")
 
 NAMESPACES = ("npu", "sram", "dram", "dma", "pl330", "dsp")
-"""What the names of our attributes begin with, in front of the point."""
+"""The namespaces of our attributes: the part of a name before the first dot."""
 
 
 class Place(StrEnum):
-    """What kind of op an attribute stands on."""
+    """The kind of op on which an attribute stands."""
 
     PROGRAM_MODULE = "builtin.module"
     FUNCTION = "function"
@@ -53,8 +53,9 @@ KEYS: dict[str, Key[Any]] = {}
 class Key(Generic[T]):
     """One discardable attribute.
 
-    `absent`: what it means that the attribute is missing. `droppable`: whether a pass that does not
-    know the attribute may lose it; the program is then still right, only `absent` holds.
+    `places`: the ops on which it may stand. `kind`: the type of its value. `absent`: what holds if
+    the attribute is missing. `droppable`: whether a pass that does not know the attribute may drop
+    it; the program stays correct then, but `absent` holds.
     """
 
     name: str
@@ -69,7 +70,7 @@ class Key(Generic[T]):
     def __post_init__(self) -> None:
         """Add the key to the table.
 
-        Raises: ValueError for a name that another key has.
+        Raises: ValueError if another key has the same name.
         """
         if self.name in KEYS:
             raise ValueError(f"two keys for {self.name}")
@@ -78,14 +79,14 @@ class Key(Generic[T]):
     def get(self, op: Operation) -> T | None:
         """The value on an op; None if the attribute is absent.
 
-        Raises: VerifyException, attached to the op, for an attribute of another type.
+        Raises: VerifyException, attached to the op, if the attribute has another type.
         """
         return self.of(op.attributes, op)
 
     def of(self, attributes: Mapping[str, Attribute], op: Operation | None = None) -> T | None:
         """The value in a dictionary, such as that of an argument; None if it is absent.
 
-        Raises: VerifyException, attached to the op if there is one, for another type.
+        Raises: VerifyException if it has another type; attached to `op` if that is given.
         """
         attribute = attributes.get(self.name)
         if attribute is None:
@@ -99,7 +100,7 @@ class Key(Generic[T]):
         return value
 
     def raw(self, op: Operation) -> Attribute | None:
-        """The attribute itself, to be copied to another op."""
+        """The undecoded attribute, to be copied to another op; None if it is absent."""
         return op.attributes.get(self.name)
 
     def is_on(self, op: Operation) -> bool:
@@ -111,25 +112,25 @@ class Key(Generic[T]):
         return self.name in attributes
 
     def set(self, op: Operation, value: T) -> None:
-        """Write the attribute."""
+        """Set the attribute of an op to a value."""
         op.attributes[self.name] = self.kind.encode(value)
 
     def set_default(self, op: Operation, value: T) -> None:
-        """Write the attribute where it is absent."""
+        """Set the attribute of an op if it is absent."""
         if not self.is_on(op):
             self.set(op, value)
 
     def copy(self, source: Operation, target: Operation) -> None:
-        """Copy the attribute if it is there; leave the target alone if it is not."""
+        """Copy the attribute if the source has it; otherwise leave the target unchanged."""
         if (attribute := self.raw(source)) is not None:
             target.attributes[self.name] = attribute
 
     def drop(self, op: Operation) -> None:
-        """Remove the attribute if it is there."""
+        """Remove the attribute from an op if it is there."""
         op.attributes.pop(self.name, None)
 
     def made(self, value: T) -> Attribute:
-        """The attribute for a value, for a dictionary of a caller's."""
+        """The encoded attribute for a value, for a caller that builds a dictionary."""
         return self.kind.encode(value)
 
     def entry(self, value: T) -> dict[str, Attribute]:
@@ -137,17 +138,17 @@ class Key(Generic[T]):
         return {self.name: self.made(value)}
 
     def wrong(self, attribute: Attribute) -> str:
-        """What to say of an attribute of another type."""
+        """The error message for an attribute of another type."""
         return f"expected {self.name} to be {self.kind.expected}, got {attribute}"
 
 
 def drop_all(op: Operation, keys: Sequence[Key[Any]]) -> None:
-    """Remove several attributes."""
+    """Remove the attributes of several keys from an op."""
     for key in keys:
         key.drop(op)
 
 
 def without(attributes: Mapping[str, Attribute], *keys: Key[Any]) -> dict[str, Attribute]:
-    """A dictionary without the attributes of some keys."""
+    """A copy of a dictionary without the attributes of some keys."""
     names = {key.name for key in keys}
     return {name: value for name, value in attributes.items() if name not in names}

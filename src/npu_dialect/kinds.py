@@ -1,4 +1,4 @@
-"""How the values of discardable attributes are written as attributes and read back."""
+"""The types of discardable attributes: conversion from Python values to attributes and back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Kind(Generic[T]):
-    """One type of attribute; `expected` names it in messages, `decode` gives None for another."""
+    """One type of attribute.
+
+    `expected` names the type in messages. `decode` returns the Python value, or None if the
+    attribute has another type. `encode` makes an attribute from a value.
+    """
 
     expected: str
     decode: Callable[[Attribute], T | None]
@@ -35,7 +39,7 @@ class Kind(Generic[T]):
 
 
 FLAGS = (IntegerAttr.from_bool(False), IntegerAttr.from_bool(True))
-"""The two integers of one bit: no numbers."""
+"""The two 1-bit integers, false and true, which `INT` rejects."""
 
 
 def _integer(attribute: Attribute) -> int | None:

@@ -1,9 +1,9 @@
 """The numbers of a machine, read from a TOML file: plain data without xDSL.
 
-The TOML files in `targets/` are the only home of such numbers. Each number carries its source, or
-the word assumption. A user copies a file, changes it, and names the file instead of the machine.
-The optional table `[toolchain]` says how C is built for the machine. It decides nothing in the IR,
-so `#npu.target` (`target.py`) does not hold it.
+Such numbers stand only in the TOML files in `targets/`. Each has a comment with its source or the
+word assumption. For another machine, a user copies a file, changes it, and gives its path instead
+of a machine's name. The optional table `[toolchain]` says how to build C for the machine. It does
+not affect the IR, so `#npu.target` (`target.py`) does not hold it.
 """
 
 from __future__ import annotations
@@ -45,50 +45,54 @@ LEAST = {
 """The numbers of a machine, and the smallest value that each may have."""
 
 MOST_OF_PL330 = {"dma_channels": 8, "dma_events": 32, "dma_peripherals": 32}
-"""What a PL-330 has at most: its instructions number channels in 3 bits, the others in 5."""
+"""The most that a PL-330 can have: instructions have 3 bits for a channel, 5 for the others."""
 
 MOST_JUMP_OF_PL330 = 255
-"""Bytes of the longest loop body of a PL-330: the jump back has 8 bits."""
+"""Bytes of the longest loop body of a PL-330, as the jump back has 8 bits."""
 
 WORKING_MEMORY = ("none", "stride-1-map")
-"""What a layer needs on chip beside its maps and weights. `none`: nothing. `stride-1-map`: a
-convolution with a stride computes its stride-1 output map first, then drops what it skips."""
+"""Rules for the on-chip memory that a layer needs besides its maps and weights. `none`: no such
+memory. `stride-1-map`: a strided convolution computes its whole output map at stride 1 first, and
+then drops the elements that the stride skips."""
 
 MOST = 2**63 - 1
 """The largest number that `#npu.target` can hold, as its numbers are i64."""
 
 
 LARGEST_FILE = 2**15
-"""Characters of a machine's TOML file: dotted keys (`a.a.a = 1`) take Python time and memory that
-grow with the square of their length. Ours have at most 1408."""
+"""The most characters of a machine's TOML file. The limit is there because the time and memory that
+Python takes for dotted keys (`a.a.a = 1`) grow with the square of their length. Our files have at
+most 1408 characters."""
 
 
 class MachineError(ValueError):
-    """A machine that does not exist, or a file that does not describe one."""
+    """A machine is unknown, or a file does not describe a machine."""
 
 
 @dataclass(frozen=True)
 class Machine:
     """The numbers of one machine.
 
-    Sizes are in bytes. `alignment` is what every buffer in the arena is aligned to at least;
-    `registers` are the floating-point values that the core holds at once (zero: no FPU), which
-    bounds register blocking; `features` names instruction-set extensions, of which passes ask for
-    "dsp": two 16-bit multiply-accumulates in one instruction (Armv7E-M, through ACLE).
+    Sizes are in bytes. `alignment` is the least alignment of every buffer in the arena. `registers`
+    is the number of floating-point values that the core holds at once (0: no FPU); it bounds
+    register blocking. `features` names instruction-set extensions. Passes ask for "dsp" only: two
+    16-bit multiply-accumulates in one instruction (Armv7E-M, through ACLE).
 
-    A neural processor (paper 001, section 4) has more: `macs` units in `mac_arrays` arrays; the
-    height and width of each map on chip are rounded up to `row_multiple` and `column_multiple`;
-    the weights of `kernel_group` kernels are on chip at once (0: weights are read where they lie),
-    in `weight_buffers` copies (2: double buffered); a map that is fetched comes in `ifm_chunks`
-    along its channels; `working_memory` is one of WORKING_MEMORY.
+    These fields are for a neural processor (paper 001, section 4). It has `macs` units in
+    `mac_arrays` arrays. The height and width of each map on chip are rounded up to multiples of
+    `row_multiple` and `column_multiple`. The weights of `kernel_group` kernels are on chip at once
+    (0: weights are read where they lie), in `weight_buffers` buffers (2: double buffering). A map
+    is fetched in `ifm_chunks` chunks of its channels. `working_memory` is one of WORKING_MEMORY.
 
-    A machine with `dma_channels` has memory off the chip that only its DMA engine reaches: learned
-    parameters, inputs and outputs lie there. A transfer takes `dma_setup` + `dma_jump` per jump of
-    an address + `dma_element` per element (C, p, t of paper 004, section 3), in any unit of time.
+    A machine with `dma_channels` has off-chip memory that only its DMA engine reaches. Learned
+    parameters, inputs and outputs lie there. A transfer takes `dma_setup`, plus `dma_jump` for each
+    address jump, plus `dma_element` for each element (C, p and t of paper 004, section 3), in any
+    unit of time.
 
-    A PL-330 runs programs. It has `dma_events` between its channels and the core, and can serve
-    `dma_peripherals`; all channels together hold at most `dma_fifo_bytes` on their way; a burst has
-    at most `dma_burst` beats of at most `dma_beat_bytes`. All 0: the DMA engine is another one.
+    These fields are for a PL-330, a DMA engine that runs programs; all are 0 for another engine. It
+    has `dma_events` events between its channels and the core, and can serve `dma_peripherals`
+    peripherals. All channels together hold at most `dma_fifo_bytes` in the MFIFO. A burst has at
+    most `dma_burst` beats of at most `dma_beat_bytes` bytes.
     """
 
     name: str
@@ -116,9 +120,9 @@ class Machine:
     working_memory: str = "none"
 
     def __post_init__(self) -> None:
-        """Check the ranges.
+        """Check the ranges of all numbers.
 
-        Raises: MachineError.
+        Raises: MachineError if a number is out of range.
         """
         for key, least in LEAST.items():
             _integer(key, getattr(self, key), least)
@@ -140,9 +144,11 @@ class Machine:
     def load(name_or_path: str) -> Machine:
         """A machine that ships with the package, or one from a user's `.toml` file.
 
-        A file with `mac_arrays` has to say how maps are aligned: it is a neural processor.
+        A file with `mac_arrays` describes a neural processor, so it must also have `row_multiple`
+        and `column_multiple`.
 
-        Raises: MachineError, with the names that exist, or with the key that is wrong.
+        Raises: MachineError if the name is unknown, or if the file is unreadable or has a wrong
+            key.
         """
         table = dict(_read(name_or_path))
         table.pop(TOOLCHAIN, None)
@@ -164,9 +170,9 @@ class Machine:
 
     @staticmethod
     def from_table(table: Table, where: str) -> Machine:
-        """Build from the keys of a TOML file; `where` opens the message of an error.
+        """A machine from the keys of a TOML file; error messages begin with `where`.
 
-        Raises: MachineError for a key that is missing, unknown, or of another type.
+        Raises: MachineError if a key is missing, unknown, or of another type.
         """
         try:
             _check_keys(table, required=("name", "sram_bytes", "flash_bytes"), kind=Machine)
@@ -196,7 +202,7 @@ class Toolchain:
 
     @staticmethod
     def load(name_or_path: str) -> Toolchain | None:
-        """The toolchain that a machine's TOML file names, if it names one.
+        """The toolchain in a machine's TOML file; None if it has none.
 
         Raises: MachineError, as for `Machine.load`.
         """
@@ -217,7 +223,7 @@ class Toolchain:
 
 
 def _read(name_or_path: str) -> Table:
-    """The keys of a machine's TOML file."""
+    """The keys and values of a machine's TOML file, by the machine's name or the file's path."""
     if name_or_path.endswith(".toml"):
         try:
             with Path(name_or_path).open(encoding="utf-8") as stream:
@@ -240,12 +246,15 @@ def _read(name_or_path: str) -> Table:
         return tomllib.loads(text)
     except RecursionError:
         raise MachineError(f"{name_or_path}: not a TOML file: nested too deep") from None
-    except ValueError as error:  # TOMLDecodeError, or what Python says of a number
+    except ValueError as error:  # TOMLDecodeError, or Python's error for a number
         raise MachineError(f"{name_or_path}: not a TOML file: {error}") from None
 
 
 def _check_keys(table: Table, required: tuple[str, ...], kind: type[Machine | Toolchain]) -> None:
-    """Check that a table has the keys it needs, and none that mean nothing."""
+    """Check that a table has all required keys and no unknown ones.
+
+    Raises: MachineError if it does not.
+    """
     known = [item.name for item in fields(kind)]
     for key in table:
         if key not in known:

@@ -1,6 +1,6 @@
-"""The discardable attributes that say what was planned for modules of branches (paper 001).
+"""The discardable attributes for modules of branches and their plans (paper 001).
 
-The form of an entry is that of `attributes.py`.
+The entries have the same form as those of `attributes.py`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ FORWARD = Key(
     "npu.forward",
     (Place.LAYER, Place.MODULE),
     BOOL,
-    "whether the OFM stays on chip for the layer behind it",
+    "whether the OFM stays on chip for the next layer",
     writers="npu-plan-modules",
     readers="npu-spill-maps, reports",
-    absent="nobody has decided",
+    absent="it has not been decided",
 )
 REQUIRED = Key(
     "npu.required",
     (Place.LAYER, Place.MODULE),
     INT,
-    "bytes that a planned layer needs on chip beside MIFMs and occupied MOFM",
+    "bytes that a planned layer needs on chip besides MIFMs and the occupied part of the MOFM",
     writers="npu-plan-modules",
     readers="reports",
     absent="the layer has no plan",
@@ -30,7 +30,7 @@ AVAILABLE = Key(
     "npu.available",
     (Place.LAYER, Place.MODULE),
     INT,
-    "bytes that MIFMs and occupied MOFM leave a planned layer",
+    "bytes on chip that MIFMs and the occupied part of the MOFM leave free for a planned layer",
     writers="npu-plan-modules",
     readers="reports",
     absent="the layer has no plan",
@@ -39,7 +39,7 @@ PASSES = Key(
     "npu.passes",
     (Place.LAYER, Place.MODULE),
     INT,
-    "over how many parts of its output channels a planned layer runs in turn",
+    "in how many passes over its output channels a planned layer runs",
     writers="npu-plan-modules",
     readers="reports",
     absent="one",
@@ -48,7 +48,7 @@ POLICY = Key(
     "npu.policy",
     (Place.BRANCH,),
     TEXT,
-    "the policy of a branch, where it is not that of its module",
+    "the policy of a branch, if it is not that of its module",
     writers="npu-plan-modules",
     readers="reports",
     absent="the policy of the module",
@@ -57,7 +57,7 @@ MERGE = Key(
     "npu.merge",
     (Place.MODULE,),
     TEXT,
-    "the name of the merge layer, where the module has a name of its own",
+    "the name of the merge layer, if the module has a name of its own",
     writers="npu-detect-modules",
     readers="npu-inline-modules",
     absent="the merge has the name of the module",
@@ -75,7 +75,7 @@ IN_PART = Key(
     "npu.in_part",
     (Place.MODULE,),
     UNIT,
-    "the concatenation that reads the module is its merge, which has long skips too",
+    "the concatenation that reads the module is its merge; it has long skips as further operands",
     writers="npu-detect-modules",
     readers="npu-inline-modules",
     absent="the module holds its whole merge",
@@ -84,25 +84,25 @@ NO_MODULE = Key(
     "npu.no_module",
     (Place.LAYER,),
     TEXT,
-    "why a merge is not the end of a module",
+    "why a merge does not end a module, or why its module leaves out operands",
     writers="npu-detect-modules",
     readers="reports",
-    absent="it is one, or nobody looked",
+    absent="it ends a module with all its operands, or npu-detect-modules has not run",
 )
 MODULE = Key(
     "npu.module",
     (Place.PROVENANCE,),
     TEXT,
-    "the name of the outermost module that a layer comes out of",
+    "the name of the outermost module to which a layer belonged",
     writers="npu-inline-modules",
     readers="reports",
-    absent="the layer comes out of none",
+    absent="the layer belonged to no module",
 )
 PLACE = Key(
     "npu.place",
     (Place.LAYER, Place.MODULE),
     INTS,
-    "size and offset in bytes that a plan has for the map that the layer writes",
+    "size and planned offset, in bytes, of the map that the layer writes",
     writers="npu-inline-modules",
     readers="npu-assign-sram-offsets",
     absent="the map may lie anywhere",
@@ -111,10 +111,10 @@ NOT_PLACED = Key(
     "npu.not_placed",
     (Place.LAYER,),
     TEXT,
-    "why the map lies somewhere else than at its place",
+    "why the map does not lie at the offset of npu.place",
     writers="npu-assign-sram-offsets",
     readers="reports",
-    absent="it lies there",
+    absent="it lies there, or it has no npu.place",
 )
 NOT_PLANNED = Key(
     "npu.not_planned",
@@ -123,23 +123,23 @@ NOT_PLANNED = Key(
     "why a module has no plan",
     writers="npu-plan-modules",
     readers="reports",
-    absent="it has one, or nobody planned",
+    absent="it has one, or npu-plan-modules has not run",
 )
 PEAK = Key(
     "npu.peak",
     (Place.MODULE,),
     INT,
-    "the most bytes that live on chip while the module runs, its branches in order",
+    "the peak of the module's branch order: the most bytes that live on chip while it runs",
     writers="npu-reorder-branches",
     readers="reports",
-    absent="nobody has counted",
+    absent="the peak has not been computed",
 )
 PEAK_BOUND = Key(
     "npu.peak_bound",
     (Place.MODULE,),
     INT,
-    "the least peak that any order of the layers can have, in bytes",
+    "a lower bound on npu.peak: the smallest peak of any order of the layers, in bytes",
     writers="npu-reorder-branches",
     readers="reports",
-    absent="nobody has counted",
+    absent="the bound has not been computed, or the search for it was too long",
 )

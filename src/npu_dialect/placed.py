@@ -1,4 +1,4 @@
-"""What the allocations of both memories share: a buffer of static size, and where it lies.
+"""The common base of `sram.alloc` and `dram.alloc`: a buffer of static size and its offset.
 
 %a = sram.alloc at 4096 : memref<64xf32, #npu.sram>
 %b = dram.alloc : memref<64xf32, #npu.dram>
@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 
 class PlacedAllocOp(IRDLOperation, abc.ABC):
-    """A buffer in one block of memory, at a byte offset once that is known."""
+    """A buffer in a block of memory; `at` gives its byte offset once that is known."""
 
     offset = opt_prop_def(IntegerAttr.constr(i64))
     buffer = result_def(MemRefType)
@@ -36,7 +36,7 @@ class PlacedAllocOp(IRDLOperation, abc.ABC):
         return None if self.offset is None else self.offset.value.data
 
     def verify_(self) -> None:
-        """A buffer has a static shape and does not begin before its memory does."""
+        """The buffer has a static shape and no negative offset."""
         type_ = self.buffer.type
         assert isinstance(type_, MemRefType)
         if not type_.has_static_shape():

@@ -1,4 +1,4 @@
-"""On-chip buffers: allocations that get their offset from a pass, or from a person.
+"""On-chip buffers: allocations whose offset is set by a pass or by hand.
 
     %a = sram.alloc : memref<64xf32, #npu.sram>            // somewhere in the arena
     %b = sram.alloc at 4096 : memref<64xf32, #npu.sram>    // at byte 4096 of the arena
@@ -20,7 +20,7 @@ from npu_dialect.placed import PlacedAllocOp
 
 @irdl_op_definition
 class AllocOp(PlacedAllocOp):
-    """A buffer in the arena, at a byte offset once that is known.
+    """A buffer in the arena; `at` gives its byte offset once that is known.
 
     ```mlir
     %pool = sram.alloc at 4096 : memref<1x6x14x14xf32, #npu.sram>

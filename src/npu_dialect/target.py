@@ -57,7 +57,7 @@ class TargetAttr(ParametrizedAttribute):
     def to_machine(self) -> Machine:
         """The machine that this attribute holds.
 
-        Raises: MachineError for a key that is missing, unknown, or of another type.
+        Raises: MachineError if a key is missing, unknown, or of another type.
         """
         table: dict[str, object] = {}
         for key, value in self.numbers.data.items():
@@ -78,7 +78,7 @@ class TargetAttr(ParametrizedAttribute):
         return Machine.from_table(table, "#npu.target")
 
     def verify(self) -> None:
-        """Check the keys and the ranges."""
+        """Check the keys of the numbers and their ranges."""
         try:
             self.to_machine()
         except MachineError as error:
@@ -108,9 +108,10 @@ def _text_of(key: str, item: Attribute) -> str:
 
 
 def machine_of(module: ModuleOp) -> Machine | None:
-    """The machine of a module, if it has one.
+    """The machine of a module; None if it has no `npu.target`.
 
-    Raises: VerifyException for an `npu.target` of another kind: ignored, it would check nothing.
+    Raises: VerifyException if `npu.target` is no `#npu.target<...>`. If it were ignored, nothing
+        would be checked against the machine.
     """
     target = TARGET.raw(module)
     if target is None:

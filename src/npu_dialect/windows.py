@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Axis:
-    """One spatial axis of a sliding window: sizes in elements.
+    """One spatial axis of a sliding window, with sizes in elements.
 
-    `size`: input extent; `kernel`: taps; `stride`: step; `before`, `after`: padding; `dilation`:
-    distance of two taps; `ceil`: whether a last, partial window counts.
+    `size`: extent of the input; `kernel`: number of taps; `stride`: distance of two windows;
+    `before`, `after`: padding; `dilation`: distance of two taps; `ceil`: whether a last, partial
+    window counts.
     """
 
     size: int
@@ -32,10 +33,10 @@ class Axis:
 
     @property
     def outputs(self) -> int:
-        """Number of window positions; zero or less if the window fits nowhere.
+        """Number of window positions; 0 if the window fits nowhere.
 
-        With `ceil`, a window that would start in the padding behind the map is not counted (ONNX
-        MaxPool, PyTorch).
+        With `ceil`, a window that would start in the padding after the map is not counted, as in
+        ONNX MaxPool and PyTorch.
         """
         room = self.size + self.before + self.after - self.reach
         if room < 0:
@@ -46,7 +47,7 @@ class Axis:
         return count
 
     def start(self, position: int) -> int:
-        """Input index of the first tap at a window position; negative inside the padding."""
+        """Input index of the first tap at a window position; negative if it lies on padding."""
         return position * self.stride - self.before
 
     def taps(self, position: int) -> tuple[int, int]:
@@ -58,17 +59,20 @@ class Axis:
 
     @property
     def meets_input(self) -> bool:
-        """Whether every window has a tap on real input (else a pool has nothing to take)."""
+        """Whether every window has a tap on real input; a pool needs that."""
         return all(low < high for low, high in map(self.taps, range(self.outputs)))
 
     def counted(self, position: int) -> int:
-        """Taps that an average over the padding counts: on the input or in explicit padding."""
+        """The number of taps on input or explicit padding, by which a padded average divides.
+
+        Taps beyond the padding, which a partial window of `ceil` has, do not count.
+        """
         start = self.start(position)
         high = min(self.kernel, -(-(self.size + self.after - start) // self.dilation))
         return max(0, high)
 
     def interior(self) -> tuple[int, int]:
-        """Half-open range of the positions whose taps all lie on real input (maybe empty)."""
+        """Half-open range of the positions whose taps all lie on real input; it may be empty."""
         low = min(self.outputs, -(-self.before // self.stride))
         last = self.size + self.before - self.reach
         high = min(self.outputs, last // self.stride + 1) if last >= 0 else low
@@ -76,7 +80,7 @@ class Axis:
 
 
 def broadcast(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...] | None:
-    """Numpy's broadcast shape of two shapes, or None if there is none."""
+    """The shape to which numpy broadcasts two shapes; None if it cannot."""
     rank = max(len(lhs), len(rhs))
     left = (1,) * (rank - len(lhs)) + tuple(lhs)
     right = (1,) * (rank - len(rhs)) + tuple(rhs)

@@ -42,7 +42,7 @@ pl330.program @p manager {
   pl330.ld
   pl330.end
 }
-// CHECK: expected what the manager can do, got pl330.ld
+// CHECK: expected instructions of the manager thread, got pl330.ld
 
 // -----
 

@@ -11,4 +11,4 @@ from npu_plans.arena.problem import Problem, Solution
 STRATEGIES: Mapping[str, Callable[[Problem], Solution]] = MappingProxyType(
     {"greedy": greedy.solve, "ping-pong": ping_pong.solve, "none": none.solve}
 )
-"""The strategies by name. Each raises PlanError where it has no plan."""
+"""The strategies by name. Each raises PlanError if it finds no plan."""

@@ -1,11 +1,14 @@
-"""Branch and bound over the order of buffers by offset: the optimum, if the budget lasts.
+"""Branch and bound over the order of buffers by offset: optimal, if the work budget suffices.
 
 In a plan where no buffer can be moved down, each one rests on the arena's floor or on buffers below
-it. So the plans worth trying are the orders of the buffers by offset, each buffer as low as it can
-be but not below the one before. A branch is cut where some buffer, or the buffers still to come at
-one program point, cannot stay below the best plan so far; and a buffer is not next where another
-one would fit entirely below it. With exceptions of distance zero or less the result is a plan, but
-perhaps not the best one.
+it. So the search tries orders of the buffers by offset. Each buffer gets the lowest free offset
+that is not below the offset of the buffer before it. Two rules cut the search:
+
+* A branch is dropped if a buffer would end at or above the end of the best plan so far, or if the
+  unplaced buffers that live at one program point cannot be stacked below that end.
+* A buffer is not placed next if another unplaced one would fit entirely below it.
+
+If an overlay has a distance of zero or less, the result is valid but may not be optimal.
 """
 
 from __future__ import annotations
@@ -19,7 +22,11 @@ from npu_plans.arena.problem import Problem
 
 @dataclass
 class Search:
-    """The state of one search; `best` is the smallest plan so far, `goal` what no plan can beat."""
+    """The state of one search.
+
+    `best` is the smallest plan so far, which takes `arena` bytes; the search stops at `goal` bytes
+    or fewer.
+    """
 
     problem: Problem
     pins: Mapping[int, int]
@@ -29,10 +36,13 @@ class Search:
     arena: int
     offsets: dict[int, int] = field(default_factory=dict[int, int])
     points: list[list[int]] = field(default_factory=list[list[int]])
-    """For each program point where a buffer starts: the live buffers that its sum counts."""
+    """For each program point where a buffer starts: the live buffers that `cut` counts there.
+
+    Pinned buffers and buffers with an overlay are left out.
+    """
 
     def __post_init__(self) -> None:
-        """Start with the pinned buffers in their place."""
+        """Place the pinned buffers and collect the program points."""
         self.offsets.update(self.pins)
         overlaid = {i for each in self.problem.overlays for i in (each.below, each.above)}
         starts = sorted({buffer.first for buffer in self.problem.buffers})
@@ -41,13 +51,17 @@ class Search:
             self.points.append([i for i in live if i not in self.pins and i not in overlaid])
 
     def run(self) -> dict[int, int]:
-        """The best plan that the budget allows to find."""
+        """The best plan found within the budget: an offset for each buffer."""
         free = [i for i in range(len(self.problem.buffers)) if i not in self.pins]
         self.descend(free, 0, -1)
         return self.best
 
     def descend(self, free: list[int], level: int, last: int) -> None:
-        """Place the free buffers at `level` or above; `last` was placed before."""
+        """Place all `free` buffers at offset `level` or above, and keep the plan if it is smaller.
+
+        `last` is the buffer that was placed before. Buffers with the same offset are placed in
+        ascending order only, so that no plan is tried twice.
+        """
         if not free:
             arena = self.top()
             if arena < self.arena:
@@ -75,12 +89,12 @@ class Search:
                 return
 
     def top(self) -> int:
-        """The largest end of a placed buffer."""
+        """The highest end of a placed buffer, in bytes."""
         buffers = self.problem.buffers
         return max((at + buffers[i].size for i, at in self.offsets.items()), default=0)
 
     def cut(self, level: int) -> bool:
-        """Whether the buffers still to come cannot be stacked below the best plan at some point."""
+        """Whether, at some point, the unplaced buffers do not fit below the best plan's end."""
         buffers, offsets = self.problem.buffers, self.offsets
         for live in self.points:
             base, rest = level, 0
@@ -103,9 +117,9 @@ def exact(
     goal: int,
     work: int,
 ) -> tuple[dict[int, int], bool]:
-    """Improve a plan of `arena` bytes, down to `goal`, with at most `work` looks at a neighbour.
+    """Improve a plan of `arena` bytes, down to `goal` bytes, with at most `work` neighbour visits.
 
-    Returns: the best plan found, and whether the search ended before the work did.
+    Returns: the best plan found, and whether the search finished within the budget.
     """
     search = Search(problem, pins, Budget(work), goal, dict(best), arena)
     found = search.run()

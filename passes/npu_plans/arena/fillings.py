@@ -1,7 +1,7 @@
-"""Buffers that are filled slice by slice: what they use at a program point, and what they lend.
+"""Buffers that are filled slice by slice: the bytes in use and the free bytes at a program point.
 
 |---- %all, first half in use ----|      size 100, in use 50: another buffer may lie on the
-|--- slice 0 ---|.... free .......|      second half until a slice reaches it
+|--- slice 0 ---|.... free .......|      second half until a slice is written there
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from typing import TypeAlias
 from npu_plans.arena.problem import Buffer, Overlay
 
 Filling: TypeAlias = Sequence[tuple[int, int, int]]
-"""How a buffer is filled: program points, in order, and the slice in bytes that is in use then."""
+"""How a buffer is filled: (program point, start, end) in order of time.
+
+From that point on, the bytes from `start` to `end` (excluded) are in use. Empty: the buffer is in
+use as a whole."""
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """The buffers of a function, how each one is filled, and the pairs that may overlap."""
+    """The buffers of a function, the filling of each one, and the pairs that may overlap."""
 
     buffers: tuple[Buffer, ...]
     fillings: tuple[Filling, ...]
@@ -26,9 +29,9 @@ class Occupancy:
 
 
 def overlays(buffers: Sequence[Buffer], fillings: Sequence[Filling]) -> Iterator[Overlay]:
-    """Pairs of a buffer that is filled in slices and one that is dead before it is full.
+    """Pairs of a buffer that is filled in slices and one that dies before the first one is full.
 
-    The other one may lie behind what is in use by then, or in front of it.
+    The other buffer may lie behind or in front of the bytes that are in use when it dies.
     """
     for index, filling in enumerate(fillings):
         size = buffers[index].size
@@ -47,14 +50,20 @@ def overlays(buffers: Sequence[Buffer], fillings: Sequence[Filling]) -> Iterator
 
 
 def in_use(size: int, filling: Filling, point: int) -> tuple[int, int]:
-    """From where to where a buffer of `size` bytes is in use at a program point."""
+    """First byte and end (excluded) of the part of a buffer that is in use at a program point.
+
+    `size` is the size of the whole buffer in bytes.
+    """
     slices = [(start, end) for at, start, end in filling if at <= point] if filling else [(0, size)]
     starts, ends = [start for start, _ in slices], [end for _, end in slices]
     return min(starts, default=0), max(ends, default=0)
 
 
 def floor(buffers: Sequence[Buffer], fillings: Sequence[Filling], rows: Sequence[Overlay]) -> int:
-    """The most bytes that are in use at one point, of pairs that share rows the larger one only."""
+    """The largest sum of bytes in use at one program point: no plan needs fewer.
+
+    Of each pair in `rows`, whose buffers may share memory row by row, only the larger one counts.
+    """
     most = 0
     points = {buffer.first for buffer in buffers} | {at for each in fillings for at, _, _ in each}
     for point in sorted(points):

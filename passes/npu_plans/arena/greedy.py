@@ -1,11 +1,16 @@
-"""Strategy `greedy`: any graph, alignments, pins and exceptions.
+"""Strategy `greedy`: handles any graph, alignments, pins and overlays.
 
-Several greedy plans (orders by size, area, lifetime, pressure, time; first fit and best fit; two
-sides where at most two buffers live at a time; a search in the order of time that takes steps
-back), the best of them improved by branch and bound, and where that does not come to its end by
-moving the buffers on top forward in the order. It stops as
-soon as the arena is as small as the live-set bound, which on chains and on most networks one of the
-first plans reaches. All of it is deterministic, and bounded in work.
+It tries these in turn, and stops as soon as the arena is as small as the live-set bound:
+
+1. Greedy placement in several orders (size, area, lifetime, pressure, time), with first fit and
+   best fit. On chains and on most networks this reaches the bound.
+2. `two_sided`, if at most two buffers live at a time.
+3. `timeline`, a search in the order of time with backjumping.
+4. Branch and bound (`exact`), starting from the best plan so far.
+5. If branch and bound does not finish: a local search that moves buffers at the top of the arena
+   forward in the order.
+
+All of it is deterministic and bounded in work.
 """
 
 from __future__ import annotations
@@ -22,23 +27,23 @@ from npu_plans.arena.two_sided import two_sided
 
 FITS: tuple[Fit, ...] = ("first", "best")
 IMPROVE_WORK = 1_500_000
-"""Work of the local improvement, in looks at a neighbour: a quarter of a second or so."""
+"""Budget of the local search, in neighbour visits: about a quarter of a second."""
 TIMELINE_WORK = 200_000
-"""Work of each search in the order of time."""
+"""Budget of each search in the order of time, in neighbour visits."""
 CEILINGS = 5
-"""Ceilings that are tried in the order of time: the goal first."""
+"""How many ceilings the search in the order of time tries; the first is the goal."""
 EXACT_WORK = 300_000
-"""Work of the branch and bound: it ends by itself for a dozen buffers."""
+"""Budget of branch and bound, in neighbour visits: enough to finish for a dozen buffers."""
 EXACT_BUFFERS = 200
-"""Above this many buffers branch and bound has no chance, and would recurse too deep."""
+"""With more buffers than this, branch and bound cannot finish and would recurse too deep."""
 
 Offsets: TypeAlias = dict[int, int]
 
 
 def solve(problem: Problem, enough: int = 0) -> Solution:
-    """The smallest plan found, or the first one of `enough` bytes or less.
+    """The smallest plan found, or the first one of `enough` bytes or fewer.
 
-    Raises: PlanError for pins that cannot be.
+    Raises: PlanError if a pin is misaligned or two pinned buffers collide.
     """
     pins = pinned(problem)
     goal = max(
@@ -65,7 +70,10 @@ def solve(problem: Problem, enough: int = 0) -> Solution:
 
 
 def in_time(problem: Problem, pins: Mapping[int, int], best: Offsets, goal: int) -> Offsets:
-    """Plans in the order of time under ceilings between the goal and the best plan, halved."""
+    """The best plan that `timeline` finds, else `best`.
+
+    The first ceiling is the goal; each further one bisects the range up to the best plan so far.
+    """
     low, arena = goal, bytes_of(problem, best)
     for _ in range(CEILINGS):
         ceiling = low if low == goal else (low + arena) // 2
@@ -82,7 +90,10 @@ def in_time(problem: Problem, pins: Mapping[int, int], best: Offsets, goal: int)
 def best_order(
     problem: Problem, pins: Mapping[int, int], goal: int
 ) -> tuple[Offsets, list[int], int]:
-    """The best plan over all orders and fits, its order, and its bytes."""
+    """The best plan over all orders and fits, its order, and its arena in bytes.
+
+    The first plan of `goal` bytes or fewer is returned at once.
+    """
     found: tuple[Offsets, list[int], int] | None = None
     for order in orders(problem):
         for fit in FITS:
@@ -97,7 +108,7 @@ def best_order(
 
 
 def orders(problem: Problem) -> Iterator[list[int]]:
-    """Orders in which to place the buffers; ties go to the first use, then to the position."""
+    """Orders in which to place the buffers; ties are broken by first use, then by position."""
     buffers = problem.buffers
     points = sorted({buffer.first for buffer in buffers})
     loads = [(point, live_bytes(problem, problem.live_at(point))) for point in points]
@@ -120,7 +131,11 @@ def orders(problem: Problem) -> Iterator[list[int]]:
 
 
 def improve(problem: Problem, pins: Mapping[int, int], order: list[int], goal: int) -> Offsets:
-    """Move a buffer that ends on top forward in the order, keep what is no worse, repeat."""
+    """Local search: the best plan found by changing the order in which buffers are placed.
+
+    Each round moves a random buffer that ends at the top of the arena forward in the order, and
+    keeps the new order if its plan is no larger.
+    """
     random = Random(0)
     plan = min(
         (place(problem, order, pins, fit) for fit in FITS), key=lambda plan: bytes_of(problem, plan)
@@ -144,5 +159,5 @@ def improve(problem: Problem, pins: Mapping[int, int], order: list[int], goal: i
 
 
 def bytes_of(problem: Problem, plan: Offsets) -> int:
-    """The bytes of the arena that holds a plan."""
+    """The size of the arena that holds a plan, in bytes."""
     return arena_of(problem, [plan[index] for index in range(len(problem.buffers))])

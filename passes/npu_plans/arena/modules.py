@@ -1,9 +1,10 @@
-"""Strategy `modules`: some buffers go where a plan wants them, the others around them (paper 001).
+"""Strategy `modules`: the module plan wants some buffers at given offsets (paper 001).
 
-A wish that cannot be is refused, with a reason: the place is not a multiple of what the buffer is
-aligned to, does not end within the memory, or another buffer lies there that lives at the same
-time. Wishes are granted in order of first use. Where the buffers around them do not fit then, those
-are refused that live together with one that ends behind the memory, until all fit.
+The other buffers are placed around them. Wishes are granted in order of first use. A wish is
+refused, with a reason, if the offset is misaligned, if the buffer would end beyond the memory, or
+if a buffer that lives at the same time lies there. If the other buffers then do not fit, the wishes
+of all buffers that live together with one that ends beyond the memory are refused as well, until
+everything fits.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from npu_plans.arena.problem import PlanError, Problem, Solution, pinned
 
 @dataclass(frozen=True)
 class Granted:
-    """A problem with the wishes that are granted as pins; why others are not, by their buffer."""
+    """A problem with the granted wishes as pins, and for each refused buffer the reason."""
 
     problem: Problem
     refused: Mapping[int, str]
@@ -28,11 +29,12 @@ def grant(
     capacity: int,
     around: Callable[[Problem], Solution],
 ) -> Granted:
-    """Pin buffers where they are wished to be, as far as `around` finds places for the others.
+    """Pin buffers at the offsets in `wishes`, as long as `around` can place the other buffers.
 
-    Where it finds none even without pins of ours, no wish is granted.
+    `around` solves a problem; `capacity` is the size of the memory in bytes. If the other buffers
+    do not fit even with no wish granted, all wishes are refused.
 
-    Raises: PlanError for pins that cannot be.
+    Raises: PlanError if a pin of `problem` is misaligned or two of its pinned buffers collide.
     """
     pinned(problem)
     order = sorted(wishes, key=lambda index: (problem.buffers[index].first, index))
@@ -48,7 +50,7 @@ def grant(
         solution = around(trial)
         if solution.arena <= capacity or not granted:
             return Granted(trial, refused)
-        # Those beside a buffer that ends too late; if there are none, they may all be at fault.
+        # Refuse the neighbours of buffers that end too high; if none is granted, refuse all.
         blamed = in_the_way(trial, solution, capacity).intersection(granted) or set(granted)
         for index in sorted(blamed):
             del granted[index]
@@ -56,7 +58,7 @@ def grant(
 
 
 def objection(problem: Problem, places: Mapping[int, int], index: int, capacity: int) -> str | None:
-    """Why a buffer cannot lie where it should; None if it can."""
+    """Why buffer `index` cannot lie at its offset in `places`; None if it can."""
     buffer, at = problem.buffers[index], places[index]
     if buffer.pin not in (None, at):
         return f"it is pinned at {buffer.pin}"
@@ -70,7 +72,7 @@ def objection(problem: Problem, places: Mapping[int, int], index: int, capacity:
 
 
 def with_pins(problem: Problem, places: Mapping[int, int]) -> Problem:
-    """The same buffers, some of them pinned."""
+    """The same problem, with the buffers in `places` pinned at these offsets."""
     buffers = (
         replace(buffer, pin=places.get(index, buffer.pin))
         for index, buffer in enumerate(problem.buffers)
@@ -79,7 +81,7 @@ def with_pins(problem: Problem, places: Mapping[int, int]) -> Problem:
 
 
 def in_the_way(problem: Problem, solution: Solution, capacity: int) -> set[int]:
-    """The buffers that live together with one that ends behind the memory."""
+    """The buffers that live together with one that ends beyond the memory."""
     return {
         near.index
         for index, buffer in enumerate(problem.buffers)

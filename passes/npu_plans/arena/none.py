@@ -1,4 +1,4 @@
-"""Strategy `none`: every buffer has a place of its own, in order. The yardstick for the others."""
+"""Strategy `none`: no two buffers share memory. The other strategies are compared with it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from npu_plans.arena.problem import Problem, Solution, align, arena_of, pinned
 def solve(problem: Problem) -> Solution:
     """Stack the buffers in their order, around the pinned ones.
 
-    Raises: PlanError for pins that cannot be.
+    Raises: PlanError if a pin is misaligned or two pinned buffers collide.
     """
     pins = pinned(problem)
     taken = sorted((at, at + problem.buffers[index].size) for index, at in pins.items())

@@ -1,9 +1,9 @@
-"""Strategy `ping-pong`: two regions that swap their roles layer by layer (paper 002, section 3.2).
+"""Strategy `ping-pong`: layers write to two regions in turn (paper 002, section 3.2).
 
-One region is as large as the largest map, the other as the second largest, whichever place in the
-chain they have; the largest map lies in the region at offset 0. The arena is the sum of the two: on
-a chain of maps 1000, 100, 900, 50 that is 1900, where the largest adjacent pair needs 1100 (which
-is what `greedy` finds).
+One region is as large as the largest map and starts at offset 0. The other is as large as the
+second largest map, wherever in the chain that is. The arena is the sum of the two. For a chain of
+maps of 1000, 100, 900 and 50 bytes that is 1900 bytes. The largest adjacent pair needs 1100 bytes,
+which is what `greedy` finds.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from npu_plans.arena.problem import PlanError, Problem, Solution, align, pinned
 def solve(problem: Problem) -> Solution:
     """Alternate two regions along a chain of buffers.
 
-    Raises: PlanError if the buffers are no chain (each lives together with the one before and the
-    one after it at most), or one is pinned elsewhere.
+    Raises: PlanError if the buffers are no chain (a buffer lives together with one that is neither
+    directly before nor directly after it), or if a buffer is pinned at an offset that is not the
+    start of its region.
     """
     buffers = problem.buffers
     pins = pinned(problem)

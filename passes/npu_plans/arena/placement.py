@@ -1,4 +1,4 @@
-"""Putting one buffer after the other into the gaps that are left: for `greedy` and `exact`."""
+"""Places buffers one by one into the gaps between placed buffers, for `greedy` and `exact`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ Fit = Literal["first", "best"]
 
 @dataclass
 class Budget:
-    """Work that may still be done, in looks at one neighbour: the same on every machine."""
+    """The work that a search may still do, counted in neighbour visits.
+
+    Unlike a time limit, it gives the same result on every machine.
+    """
 
     left: int
 
     def spend(self, work: int) -> bool:
-        """Take some work from the budget; False if it is used up."""
+        """Subtract some work; False if the budget did not suffice for it."""
         self.left -= work
         return self.left >= 0
 
@@ -26,10 +29,11 @@ class Budget:
 def gap(
     problem: Problem, index: int, offsets: Mapping[int, int], fit: Fit = "first", least: int = 0
 ) -> int:
-    """An offset for a buffer, at `least` or above, that no placed buffer stands against.
+    """An offset for a buffer, at `least` or above, that collides with no placed buffer.
 
-    `first` is the lowest one; `best` the one in the gap that it fills best, above all others if it
-    fits into none. The space below the lowest neighbour is a gap as well.
+    `first` is the lowest such offset. `best` is the start of the gap in which the fewest bytes stay
+    free, or the offset above all neighbours if the buffer fits into no gap. The space below the
+    lowest neighbour is a gap as well.
     """
     alignment = problem.buffers[index].alignment
     blocked = sorted(

@@ -1,7 +1,7 @@
 """The offset problem as plain data: no IR in here.
 
-Buffers with sizes, alignments, lifetimes and pins get byte offsets in one arena, so that two
-buffers that live at the same time do not share a byte, unless an exception allows it:
+Buffers with sizes, alignments, lifetimes and pins get byte offsets in one arena. Two buffers that
+live at the same time share no byte, unless an overlay allows it:
 
     Buffer("input", 4096, 4, first=0, last=1)
     Buffer("conv1", 4704, 4, first=1, last=2)       // live together at point 1: disjoint
@@ -16,14 +16,14 @@ from functools import cached_property
 
 
 class PlanError(Exception):
-    """A problem that has no plan, or none by this strategy; the message says why."""
+    """A problem has no plan, or the strategy finds none; the message says why."""
 
 
 @dataclass(frozen=True)
 class Buffer:
     """A block of bytes that is live from program point `first` to `last`, both included.
 
-    `size` and `alignment` are in bytes; `pin` is the offset that a person has chosen.
+    `size` and `alignment` are in bytes; `pin` is the offset that the buffer must have, if any.
     """
 
     name: str
@@ -36,11 +36,11 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Overlay:
-    """Two buffers that may share memory where offset(above) - offset(below) >= distance.
+    """Two buffers that may share memory if offset(above) - offset(below) >= distance.
 
     `below` and `above` are positions in `Problem.buffers`; the distance is in bytes and may be
-    negative. An output that grows upwards over its dying input is such a pair. If the distance is
-    `exact`, no other one will do: rows that take the place of rows must lie on them.
+    negative. An output that grows upwards over its dying input is such a pair. If `exact` is set,
+    they may share memory only at exactly this distance, as when output rows overwrite input rows.
     """
 
     below: int
@@ -51,10 +51,10 @@ class Overlay:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A buffer that lives together with another one, seen from that one.
+    """A buffer (`index`) that lives together with another one, seen from that other buffer.
 
-    Where the neighbour lies at offset o, the other one must not start inside (o - back, o + ahead),
-    but for o + d with one of the distances d in `exact`.
+    If the neighbour lies at offset o, the other buffer must not start in the open interval
+    (o - back, o + ahead), except at o + d for a distance d in `exact`. All are in bytes.
     """
 
     index: int
@@ -63,7 +63,7 @@ class Neighbour:
     exact: tuple[int, ...] = ()
 
     def blocked(self, at: int) -> Iterator[tuple[int, int]]:
-        """Open intervals in which the other one must not start if the neighbour lies at `at`."""
+        """Open intervals in which the other buffer must not start if this one lies at `at`."""
         low = -self.back
         for distance in self.exact:
             yield at + low, at + distance
@@ -73,7 +73,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Bound:
-    """What no plan can beat: bytes, and the program point and the buffers that need them."""
+    """A lower bound on the arena: `bytes` that the `live` buffers need at a program point."""
 
     bytes: int
     point: int
@@ -84,7 +84,7 @@ class Bound:
 class Problem:
     """Buffers and the pairs among them that may overlap.
 
-    `floor`: bytes that every plan needs, for reasons that buffers as a whole do not show.
+    `floor`: bytes that every plan needs, counted more exactly than from whole buffers.
     """
 
     buffers: tuple[Buffer, ...]
@@ -93,7 +93,7 @@ class Problem:
 
     @cached_property
     def distances(self) -> Mapping[tuple[int, int], int]:
-        """For each exception (below, above): the smallest distance that it allows."""
+        """For each pair (below, above) with an overlay: the smallest distance allowed, in bytes."""
         found: dict[tuple[int, int], int] = {}
         for overlay in self.overlays:
             if not overlay.exact:
@@ -103,7 +103,7 @@ class Problem:
 
     @cached_property
     def exact_distances(self) -> Mapping[tuple[int, int], tuple[int, ...]]:
-        """For each pair (one, two): what offset(one) - offset(two) may be although they overlap."""
+        """For each pair (one, two): the values of offset(one) - offset(two) that may overlap."""
         found: dict[tuple[int, int], list[int]] = {}
         for overlay in self.overlays:
             if overlay.exact:
@@ -113,7 +113,10 @@ class Problem:
 
     @cached_property
     def neighbours(self) -> tuple[tuple[Neighbour, ...], ...]:
-        """For each buffer those that live together with it, empty buffers left out."""
+        """For each buffer, those that live together with it and that it may collide with.
+
+        Empty buffers are left out.
+        """
         found: list[list[Neighbour]] = [[] for _ in self.buffers]
         sizes, distances = [buffer.size for buffer in self.buffers], self.distances
         for one, two in self.live_pairs():
@@ -124,7 +127,7 @@ class Problem:
         return tuple(map(tuple, found))
 
     def neighbour(self, one: int, two: int, back: int, ahead: int) -> Neighbour:
-        """Buffer `two` seen from buffer `one`."""
+        """Buffer `two` as a neighbour of buffer `one`."""
         exact = self.exact_distances.get((one, two), ())
         return Neighbour(two, back, ahead, tuple(d for d in exact if -back < d < ahead))
 
@@ -159,20 +162,20 @@ class Solution:
 
 
 def align(offset: int, alignment: int) -> int:
-    """The next multiple of the alignment that is not below the offset."""
+    """The offset, rounded up to a multiple of the alignment."""
     return -(-offset // alignment) * alignment
 
 
 def arena_of(problem: Problem, offsets: Sequence[int]) -> int:
-    """The largest end of a buffer."""
+    """The size of the arena in bytes: the highest end of a buffer."""
     ends = (at + buffer.size for at, buffer in zip(offsets, problem.buffers, strict=True))
     return max(ends, default=0)
 
 
 def live_bound(problem: Problem) -> Bound:
-    """The largest sum of bytes that live at one point; buffers that may overlap count once.
+    """The live-set bound: the largest `live_bytes` of a program point, at least `problem.floor`.
 
-    Ties go to the earliest point.
+    Of several such points it names the earliest.
     """
     best = Bound(0, 0, ())
     for point in sorted({buffer.first for buffer in problem.buffers}):
@@ -183,9 +186,9 @@ def live_bound(problem: Problem) -> Bound:
 
 
 def live_bytes(problem: Problem, live: Sequence[int]) -> int:
-    """Bytes that buffers need at least that live together.
+    """The fewest bytes that buffers which live together can take.
 
-    Of those that exceptions connect only the largest one is sure to take memory of its own.
+    Of a group of buffers that overlays connect, only the largest one counts.
     """
     if not problem.overlays:
         return sum(problem.buffers[index].size for index in live)
@@ -201,7 +204,7 @@ def live_bytes(problem: Problem, live: Sequence[int]) -> int:
 
 
 def check(problem: Problem, solution: Solution) -> tuple[str, ...]:
-    """What is wrong with a plan, one sentence each; nothing if it is right."""
+    """The errors of a plan, one sentence each; empty if the plan is valid."""
     buffers, offsets = problem.buffers, solution.offsets
     if len(offsets) != len(buffers):
         return (f"expected {len(buffers)} offsets, got {len(offsets)}",)
@@ -231,7 +234,7 @@ def collisions(problem: Problem, offsets: Mapping[int, int]) -> Iterator[str]:
 
 
 def describe(problem: Problem, index: int, offset: int) -> str:
-    """A buffer and its byte range, the end excluded."""
+    """The name of a buffer and its byte range, the end excluded, for messages."""
     buffer = problem.buffers[index]
     return f"{buffer.name!r} [{offset}, {offset + buffer.size})"
 
@@ -239,7 +242,7 @@ def describe(problem: Problem, index: int, offset: int) -> str:
 def pinned(problem: Problem) -> dict[int, int]:
     """The offsets of the pinned buffers, by position.
 
-    Raises: PlanError if one is misaligned, or two collide.
+    Raises: PlanError if a pin is misaligned or two pinned buffers collide.
     """
     found = {i: buffer.pin for i, buffer in enumerate(problem.buffers) if buffer.pin is not None}
     for index, at in found.items():

@@ -1,12 +1,13 @@
-"""One buffer after the other in the order of time, at either end of a gap, with steps back.
+"""Places buffers in the order of time below a ceiling, with backjumping.
 
-Buffers that live together begin close to each other in time, so what stands in the way of a buffer
-has been placed a few steps ago. Each buffer goes to the lowest or the highest place in one of the
-gaps below a ceiling. Where none is left for it, the search goes back to the last buffer that stands
-in its way, and moves that (conflict-directed backjumping):
+Buffers that live together begin close to each other in time, so the buffers that block a place were
+placed a few steps ago. Each buffer goes to the lowest or the highest offset in one of the gaps
+below the ceiling. If no offset is left, the search goes back to the last placed buffer that blocks
+this one, and moves it (conflict-directed backjumping):
 
-    ceiling 810:   MIFM 324 at 0, MOFM 364 at 324, and then a map of 364 does not fit: it is live
-    with the MOFM only, but 324 are left below it and 122 above. So the MOFM goes to 446.
+    ceiling 810 bytes:  the MIFM of 324 lies at 0, the MOFM of 364 at 324. Then a map of 364 that
+    lives with the MOFM only does not fit: 324 bytes are free below the MOFM and 122 above it. So
+    the MOFM moves to 446.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from npu_plans.arena.problem import Problem
 
 @dataclass
 class Level:
-    """A buffer on its way to a place: the places still to be tried, and who took the others.
+    """One step of the search: buffer `index`, and the offsets (`places`) still to be tried for it.
 
-    `blame` are levels; if no place is left, one of them has to change.
+    `blame` are the numbers of earlier levels that block this buffer. If no offset is left, one of
+    them has to change.
     """
 
     index: int
@@ -42,7 +44,7 @@ class Timeline:
     levels: list[Level] = field(default_factory=list[Level])
 
     def run(self) -> dict[int, int] | None:
-        """The plan; None if there is none with places like these, or the budget is used up."""
+        """The plan; None if these offsets allow none, or if the budget is used up."""
         self.offsets = dict(self.pins)
         order = self.order()
         rank = {index: level for level, index in enumerate(order)}
@@ -63,7 +65,7 @@ class Timeline:
         return self.offsets
 
     def order(self) -> list[int]:
-        """The buffers that are not pinned: in the order of time, those that live long first."""
+        """The buffers that are not pinned, by first use; of several, the longest-lived first."""
         buffers = self.problem.buffers
         free = [index for index in range(len(buffers)) if index not in self.pins]
         return sorted(
@@ -72,7 +74,10 @@ class Timeline:
         )
 
     def advance(self) -> bool:
-        """Give the last buffer its next place, going back as far as it takes; False at the end."""
+        """Give the last buffer its next offset, and jump back if it has none.
+
+        False if the search space or the budget is exhausted.
+        """
         while self.levels:
             level = self.levels[-1]
             if level.places:
@@ -88,7 +93,7 @@ class Timeline:
         return False
 
     def places(self, index: int) -> list[int]:
-        """The ends of the gaps in which a buffer can start, the outer ones first."""
+        """The lowest and the highest offset of a buffer in each gap, outer ones first."""
         buffer = self.problem.buffers[index]
         ends: list[int] = []
         for low, high in self.gaps(index, self.ceiling - buffer.size):
@@ -100,7 +105,7 @@ class Timeline:
         return sorted(dict.fromkeys(ends), key=lambda at: (-abs(2 * at - middle), at))
 
     def gaps(self, index: int, most: int) -> Iterator[tuple[int, int]]:
-        """From where to where a buffer can start, both included, up to `most`."""
+        """Ranges of offsets at which a buffer can start, both ends included, up to `most`."""
         spans = sorted(
             span
             for other in self.problem.neighbours[index]
@@ -119,5 +124,5 @@ class Timeline:
 def timeline(
     problem: Problem, pins: Mapping[int, int], ceiling: int, work: int
 ) -> dict[int, int] | None:
-    """A plan of at most `ceiling` bytes, found with at most `work` looks at a neighbour."""
+    """A plan of at most `ceiling` bytes, found with at most `work` neighbour visits, or None."""
     return Timeline(problem, pins, ceiling, Budget(work)).run()

@@ -1,8 +1,8 @@
-"""Two sides: buffers of which at most two live at a time lie at the bottom or hang from the top.
+"""Places buffers of which at most two live at a time at the bottom or at the top of the arena.
 
-Every chain is such a problem. The buffers get one of two colours, so that those that live together
-differ; one colour stands on the floor, the other hangs from the ceiling, and the arena is as large
-as the largest pair that lives together (and what alignment takes):
+Every chain is such a problem. Each buffer gets one of two colours, and buffers that live together
+get different colours. One colour starts at the bottom, the other ends at the top. The arena is as
+large as the largest pair that lives together, plus padding for alignment:
 
     chain 1000, 100, 900, 50:   1000 at 0, 100 at 1000, 900 at 0, 50 at 1050     arena 1100
 """
@@ -13,9 +13,9 @@ from npu_plans.arena.problem import Problem, align
 
 
 def two_sided(problem: Problem) -> dict[int, int] | None:
-    """A plan that needs no more than the live-set bound and one alignment.
+    """A plan that needs at most the live-set bound plus padding for one alignment.
 
-    None if three buffers live at a time, or one is pinned.
+    None if two colours are not enough, or if a buffer is pinned.
     """
     buffers = problem.buffers
     hangs = colours(problem)
@@ -34,7 +34,10 @@ def two_sided(problem: Problem) -> dict[int, int] | None:
 
 
 def colours(problem: Problem) -> list[bool] | None:
-    """Two colours so that buffers that live together differ; None if that cannot be."""
+    """For each buffer one of two colours, different for buffers that live together.
+
+    None if that is impossible, as when three buffers live at a time.
+    """
     found: list[bool | None] = [None] * len(problem.buffers)
     for start in range(len(found)):
         if found[start] is not None:

@@ -1,8 +1,7 @@
-"""How a convolution becomes loops: what is computed together, and where the border begins.
+"""The loop structure of a convolution: register blocks, unrolling, interior and border. No IR.
 
-Mathematics only. Outputs whose taps all lie on real input are the *interior*; they are computed in
-register blocks with an unrolled kernel. The rest, the *border*, is computed point by point with
-clipped tap ranges.
+Outputs whose taps all lie on real input are the *interior*; they are computed in register blocks
+with an unrolled kernel. The rest, the *border*, is computed point by point with clipped tap ranges.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Block:
-    """Outputs of the convolution that are computed together: filters x rows x columns."""
+    """A register block: filters x rows x columns of outputs that are computed together."""
 
     filters: int
     rows: int
@@ -46,7 +45,7 @@ class Block:
 
     @property
     def sums(self) -> int:
-        """Accumulators that are live at once."""
+        """How many accumulators are live at once."""
         return self.filters * self.rows * self.columns
 
 
@@ -63,8 +62,8 @@ class ConvPlan:
     """The loop structure of one convolution.
 
     `rows`, `columns`: the kernel's windows; `pool`: the pooling windows over the convolution's
-    output, if any; `span_rows`, `span_columns`: interior positions on the grid that is walked
-    (pooled outputs when gathering, else convolution outputs).
+    output, if any; `span_rows`, `span_columns`: the interior of the grid that the loops walk, which
+    is the grid of pooled outputs when gathering, else of convolution outputs.
     """
 
     rows: Axis
@@ -76,17 +75,21 @@ class ConvPlan:
     block: Block
     unroll: Unroll
     window_at_once: bool
-    """Gathering: whether the pooling window is one register block (else one value at a time)."""
-    filters_inside: bool
-    """Whether the loop over filters is inside the walk over the grid.
+    """Gathering only: whether the whole pooling window is one register block.
 
-    With one channel there is no loop between the grid and the taps: outside, all weights of a block
-    would be invariant in the walk, and a compiler that keeps them in registers runs out of those.
+    If not, its convolution values are computed one at a time.
+    """
+    filters_inside: bool
+    """Whether the loop over filters is inside the loops over the grid.
+
+    With one channel there is no loop between the grid and the taps. With the filter loop outside,
+    all weights of a block would be invariant in the grid loops, and a C compiler that keeps them in
+    registers would run out of registers.
     """
 
 
 def interior(axis: Axis, pool: Axis | None) -> Span:
-    """Interior positions of a kernel window, or of a pooling window over kernel windows."""
+    """Interior outputs of a convolution; with `pool`, pooled outputs over interior outputs only."""
     low, high = axis.interior()
     if pool is None:
         return Span(low, high, axis.outputs)
@@ -99,17 +102,18 @@ def interior(axis: Axis, pool: Axis | None) -> Span:
 
 
 def divisor(count: int, limit: int) -> int:
-    """The largest divisor of count that is at most limit (1 if there is none)."""
+    """The largest divisor of `count` that is at most `limit` (1 if there is none)."""
     return max(d for d in range(1, max(1, limit) + 1) if count % d == 0) if count else 1
 
 
 def choose_block(
     filters: int, span_columns: Span, window: tuple[int, int] | None, registers: int
 ) -> Block:
-    """The register block: as many sums as a quarter of the registers hold.
+    """The register block: its accumulators take at most a quarter of the `registers`.
 
-    `filters`: filters of one group; `window`: pooling window that one block covers.
-    Without an FPU (no registers) sums are computed one by one: nothing is gained by sharing loads.
+    `filters`: filters of one group; `window`: rows and columns of the pooling window that one block
+    covers, if any. Without an FPU (0 registers) a block is a single output, as sharing loads gains
+    nothing then.
     """
     budget = max(1, registers // 4)
     rows, columns = window or (1, 1)
@@ -121,7 +125,10 @@ def choose_block(
 
 
 def choose_unroll(kernel: tuple[int, int], sums: int, limit: int) -> Unroll:
-    """Write out as many tap loops as keep a straight line at `limit` multiply-accumulates."""
+    """Unroll the tap loops as long as the straight-line code has at most `limit` products.
+
+    `kernel`: rows and columns of taps; `sums`: accumulators of a block.
+    """
     columns = kernel[1] * sums <= limit
     return Unroll(rows=columns and kernel[0] * kernel[1] * sums <= limit, columns=columns)
 
@@ -129,9 +136,10 @@ def choose_unroll(kernel: tuple[int, int], sums: int, limit: int) -> Unroll:
 def choose_mode(
     modes: tuple[PoolMode, ...], window: tuple[int, int] | None, registers: int
 ) -> PoolMode:
-    """The best mode, or the second best where a window is larger than a register block.
+    """The first of `modes`, or the last if the pooling window is too large for a register block.
 
-    Scattering shares loads between neighbours; without an FPU nothing is gained by that.
+    Scattering shares loads between neighbours. Without an FPU (0 registers) that gains nothing, so
+    the first mode is taken.
     """
     large = window is not None and window[0] * window[1] > registers // 4
     return modes[-1] if large and registers // 4 > 1 else modes[0]
@@ -150,7 +158,8 @@ def plan(
 ) -> ConvPlan:
     """The loop structure of a convolution with `filters` filters of `depth` channels in a group.
 
-    `modes`: ways to compute its pooling window, best first.
+    `modes`: the possible ways to compute the pooling, best first; `registers`: floating-point
+    registers, 0 without an FPU; `unroll`: the most multiply-accumulates of straight-line code.
     """
     mode = choose_mode(modes, (pool[0].kernel, pool[1].kernel) if pool else None, registers)
     gathers = mode == "gather" and pool is not None

@@ -1,9 +1,8 @@
-"""Weights in the order in which an inner loop reads them: mathematics on arrays, no IR.
+"""Packs int8 weights in the order in which an inner loop reads them: numpy arrays, no IR.
 
-A *run* is a row of bytes of the input that lie one behind the other, with a weight for each. It is
-multiplied in *quads*, four bytes at a time. Where four does not divide its length the last quad
-overlaps the one before, and the weights of what is counted already are zero: nothing is read from
-beyond the run.
+A *run* is a row of contiguous input bytes with one weight for each byte. It is multiplied in
+*quads*, four bytes at a time. If four does not divide its length, the last quad overlaps the one
+before. The bytes that were counted already get weights of zero, so nothing beyond the run is read.
 
     run of 6:   x0 x1 x2 x3 x4 x5
     quads:      0..3, 2..5         weights w0 w1 w2 w3, 0 0 w4 w5
@@ -18,22 +17,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 QUAD = 4
-"""Bytes that are read at once."""
+"""Bytes that one load reads."""
 PAIR = 2
 """Neighbouring pixels that share the loads of weights."""
 FILTERS = 4
 """Filters that share the loads of a pixel: with two pixels, eight sums live in registers."""
 
 Format = Literal["wide", "narrow", "bytes"]
-"""How weights are stored. `wide`: halves of 16 bits in words, (w0, w2) of each filter, then (w1,
-w3), which two 16-bit multiply-accumulates take as they are. `narrow`: the four bytes of a filter in
-a word. `bytes`: one weight of each filter, then the next weight."""
+"""How the four weights w0 to w3 of a quad are stored for a block of filters.
+
+`wide`: words of two 16-bit halves: (w0, w2) of each filter, then (w1, w3) of each filter. A
+dual 16-bit multiply-accumulate takes them without unpacking. `narrow`: for each filter a word of
+four bytes. `bytes`: w0 of each filter, then w1 of each filter, and so on."""
 
 
 def quads_of(length: int) -> tuple[int, ...]:
-    """Where the quads of a run begin.
+    """The first byte of each quad of a run of `length` bytes.
 
-    Raises: ValueError for a run that is shorter than a quad.
+    Raises: ValueError if the run is shorter than a quad.
     """
     if length < QUAD:
         raise ValueError(f"expected a run of at least {QUAD} bytes, got {length}")
@@ -48,12 +49,15 @@ def blocks_of(filters: int) -> Iterator[tuple[int, int]]:
 
 
 def quad_size(form: Format, filters: int) -> int:
-    """Elements (words; of `bytes`, bytes) of the weights of one quad of a block of filters."""
+    """Elements that the weights of one quad take for a block of filters.
+
+    An element is a word, or a byte if the format is `bytes`.
+    """
     return {"wide": 2 * filters, "narrow": filters, "bytes": QUAD * filters}[form]
 
 
 def pack_runs(weights: NDArray[np.int8], form: Format) -> NDArray[np.int32] | NDArray[np.int8]:
-    """Weights [filters, runs, length] in blocks of filters, each run by run, quad by quad."""
+    """Weights [filters, runs, length] as one row: block by block, run by run, quad by quad."""
     parts: list[NDArray[np.int8]] = []
     for first, count in blocks_of(weights.shape[0]):
         block = in_quads(weights[first : first + count])  # filters, runs, quads, 4
@@ -66,7 +70,7 @@ def pack_runs(weights: NDArray[np.int8], form: Format) -> NDArray[np.int32] | ND
 
 
 def in_quads(weights: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Runs [..., length] as quads [..., quads, 4], what two of them cover counted once."""
+    """Weights [..., length] as quads [..., quads, 4]; a weight in two quads is zero in the last."""
     length = weights.shape[-1]
     starts = quads_of(length)
     found = np.stack([weights[..., start : start + QUAD] for start in starts], axis=-2)
@@ -86,6 +90,6 @@ def halves_of(quads: NDArray[np.int8]) -> NDArray[np.int32]:
 
 
 def pairs(low: NDArray[np.int8], high: NDArray[np.int8]) -> NDArray[np.int32]:
-    """Words of two halves."""
+    """Words of two 16-bit halves: `low` in the bottom half, `high` in the top half."""
     both = np.stack([low, high], axis=-1).astype("<i2")
     return np.ascontiguousarray(both).view("<i4")[..., 0].astype(np.int32)

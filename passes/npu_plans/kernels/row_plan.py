@@ -1,12 +1,14 @@
-"""How a kernel row meets a row of bytes of few channels: mathematics, no IR.
+"""Plans dual 16-bit multiply-accumulates of a kernel row with a row of input bytes. No IR.
 
-Two neighbouring pixels want elements of one row of the input, here with a kernel of five taps:
+It is for inputs of few channels. Two neighbouring pixels (outputs) need elements of one row of the
+input, here with a kernel of five taps:
 
     x0 x1 x2 x3 x4 x5         pixel 0 takes x0 .. x4, pixel 1 takes x1 .. x5
 
-A load of a word gives two words of halves, two elements apart: (x0, x2) and (x1, x3). Weights are
-paired in the same way, (w0, w2) and (w1, w3), so that one word of weights serves both pixels; the
-tap that is left, w4, meets a single half. No element outside the row is loaded.
+A load of four bytes is unpacked into two words of 16-bit halves, whose elements are two apart:
+(x0, x2) and (x1, x3). Weights are paired in the same way, (w0, w2) and (w1, w3), so one word of
+weights serves both pixels. The tap without a partner, w4, is multiplied with a single half. No
+element outside the row is loaded.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ QUAD = 4
 
 @dataclass(frozen=True)
 class Word:
-    """Two halves: elements `start + half` and `start + half + 2`, by a load at `start`."""
+    """Two halves of a load at `start`: the elements `start + half` and `start + half + 2`.
+
+    `half` is 0 or 1.
+    """
 
     start: int
     half: int
@@ -33,9 +38,10 @@ class Word:
 
 @dataclass(frozen=True)
 class Product:
-    """What one multiply-accumulate of a pixel takes: a word of the input and one of the weights.
+    """One multiply-accumulate of a pixel: it multiplies a word of the input by a word of weights.
 
-    `halves` says which halves meet ("bb", "tb", ...); empty: both do.
+    `halves` names the half of the input and of the weights that are multiplied: "bb", "bt", "tb" or
+    "tt", with b for bottom and t for top. Empty: bottom by bottom and top by top, added.
     """
 
     pixel: int
@@ -45,7 +51,7 @@ class Product:
 
 @dataclass(frozen=True)
 class WeightWord:
-    """A word of weights, and the products that it is used for."""
+    """A word of weights (by number), and the products that use it."""
 
     weight: int
     products: tuple[Product, ...]
@@ -53,21 +59,25 @@ class WeightWord:
 
 @dataclass(frozen=True)
 class Pixel:
-    """What a pixel needs of a row: tap t meets element `start + t`, for taps in `[low, high)`."""
+    """What a pixel needs of a row: tap t is multiplied by element `start + t`.
+
+    That is for taps in `[low, high)`; the other taps lie on padding.
+    """
 
     start: int
     low: int
     high: int
 
     def element(self, tap: int) -> int | None:
-        """The element that a tap meets; None for a tap that meets padding."""
+        """The element that a tap is multiplied by; None if the tap lies on padding."""
         return self.start + tap if self.low <= tap < self.high else None
 
 
 def weight_words(taps: int) -> list[tuple[int, int | None]]:
-    """The taps in the bottom and top halves of the words of a kernel row.
+    """The taps in the bottom and top half of each word of weights of a kernel row.
 
-    Pairs are two apart; what no pair takes shares words of its own.
+    Two taps of a word are two apart. A tap without a partner gets a word of its own, with None as
+    the top half.
     """
     pairs: list[tuple[int, int | None]] = []
     taken: set[int] = set()
@@ -80,9 +90,9 @@ def weight_words(taps: int) -> list[tuple[int, int | None]]:
 
 
 def plan_row(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[WeightWord] | None:
-    """The steps of a kernel row; words may be loaded at `first` to `last`, both included.
+    """The steps of a kernel row; loads may start at elements `first` to `last`, both included.
 
-    None if some element cannot be reached by a word.
+    None if an element that is needed lies in no such load.
     """
     known: list[Word] = []
     steps: list[WeightWord] = []
@@ -110,7 +120,10 @@ def product_of(
     first: int,
     last: int,
 ) -> Product | None:
-    """A product of one or two wanted elements, by a word that is known if possible."""
+    """A product with the one or two `wanted` elements, from a `known` word if possible.
+
+    None if no word that may be loaded has them.
+    """
     low, high = wanted
     for word in candidates(low if low is not None else high, known, first, last):
         bottom, top = word.elements
@@ -125,7 +138,7 @@ def product_of(
 
 
 def candidates(element: int | None, known: Sequence[Word], first: int, last: int) -> list[Word]:
-    """The words that hold an element: known ones, those of a known load, then all others."""
+    """The words that hold an element: known words first, then words of known loads, then others."""
     if element is None:
         return []
     every = [

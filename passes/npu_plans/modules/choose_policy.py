@@ -1,7 +1,7 @@
-"""Which policy a module gets (paper 001, section 3: step 6 of Algorithm 1), on plain data.
+"""Chooses the policy of a module (paper 001, section 3: step 6 of Algorithm 1), on plain data.
 
-`module`: the paper's choice, (I) or (II) for a whole module. `branch`: (II) only for the branches
-that need it; the others leave their outputs in the MOFM.
+Granularity `module`: the paper's choice, (I) or (II) for a whole module. Granularity `branch`: (II)
+only for the branches that need it; the outputs of the others stay on chip in the MOFM.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ def plan_module(
 ) -> ModulePlan:
     """The plan of a module in an SRAM of `capacity` bytes.
 
-    `auto` takes I if it forwards every layer, else II. A MIFM that leaves no room for some layer
-    does not stay on chip: each layer that reads it fetches it.
+    `auto` takes policy I if it forwards every layer, else the plan that spills the fewest bytes. If
+    the MIFM leaves no room for some layer, it does not stay on chip, and each layer that reads it
+    fetches it.
 
     Raises: Misfit if some layer does not fit even then.
     """
@@ -55,9 +56,9 @@ def plan_module(
 
 
 def process_branches(module: Module, room: Room) -> ModulePlan:
-    """Policy I for every branch that it serves, II for the others.
+    """A plan in which `best_for_branch` chooses the policy of each branch.
 
-    Raises: Misfit.
+    Raises: Misfit if some layer does not fit.
     """
     branches: list[BranchPlan] = []
     inside = room
@@ -71,11 +72,12 @@ def process_branches(module: Module, room: Room) -> ModulePlan:
 
 
 def best_for_branch(branch: Branch, room: Room) -> BranchPlan:
-    """The policy under which fewer bytes of a branch leave the chip.
+    """The plan of a branch under the policy that spills fewer bytes.
 
-    I if both are the same, but its output has to stay: a place in the MOFM is for what lies there.
+    Policy I is taken if both spill the same, but only if the branch's output stays on chip; else it
+    would occupy a part of the MOFM that it does not use.
 
-    Raises: Misfit.
+    Raises: Misfit if some layer does not fit under policy II.
     """
     one = if_fits(lambda: process_branch(branch, "I", room))
     if one is not None and one.is_forwarded:
@@ -87,7 +89,7 @@ def best_for_branch(branch: Branch, room: Room) -> BranchPlan:
 
 
 def if_fits(plan: Callable[[], Plan]) -> Plan | None:
-    """A plan, or None if a layer does not fit."""
+    """The plan, or None if some layer does not fit."""
     try:
         return plan()
     except Misfit:
@@ -97,7 +99,7 @@ def if_fits(plan: Callable[[], Plan]) -> Plan | None:
 def first_that_fits(*plans: Callable[[], ModulePlan]) -> ModulePlan:
     """The first plan that fits.
 
-    Raises: Misfit, that of the last one.
+    Raises: Misfit of the last plan if none fits.
     """
     for plan in plans[:-1]:
         if (made := if_fits(plan)) is not None:
@@ -106,7 +108,7 @@ def first_that_fits(*plans: Callable[[], ModulePlan]) -> ModulePlan:
 
 
 def spilled_bytes(module: Module, plan: ModulePlan) -> int:
-    """Bytes of the maps of a module that leave the chip."""
+    """The sum of the sizes of the maps of a module that leave the chip, in bytes."""
     return sum(
         branch_bytes(branch, made)
         for branch, made in zip(module.branches, plan.branches, strict=True)
@@ -114,12 +116,12 @@ def spilled_bytes(module: Module, plan: ModulePlan) -> int:
 
 
 def branch_bytes(branch: Branch, plan: BranchPlan) -> int:
-    """Bytes of the maps of a branch that leave the chip."""
+    """The sum of the sizes of the maps of a branch that leave the chip, in bytes."""
     return sum(spilled(branch, plan))
 
 
 def spilled(branch: Branch, plan: BranchPlan) -> Iterator[int]:
-    """The size of each map of a branch that leaves the chip."""
+    """The size in bytes of each map of a branch that leaves the chip."""
     for step, made in zip(branch.steps, plan.steps, strict=True):
         if isinstance(step, Module) and isinstance(made, ModulePlan):
             yield spilled_bytes(step, made)

@@ -1,17 +1,17 @@
-"""What a layer holds on chip, in bytes (paper 001, section 3, Algorithm 6): no IR in here.
+"""Bytes that a layer holds on chip (paper 001, section 3, Algorithm 6): no IR in here.
 
-The paper's words, and what they are here:
+The paper's names, and the names here:
 
 | paper | here |
 |---|---|
 | size_IFM.Full, size_OFM.Full | `MapBytes.full`: a whole map, in patches |
-| size_IFM.Partial | `MapBytes.fetched`: a chunk of channels of a map that comes from off chip |
-| size_OFM.Partial | `MapBytes.written`: the channels of a map that leaves the chip |
-| size_WM.Partial | `Storage.working_bytes`: what a strided convolution computes and then drops |
-| size_W.Partial | `Storage.weight_bytes`: the kernels that are on chip at one time |
+| size_IFM.Partial | `MapBytes.fetched`: channels of an off-chip IFM that are on chip at one time |
+| size_OFM.Partial | `MapBytes.written`: channels of an off-chip OFM that are on chip at one time |
+| size_WM.Partial | `Storage.working_bytes`: outputs that a strided convolution computes and drops |
+| size_W.Partial | `Storage.weight_bytes`: kernels that are on chip at one time |
 
-The paper prints no formulas for them. These are the ones under which its Table 1 comes out in
-every cell; `src/npu_dialect/targets/exynos-npu.toml` says which numbers are assumptions.
+The paper prints no formulas for them. The formulas here reproduce every cell of its Table 1;
+`src/npu_dialect/targets/exynos-npu.toml` says which numbers are assumptions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from npu_dialect.machine import Machine
 
 @dataclass(frozen=True)
 class MapBytes:
-    """One feature map on chip: the whole of it, and the two ways to hold a part of it."""
+    """On-chip bytes of one feature map: as a whole, and in part while it is fetched or written."""
 
     full: int
     fetched: int
@@ -34,11 +34,12 @@ class MapBytes:
 
 @dataclass(frozen=True)
 class Storage:
-    """How a machine keeps maps and weights on chip; the fields are those of `Machine`.
+    """How a machine keeps maps and weights on chip; the other fields are those of `Machine`.
 
-    What is on chip in part is there in `buffers` copies, so that one is moved while the other is
-    used. The paper says so of weights; for maps it is an assumption. `by_groups` is the last
-    resort: a layer fetches its IFM, and has working memory, for one group of channels at a time.
+    Maps and weights that are on chip in part have `buffers` buffers, so that one is moved while the
+    other is used. The paper says so for weights; for maps it is an assumption. With `by_groups`,
+    the last resort, a layer fetches its IFM and has working memory for one group of channels at a
+    time.
     """
 
     row_multiple: int = 1
@@ -62,7 +63,7 @@ class Storage:
         )
 
     def frugal(self) -> Storage:
-        """The least that a layer can do with: nothing is there twice, all goes by groups."""
+        """The rules with the smallest footprint: single buffers, one channel group at a time."""
         return replace(self, buffers=1, by_groups=True)
 
     def map_bytes(self, shape: Sequence[int], element_bytes: int) -> MapBytes:
@@ -87,13 +88,14 @@ class Storage:
         return rounded(rows, self.row_multiple) * rounded(columns, self.column_multiple)
 
     def part(self, count: int, group: int) -> int:
-        """Channels or kernels on chip at one time: copies of a group, but never more than all."""
+        """Channels or kernels on chip at one time: a group in each buffer, at most `count`."""
         return min(count, group * self.buffers)
 
     def weight_bytes(self, kernels: int, kernel_bytes: int) -> int:
-        """W.Partial of a layer with so many kernels; zero if weights are read where they lie.
+        """W.Partial of a layer with `kernels` kernels of `kernel_bytes` bytes each.
 
-        A kernel of a grouped convolution has the channels of one group only.
+        Zero if the machine reads weights where they lie. A kernel of a grouped convolution has the
+        channels of one group only.
         """
         if not self.kernel_group:
             return 0
@@ -110,5 +112,5 @@ class Storage:
 
 
 def rounded(size: int, multiple: int) -> int:
-    """The smallest multiple that is not below a size."""
+    """The size, rounded up to a multiple."""
     return -(-size // multiple) * multiple

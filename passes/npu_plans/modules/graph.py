@@ -1,28 +1,29 @@
-"""Which layers of a network make modules, as plain data: no IR, only a graph.
+"""Finds the modules of a network (paper 001, Algorithm 2), on a plain graph: no IR in here.
 
-Paper 001, Algorithm 2. Nodes are numbered in file order, which is an order of execution; a node is
-a layer with the value that it computes, or a value that comes from outside (no inputs). A merge is
-a concatenation or a sum of several maps:
+Nodes are numbered in file order, which is an order of execution. A node is a layer with the value
+that it computes, or a value from outside the network (no inputs). A merge is a concatenation or a
+sum of several maps:
 
     0 ──> 1 ──────────> 4: merge of 1, 3        start 0, branches (1) and (2, 3)
      └──> 2 ──> 3 ─────^
 
-1.  An edge into a merge is a long skip-connection if another way from its source to the merge is
-    more than `max_depth` layers long. It is cut: its map comes from off-chip memory. Of a
-    concatenation the other operands may still be a module, if there are several in a row; they are
-    concatenated first. A sum has two operands.
-2.  SearchStartLayer: the start of a merge is the nearest value that every way to one of its
-    operands passes, their nearest common dominator.
-3.  A merge and its start make a module if every branch is a chain of layers and smaller modules,
-    no two branches share a layer, no long skip-connection leads into them, nothing in them is read
-    from outside, none is longer than `max_depth`. Otherwise the merge is left alone, with a reason.
+1.  An edge into a merge is a long skip-connection if another path from its source to the merge is
+    more than `max_depth` layers long. The edge is cut: the merge reads this map from off-chip
+    memory. The other operands of a concatenation can still form a module if there are at least two
+    and they are adjacent; they are concatenated first. A sum has only two operands, so it cannot.
+2.  SearchStartLayer: the start of a merge is the nearest common dominator of its operands, that is,
+    the nearest value that lies on every path to each of them.
+3.  A merge and its start make a module if every branch is a chain of layers and smaller modules, no
+    two branches share a layer, no branch reads a long skip-connection, no layer outside the module
+    reads a value in a branch, and no branch is longer than `max_depth`. Otherwise the merge ends no
+    module, and a remark says why.
 
-The length of a way is the sum of its layers' `weight`s. Whoever builds the graph decides what
-weighs nothing (activations in place), so that fusing layers does not change what a module is.
+The length of a path is the sum of its layers' `weight`s. The caller gives layers such as in-place
+activations a weight of 0, so that fusing layers does not change the modules.
 
 Dominators are found in one pass, as every input has a smaller number (Cooper, Harvey, Kennedy, "A
-Simple, Fast Dominance Algorithm", 2001). Modules are found inner first: modules are disjoint or
-nested, since a branch may be left through its merge only.
+Simple, Fast Dominance Algorithm", 2001). Inner modules are found first. Modules are disjoint or
+nested, since a branch can be left only through its merge.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 OUTSIDE = -1
-"""The root of the dominator tree: where values come from that no layer computes."""
+"""The root of the dominator tree: the source of all values that no layer computes."""
 
 
 @dataclass(frozen=True)
 class Node:
     """A layer with the value that it computes; or a value from outside, if it has no `inputs`.
 
-    `inputs` are the numbers of the feature maps that it reads, in operand order, repeated where an
-    operand is. `merge`: whether a module may end with it; `joins`: whether some of its operands may
-    be merged first. `escapes`: whether something reads its value that is no node, as a return does.
+    `inputs` are the numbers of the feature maps that it reads, in operand order; an operand that
+    comes twice is there twice. `weight`: what it adds to the length of a branch. `merge`: whether a
+    module may end with it. `joins`: whether some of its operands may be merged first. `escapes`:
+    whether something that is no node reads its value, such as a return.
     """
 
     inputs: tuple[int, ...] = ()
@@ -52,10 +54,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Branch:
-    """What leads from a module's start to one operand of its merge.
+    """The path from a module's start to one operand of its merge.
 
-    `chain`: numbers in execution order; a merge in it stands for its whole module. Empty where the
-    merge reads the start itself.
+    `part`: the position of the operand among those of the module. `chain`: node numbers in
+    execution order; a merge in it stands for its whole module. The chain is empty if the merge
+    reads the start itself.
     """
 
     part: int
@@ -64,11 +67,11 @@ class Branch:
 
 @dataclass(frozen=True)
 class Module:
-    """A merge and what leads to it from the value `start`.
+    """A merge and the branches that lead to it from the value `start`.
 
     `branches` are in the order of the operands; `members` are all nodes of the branches and of the
-    modules in them; `length` is that of the longest branch. The branches lead to the operands from
-    `first` on: all of them, or those between long skip-connections.
+    modules in them; `length` is that of the longest branch. `first` is the place of the first
+    operand that a branch leads to: 0, or more if long skip-connections come before it.
     """
 
     merge: int
@@ -81,32 +84,35 @@ class Module:
 
 @dataclass(frozen=True)
 class Remark:
-    """Why a merge is left alone; `{}` in the text stands for the name of a node."""
+    """Why a merge ends no module, or one without all its operands.
+
+    `{}` in the text stands for the name of `node`.
+    """
 
     text: str
     node: int = OUTSIDE
 
     def named(self, name: Callable[[int], str]) -> str:
-        """The whole text, if `name` says what to call a node."""
+        """The text with the name of the node filled in; `name` gives the name of a node."""
         return self.text if self.node == OUTSIDE else self.text.format(name(self.node))
 
 
 class NoModuleError(Exception):
-    """A merge is left alone."""
+    """A merge ends no module; `remark` says why."""
 
     def __init__(self, text: str, node: int = OUTSIDE) -> None:
-        """Say why; see `Remark`."""
+        """The arguments are those of `Remark`."""
         super().__init__(text)
         self.remark = Remark(text, node)
 
 
 @dataclass(frozen=True)
 class Modules:
-    """The modules of a network, inner ones first, and the merges that are left alone.
+    """The modules of a network, by the number of their merge, inner ones first.
 
-    `remarks`: why, by the number of the merge, or why a module has not all of its operands.
-    `long_skips`: the places of the operands that come from off-chip memory, by the number of the
-    node that reads them.
+    `remarks`: by the number of a merge, why it ends no module or why its module leaves out
+    operands. `long_skips`: by the number of a merge, the places of the operands that come from
+    off-chip memory.
     """
 
     modules: dict[int, Module]
@@ -117,8 +123,8 @@ class Modules:
 def detect(nodes: Sequence[Node], max_depth: int) -> Modules:
     """The modules of a network (Algorithm 2).
 
-    Every input of a node has a smaller number than the node. A node with several inputs that is no
-    merge has its remark too.
+    Every input of a node must have a smaller number than the node. A node with several inputs that
+    is no merge gets a remark too.
     """
     search = Search(nodes, max_depth)
     modules: dict[int, Module] = {}
@@ -136,7 +142,7 @@ def detect(nodes: Sequence[Node], max_depth: int) -> Modules:
 
 
 class Search:
-    """What is known of a network before its modules are."""
+    """A network with its users, long skip-connections and dominators, from which modules follow."""
 
     def __init__(self, nodes: Sequence[Node], max_depth: int) -> None:
         """Find users, long skip-connections and dominators."""
@@ -151,7 +157,10 @@ class Search:
         self.tree = DominatorTree([node.inputs for node in nodes])
 
     def long_skips(self, merge: int) -> tuple[int, ...]:
-        """The places of a merge's operands from which another way to the merge is too long."""
+        """The places of a merge's operands that are long skip-connections.
+
+        Those are the operands from which another path to the merge is longer than `max_depth`.
+        """
         inputs = self.nodes[merge].inputs
         longest = {merge: 0}
         for number in range(merge - 1, min(inputs) - 1, -1):
@@ -167,7 +176,7 @@ class Search:
     def module(self, merge: int, known: dict[int, Module]) -> Module:
         """The module that ends with a merge.
 
-        Raises: NoModuleError, with what is in the way.
+        Raises: NoModuleError if the merge ends no module; it says why.
         """
         first, operands = self.operands(merge)
         start = self.tree.nearest_common(operands)
@@ -192,7 +201,9 @@ class Search:
     def operands(self, merge: int) -> tuple[int, tuple[int, ...]]:
         """The operands of a merge that branches may lead to, and the place of the first one.
 
-        Raises: NoModuleError if there are none, or a long skip-connection is between them.
+        Raises: NoModuleError if the node is no merge, if long skip-connections leave fewer than two
+            operands or lie between them, or if the merge does not allow to merge some of its
+            operands first.
         """
         node = self.nodes[merge]
         if not node.merge:
@@ -206,14 +217,15 @@ class Search:
         return near[0], node.inputs[near[0] : near[-1] + 1]
 
     def long_skip(self, merge: int) -> NoModuleError:
-        """What is to be said of a merge with a long skip-connection."""
+        """The error for a merge with a long skip-connection; it names the source."""
         source = self.nodes[merge].inputs[self.cut[merge][0]]
         return NoModuleError("{} comes over a long skip-connection", source)
 
     def chain(self, start: int, operand: int, known: dict[int, Module]) -> tuple[int, ...]:
         """The layers and modules that lead from the start of a module to an operand of its merge.
 
-        Raises: NoModuleError if they are too many, or no chain.
+        Raises: NoModuleError if they are longer than `max_depth`, are no chain of layers and
+            modules, or read a long skip-connection.
         """
         chain: list[int] = []
         length, number = 0, operand
@@ -231,7 +243,7 @@ class Search:
         return tuple(reversed(chain))
 
     def weight(self, number: int, known: dict[int, Module]) -> int:
-        """The length of the longest way through a layer or a whole module, its merge included."""
+        """The length of the longest path through a layer or a whole module, its merge included."""
         module = known.get(number)
         return self.nodes[number].weight + (0 if module is None else module.length)
 
@@ -240,14 +252,14 @@ class Search:
         return sum(self.weight(number, known) for number in chain)
 
     def inside(self, chain: Sequence[int], known: dict[int, Module]) -> frozenset[int]:
-        """All nodes of a branch, those of its modules included."""
+        """All nodes of a branch, including those of its nested modules."""
         nested = (known[number].members for number in chain if number in known)
         return frozenset(chain).union(*nested)
 
     def expect_closed(self, merge: int, members: set[int]) -> None:
-        """Check that the values in a module are read in the module only.
+        """Check that no node outside a module reads a value in it.
 
-        Raises: NoModuleError, with the first value that is not.
+        Raises: NoModuleError for the first value that such a node reads.
         """
         inside = members | {merge}
         for number in sorted(members):
@@ -256,7 +268,7 @@ class Search:
 
 
 class DominatorTree:
-    """For each value, the nearest other one that every way to it from outside passes."""
+    """For each value its immediate dominator: the nearest other value on every path to it."""
 
     def __init__(self, inputs: Sequence[Sequence[int]]) -> None:
         """Build the tree from the inputs of each node, all of smaller numbers."""
@@ -265,14 +277,14 @@ class DominatorTree:
             self.parent.append(self.nearest_common(sources) if sources else OUTSIDE)
 
     def nearest_common(self, values: Sequence[int]) -> int:
-        """The nearest value that dominates, or is, each of some values (at least one).
+        """The nearest common dominator of at least one value; a value dominates itself.
 
-        `OUTSIDE` if only their being in one network does.
+        `OUTSIDE` if no value of the network dominates all of them.
         """
         nearest = values[0]
         for other in values[1:]:
             while nearest != other:
-                # A dominator has a smaller number: the greater one of two is not common.
+                # A dominator has a smaller number, so the greater of the two cannot be common.
                 if nearest < other:
                     nearest, other = other, nearest
                 nearest = self.parent[nearest]
@@ -280,7 +292,7 @@ class DominatorTree:
 
 
 def users_of(nodes: Sequence[Node]) -> list[list[int]]:
-    """The nodes that read each node's value, ascending, each once."""
+    """For each node the nodes that read its value, ascending, each once."""
     users: list[list[int]] = [[] for _ in nodes]
     for user, node in enumerate(nodes):
         for source in dict.fromkeys(node.inputs):

@@ -1,20 +1,20 @@
-"""Orders of steps that keep the fewest bytes alive at one time, as plain data: no IR in here.
+"""Finds orders of steps with the smallest peak memory, as plain data: no IR in here.
 
 Steps read and make pieces of memory. A piece lives from the step that makes it to the last step
-that reads it, or to the end; while a step runs, everything that lives before it is there, with its
-result and what else it needs (`extra`). A result may take the place of an operand that dies:
+that reads it, or to the end. While a step runs, memory holds all pieces that live before it, its
+result, and the other bytes that it needs (`extra`). A result may overwrite an operand that dies:
 
     steps: 0 reads x, makes a;  1 reads x, makes b;  2 reads a and b, makes y in the place of one
-    bytes: x + a (0 done: x, a live)   x + a + b (a and b live)   a + b
+    bytes: x + a (then x, a live)      x + a + b (then a, b live)      a + b
 
-What is alive depends on the set of steps that are done and not on their order. So the smallest
-possible peak is that of a path through such sets with the smallest largest cost, found exactly:
+The live pieces depend on the set of steps that are done, not on their order. So an order is a path
+through such sets, and its peak is the largest cost on the path. Two exact searches minimise it:
 
-* `best_order`: branch after branch, groups of branches nested (dynamic programming over the sets of
-  branches that are done);
-* `lowest_peak`: any order in which every step has what it reads (the sets that are closed under
-  "has to come before", no row of pieces in one place), a bound for the other. The search goes on
-  from the cheapest set first.
+* `best_order` runs branch after branch; groups of branches may be nested. It is dynamic programming
+  over the sets of branches that are done.
+* `lowest_peak` allows any order in which each step runs after the steps that make what it reads,
+  so it is a lower bound for `best_order`. Without `Work.rows` it bounds every layout of the pieces.
+  The search expands the set with the lowest peak first.
 
 Sets of steps and of pieces are bit masks.
 """
@@ -28,17 +28,18 @@ from heapq import heappop, heappush
 from typing import TypeAlias
 
 MOST_BRANCHES = 10
-"""Branches of one group whose orders are all considered; a group of more keeps its order."""
+"""The most branches of a group whose orders are searched; a larger group keeps its order."""
 MOST_SETS = 50_000
-"""Sets of steps that a search for the lowest peak looks at before it gives up."""
+"""`lowest_peak` gives up after this many sets of steps."""
 
 
 @dataclass(frozen=True)
 class WorkStep:
-    """A step: the pieces that it reads, the one that it makes, and the other bytes that it needs.
+    """A step: the set of pieces that it reads, the piece that it makes, and `extra` bytes.
 
-    `overwrites` are operands, each a set of pieces: if all of one die at the step, the result takes
-    their place, and `extra_in_place` is what else is needed (None: the same).
+    `overwrites` are operands, each a set of pieces. If all pieces of one operand die at the step
+    and the result fits there, the result takes their place, and `extra_in_place` replaces `extra`
+    (None: `extra` stays).
     """
 
     reads: int
@@ -50,9 +51,9 @@ class WorkStep:
 
 @dataclass(frozen=True)
 class Group:
-    """Branches that may run in any order, then the `tail`; each is a sequence of steps by number.
+    """Branches that may run in any order, and a `tail` that runs after them.
 
-    A branch may have groups in it.
+    Each is a sequence of step numbers; a branch may also contain groups.
     """
 
     branches: tuple[tuple[int | Group, ...], ...]
@@ -65,10 +66,11 @@ Orders: TypeAlias = Mapping[Group, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Work:
-    """Steps over pieces of so many bytes; `kept` are the pieces that outlive all steps.
+    """Steps over pieces of `sizes` bytes; `kept` is the set of pieces that outlive all steps.
 
-    A piece that no step makes is there from the start. `rows` are pieces that lie side by side, as
-    the parts of a concatenation: memory between two of them is of no use before it is filled.
+    A piece that no step makes is there from the start. Each of the `rows` is a sequence of pieces
+    that lie side by side, such as the parts of a concatenation. Memory between two pieces of a row
+    that exist is reserved for the pieces that belong there.
     """
 
     sizes: tuple[int, ...]
@@ -78,13 +80,13 @@ class Work:
 
     @cached_property
     def makers(self) -> tuple[int, ...]:
-        """For each piece the step that makes it, as a set: nothing for one that is there before."""
+        """For each piece the step that makes it, as a set; empty if no step makes it."""
         made = {step.makes: 1 << number for number, step in enumerate(self.steps)}
         return tuple(made.get(piece, 0) for piece in range(len(self.sizes)))
 
     @cached_property
     def readers(self) -> tuple[int, ...]:
-        """For each piece the steps that read it."""
+        """For each piece the set of steps that read it."""
         return tuple(
             mask(number for number, step in enumerate(self.steps) if step.reads >> piece & 1)
             for piece in range(len(self.sizes))
@@ -92,18 +94,18 @@ class Work:
 
     @cached_property
     def before(self) -> tuple[int, ...]:
-        """For each step the steps that make what it reads."""
+        """For each step the set of steps that make what it reads."""
         return tuple(
             sum(self.makers[piece] for piece in range(len(self.sizes)) if step.reads >> piece & 1)
             for step in self.steps
         )
 
     def dies(self, piece: int, done: int) -> bool:
-        """Whether nothing reads a piece any more when some steps are done."""
+        """Whether a piece is dead once the steps in `done` have run."""
         return not self.kept >> piece & 1 and not self.readers[piece] & ~done
 
     def live(self, done: int) -> int:
-        """Bytes that live when some steps are done."""
+        """Bytes that are live or reserved once the steps in `done` have run."""
         return sum(
             size
             for piece, size in enumerate(self.sizes)
@@ -111,13 +113,13 @@ class Work:
         ) + sum(self.gaps(row, done) for row in self.rows)
 
     def gaps(self, row: Sequence[int], done: int) -> int:
-        """Bytes between pieces of a row that are there, of those that are still to be made."""
+        """Bytes of the pieces of a row that are not made yet and lie between pieces that are."""
         made = [place for place, piece in enumerate(row) if not self.makers[piece] & ~done]
         between = row[made[0] : made[-1]] if made else ()
         return sum(self.sizes[piece] for piece in between if self.makers[piece] & ~done)
 
     def needed(self, number: int, done: int) -> int:
-        """Bytes on chip while a step runs, and some are done before it."""
+        """Bytes on chip while step `number` runs, after the steps in `done` have run."""
         step = self.steps[number]
         after = done | 1 << number
         gaps = sum(self.gaps(row, after) - self.gaps(row, done) for row in self.rows)
@@ -139,14 +141,15 @@ class Best:
     orders: Orders = field(default_factory=dict[Group, tuple[int, ...]])
 
     def then(self, other: Best) -> Best:
-        """One after the other."""
+        """The result for this sequence followed by the other one."""
         return Best(max(self.peak, other.peak), {**self.orders, **other.orders})
 
 
 def best_order(work: Work, group: Group, done: int = 0) -> Best:
-    """The orders of the branches of a group, and of those in it, with the smallest peak.
+    """The orders of the branches of a group and of its nested groups with the smallest peak.
 
-    Of orders with the same peak, the one is taken that keeps most of the beginning as it is.
+    The steps in `done` have run before. Of several orders with that peak, the result is the first
+    one in lexicographic order of branch positions.
     """
     whole = steps_of(group) | done
     members = [mask_of(branch) for branch in group.branches]
@@ -161,7 +164,7 @@ def best_order(work: Work, group: Group, done: int = 0) -> Best:
 
     @cache
     def ahead(chosen: int) -> int:
-        """The smallest peak of what is left when some branches are done."""
+        """The smallest peak of the other branches once the branches in `chosen` have run."""
         return min(
             (
                 max(run(index, chosen).peak, ahead(chosen | 1 << index))
@@ -189,7 +192,7 @@ def best_order(work: Work, group: Group, done: int = 0) -> Best:
 
 
 def run_sequence(work: Work, items: Sequence[int | Group], done: int) -> Best:
-    """Steps and groups in the order of a sequence, when some steps are done."""
+    """The peak of steps and groups that run in the given order, after the steps in `done`."""
     found = Best(0)
     for item in items:
         if isinstance(item, Group):
@@ -202,7 +205,12 @@ def run_sequence(work: Work, items: Sequence[int | Group], done: int) -> Best:
 
 
 def lowest_peak(work: Work, limit: int = MOST_SETS) -> int | None:
-    """The smallest peak of any order of the steps; None if that takes more than `limit` sets."""
+    """The smallest peak of any valid order of the steps, in bytes.
+
+    None if the search would have to look at more than `limit` sets of steps.
+
+    Raises: AssertionError if a step reads, directly or not, what it makes.
+    """
     everything = (1 << len(work.steps)) - 1
     waiting, settled = [(0, 0)], set[int]()
     while waiting:
@@ -222,15 +230,15 @@ def lowest_peak(work: Work, limit: int = MOST_SETS) -> int | None:
 
 
 def mask(numbers: Iterator[int] | Sequence[int]) -> int:
-    """A set of numbers."""
+    """The set of some numbers, as a bit mask."""
     return sum(1 << number for number in dict.fromkeys(numbers))
 
 
 def mask_of(items: Sequence[int | Group]) -> int:
-    """The steps of a sequence."""
+    """The set of steps of a sequence, those of its groups included."""
     return sum(steps_of(item) if isinstance(item, Group) else 1 << item for item in items)
 
 
 def steps_of(group: Group) -> int:
-    """The steps of a group."""
+    """The set of steps of a group, its tail included."""
     return sum(map(mask_of, group.branches)) + mask(group.tail)

@@ -1,18 +1,18 @@
-"""What of a module lives on chip at one time, layer by layer: `module_data` as `live_orders` data.
+"""Turns a module (`module_data`) into steps over pieces of memory (`live_orders`), layer by layer.
 
     module concat of x                       pieces: x, a, b, c
       branch part 1: a = conv x, b = conv a  steps: 0 reads x, makes a; 1 reads a, makes b
       branch part 0: c = conv x                     2 reads x, makes c
                                              b and c outlive them: they are the MOFM
 
-What counts is exact, and less than the planner of paper 001 counts:
+These rules count bytes exactly; the planner of paper 001 counts more:
 
-* the MIFM dies with its last reader, unless something behind the module reads it;
-* the MOFM of a concatenation fills slice by slice, and lies in one piece from the first slice that
-  is filled to the last one; a branch that is the MIFM costs nothing; if
-  the MIFM, or a part, is there more than once, each further one is a copy;
-* a sum is a layer that is computed in the place of a map that dies there, as any element-wise one;
-* beside its maps a layer has its working memory and the weights of the kernels that run.
+* The MIFM dies with its last reader, unless a layer after the module reads it.
+* The MOFM of a concatenation is filled slice by slice. The bytes from the first filled slice to the
+  last one are in use. A branch that is the MIFM itself costs nothing. If the MIFM or another part
+  occurs more than once in the MOFM, each further occurrence is a copy.
+* A sum may overwrite a map that dies there, as any element-wise layer may.
+* Besides its maps, a layer needs its working memory and the weights of the kernels that run.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ class LiveModule:
 
 
 def live_module(module: Module, *, input_outlives: bool, tails: bool = False) -> LiveModule:
-    """The steps of a module; `input_outlives`: whether something behind it reads its MIFM.
+    """The steps of a module.
 
-    `tails`: whether `npu-fuse-tails` will run.
+    `input_outlives`: whether a layer after the module reads its MIFM. `tails`: whether
+    `npu-fuse-tails` will run.
     """
     builder = Builder(module if tails else None)
     source = builder.piece(module.input.size.full)
@@ -47,9 +48,10 @@ def live_module(module: Module, *, input_outlives: bool, tails: bool = False) ->
 
 @dataclass
 class Builder:
-    """Steps under construction; `places` are the pieces of each map, as a set.
+    """Steps under construction; `places` gives for each map the set of its pieces.
 
-    `outer` is the module whose tails run row by row, if they do.
+    `outer` is the module whose last layers `npu-fuse-tails` will run row by row; None if it will
+    not run.
     """
 
     outer: Module | None = None
@@ -58,7 +60,7 @@ class Builder:
     places: dict[FeatureMap, int] = field(default_factory=dict[FeatureMap, int])
 
     def piece(self, size: int) -> int:
-        """A new piece of memory, as a set of one."""
+        """Add a piece of `size` bytes; returns it as a set of one."""
         self.sizes.append(size)
         return 1 << (len(self.sizes) - 1)
 
@@ -70,7 +72,7 @@ class Builder:
         overwrites: tuple[int, ...] = (),
         extra_in_place: int | None = None,
     ) -> tuple[int, int]:
-        """A new step: its number, and the piece that it makes."""
+        """Add a step whose result has `size` bytes; returns its number and the set of its piece."""
         made = self.piece(size)
         self.steps.append(WorkStep(reads, made.bit_length() - 1, extra, overwrites, extra_in_place))
         return len(self.steps) - 1, made
@@ -83,7 +85,7 @@ class Builder:
         return Group(branches, tail)
 
     def branch(self, module: Module, branch: Branch) -> tuple[int | Group, ...]:
-        """The steps of a branch: one for an average pool and its 1x1 convolution, if they fuse."""
+        """The steps of a branch; an average pool and its 1x1 convolution are one if they fuse."""
         found: list[int | Group] = []
         steps = list(branch.steps)
         while steps:
@@ -106,7 +108,7 @@ class Builder:
         return tuple(found)
 
     def takes_place(self, module: Module, branch: Branch, step: Layer) -> bool:
-        """Whether a layer may be computed in the place of the MIFM, row by row."""
+        """Whether a layer may overwrite the MIFM row by row."""
         return (
             module is self.outer
             and module.merge == "concat"
@@ -119,7 +121,10 @@ class Builder:
     def tail(
         self, module: Module, branch: Branch, first: Layer, last: Layer, extra: int, rows: int
     ) -> int:
-        """A step that may take the place of the MIFM that it reads."""
+        """Add one step for the layers `first` to `last`; it may overwrite the MIFM that it reads.
+
+        `extra`: its other bytes beside the maps; `rows`: those if it runs row by row in place.
+        """
         (source,) = first.reads
         place = self.places[source]
         takes = source == module.input and self.takes_place(module, branch, last)
@@ -129,7 +134,7 @@ class Builder:
         return number
 
     def item(self, step: Layer | Module) -> int | Group:
-        """A step of a branch."""
+        """Add a layer or a nested module of a branch."""
         if isinstance(step, Module):
             return self.module(step)
         sources = [self.places[each] for each in dict.fromkeys(step.reads)]
@@ -145,7 +150,10 @@ class Builder:
         return number
 
     def concat(self, module: Module, parts: tuple[Branch, ...]) -> tuple[int, ...]:
-        """Parts that lie beside each other already, and copies of those that come twice."""
+        """Merge the parts of a concatenation; returns the steps that copy parts which come twice.
+
+        All other parts already lie in their place.
+        """
         whole, copies = 0, list[int]()
         for branch in parts:
             place = self.places[branch.result]
@@ -157,7 +165,7 @@ class Builder:
         return tuple(copies)
 
     def row(self, module: Module) -> tuple[int, ...]:
-        """The pieces of a concatenation as they lie beside each other, each once."""
+        """The pieces of a concatenation in the order in which they lie in memory, each once."""
         found: list[int] = []
         for branch in module.parts():
             last = branch.steps[-1] if branch.steps else None
@@ -168,7 +176,7 @@ class Builder:
         return tuple(dict.fromkeys(found))
 
     def add(self, module: Module, parts: tuple[Branch, ...]) -> tuple[int, ...]:
-        """Sums of two, one behind the other."""
+        """Add up the parts two at a time; returns the steps."""
         layers: list[int] = []
         total = self.places[parts[0].result]
         for branch in parts[1:]:

@@ -1,14 +1,14 @@
-"""Where MIFM and MOFM lie on chip (offsets of Algorithms 4 and 5 of paper 001): no IR in here.
+"""Offsets of MIFM and MOFM on chip (Algorithms 4 and 5 of paper 001): no IR in here.
 
 In a chain of modules, the MOFM of one is the MIFM of the next. Maps that live together lie at
-opposite ends of the SRAM, and what is between them is free for the layers:
+opposite ends of the SRAM, and the bytes between them are free for the layers:
 
     module 1: | MIFM |                  | MOFM |
     module 2: | MOFM     |              | MIFM |
     module 3: | MIFM     |  | nested MIFM |   | MOFM |
 
-A branch that is the MIFM itself (DenseNet's growing concatenation) makes the MIFM a slice of the
-MOFM, so that these two, and more of them, grow at one place.
+If a branch is the MIFM itself (DenseNet's growing concatenation), the MIFM is a slice of the MOFM.
+Then both lie at the same end, and so do further modules of this kind.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from npu_plans.modules.policies import ModulePlan
 
 @dataclass(frozen=True)
 class Sram:
-    """The memory that regions lie in: bytes, and what each offset is a multiple of."""
+    """The memory of the regions: its size in bytes, and the alignment of each offset in bytes."""
 
     capacity: int
     alignment: int
@@ -31,7 +31,7 @@ class Sram:
 
 @dataclass(frozen=True)
 class Region:
-    """Bytes of a map on chip, and its place; none where a later pass has to find one."""
+    """Size and offset of a map on chip, in bytes; a later pass chooses an offset of None."""
 
     size: int
     offset: int | None
@@ -39,7 +39,10 @@ class Region:
 
 @dataclass(frozen=True)
 class ModuleRegions:
-    """MIFM and MOFM of a module, as far as they are on chip, and those of its nested modules."""
+    """The regions of a module's MIFM and MOFM; None if the map is off chip.
+
+    `nested`: for each branch the regions of its nested modules, in execution order.
+    """
 
     mifm: Region | None
     mofm: Region | None
@@ -56,7 +59,7 @@ class ChainedModule:
 
 
 def chains(steps: Sequence[ChainedModule]) -> Iterator[list[ChainedModule]]:
-    """Split modules where no map is handed over on chip."""
+    """Split modules into chains: from one module of a chain to the next a map stays on chip."""
     chain: list[ChainedModule] = []
     for step in steps:
         if chain and not (step.follows and step.plan.kept and chain[-1].plan.policy == "I"):
@@ -68,7 +71,7 @@ def chains(steps: Sequence[ChainedModule]) -> Iterator[list[ChainedModule]]:
 
 
 def chain_regions(chain: Sequence[ChainedModule], sram: Sram) -> tuple[ModuleRegions, ...]:
-    """Regions of the modules of a chain."""
+    """The regions of each module of a chain."""
     first = chain[0]
     maps: list[FeatureMap] = [first.module.input] if first.plan.kept else []
     shifts: list[int | None] = []
@@ -89,7 +92,7 @@ def chain_regions(chain: Sequence[ChainedModule], sram: Sram) -> tuple[ModuleReg
 
 
 def view_offset(module: Module) -> int | None:
-    """Where the MIFM lies in the MOFM, if a branch is the MIFM itself and parts are slices."""
+    """The offset of the MIFM in the MOFM in bytes; None if the MIFM is no slice of the MOFM."""
     if module.merge == "concat":
         for branch in module.branches:
             if module.is_view(branch):
@@ -98,11 +101,11 @@ def view_offset(module: Module) -> int | None:
 
 
 def place(sizes: Sequence[int], shifts: Sequence[int | None], sram: Sram) -> list[int | None]:
-    """Offsets of maps of which two in a row live together.
+    """Offsets of maps of which each lives together with the next; None if it cannot be placed.
 
-    `shifts[i]` is the place of map i inside map i + 1, if it is a slice of it.
+    `shifts[i]` is the offset of map i inside map i + 1; None if map i is no slice of map i + 1.
     """
-    groups: list[list[int]] = []  # the places of each map of a group in the last one of the group
+    groups: list[list[int]] = []  # offsets of the maps of a group in the last map of the group
     for shift in (None, *shifts) if sizes else ():
         if shift is None:
             groups.append([0])
@@ -125,7 +128,7 @@ def place(sizes: Sequence[int], shifts: Sequence[int | None], sram: Sram) -> lis
 def nested_regions(
     module: Module, plan: ModulePlan, mifm: Region | None, mofm: Region | None
 ) -> tuple[tuple[ModuleRegions, ...], ...]:
-    """Regions of the modules inside each branch of a module, in execution order."""
+    """For each branch of a module the regions of its nested modules, in execution order."""
     return tuple(
         tuple(
             inner_regions(module, branch, step, inner, mifm, mofm)
@@ -144,9 +147,9 @@ def inner_regions(
     mifm: Region | None,
     mofm: Region | None,
 ) -> ModuleRegions:
-    """Regions of one nested module: its MIFM beside the outer one, its MOFM inside the outer one.
+    """The regions of one nested module: its MIFM beside the outer MIFM, its MOFM in the outer MOFM.
 
-    The regions of a nested module are free again behind it.
+    The nested MIFM is free again after the nested module.
     """
     inner_mifm = inner_mofm = None
     if plan.kept:
@@ -163,7 +166,10 @@ def inner_regions(
 
 
 def beside(mifm: Region | None, mofm: Region | None, inner: FeatureMap) -> Region:
-    """The place of a nested MIFM: on the side of the outer MIFM that faces the MOFM."""
+    """The region of a nested MIFM: adjacent to the outer MIFM, on the side of the outer MOFM.
+
+    Its offset is None if it does not fit there.
+    """
     size = inner.size.full
     if mifm is None or mofm is None or mifm.offset is None or mofm.offset is None:
         return Region(size, None)

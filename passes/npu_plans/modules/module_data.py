@@ -1,7 +1,7 @@
 """Modules as plain data: branches of layers over feature maps, all sizes in bytes. No IR in here.
 
-The planner (`policies.py`), the branch order and the traffic accounts work on it;
-`module_reader.py` makes it from `npu.module`.
+The planner (`policies.py`), the branch order and the traffic counts use these classes;
+`module_reader.py` builds them from `npu.module`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Literal
 from npu_plans.modules.footprints import MapBytes
 
 Policy = Literal["I", "II"]
-"""Branch processing (I): MIFM and MOFM stay on chip; (II): the MIFM only (Algorithm 6)."""
+"""Branch processing (Algorithm 6): under I, MIFM and MOFM stay on chip; under II, only the MIFM."""
 
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """A map; `key` tells maps apart."""
+    """A feature map; two maps are the same if their `key` is."""
 
     key: int
     size: MapBytes = field(compare=False)
@@ -26,7 +26,7 @@ class FeatureMap:
 
 @dataclass(frozen=True)
 class Pass:
-    """Bytes of working memory and weights of a layer that computes a part of its OFM's channels."""
+    """Bytes of working memory and weights of a layer that computes some channels of its OFM."""
 
     working: int
     weights: int
@@ -34,14 +34,15 @@ class Pass:
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer: the maps that it reads, the one that it writes, and its partial memories.
+    """A layer: the maps that it reads, the map that it writes, and what else it needs, in bytes.
 
-    `parameters` counts its weights without bias. `inside` is the map between a convolution and the
-    pool that is fused into it: it never exists, but layer by layer it is written and read.
-    `moves` is false for a layer that only arranges maps: a concatenation. An `elementwise` one may
-    be computed in the place of a map that it reads, if that dies there. `split` says what it needs
-    if it runs in 2, 3, ... passes over its output channels; nothing if it is not to be split.
-    `tail` says what `npu-fuse-tails` makes of it, `rows` the bytes of its IFM that one row needs.
+    `working`: WM.Partial. `weights`: W.Partial. `parameters`: all its weights, without bias.
+    `inside`: the map between a convolution and the pool that is fused into it; it exists only in
+    layer-by-layer execution. `moves`: false for a layer that only arranges maps, a concatenation.
+    `elementwise`: whether it may overwrite a map that it reads and that dies there. `split`: what
+    one pass needs if the layer runs in 2, 3, ... passes over its output channels; empty if it must
+    not be split. `tail`: the kind of layer that `npu-fuse-tails` can run row by row. `rows`: the
+    bytes of its IFM that one output row needs.
     """
 
     name: str
@@ -58,13 +59,13 @@ class Layer:
     rows: int = 0
 
     def passes(self) -> Iterator[tuple[int, Pass]]:
-        """Numbers of passes that the layer may run in, ascending, with what one of them needs."""
+        """Each number of passes in which the layer may run, ascending, and what one pass needs."""
         return enumerate((Pass(self.working, self.weights), *self.split), 1)
 
 
 @dataclass(frozen=True)
 class Branch:
-    """Steps in execution order, that lead to the branch's part of the merge."""
+    """Layers and nested modules in execution order; `result` is the operand `part` of the merge."""
 
     part: int
     steps: tuple[Layer | Module, ...]
@@ -73,9 +74,9 @@ class Branch:
 
 @dataclass(frozen=True)
 class Module:
-    """Branches in execution order, merged into `result`; `input` is its MIFM, `result` its MOFM.
+    """Branches in execution order and their merge; `input` is the MIFM, `result` the MOFM.
 
-    `slices`: whether the parts lie one behind the other in the MOFM, as concatenated channels do.
+    `slices`: whether each part is contiguous in the MOFM, as concatenated channels are.
     """
 
     name: str
@@ -87,19 +88,19 @@ class Module:
 
     @property
     def reads(self) -> tuple[FeatureMap, ...]:
-        """What the module reads, as a step of a branch."""
+        """The maps that the module reads as a step of a branch: its MIFM."""
         return (self.input,)
 
     def is_view(self, branch: Branch) -> bool:
-        """Whether a branch is the MIFM itself: it costs nothing."""
+        """Whether a branch is the MIFM itself, so that it needs no layers."""
         return branch.result == self.input
 
     def parts(self) -> tuple[Branch, ...]:
-        """The branches in the order of the merge."""
+        """The branches in the order of the merge's operands."""
         return tuple(sorted(self.branches, key=lambda branch: branch.part))
 
     def slice_offset(self, branch: Branch) -> int | None:
-        """Where a branch's part begins in the MOFM, in bytes; None if it is no slice of it."""
+        """The offset of a branch's part in the MOFM, in bytes; None if parts are no slices."""
         if not self.slices:
             return None
         return sum(each.result.size.full for each in self.parts() if each.part < branch.part)

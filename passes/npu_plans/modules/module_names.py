@@ -1,4 +1,4 @@
-"""Names for modules: what the names of their layers begin with.
+"""Names modules by the common beginning of their layers' names.
 
 inception_a1/branch1x1, inception_a1/pool, inception_a1/concat    ->  inception_a1
 """
@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 
 SEPARATED = re.compile(r"(.+)[/._:-]")
-"""The longest beginning of a text that a separator ends."""
+"""Matches up to the last separator of a text; group 1 is what stands before it."""
 
 
 def common_name(names: Iterable[str]) -> str | None:
-    """What several names begin with, up to a separator; None if that is nothing."""
-    # One more separator: the name of the module may be the whole name of a layer.
+    """The longest common beginning of several names up to a separator; None if there is none."""
+    # Append a separator, as the name of the module may be the whole name of a layer.
     texts = [f"{name}/" for name in names]
     pairs = takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False))
     match = SEPARATED.match("".join(letter for letter, _ in pairs))
@@ -26,10 +26,10 @@ def common_name(names: Iterable[str]) -> str | None:
 def module_names(
     layers: Mapping[int, Sequence[str]], members: Mapping[int, Collection[int]]
 ) -> dict[int, str]:
-    """A name of its own for each module that can have one, by the number of its merge.
+    """A unique name for each module that can have one, by the number of its merge.
 
-    `layers` are the names of a module's layers, its merge among them; `members` the numbers of its
-    nodes. A module with the name of one around it, or of a layer, or of another module, has none.
+    `layers` are the names of a module's layers, including its merge; `members` are the numbers of
+    its nodes. A module gets no name if an outer module, another module or a layer has that name.
     """
     wishes = {
         merge: name

@@ -5,12 +5,12 @@ size_req(b,k) = IFM + OFM.Full + WM.Partial + W.Partial, where IFM is Full if th
 forwarded it, else Partial. The layer forwards its OFM if size_req <= size_avail. Under policy II
 size_occu is 0, and the last layer of a branch sends its OFM off chip (OFM.Partial).
 
-The paper leaves open what follows; here
+The paper does not say the following; here
 
-* a map that lies in a MIFM costs a layer nothing extra;
-* a layer that does not forward holds OFM.Partial;
-* maps of a branch that a later layer reads (a branch need not be a chain) are held as well;
-* a layer that fits in no other way makes the maps that its branch holds leave the chip;
+* an IFM that is a MIFM on chip adds nothing to size_req;
+* a layer that does not forward its OFM holds OFM.Partial;
+* maps of a branch that a later layer reads (a branch need not be a chain) are held on chip as well;
+* if a layer does not fit, the maps that its branch holds on chip are spilled, the largest first;
 * a sum occupies one MOFM, however many branches have been added.
 """
 
@@ -24,9 +24,10 @@ from npu_plans.modules.module_data import Branch, FeatureMap, Layer, Module, Pol
 
 @dataclass(frozen=True)
 class Room:
-    """What is on chip beside the layer: `mifms`, `occupied` MOFM, and `held` maps of branches.
+    """What the SRAM of `capacity` bytes holds besides the current layer; sizes in bytes.
 
-    Bytes; `on_chip` are the MIFMs themselves.
+    `mifms`: the MIFMs of all modules around the layer. `occupied`: the filled part of the MOFM.
+    `held`: other maps of branches that a later layer reads. `on_chip`: which maps those MIFMs are.
     """
 
     capacity: int
@@ -37,11 +38,11 @@ class Room:
 
     @property
     def available(self) -> int:
-        """size_avail: bytes that MIFMs and occupied MOFM leave."""
+        """size_avail: the bytes that MIFMs and the occupied MOFM leave free."""
         return self.capacity - self.mifms - self.occupied
 
     def with_mifm(self, mifm: FeatureMap) -> Room:
-        """Room in a module whose MIFM is on chip."""
+        """The room inside a module with this MIFM on chip."""
         if mifm in self.on_chip:
             return self
         return replace(self, mifms=self.mifms + mifm.size.full, on_chip=self.on_chip | {mifm})
@@ -49,7 +50,10 @@ class Room:
 
 @dataclass(frozen=True)
 class LayerPlan:
-    """size_req, size_avail and fwd of a layer (Algorithm 6), and its passes over its channels."""
+    """size_req, size_avail and fwd of a layer (Algorithm 6), in bytes.
+
+    `passes`: in how many passes over its output channels it runs.
+    """
 
     required: int
     available: int
@@ -58,13 +62,13 @@ class LayerPlan:
 
     @property
     def is_forwarded(self) -> bool:
-        """As for a branch."""
+        """Whether the OFM stays on chip; the name is that of the other plans."""
         return self.forward
 
 
 @dataclass(frozen=True)
 class BranchPlan:
-    """size_occu of a branch (Algorithm 5), and its steps."""
+    """The policy of a branch, its size_occu in bytes (Algorithm 5), and the plans of its steps."""
 
     policy: Policy
     occupied: int
@@ -83,7 +87,7 @@ class BranchPlan:
 
 @dataclass(frozen=True)
 class ModulePlan:
-    """The policy of a module, and its branches; `kept` says whether its MIFM is on chip."""
+    """The policy of a module and the plans of its branches; `kept`: whether its MIFM is on chip."""
 
     policy: Policy
     kept: bool
@@ -91,7 +95,7 @@ class ModulePlan:
 
     @property
     def forward(self) -> bool:
-        """As a step of a branch: whether the MOFM is on chip."""
+        """Whether the whole MOFM is on chip, for a module that is a step of a branch."""
         return self.policy == "I" and all(branch.stays for branch in self.branches)
 
     @property
@@ -111,9 +115,9 @@ class ModulePlan:
 
 @dataclass
 class Misfit(Exception):
-    """A layer for which the SRAM is too small in every way; sizes in bytes.
+    """A layer does not fit into the SRAM under any plan; sizes in bytes.
 
-    `live` are the maps that the branch around it holds on chip.
+    `live` are the maps that the branch around the layer holds on chip.
     """
 
     layer: str
@@ -123,18 +127,18 @@ class Misfit(Exception):
 
 
 def process_layer(layer: Layer, room: Room, live: Iterable[FeatureMap], leaves: bool) -> LayerPlan:
-    """Algorithm 6 for one layer; `live` maps are forwarded to it, `leaves` forbids to forward.
+    """Algorithm 6 for one layer: it forwards its OFM if possible, in as few passes as possible.
 
-    It forwards if it can in some number of passes, and has as few of them as it can.
+    `live`: maps of its branch that are on chip. `leaves`: its OFM must leave the chip.
 
-    Raises: Misfit.
+    Raises: Misfit if the layer does not fit even without forwarding.
     """
     ifm, arrived = 0, True
     for each in dict.fromkeys(layer.reads):
         if each not in room.on_chip:
             arrived = arrived and each in live
             ifm += each.size.full if each in live else each.size.fetched
-    # A map from off chip would have to be fetched again for every pass.
+    # In several passes, a layer would fetch an off-chip IFM again for each pass.
     ways = list(layer.passes())[: None if arrived else 1]
     least = 0
     for forward in (False,) if leaves else (True, False):
@@ -150,9 +154,13 @@ def process_layer(layer: Layer, room: Room, live: Iterable[FeatureMap], leaves: 
 def process_nested(
     module: Module, room: Room, live: Iterable[FeatureMap], leaves: bool, policy: Policy | None
 ) -> ModulePlan:
-    """A module inside a branch: with the branch's policy at its end, else I if that forwards all.
+    """The plan of a module inside a branch.
 
-    Raises: Misfit.
+    `live`: maps of the branch that are on chip. `leaves`: the module's OFM must leave the chip.
+    `policy`: the policy of the branch if the module is its last step, else None. Then policy I is
+    taken if it forwards all layers, else II.
+
+    Raises: Misfit if some layer does not fit.
     """
     if module.input in live:
         room = room.with_mifm(module.input)
@@ -170,9 +178,11 @@ def process_nested(
 
 
 def process_module(module: Module, policy: Policy, room: Room) -> ModulePlan:
-    """Algorithms 5 and 6 for all branches of a module whose MIFM, if it is on chip, is in `room`.
+    """Algorithms 5 and 6 for all branches of a module.
 
-    Raises: Misfit.
+    `room` already counts the MIFM if that is on chip.
+
+    Raises: Misfit if some layer does not fit.
     """
     branches: list[BranchPlan] = []
     inside = room
@@ -184,7 +194,10 @@ def process_module(module: Module, policy: Policy, room: Room) -> ModulePlan:
 
 
 def occupied_after(module: Module, branch: Branch, room: Room, inside: Room) -> int:
-    """Algorithm 5: what the MOFM holds when a branch is done, `room` being what was before it."""
+    """Algorithm 5: the bytes that the MOFM occupies after a branch.
+
+    `room` is the room before the module, `inside` the room before the branch.
+    """
     if module.is_view(branch):
         return inside.occupied
     if module.merge == "add":
@@ -193,9 +206,9 @@ def occupied_after(module: Module, branch: Branch, room: Room, inside: Room) -> 
 
 
 def process_branch(branch: Branch, policy: Policy, room: Room) -> BranchPlan:
-    """Algorithm 6 for a branch.
+    """Algorithm 6 for a branch. As long as a layer does not fit, the largest held map is spilled.
 
-    Raises: Misfit.
+    Raises: Misfit if a layer does not fit with all held maps spilled.
     """
     spilled: frozenset[FeatureMap] = frozenset()
     while True:
@@ -211,9 +224,9 @@ def process_branch(branch: Branch, policy: Policy, room: Room) -> BranchPlan:
 def attempt(
     branch: Branch, policy: Policy, room: Room, spilled: frozenset[FeatureMap]
 ) -> tuple[LayerPlan | ModulePlan, ...]:
-    """Algorithm 6 for a branch in which some maps have to leave the chip.
+    """Algorithm 6 for a branch in which the maps in `spilled` must leave the chip.
 
-    Raises: Misfit.
+    Raises: Misfit if a layer does not fit; it names the maps that the branch holds then.
     """
     last_read = {each: index for index, step in enumerate(branch.steps) for each in step.reads}
     last_read[branch.result] = len(branch.steps)
@@ -239,9 +252,10 @@ def attempt(
 
 
 def required_bytes(branch: Branch, on_chip: frozenset[FeatureMap]) -> int:
-    """size_req(b) of Algorithm 3: the most that a layer of a branch needs, if all is forwarded.
+    """size_req(b) of Algorithm 3: the most bytes that a layer of a branch needs if all forward.
 
-    MIFM (`on_chip`) and MOFM do not count. A nested MIFM does: the branch has to hold it.
+    The MIFMs in `on_chip` and the MOFM do not count. The MIFM of a nested module counts, as the
+    branch has to hold it.
     """
     last_read = {each: index for index, step in enumerate(branch.steps) for each in step.reads}
     made: list[FeatureMap] = []
@@ -254,7 +268,7 @@ def required_bytes(branch: Branch, on_chip: frozenset[FeatureMap]) -> int:
 
 
 def needed_at(step: Layer | Module, branch: Branch, on_chip: frozenset[FeatureMap]) -> int:
-    """Bytes that a step adds to what its branch holds: without its OFM, if that is in the MOFM."""
+    """Bytes that a step adds to what its branch holds; an OFM in the MOFM does not count."""
     own = 0 if step.result == branch.result else step.result.size.full
     if isinstance(step, Layer):
         return own + step.working + step.weights
@@ -265,9 +279,9 @@ def needed_at(step: Layer | Module, branch: Branch, on_chip: frozenset[FeatureMa
 def branch_order(
     module: Module, on_chip: frozenset[FeatureMap] = frozenset()
 ) -> tuple[tuple[int, int], ...]:
-    """Algorithm 3: positions of the branches by descending need, each with its bytes.
+    """Algorithm 3: (position, size_req in bytes) of the branches, by descending size_req.
 
-    Those that need the same stay in their order; `on_chip` are the MIFMs of outer modules.
+    Branches of equal size_req stay in their order; `on_chip` are the MIFMs of outer modules.
     """
     inside = on_chip | {module.input}
     needs = [(index, required_bytes(each, inside)) for index, each in enumerate(module.branches)]

@@ -1,15 +1,15 @@
-"""Bytes and accesses that cross the border of the chip in one run of a module: no IR in here.
+"""Counts the bytes and accesses of off-chip memory in one run of a module: no IR in here.
 
-The conventions of Table 1 of paper 001, all needed to get its numbers:
+These conventions of Table 1 of paper 001 are all needed to reproduce its numbers:
 
-* naive: each layer reads its IFM and writes its OFM; a concatenation moves nothing;
-* maps are counted as they are stored, in whole patches; weights without bias, once;
-* a MIFM is on chip when its module starts, unless the module before it has left it off chip: then
-  it is read once, with one access for each run of parts that lie one behind the other.
+* In the naive count, each layer reads its IFM and writes its OFM; a concatenation moves nothing.
+* Maps are counted as they are stored, in whole patches. Weights count once, without bias.
+* A MIFM is on chip when its module starts, unless the module before has left it off chip. Then it
+  is read once, with one access for each run of adjacent off-chip parts.
 
-Where the paper is silent: an addition is a layer that reads its operands and writes their sum; a
-fused pool is a layer of its own in the naive count; a sum that has left the chip is read back for
-the next branch; under policy II a MIFM that is a part of the MOFM is written.
+The paper does not say the following. An addition is a layer that reads its operands and writes
+their sum. In the naive count, a fused pool is a layer of its own. A sum that has left the chip is
+read back for the next branch. Under policy II, a MIFM that is a part of the MOFM is written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from npu_plans.modules.policies import ModulePlan
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes of weights, and bytes and accesses of feature maps."""
+    """Off-chip traffic: bytes of weights, and bytes and accesses of feature maps."""
 
     weight_bytes: int = 0
     feature_map_read_bytes: int = 0
@@ -34,16 +34,16 @@ class Traffic:
 
     @property
     def feature_map_bytes(self) -> int:
-        """Reads and writes."""
+        """Bytes of feature maps that are read or written."""
         return self.feature_map_read_bytes + self.feature_map_write_bytes
 
     @property
     def overall_bytes(self) -> int:
-        """Maps and weights."""
+        """Bytes of feature maps and weights."""
         return self.weight_bytes + self.feature_map_bytes
 
     def __add__(self, other: Traffic) -> Traffic:
-        """Both."""
+        """The sum of two traffics, field by field."""
         return Traffic(
             self.weight_bytes + other.weight_bytes,
             self.feature_map_read_bytes + other.feature_map_read_bytes,
@@ -54,22 +54,22 @@ class Traffic:
 
 
 def total(parts: Iterable[Traffic]) -> Traffic:
-    """The sum of several."""
+    """The sum of several traffics."""
     return sum(parts, Traffic())
 
 
 def read(size: int, accesses: int = 1) -> Traffic:
-    """Reads of so many bytes in all."""
+    """Reads of `size` bytes in total, in `accesses` accesses; nothing if `size` is 0."""
     return Traffic(feature_map_read_bytes=size, feature_map_reads=accesses) if size else Traffic()
 
 
 def write(size: int) -> Traffic:
-    """One write."""
+    """One write of `size` bytes; nothing if `size` is 0."""
     return Traffic(feature_map_write_bytes=size, feature_map_writes=1) if size else Traffic()
 
 
 def naive_layer(layer: Layer) -> Traffic:
-    """One layer between maps that lie off chip."""
+    """The traffic of one layer whose maps all lie off chip."""
     traffic = Traffic(weight_bytes=layer.parameters)
     if not layer.moves:
         return traffic
@@ -78,13 +78,13 @@ def naive_layer(layer: Layer) -> Traffic:
 
 
 def naive_module(module: Module) -> Traffic:
-    """A module layer by layer."""
+    """The traffic of a module that runs layer by layer, with all maps off chip."""
     traffic = total(naive_layer(layer) for layer in module.layers())
     return traffic + total(merge_layer(each) for each in with_nested(module))
 
 
 def merge_layer(module: Module) -> Traffic:
-    """The merge as a layer of its own: a concatenation is none."""
+    """The traffic of a module's merge as a layer of its own; a concatenation has none."""
     if module.merge == "concat":
         return Traffic()
     parts = [read(branch.result.size.full) for branch in module.branches]
@@ -92,7 +92,7 @@ def merge_layer(module: Module) -> Traffic:
 
 
 def with_nested(module: Module) -> Iterator[Module]:
-    """A module and all modules in it."""
+    """A module and all modules nested in it."""
     yield module
     for branch in module.branches:
         for step in branch.steps:
@@ -107,14 +107,14 @@ def write_map(each: FeatureMap) -> Traffic:
 
 @dataclass(frozen=True)
 class OffChip:
-    """What of a map lies off chip: bytes, and runs of parts one behind the other."""
+    """The off-chip parts of a map: their bytes, and how many runs of adjacent parts they form."""
 
     size: int = 0
     runs: int = 0
 
 
 def left_off_chip(module: Module, plan: ModulePlan) -> OffChip:
-    """What of its MOFM a module leaves off chip."""
+    """The parts of its MOFM that a module leaves off chip."""
     parts = list(parts_off_chip(module, plan))
     size = sum(each for each, off in parts if off)
     if module.merge == "add":
@@ -124,7 +124,7 @@ def left_off_chip(module: Module, plan: ModulePlan) -> OffChip:
 
 
 def parts_off_chip(module: Module, plan: ModulePlan) -> Iterator[tuple[int, bool]]:
-    """Bytes of each part of a MOFM, in the order of the merge, and whether it lies off chip."""
+    """For each part of a MOFM, in the order of the merge: its bytes, and whether it is off chip."""
     pairs = zip(module.branches, plan.branches, strict=True)
     for branch, made in sorted(pairs, key=lambda pair: pair[0].part):
         if not branch.steps:
@@ -138,9 +138,10 @@ def parts_off_chip(module: Module, plan: ModulePlan) -> Iterator[tuple[int, bool
 
 
 def planned_module(module: Module, plan: ModulePlan, arrives: OffChip | None) -> Traffic:
-    """A module as planned.
+    """The traffic of a module with a plan.
 
-    `arrives` is what of its MIFM the module before it has left off chip; None if no module made it.
+    `arrives`: the parts of its MIFM that the module before has left off chip; None if no module
+    made the MIFM.
     """
     weights = Traffic(weight_bytes=sum(layer.parameters for layer in module.layers()))
     away = OffChip() if arrives is None else arrives
@@ -154,9 +155,10 @@ def planned_module(module: Module, plan: ModulePlan, arrives: OffChip | None) ->
 def inner_traffic(
     module: Module, plan: ModulePlan, off_chip: frozenset[FeatureMap], arrived: int = 0
 ) -> Traffic:
-    """What the layers of a module move.
+    """The feature map traffic of the layers and the merge of a module.
 
-    `off_chip` are the maps from outside that lie there, `arrived` the bytes of the MIFM that do.
+    `off_chip`: the maps from outside the module that are off chip. `arrived`: the bytes of the MIFM
+    that are off chip when the module starts.
     """
     outside = off_chip if plan.kept else off_chip | {module.input}
     traffic = view_written(module, plan, arrived) + sums_read_back(module, plan)
@@ -173,7 +175,10 @@ def inner_traffic(
 
 
 def view_written(module: Module, plan: ModulePlan, arrived: int) -> Traffic:
-    """A MIFM on chip that is a part of a MOFM off chip has to be written."""
+    """The write of a MIFM on chip that is a part of a MOFM off chip; nothing for other modules.
+
+    `arrived`: the bytes of the MIFM that are off chip already.
+    """
     if not plan.kept or plan.policy == "I" or module.merge == "add":
         return Traffic()
     views = any(map(module.is_view, module.branches))
@@ -181,13 +186,16 @@ def view_written(module: Module, plan: ModulePlan, arrived: int) -> Traffic:
 
 
 def layer_traffic(layer: Layer, forward: bool, away: set[FeatureMap]) -> Traffic:
-    """What one layer moves."""
+    """The feature map traffic of one layer.
+
+    `forward`: whether its OFM stays on chip; `away`: the maps that are off chip.
+    """
     maps = [read(each.size.full) for each in dict.fromkeys(layer.reads) if each in away]
     return total([*maps, Traffic() if forward else write_map(layer.result)])
 
 
 def sums_read_back(module: Module, plan: ModulePlan) -> Traffic:
-    """A sum that has left the chip comes back for the branch that is added to it."""
+    """The reads of sums that left the chip, for the branches that are added to them."""
     if module.merge == "concat":
         return Traffic()
     left = [not made.stays for made in plan.branches if made.steps]

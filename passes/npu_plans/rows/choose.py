@@ -1,7 +1,7 @@
-"""Which layers of a chain run row by row: mathematics only.
+"""Chooses the layers of a chain that run row by row: numbers only, no IR.
 
-A run of layers keeps its first IFM, its last OFM, and one window of rows for each layer between.
-Sizes are in bytes.
+A run of layers holds its first IFM, its last OFM, and for each map in between a window of rows. All
+sizes are in bytes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from itertools import accumulate
 class Link:
     """One layer of a chain.
 
-    `ifm`, `ofm`: its maps as a whole; `window`: the rows of its input that it needs at once;
-    `inner`: windows that it has inside; `weights`: its parameters, where they must be on chip;
-    `direct`: whether it can read a whole map in place, without a window.
+    Bytes of: `ifm`, `ofm`: its whole maps; `window`: the rows of its input that it needs at once;
+    `inner`: row windows inside the layer, as a fused pool has; `weights`: its parameters, 0 if they
+    need not be on chip. `direct`: whether it can read a whole map in place, without a window.
     """
 
     ifm: int
@@ -29,7 +29,7 @@ class Link:
 
     @property
     def alone(self) -> int:
-        """What the layer needs when it runs by itself."""
+        """Bytes that the layer needs when it runs by itself."""
         return self.ifm + self.ofm + self.weights
 
 
@@ -46,15 +46,15 @@ class LayerRun:
 
 
 def whole(chain: Sequence[Link]) -> list[LayerRun]:
-    """The whole chain as one run."""
+    """The whole chain as one run; none if it has fewer than two layers."""
     return [LayerRun(0, len(chain) - 1)] if len(chain) > 1 else []
 
 
 def smallest_peak(chain: Sequence[Link]) -> list[LayerRun]:
-    """The runs that make the largest need of any layer or run as small as it can be.
+    """The runs that minimise the peak, the most bytes that any layer or run needs.
 
-    Among those, the ones that fuse fewest layers. Dynamic programming over where runs end: exact
-    for a chain by itself, in time quadratic in its length.
+    Of several solutions, the one that fuses the fewest layers. It is dynamic programming over the
+    ends of runs, in time quadratic in the length of the chain. It is exact for this chain alone.
     """
     totals = running_totals(chain)
     best: list[tuple[int, int, int]] = [(0, 0, 0)]  # peak, fused layers, start of the last run
@@ -77,22 +77,23 @@ def smallest_peak(chain: Sequence[Link]) -> list[LayerRun]:
 
 
 def running_totals(chain: Sequence[Link]) -> list[int]:
-    """Sums of what the first 0, 1, 2, ... layers have on chip beside their maps."""
+    """Bytes of windows and weights of the first 0, 1, 2, ... layers of the chain, as sums."""
     return [0, *accumulate(link.window + link.inner + link.weights for link in chain)]
 
 
 def footprint(chain: Sequence[Link], totals: Sequence[int], run: LayerRun) -> int:
-    """Bytes that a run needs on chip, from running totals."""
+    """Bytes that a run needs on chip; `totals` are the `running_totals` of the chain."""
     start = chain[run.first]
     kept = totals[run.last + 1] - totals[run.first] - (start.window if start.direct else 0)
     return start.ifm + chain[run.last].ofm + kept
 
 
 def needed(chain: Sequence[Link], sram: int) -> list[LayerRun]:
-    """As few layers as possible, so that every layer that does not fit alone fits in its run.
+    """Runs of few layers in which each layer that does not fit alone fits into `sram` bytes.
 
-    A run starts with one layer that does not fit and takes in as few neighbours as make it fit, or
-    where nothing fits, those that leave the smallest footprint. Runs that meet become one.
+    A run starts as one layer that does not fit, and grows by as few neighbours as make it fit. If
+    no run around the layer fits, it is the one with the smallest footprint. Overlapping runs are
+    merged.
     """
     totals = running_totals(chain)
     runs: list[LayerRun] = []
@@ -109,7 +110,10 @@ def needed(chain: Sequence[Link], sram: int) -> list[LayerRun]:
 
 
 def smallest(chain: Sequence[Link], totals: Sequence[int], inner: LayerRun, sram: int) -> LayerRun:
-    """The shortest run around `inner` that fits; where none does, the one that needs least."""
+    """The shortest run around `inner` that fits into `sram` bytes.
+
+    If none fits, the run around `inner` with the smallest footprint.
+    """
     best = inner
     for length in range(len(inner), len(chain) + 1):
         firsts = range(max(0, inner.last - length + 1), min(inner.first, len(chain) - length) + 1)

@@ -1,8 +1,8 @@
-"""Which layers of a chain run row by row where maps can leave the chip: mathematics only.
+"""Chooses the layers of a chain that run row by row if maps can leave the chip. No IR.
 
-A map between two layers stays on chip, or is written to memory off the chip and read again; inside
-a run it does not exist. A run keeps its first IFM, its last OFM, one window of rows for each layer
-and all parameters on chip; of a map off the chip it keeps its rows only. Sizes are in bytes.
+A map between two layers stays on chip, or is written to off-chip memory and read again. Inside a
+run it does not exist. A run holds on chip its first IFM, its last OFM, one window of rows for each
+layer, and all parameters; of an off-chip map it holds only some rows. All sizes are in bytes.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from npu_plans.rows.choose import LayerRun
 class ChainMap:
     """A map of a chain.
 
-    `full`: bytes on chip; `moved`: bytes of a transfer of it; `row`: bytes of one row; `outside`:
-    whether it lies off the chip in any case, as an input or output of the network.
+    `full`: its bytes on chip; `moved`: the bytes of one transfer of the map; `row`: the bytes of
+    one row; `outside`: whether it always lies off chip, as an input or output of the network.
     """
 
     full: int
@@ -29,7 +29,7 @@ class ChainMap:
 
     @property
     def places(self) -> tuple[bool, ...]:
-        """Whether it may lie on chip (False), off the chip (True), or either."""
+        """The places that it may have: on chip (False), off chip (True), or both."""
         return (True,) if self.outside else (False, True)
 
 
@@ -37,10 +37,10 @@ class ChainMap:
 class ChainLayer:
     """One layer of a chain.
 
-    `window`: the rows of its input that it needs at once; `inner`: windows that it has inside;
-    `weights`: all its parameters, `partial`: those that are on chip at one time when it runs by
-    itself; `direct`: whether it can read a whole map in place, without a window; `in_place`:
-    whether it can overwrite its input.
+    Bytes of: `window`: the rows of its input that it needs at once; `inner`: row windows inside the
+    layer; `weights`: all its parameters; `partial`: the parameters that are on chip at one time
+    when it runs by itself. `direct`: whether it can read a whole map in place, without a window.
+    `in_place`: whether it can overwrite its input.
     """
 
     window: int
@@ -53,13 +53,13 @@ class ChainLayer:
 
 @dataclass(frozen=True)
 class Chain:
-    """Layers one behind the other, and the maps between them: one more than there are layers."""
+    """Consecutive layers and their maps: layer i reads map i and writes map i + 1."""
 
     maps: Sequence[ChainMap]
     layers: Sequence[ChainLayer]
 
     def alone(self, index: int, *, ifm_off: bool, ofm_off: bool) -> int:
-        """Bytes that a layer needs by itself; of maps off the chip, rows."""
+        """Bytes on chip of a layer that runs by itself; of an off-chip map only rows count."""
         layer, ifm, ofm = self.layers[index], self.maps[index], self.maps[index + 1]
         if layer.in_place and not ifm_off and not ofm_off:
             return ifm.full + layer.partial
@@ -67,7 +67,7 @@ class Chain:
         return bytes_in + (ofm.row if ofm_off else ofm.full) + layer.partial
 
     def footprint(self, run: LayerRun, totals: Sequence[int]) -> int:
-        """Bytes that a run needs, from `totals` of what layers keep beside their maps."""
+        """Bytes that a run needs on chip, from `totals()`."""
         first, ifm, ofm = self.layers[run.first], self.maps[run.first], self.maps[run.last + 1]
         kept = totals[run.last + 1] - totals[run.first]
         if not ifm.outside:
@@ -75,21 +75,21 @@ class Chain:
         return kept + (ofm.row if ofm.outside else ofm.full)
 
     def totals(self) -> list[int]:
-        """Sums of what the first 0, 1, 2, ... layers of a run keep beside their maps."""
+        """Bytes of windows and weights of the first 0, 1, 2, ... layers of the chain, as sums."""
         kept = (layer.window + layer.inner + layer.weights for layer in self.layers)
         return [0, *accumulate(kept)]
 
 
 Cost = tuple[int, int, int]
-"""Bytes moved, the largest need, layers in runs."""
+"""Bytes moved off or on chip, the peak in bytes, and the number of layers in runs."""
 
 State = tuple[int, bool]
-"""A map of the chain, and whether it lies off the chip."""
+"""The position of a map in the chain, and whether it lies off chip."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """The best way up to a state: its cost, and the state that its last step starts from."""
+    """The cheapest path to a state: its cost, and the state before its last step."""
 
     cost: Cost
     before: State | None = None
@@ -97,14 +97,14 @@ class Way:
 
 @dataclass(frozen=True)
 class Transition:
-    """Layers from one state to another: one by itself, or a run."""
+    """One layer by itself, or a run, that leads from one state to another."""
 
     start: State
     end: State
     cost: Cost
 
     def behind(self, way: Way) -> Way:
-        """The way that this step lengthens."""
+        """The path that extends `way` by this step."""
         moved, peak, fused = way.cost
         return Way(
             (moved + self.cost[0], max(peak, self.cost[1]), fused + self.cost[2]), self.start
@@ -112,11 +112,12 @@ class Transition:
 
 
 def least_traffic(chain: Chain, sram: int) -> list[LayerRun]:
-    """The runs with which the least is moved; none if no run moves less.
+    """The runs that move the fewest bytes; none if runs move no fewer bytes than single layers.
 
-    Among those, the runs with the smallest need, then with the fewest layers. Dynamic programming
-    over where steps end and whether the map there is off the chip. A run starts and ends with maps
-    on chip or outside: off the chip, others are for single layers only.
+    Of several solutions, the one with the smallest peak, then with the fewest layers in runs. It is
+    dynamic programming over the end of each step and the place of the map there. The first and the
+    last map of a run are on chip unless they are `outside`; only single layers use other off-chip
+    maps.
     """
     alone, fused = list(layer_steps(chain, sram)), list(run_steps(chain, sram))
     without, _ = cheapest(chain, alone)
@@ -125,9 +126,10 @@ def least_traffic(chain: Chain, sram: int) -> list[LayerRun]:
 
 
 def layer_steps(chain: Chain, sram: int) -> Iterator[Transition]:
-    """Layers by themselves: what is off the chip is moved, and all else must fit.
+    """Steps of one layer, for each place of its two maps.
 
-    A layer with both maps off the chip works on tiles of any size.
+    Off-chip maps are moved; the bytes on chip must fit into `sram` bytes.
+    A layer with both maps off chip is always possible, as its tiles can be small enough.
     """
     for index in range(len(chain.layers)):
         ifm, ofm = chain.maps[index], chain.maps[index + 1]
@@ -141,7 +143,7 @@ def layer_steps(chain: Chain, sram: int) -> Iterator[Transition]:
 
 
 def run_steps(chain: Chain, sram: int) -> Iterator[Transition]:
-    """Runs of two layers or more that fit."""
+    """Steps that are runs of at least two layers and fit into `sram` bytes."""
     totals = chain.totals()
     for first in range(len(chain.layers)):
         for last in range(first + 1, len(chain.layers)):
@@ -155,9 +157,10 @@ def run_steps(chain: Chain, sram: int) -> Iterator[Transition]:
 
 
 def cheapest(chain: Chain, steps: Sequence[Transition]) -> tuple[Cost, list[LayerRun]]:
-    """The least cost from the first map to the last, and its runs.
+    """The least cost of a path from the first map to the last, and its runs.
 
-    A map at the end of the chain that leaves the chip is moved once more, by what is there.
+    If the first or last map of the chain is off chip but not `outside`, it is moved once more, by
+    the layer before or after the chain.
     """
     first, last = chain.maps[0], chain.maps[-1]
     ways = {
@@ -180,7 +183,7 @@ def cheapest(chain: Chain, steps: Sequence[Transition]) -> tuple[Cost, list[Laye
 
 
 def runs_before(ways: dict[State, Way], state: State) -> list[LayerRun]:
-    """The runs on the best way up to a state."""
+    """The runs on the cheapest path to a state, in order."""
     runs: list[LayerRun] = []
     while (before := ways[state].before) is not None:
         if state[0] - before[0] > 1:

@@ -1,1 +1,1 @@
-"""Which feature maps leave the chip."""
+"""Decides which feature maps leave the chip."""

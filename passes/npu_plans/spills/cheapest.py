@@ -1,15 +1,16 @@
 """The cheapest set of maps to spill, as an integer program: no IR in here.
 
-Variables: x[m] in {0, 1}, whether map m is off chip; for each step and tile need a share y[s] in
-[0, 1] of each subset s of the need's maps. The sum of the shares is 1, and for each map the shares
-of the subsets that hold it sum up to x[m]: then y[s] = 1 for the very subset that is off chip.
+Variables: x[m] in {0, 1} is 1 if map m is off chip. For each step and each of its tile needs, y[s]
+in [0, 1] is the share of subset s of the need's maps. The shares add up to 1, and for each map the
+shares of the subsets with this map add up to x[m]. So y[s] = 1 for the subset that is off chip.
 
-Two buffers that share bytes while both are on chip have a z in [0, 1], with z + x[m] <= 1 for each.
+For each pair of buffers that share bytes while both are on chip there is a z in [0, 1], with
+z + x[m] <= 1 for both buffers m. All terms of the program are in bytes:
 
     minimise   sum cost[m] x[m]
     subject to sum saved[m] x[m] + sum shared z - sum tiles[s] y[s] >= in use - capacity, each step
 
-Solved by HiGHS through SciPy, to the optimum; it has one thread and no randomness of its own.
+HiGHS, called through SciPy, solves it to the optimum. It runs in one thread and is deterministic.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from npu_plans.spills.problem import OpMemory, Shared, SpillProblem, TileNeed
 def cheapest(
     problem: SpillProblem, capacity: int, forced: AbstractSet[int]
 ) -> frozenset[int] | None:
-    """The buffers to spill, `forced` among them, so that every step fits; None if that cannot be.
+    """The cheapest set of buffers to spill so that every step fits into `capacity` bytes.
 
-    Ties are the solver's choice, the same one every time.
+    It includes `forced`. None if no such set exists. Of several cheapest sets the solver chooses
+    one, the same in every run.
     """
     program = Program({index: place for place, index in enumerate(sorted(problem.movable))})
     program.costs = [problem.costs[index] or 0 for index in sorted(problem.movable)]
@@ -44,7 +46,10 @@ def cheapest(
 
 @dataclass
 class Program:
-    """An integer program that grows; `column` is the variable of each map, the first ones."""
+    """An integer program that grows by variables (columns) and constraints (rows).
+
+    `column` gives for each movable buffer its variable x; these are the first variables.
+    """
 
     column: dict[int, int]
     costs: list[int] = field(default_factory=list[int])
@@ -53,7 +58,7 @@ class Program:
     upper: list[float] = field(default_factory=list[float])
 
     def add_step(self, step: OpMemory, capacity: int) -> None:
-        """The step fits."""
+        """Add the constraint that a step fits into `capacity` bytes."""
         row = {self.column[index]: size for index, size in step.live if index in self.column}
         for need in step.needs:
             for share, size in zip(self.add_shares(need), need.sizes, strict=True):
@@ -64,7 +69,7 @@ class Program:
         self.add_row(row, total - capacity, float("inf"))
 
     def add_pair(self, pair: Shared) -> int:
-        """A variable that is 1 at most, and 0 if one of two buffers is off chip."""
+        """Add the z of a pair of buffers: at most 1, and 0 if one of them is off chip."""
         both = len(self.costs)
         self.costs.append(0)
         for index in (pair.one, pair.two):
@@ -73,7 +78,7 @@ class Program:
         return both
 
     def add_shares(self, need: TileNeed) -> list[int]:
-        """Variables for the subsets of a need's maps, of which one is 1: that which is off chip."""
+        """Add the y of each subset of a need's maps: 1 for the subset that is off chip, else 0."""
         first = len(self.costs)
         shares = list(range(first, first + len(need.sizes)))
         self.costs += [0] * len(shares)
@@ -84,13 +89,13 @@ class Program:
         return shares
 
     def add_row(self, row: dict[int, int], lower: float, upper: float) -> None:
-        """A constraint."""
+        """Add a constraint: bounds on a sum; `row` maps each variable to its coefficient."""
         self.rows.append(row)
         self.lower.append(lower)
         self.upper.append(upper)
 
     def solve(self, forced: AbstractSet[int]) -> set[int] | None:
-        """The columns of the maps that are spilled."""
+        """The columns of the buffers to spill, with `forced`; None if there is no solution."""
         optimize: Any = import_module("scipy.optimize")
         maps, columns = len(self.column), len(self.costs)
         result = optimize.milp(
@@ -104,7 +109,7 @@ class Program:
         return None if values is None else {i for i in range(maps) if values[i] > 0.5}
 
     def constraints(self, optimize: Any) -> Any:
-        """The rows as a sparse matrix, each one in units of its largest number."""
+        """The rows as a sparse matrix; each row is scaled to a largest coefficient of 1."""
         sparse: Any = import_module("scipy.sparse")
         data: list[float] = []
         places: tuple[list[int], list[int]] = ([], [])

@@ -1,12 +1,11 @@
-"""Which maps leave the chip, at the least traffic, so that what stays has a plan: no IR in here.
+"""Chooses the maps that leave the chip so that the rest fits, with the least traffic: no IR.
 
-Three steps, none of which does more than is needed:
-
-1. If everything fits, nothing leaves, and no solver is loaded.
-2. The cheapest set of maps without which the sum of what lives fits at every step: exact, an
-   integer program (`cheapest.py`).
-3. That the sums fit is necessary, but not enough: `offsets/` lays out what stays, tile buffers too.
-   Where it takes more than there is, 2. is done again with so many bytes less.
+1. If everything fits, nothing leaves the chip, and no solver is loaded.
+2. An integer program (`cheapest.py`) finds the cheapest set of maps to spill so that the sum of the
+   live bytes fits at every step.
+3. Fitting sums are necessary, but not sufficient. So `npu_plans.arena` places the buffers that stay
+   and the tile buffers. If their arena exceeds the capacity, step 2 is repeated with its limit
+   lowered by the excess bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from npu_plans.spills.cheapest import cheapest
 from npu_plans.spills.problem import Misfit, SpillProblem
 
 ROUNDS = 8
-"""How often step 2 is done before maps are spilled one by one."""
+"""How often step 2 may run before maps are spilled one by one."""
 
 
 def decide(
@@ -26,7 +25,8 @@ def decide(
 ) -> frozenset[int]:
     """The buffers that leave the chip, `forced` among them.
 
-    Raises: Misfit if the memory is too small for some op; PlanError for pins that cannot be.
+    Raises: Misfit if the memory is too small for some op; PlanError if a pin is misaligned or two
+        pinned buffers collide.
     """
     if problem.fits(forced, capacity):
         return frozenset(forced)
@@ -49,9 +49,9 @@ def decide(
 def more(
     problem: SpillProblem, capacity: int, chosen: frozenset[int], forced: AbstractSet[int]
 ) -> frozenset[int]:
-    """The last resort: the largest maps leave too, one by one, until there is a plan.
+    """The last resort: spill further maps, the largest first, until the rest fits.
 
-    Raises: Misfit.
+    Raises: Misfit if the rest does not fit with all movable maps spilled.
     """
     sizes = [buffer.size for buffer in problem.buffers]
     for index in sorted(problem.movable - chosen, key=lambda i: (-sizes[i], i)):
@@ -64,7 +64,7 @@ def more(
 def polished(
     problem: SpillProblem, capacity: int, chosen: frozenset[int], forced: AbstractSet[int]
 ) -> frozenset[int]:
-    """Take back on chip what fits after all, the most expensive maps first."""
+    """Keep on chip the chosen maps that fit there after all, the most expensive ones first."""
     for index in sorted(chosen - forced, key=lambda i: (-(problem.costs[i] or 0), i)):
         if problem.fits(chosen - {index}, capacity):
             chosen -= {index}
@@ -72,7 +72,13 @@ def polished(
 
 
 def reject(problem: SpillProblem, capacity: int) -> NoReturn:
-    """Say which step does not fit, whatever leaves the chip; else the worst if everything does."""
+    """Raise Misfit for the step that needs most.
+
+    That is a step that does not fit whichever maps leave the chip. If there is none, it is the
+    worst step with all movable maps spilled.
+
+    Raises: Misfit always.
+    """
     least = [(step.least(problem.movable), -step.point) for step in problem.steps]
     needed, point = max(least)
     if needed <= capacity:

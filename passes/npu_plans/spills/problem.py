@@ -1,8 +1,8 @@
-"""The question which maps leave the chip, as plain data: no IR in here.
+"""The spill problem, which maps leave the chip, as plain data: no IR in here.
 
-A map lies on chip as long as it lives, or off chip, where each layer that uses it moves it through
-tile buffers. While an op runs, three things share the memory: buffers that cannot leave, maps that
-stay, and the op's tile buffers for what it has off chip.
+A map is on chip during its whole lifetime, or it is off chip, and each layer that uses it moves it
+through tile buffers. While an op runs, three things share the memory: buffers that cannot leave the
+chip, maps that stay, and the tile buffers for the op's off-chip maps.
 
     Buffer("a", 600, first=1, last=2)        // its cost: 1200, written once and read once
     Step(point=2, live=((0, 600), (1, 500)), needs=(TileNeed((0, 1), (64, 96, 80, 112)),))
@@ -20,7 +20,10 @@ from npu_plans.arena.problem import Buffer, Overlay, Problem
 
 
 class Misfit(Exception):
-    """An op that needs more memory than there is, whatever leaves the chip; in bytes."""
+    """An op (at program point `point`) needs more memory than there is, whichever maps are spilled.
+
+    `needed` is in bytes.
+    """
 
     def __init__(self, point: int, needed: int) -> None:
         super().__init__(f"{needed} bytes needed at point {point}")
@@ -30,21 +33,24 @@ class Misfit(Exception):
 
 @dataclass(frozen=True)
 class TileNeed:
-    """Bytes of tile buffers by which of some maps are off chip.
+    """The bytes of an op's tile buffers, depending on which of `maps` are off chip.
 
-    `sizes[mask]` is for those `maps[i]` off chip whose bit i is in the mask: 2 to the power of
-    `len(maps)` numbers.
+    `sizes[mask]` holds if exactly those `maps[i]` are off chip whose bit i is set in `mask`. So
+    there are 2 to the power of `len(maps)` sizes.
     """
 
     maps: tuple[int, ...]
     sizes: tuple[int, ...]
 
     def of(self, spilled: AbstractSet[int]) -> int:
-        """Bytes with these buffers off chip."""
+        """Bytes of the tile buffers if the buffers in `spilled` are off chip."""
         return self.sizes[sum(1 << bit for bit, each in enumerate(self.maps) if each in spilled)]
 
     def least(self, on_chip: Mapping[int, int]) -> int:
-        """The fewest bytes for tile buffers and those maps that stay, given what each one takes."""
+        """The fewest bytes of tile buffers plus maps that stay, over all subsets of the maps.
+
+        `on_chip` gives the bytes that each map takes on chip.
+        """
         stays = (
             sum(on_chip.get(each, 0) for bit, each in enumerate(self.maps) if not mask >> bit & 1)
             for mask in range(len(self.sizes))
@@ -54,25 +60,25 @@ class TileNeed:
 
 @dataclass(frozen=True)
 class Shared:
-    """Bytes that two buffers may have in common while both are on chip."""
+    """How many bytes two buffers may share while both are on chip."""
 
     one: int
     two: int
     bytes: int
 
     def of(self, spilled: AbstractSet[int]) -> int:
-        """Bytes in common with these buffers off chip."""
+        """Bytes that the two share if the buffers in `spilled` are off chip."""
         return 0 if self.one in spilled or self.two in spilled else self.bytes
 
 
 @dataclass(frozen=True)
 class OpMemory:
-    """One op: what memory holds while it runs, in bytes.
+    """One op, at program point `point`: the memory contents while it runs, in bytes.
 
-    `live` are the buffers that live then, with the bytes of each that are in use: a buffer that is
-    filled slice by slice grows. `needs` are the op's tile buffers; each map is in one at most.
-    `shared` are the pairs of buffers of which one dies row by row while the other is written;
-    `partly` says where in a buffer the bytes in use are, if they are not all: (buffer, start, end).
+    `live`: (buffer, bytes in use) of each live buffer; of a buffer that is filled slice by slice
+    not all bytes are in use. `needs`: the op's tile buffers; each map is in one need at most.
+    `shared`: pairs of buffers of which one dies row by row while the other is written. `partly`:
+    (buffer, start, end) of the bytes in use of each buffer that is not in use as a whole.
     """
 
     point: int
@@ -82,16 +88,16 @@ class OpMemory:
     partly: tuple[tuple[int, int, int], ...] = ()
 
     def bytes(self, spilled: AbstractSet[int]) -> int:
-        """Bytes that the step needs at least with these buffers off chip."""
+        """The fewest bytes that the step can take if the buffers in `spilled` are off chip."""
         stays = sum(size for each, size in self.live if each not in spilled)
         return stays + self.tiles(spilled) - sum(pair.of(spilled) for pair in self.shared)
 
     def tiles(self, spilled: AbstractSet[int]) -> int:
-        """Bytes of the tile buffers."""
+        """Bytes of the tile buffers if the buffers in `spilled` are off chip."""
         return sum(need.of(spilled) for need in self.needs)
 
     def least(self, movable: AbstractSet[int]) -> int:
-        """Bytes that the step needs at least, whichever of `movable` leave the chip."""
+        """The fewest bytes that the step can take, whichever buffers of `movable` are off chip."""
         stays = sum(size for each, size in self.live if each not in movable)
         tiles = sum(need.least(dict(self.live)) for need in self.needs)
         return stays + tiles - sum(pair.bytes for pair in self.shared)
@@ -99,9 +105,10 @@ class OpMemory:
 
 @dataclass(frozen=True)
 class SpillProblem:
-    """Buffers, what each one costs off chip in bytes moved (None: it cannot leave), and the steps.
+    """Buffers, their costs, and the steps that use them.
 
-    `alignment` is what tile buffers ask for.
+    `costs`: the bytes moved if a buffer is off chip; None if it cannot leave the chip. `alignment`:
+    that of tile buffers, in bytes.
     """
 
     buffers: tuple[Buffer, ...]
@@ -116,19 +123,21 @@ class SpillProblem:
         return frozenset(index for index, cost in enumerate(self.costs) if cost is not None)
 
     def cost(self, spilled: AbstractSet[int]) -> int:
-        """Bytes that are moved to and from these buffers if they are off chip."""
+        """Bytes that are moved if the buffers in `spilled` are off chip."""
         return sum(self.costs[index] or 0 for index in spilled)
 
     def worst(self, spilled: AbstractSet[int]) -> tuple[int, int]:
-        """The most bytes that a step needs at least, and its program point: the first such."""
+        """The largest `Step.bytes` of all steps, and the program point of the first such step."""
         each = [(step.bytes(spilled), -step.point) for step in self.steps]
         needed, point = max(each, default=(0, 0))
         return needed, -point
 
     def arena(self, spilled: AbstractSet[int], enough: int) -> int:
-        """Bytes of an arena for what stays and for tile buffers; the search ends at `enough`.
+        """Bytes of an arena for the buffers that stay and the tile buffers.
 
-        Raises: PlanError for pins that cannot be.
+        The search for a smaller arena stops at `enough` bytes.
+
+        Raises: PlanError if a pin is misaligned or two pinned buffers collide.
         """
         kept = [index for index in range(len(self.buffers)) if index not in spilled]
         place = {index: position for position, index in enumerate(kept)}
@@ -149,17 +158,17 @@ class SpillProblem:
         return solve(Problem(tuple(buffers), tuple(overlays)), enough).arena
 
     def fits(self, spilled: AbstractSet[int], capacity: int) -> bool:
-        """Whether what stays on chip has a plan in so many bytes."""
+        """Whether the buffers that stay and the tile buffers fit into `capacity` bytes."""
         return self.worst(spilled)[0] <= capacity and self.arena(spilled, capacity) <= capacity
 
 
 def lent(
     buffer: int, size: int, start: int, end: int, tiles: int, tile_bytes: int
 ) -> Iterator[Overlay]:
-    """The ways in which tile buffers may lie where a buffer is not in use yet.
+    """Overlays by which tile buffers may lie in the bytes of a buffer that are not in use yet.
 
-    Of the buffer's `size` bytes, those from `start` to `end` are in use; `buffer` and `tiles` are
-    positions.
+    Of the buffer's `size` bytes, those from `start` to `end` are in use. `buffer` and `tiles` are
+    positions in `Problem.buffers`; `tile_bytes` is the size of the tile buffers.
     """
     if end < size:
         yield Overlay(buffer, tiles, end)

@@ -1,11 +1,11 @@
-"""How much on-chip memory is left for tile buffers at a program point.
+"""Computes how much on-chip memory is left for tile buffers at a program point.
 
-What lives at a point and what is in use there are two things: a buffer that is filled slice by
-slice lends what no slice has reached yet. The sum of the sizes says how much is free for certain;
-where that is not enough, a plan of the whole function shows the largest gap at that point:
+A live buffer that is filled slice by slice is not in use as a whole: tile buffers may use the bytes
+that no slice has reached yet. The sum of the sizes of the live buffers gives the bytes that are
+free for certain. If these are not enough, a plan of the whole function gives the largest gap:
 
-    |---- %all, one half in use ----|          size 100, in use 50: the sum says 0 of 100 bytes
-    |--- slice 0 ---|.... free .....|          are left, the plan says 50
+    |---- %all, one half in use ----|          size 100, in use 50: by the sum, 0 of 100 bytes
+    |--- slice 0 ---|.... free .....|          are free; by the plan, 50
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from npu_plans.spills.problem import lent
 def room(
     lived: Occupancy, least: Mapping[int, int], capacity: int, alignment: int
 ) -> dict[int, int]:
-    """Bytes that are free at some program points, given the least that is needed there.
+    """For each program point in `least`: the bytes that are free for tile buffers.
 
-    Zero or less where `capacity` is not enough.
+    `least` gives the bytes that tile buffers need there at least. The result is zero or negative if
+    `capacity` is not enough.
     """
     free = {point: capacity - occupied(lived, point, alignment) for point in least}
     if any(free[point] < need for point, need in least.items()):
@@ -33,7 +34,7 @@ def room(
 
 
 def occupied(lived: Occupancy, point: int, alignment: int) -> int:
-    """Bytes of the buffers that live at a point, each one up to its alignment."""
+    """The sum of the sizes of the buffers that live at a point, rounded up to their alignment."""
     return sum(
         align(buffer.size, max(alignment, buffer.alignment))
         for buffer in lived.buffers
@@ -44,9 +45,10 @@ def occupied(lived: Occupancy, point: int, alignment: int) -> int:
 def gaps_of_plan(
     lived: Occupancy, least: Mapping[int, int], capacity: int, alignment: int
 ) -> dict[int, int]:
-    """The largest gap at some points, in a plan for all buffers and the least that is needed.
+    """For each point in `least`: the largest gap in bytes, in a plan of all buffers.
 
-    Zero where the plan takes more than `capacity`.
+    The plan has tile buffers of the `least` bytes at each of the points. All gaps are 0 if it takes
+    more than `capacity` bytes.
     """
     buffers = [
         Buffer(
@@ -75,7 +77,7 @@ def largest_gap(
     capacity: int,
     alignment: int,
 ) -> int:
-    """The most bytes one behind the other that no buffer uses at a point."""
+    """The most contiguous bytes that no buffer uses at a point; the first is aligned."""
     spans: list[tuple[int, int]] = []
     for index, buffer in enumerate(lived.buffers):
         if buffer.first <= point <= buffer.last:

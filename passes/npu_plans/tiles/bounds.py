@@ -1,4 +1,4 @@
-"""What no tiling can go below. No IR in here."""
+"""Lower bounds on the traffic of any tiling of a convolution. No IR in here."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from npu_plans.tiles.layer_shape import ConvShape
 
 
 def multiplications(layer: ConvShape) -> int:
-    """Multiply-accumulates of the layer, those with padding left out."""
+    """Multiply-accumulates of the layer, without those on padding."""
     taps = len(layer.rows.taps()) * len(layer.columns.taps())
     return taps * layer.channels_in * layer.channels_out
 
 
 def compulsory_bytes(layer: ConvShape) -> int:
-    """Bytes if each input that is used, each weight, bias and output moves once, unless held."""
+    """Bytes moved if each used input, weight, bias and output moves once; held operands move 0."""
     used = len(set(layer.rows.taps())) * len(set(layer.columns.taps())) * layer.channels_in
     kernels = layer.channels_in * layer.channels_out * layer.kernel_elements
     widths = layer.element_bytes
@@ -27,14 +27,15 @@ def compulsory_bytes(layer: ConvShape) -> int:
 
 
 def lower_bound_bytes(layer: ConvShape, ocm_bytes: int) -> int:
-    """Bytes that every schedule moves that computes each product once, whatever its tiles.
+    """A lower bound on the bytes moved by any schedule that computes each product once.
 
-    The phase argument of Irony, Toledo and Tiskin (2004). With S elements on chip, a phase of X
-    moved elements touches at most 2 S + X: S that are there at its start, S results that are there
-    at its end, and X. By Loomis and Whitney, I inputs, W weights and O outputs take part in at most
-    sqrt(R I W O) products, where R is how many windows an input is in. The best X is 4 S: each
-    phase has at most sqrt(R (2 S)^3) products. All phases but the last move 4 S elements. The
-    result is at least `compulsory_bytes`, and no more than that if a map or the weights are held.
+    It uses the phase argument of Irony, Toledo and Tiskin (2004). With S elements on chip, a phase
+    of X moved elements touches at most 2 S + X elements: S that are on chip at its start, S results
+    that are on chip at its end, and X. By Loomis and Whitney, I inputs, W weights and O outputs
+    take part in at most sqrt(R I W O) products, where R is the number of windows that an input is
+    in. The best X is 4 S: each phase has at most sqrt(R (2 S)^3) products. All phases but the last
+    move 4 S elements. The result is at least `compulsory_bytes`, and exactly that if a map or the
+    weights are held.
     """
     if layer.held - {"bias"}:
         return compulsory_bytes(layer)

@@ -21,13 +21,14 @@ from npu_plans.tiles.layer_shape import ConvShape
 from npu_plans.tiles.tile_axes import Axes, Ints, axes_of_tile
 
 Stationary = Literal["single", "double-buffered", "all-single"]
-"""Buffers of the operand that the innermost loop does not change; the others have two.
+"""How many tile buffers the stationary operand has, which the innermost loop does not change.
 
-With `all-single`, which is no choice of the paper's, every operand has one.
+`single`: one; `double-buffered`: two, as the other operands have. With `all-single`, which is not
+in the paper, every operand has one.
 """
 
 PHYSICAL = Conventions()
-"""What a DMA engine has to move."""
+"""The conventions of a DMA engine: it moves only what it has to."""
 
 ZERO: Ints = np.zeros((), np.int64)
 
@@ -42,7 +43,10 @@ class MovedArrays:
     bytes: Ints
 
     def pick(self) -> OperandTraffic:
-        """The numbers of a space of one candidate."""
+        """The numbers of the only candidate.
+
+        Raises: ValueError if there are several.
+        """
         arrays = (self.transfers, self.jumps, self.elements, self.bytes)
         return OperandTraffic(*(int(array.item()) for array in arrays))
 
@@ -58,7 +62,7 @@ class TrafficArrays:
 
     @property
     def parts(self) -> tuple[MovedArrays, ...]:
-        """The operands."""
+        """The parts, one for each operand; outputs have two."""
         return (self.inputs, self.weights, self.outputs_read, self.outputs_written)
 
     def bytes(self) -> Ints:
@@ -74,10 +78,11 @@ class TrafficArrays:
 
 
 def passes(axes: Axes, order: str, operand: str, conventions: Conventions) -> Ints:
-    """How often each tile of an operand, indexed by the loops `operand`, is brought on chip.
+    """How often each tile of an operand is brought on chip, for every candidate.
 
-    A loop that does not index the operand repeats its transfers if a loop inside that loop does
-    and, where only what changed is reloaded, takes more than one step.
+    `operand` names the loops that index the operand. A loop that does not index it repeats its
+    transfers if a loop inside that loop indexes it. With `reload_changed_only`, the inner loop must
+    also take more than one step.
     """
     repeats = np.ones((1,) * len(LOOPS), np.int64)
     moved = np.zeros(repeats.shape, np.bool_)
@@ -91,7 +96,7 @@ def passes(axes: Axes, order: str, operand: str, conventions: Conventions) -> In
 
 
 def input_jumps(axes: Axes, conventions: Conventions) -> Ints:
-    """Runs of addresses in one pass over all input tiles."""
+    """Contiguous runs of addresses in one pass over all input tiles, for every candidate."""
     rows, columns, channels = axes.rows, axes.columns, axes.channels_in
     by_rows = rows.loaded * columns.tiles * channels.covered
     if not conventions.merge_runs:
@@ -104,7 +109,7 @@ def input_jumps(axes: Axes, conventions: Conventions) -> Ints:
 
 
 def output_jumps(axes: Axes, conventions: Conventions) -> Ints:
-    """Runs of addresses in one pass over all output tiles."""
+    """Contiguous runs of addresses in one pass over all output tiles, for every candidate."""
     rows, columns, channels = axes.rows, axes.columns, axes.channels_out
     by_rows = rows.covered * columns.tiles * channels.covered
     if not conventions.merge_runs:
@@ -114,7 +119,10 @@ def output_jumps(axes: Axes, conventions: Conventions) -> Ints:
 
 
 def weight_jumps(axes: Axes, conventions: Conventions) -> Ints:
-    """Runs of addresses in one pass over all weight tiles: those of output channels."""
+    """Contiguous runs of addresses in one pass over all weight tiles, for every candidate.
+
+    The kernels of one output channel are contiguous, as weights are OIHW. Biases are not counted.
+    """
     stacks = axes.channels_out.covered * axes.channels_in.tiles
     if conventions.merge_runs:
         stacks = np.where(axes.channels_in.tiles == 1, axes.channels_out.tiles, stacks)
@@ -123,7 +131,10 @@ def weight_jumps(axes: Axes, conventions: Conventions) -> Ints:
 
 @dataclass(frozen=True)
 class Repeats:
-    """How often the tiles of each operand are moved, for every candidate under one loop order."""
+    """How often each tile of each operand is moved, for every candidate under one loop order.
+
+    `read` and `written` are for outputs.
+    """
 
     inputs: Ints
     weights: Ints
@@ -132,7 +143,7 @@ class Repeats:
 
     @staticmethod
     def of(axes: Axes, order: str, conventions: Conventions) -> Repeats:
-        """From the loops that index the operands."""
+        """The repeats of every candidate under a loop order."""
         written = passes(axes, order, "stz", conventions)
         return Repeats(
             passes(axes, order, "stk", conventions),
@@ -143,30 +154,30 @@ class Repeats:
 
 
 def input_elements(layer: ConvShape, axes: Axes) -> Ints:
-    """Elements of one pass over all input tiles."""
+    """Elements moved in one pass over all input tiles, for every candidate."""
     elements = axes.rows.loaded * axes.columns.loaded * axes.channels_in.covered
     return elements * layer.moves("input")
 
 
 def kernel_elements(layer: ConvShape, axes: Axes) -> Ints:
-    """Elements of one pass over the kernels of all weight tiles."""
+    """Elements moved in one pass over the kernels of all weight tiles, for every candidate."""
     stacks = axes.channels_in.covered * axes.channels_out.covered
     return stacks * (layer.kernel_elements * layer.moves("weight"))
 
 
 def bias_elements(layer: ConvShape, axes: Axes) -> Ints:
-    """Elements of one pass over the biases of all weight tiles."""
+    """Elements moved in one pass over the biases of all weight tiles, for every candidate."""
     return axes.channels_out.covered * axes.channels_in.tiles * layer.moves("bias")
 
 
 def output_elements(layer: ConvShape, axes: Axes) -> Ints:
-    """Elements of one pass over all output tiles."""
+    """Elements moved in one pass over all output tiles, for every candidate."""
     elements = axes.rows.covered * axes.columns.covered * axes.channels_out.covered
     return elements * layer.moves("output")
 
 
 def bytes_arrays(layer: ConvShape, axes: Axes, order: str, conventions: Conventions) -> Ints:
-    """The bytes of every candidate under one loop order: those of `traffic_arrays`, and no more."""
+    """The bytes that every candidate moves under one loop order: `traffic_arrays`, but faster."""
     widths, repeats = layer.element_bytes, Repeats.of(axes, order, conventions)
     kernels = kernel_elements(layer, axes) * widths.weight
     weights = kernels + bias_elements(layer, axes) * widths.bias
@@ -208,11 +219,12 @@ def traffic_arrays(
 
 
 def footprint_arrays(layer: ConvShape, axes: Axes, order: str, stationary: Stationary) -> Ints:
-    """Bytes on chip of every candidate: two buffers an operand, or one for the stationary operand.
+    """Bytes of tile buffers on chip, for every candidate.
 
-    Operands that are held take none. Stationary is what the innermost loop of more than one step
-    does not change: it is loaded between two sweeps of that loop, and that load does not overlap
-    with computing. A layer that is one step needs one buffer each.
+    Each operand has two buffers, unless `stationary` says otherwise; held operands have none. The
+    stationary operand is the one that the innermost loop of more than one step does not change. It
+    is loaded between two sweeps of that loop; with a single buffer, this load does not overlap with
+    computing. With `single`, a layer of one step has one buffer for each operand.
     """
     widths = layer.element_bytes
     ins, outs = axes.channels_in, axes.channels_out
@@ -236,7 +248,10 @@ def footprint_arrays(layer: ConvShape, axes: Axes, order: str, stationary: Stati
 def traffic_of(
     layer: ConvShape, tile: Tile, order: str = LOOPS, conventions: Conventions = PHYSICAL
 ) -> TileTraffic:
-    """What a layer moves with one tile."""
+    """The traffic of a layer with one tile.
+
+    Raises: TilingError if the order or the tile is invalid.
+    """
     check_order(order)
     found = traffic_arrays(layer, axes_of_tile(layer, tile, conventions), order, conventions)
     return TileTraffic(*(part.pick() for part in found.parts))

@@ -1,9 +1,10 @@
-r"""What a tiling of a convolution moves between external and on-chip memory. No IR in here.
+r"""Traffic of a tiled convolution between external and on-chip memory. No IR in here.
 
 Paper 004 is L. Cecconi et al., *Optimal Tiling Strategy for Memory Bandwidth Reduction for CNNs*,
 ACIVS 2017. Its symbols, spelled out once:
 
-- sigma_s, sigma_t: rows and columns of an input tile; of outputs, it is sigma_s/str, sigma_t/str;
+- sigma_s, sigma_t: rows and columns of an input tile; an output tile has sigma_s/str rows and
+  sigma_t/str columns, with the stride str;
 - sigma_k, sigma_z: input channels and output channels of a tile;
 - C: the cost of starting a DMA transfer; p: of an address jump in it; t: of an element.
 
@@ -20,7 +21,9 @@ from dataclasses import dataclass
 from npu_plans.tiles.layer_shape import ConvShape, TilingError
 
 LOOPS = "stkz"
-"""The tile loops in the order of listing 1.1, outermost first: rows, columns, inputs, outputs."""
+"""The tile loops in the order of listing 1.1, outermost first.
+
+They run over rows, columns, input channels and output channels."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,17 @@ class DmaCosts:
     element: float
 
     def __post_init__(self) -> None:
-        """Check that more traffic does not cost less: the search relies on it."""
+        """Check that more traffic does not cost less, as the search relies on it.
+
+        Raises: TilingError if a cost is negative.
+        """
         if min(self.start, self.jump, self.element) < 0:
             raise TilingError(f"costs of a transfer must not be negative: {self}")
 
 
 @dataclass(frozen=True)
 class Tile:
-    """Outputs of a tile: rows, columns, channels; and the input channels that it takes at once."""
+    """The size of a tile: output rows, output columns, input channels and output channels."""
 
     rows: int
     columns: int
@@ -54,7 +60,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class OperandTraffic:
-    """What the transfers of one operand add up to. A jump is a contiguous run of addresses."""
+    """The sums over all transfers of one operand; `jumps` counts contiguous runs of addresses."""
 
     transfers: int
     jumps: int
@@ -62,13 +68,13 @@ class OperandTraffic:
     bytes: int
 
     def cost(self, dma: DmaCosts) -> float:
-        """Equation (1), summed: T = C + s p + n t for each transfer."""
+        """Equation (1), T = C + s p + n t for a transfer of s jumps and n elements, summed up."""
         return self.transfers * dma.start + self.jumps * dma.jump + self.elements * dma.element
 
 
 @dataclass(frozen=True)
 class TileTraffic:
-    """Everything that a tiled layer moves; biases travel with their weights."""
+    """Everything that a tiled layer moves; biases are counted with the weights."""
 
     inputs: OperandTraffic
     weights: OperandTraffic
@@ -93,20 +99,20 @@ class TileTraffic:
 
 @dataclass(frozen=True)
 class Conventions:
-    """Where the traffic differs from listing 1.1, one freedom each; all are on by default.
+    """Differences of the traffic model from listing 1.1; all are on by default.
 
-    Without `halo`, tiles are the paper's: sigma_s by sigma_t inputs, and where they do not divide
+    Without `halo`, tiles are those of the paper: sigma_s by sigma_t inputs. If these do not divide
     the map, every tile is charged as a whole one.
     """
 
     halo: bool = True
-    """Inputs of a tile reach into its neighbours, and end at the map's border."""
+    """The inputs of a tile reach into neighbouring tiles, and end at the map's border."""
     skip_first_read: bool = True
-    """Outputs are not read before something has been accumulated into them."""
+    """Outputs are not read on the first pass, when nothing has been accumulated into them."""
     reload_changed_only: bool = True
     """An operand stays on chip while its tile is the same from one step to the next."""
     merge_runs: bool = True
-    """Full-width rows are one run of addresses, and so are whole maps and whole kernel stacks."""
+    """Contiguous data counts as one run: full-width rows, whole maps and whole kernel stacks."""
 
 
 PAPER = Conventions(False, False, False, False)
@@ -114,6 +120,9 @@ PAPER = Conventions(False, False, False, False)
 
 
 def check_order(order: str) -> None:
-    """Check that `order` names each of the four loops once."""
+    """Check that `order` names each of the four loops once.
+
+    Raises: TilingError if it does not.
+    """
     if sorted(order) != sorted(LOOPS):
         raise TilingError(f"a loop order is a permutation of {LOOPS}, got {order!r}")

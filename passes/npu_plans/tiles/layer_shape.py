@@ -1,7 +1,7 @@
-"""A convolution as numbers: what cost model and search need to know of a layer. No IR in here.
+"""The shape of a convolution, for the cost model and the tile search. No IR in here.
 
-A fully connected layer is a 1x1 convolution of a 1x1 map. A grouped convolution is one `ConvShape`
-a group.
+A fully connected layer is a 1x1 convolution of a 1x1 map. A grouped convolution has one `ConvShape`
+for each group.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from math import gcd
 
 
 class TilingError(Exception):
-    """A layer, tile or machine that cannot be: the message says what was found and expected."""
+    """A layer, tile or machine is invalid; the message says what was found and expected."""
 
 
 @dataclass(frozen=True)
 class ElementBytes:
-    """Bytes of one element of each operand; `output` is what is accumulated into and stored."""
+    """Bytes of one element of each operand; `output` is for accumulators and stored outputs."""
 
     input: int = 4
     weight: int = 4
@@ -24,7 +24,7 @@ class ElementBytes:
     output: int = 4
 
     def __post_init__(self) -> None:
-        """Check that there is something to move."""
+        """Raises: TilingError if an element has less than one byte."""
         widths = (self.input, self.weight, self.bias, self.output)
         if min(widths) < 1:
             raise TilingError(f"elements need at least 1 byte each, got {widths}")
@@ -47,7 +47,10 @@ class WindowAxis:
     pad_after: int = 0
 
     def __post_init__(self) -> None:
-        """Check that there is an output, and that each window reaches the map."""
+        """Check that there is an output, and that each window reaches the map.
+
+        Raises: TilingError if not, or if a number is not positive.
+        """
         if min(self.extent, self.kernel, self.stride, self.dilation) < 1:
             raise TilingError(f"extent, kernel, stride and dilation must be positive: {self}")
         if not (0 <= self.pad_before < self.span and 0 <= self.pad_after < self.span):
@@ -57,7 +60,7 @@ class WindowAxis:
 
     @property
     def span(self) -> int:
-        """Inputs between the first and the last tap of a window, both included."""
+        """Inputs from the first to the last tap of a window, both included."""
         return (self.kernel - 1) * self.dilation + 1
 
     @property
@@ -67,17 +70,17 @@ class WindowAxis:
 
     @property
     def reuse(self) -> int:
-        """The most windows that one input is in, each with another tap."""
+        """The largest number of windows that one input is in, each time at another tap."""
         return -(-self.kernel // (self.stride // gcd(self.stride, self.dilation)))
 
     def reads(self, first: int, end: int) -> range:
-        """The inputs that outputs `first` to `end` (excluded) span: halo, clipped to the map."""
+        """The inputs that outputs `first` to `end` (excluded) read: halo, clipped to the map."""
         start = first * self.stride - self.pad_before
         stop = (end - 1) * self.stride - self.pad_before + self.span
         return range(max(0, start), min(self.extent, stop))
 
     def taps(self) -> list[int]:
-        """The inputs that are multiplied, one for each tap of each window; padding is left out."""
+        """The input at each tap of each window, without taps on padding; inputs may come twice."""
         starts = (output * self.stride - self.pad_before for output in range(self.outputs))
         inputs = (s + tap * self.dilation for s in starts for tap in range(self.kernel))
         return [index for index in inputs if 0 <= index < self.extent]
@@ -100,13 +103,13 @@ class ConvShape:
     held: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Check that there are channels."""
+        """Raises: TilingError if there are no input or output channels."""
         if min(self.channels_in, self.channels_out) < 1:
             raise TilingError(f"{self.name}: channels must be positive")
 
     @property
     def kernel_elements(self) -> int:
-        """Weights from one input channel to one output channel."""
+        """Weights between one input channel and one output channel."""
         return self.rows.kernel * self.columns.kernel
 
     @property

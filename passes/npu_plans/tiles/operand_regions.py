@@ -1,14 +1,14 @@
-"""Tiles of any layer: which part of each operand a part of the output needs. No IR in here.
+"""Tiles of any layer: the part of each operand that a tile of the output needs. No IR in here.
 
-A layer is a set of loops (images, output channels, rows, ...), and each axis of each operand
-follows one of them: element by element, or as a sliding window, or it is needed as a whole.
+A layer is a set of loops (over images, output channels, rows, ...). Each axis of each operand
+follows one of them, element by element or as a sliding window, or it is needed as a whole.
 
     loops     out (64), in (6), rows (192), columns (256)
     weight    axis 0 follows out, axis 1 follows in, axes 2 and 3 are whole
     input     axis 1 follows in, axis 2 is a window over rows, axis 3 one over columns
 
-Cutting a loop gives pieces; neighbours that need parts of the same sizes and pads are one segment,
-which is one loop of the nest. Everything that moves is counted in closed form.
+A loop is cut into pieces. Neighbouring pieces that need parts of the same sizes and pads form one
+segment, which becomes one loop of the loop nest. Transfers and elements are counted in closed form.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from math import prod
 from npu_dialect.windows import Axis
 
 Pads = tuple[tuple[int, int], ...]
-"""Elements of padding before and behind, for each of the windows of an axis."""
+"""Elements of padding (before, behind) for each window of an axis."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop over tiles: its name, its extent in elements, whether it adds up.
+    """One loop over tiles: its name, and its extent in elements.
 
-    The sums of a loop that adds up are finished behind its last piece. A `fixed` loop has one
-    piece. The pieces of a loop `apart` differ in more than their place (each has numbers of its
-    own in the op), so no two of them are one loop.
+    `sums`: whether it accumulates outputs, which are finished only after its last piece. `fixed`:
+    it must not be cut. `apart`: its pieces differ in more than their place, because each has
+    parameters of its own in the op; so no two pieces can share a segment.
     """
 
     name: str
@@ -41,7 +41,11 @@ class Loop:
 
 @dataclass(frozen=True)
 class Piece:
-    """The elements `first` to `first + count` of a loop; whether it is the first or last piece."""
+    """`count` elements of a loop from `first` on.
+
+    `opens`: whether accumulation starts with this piece; `closes`: whether it ends with it. Both
+    are true for loops that do not accumulate.
+    """
 
     first: int
     count: int
@@ -51,7 +55,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Span:
-    """The elements of an operand's axis that a tile needs, and the padding of its windows."""
+    """The `size` elements from `low` on that a tile needs of an axis, and the windows' padding."""
 
     low: int
     size: int
@@ -60,10 +64,11 @@ class Span:
 
 @dataclass(frozen=True)
 class Along:
-    """How an axis of `extent` elements follows a loop; without one, all of it is needed.
+    """How an operand's axis of `extent` elements follows the loop named `loop`.
 
-    With windows, the axis is what the first of them slides over, and the loop counts the outputs of
-    the last one. With `outer`, a step of that loop is `pitch` elements: the axis is split in two.
+    Without a loop, a tile needs the whole axis. With `windows`, the first one slides over the axis,
+    each further one over the outputs of the one before, and the loop runs over the outputs of the
+    last one. With `outer`, two loops index the axis: a step of the outer loop is `pitch` elements.
     """
 
     extent: int
@@ -74,11 +79,11 @@ class Along:
 
     @property
     def loops(self) -> tuple[str, ...]:
-        """The loops that change what is needed."""
+        """The loops that index the axis."""
         return tuple(name for name in (self.outer, self.loop) if name)
 
     def span(self, tile: Mapping[str, Piece]) -> Span:
-        """What a tile needs."""
+        """The part of the axis that a tile needs; `tile` gives the piece of each loop."""
         if not self.loop:
             return Span(0, self.extent)
         inner = tile[self.loop]
@@ -94,7 +99,7 @@ class Along:
 
 
 def needed(window: Axis, first: int, count: int) -> tuple[int, int, tuple[int, int]]:
-    """First element, number of elements and padding that `count` windows from `first` on need."""
+    """First element, number of elements and padding that `count` windows from `first` on read."""
     start = window.start(first)
     end = window.start(first + count - 1) + window.reach
     low, high = max(0, start), min(window.size, end)
@@ -102,7 +107,10 @@ def needed(window: Axis, first: int, count: int) -> tuple[int, int, tuple[int, i
 
 
 def can_cut(windows: Sequence[Axis]) -> bool:
-    """Whether every tile of one output has an element of the map: padding alone is no tile."""
+    """Whether the loop over the outputs of these windows can be cut into pieces of any size.
+
+    It cannot if some output reads padding only, as a tile needs at least one element of the map.
+    """
     for position in range(windows[-1].outputs):
         first, count = position, 1
         for window in reversed(windows):
@@ -114,20 +122,20 @@ def can_cut(windows: Sequence[Axis]) -> bool:
 
 @dataclass(frozen=True)
 class Segment:
-    """Neighbouring pieces of one loop that need parts of the same sizes: the first, how many."""
+    """`runs` neighbouring pieces of one loop with parts of the same sizes; `piece` is the first."""
 
     piece: Piece
     runs: int
 
     def at(self, index: int) -> Piece:
-        """One of the pieces."""
+        """The piece at a position in the segment."""
         first = self.piece.first + index * self.piece.count
         return Piece(first, self.piece.count, self.piece.opens, self.piece.closes)
 
 
 @dataclass(frozen=True)
 class Moves:
-    """Transfers and elements of one operand."""
+    """How many transfers and elements of one operand are moved."""
 
     transfers: int = 0
     elements: int = 0
@@ -135,9 +143,9 @@ class Moves:
 
 @dataclass(frozen=True)
 class Space:
-    """The loops of a layer, in their order of old, and how each operand's axes follow them.
+    """The loops of a layer, in their original order, and how the axes of each operand follow them.
 
-    The destination is the last operand.
+    The last operand is the destination.
     """
 
     loops: tuple[Loop, ...]
@@ -149,25 +157,26 @@ class Space:
 
     @property
     def whole(self) -> dict[str, int]:
-        """The sizes of a tile that is the whole layer."""
+        """For each loop the size of a tile that is the whole layer."""
         return {loop.name: loop.extent for loop in self.loops}
 
     @property
     def smallest(self) -> dict[str, int]:
-        """The sizes of the smallest tile."""
+        """For each loop the size of the smallest tile: 1, or the extent of a fixed loop."""
         return {loop.name: loop.extent if loop.fixed else 1 for loop in self.loops}
 
     def windowed(self, name: str) -> Iterator[Along]:
-        """The axes that slide windows along a loop."""
+        """The axes of all operands with windows that slide along a loop."""
         for axes in self.operands:
             yield from (axis for axis in axes if axis.windows and axis.loop == name)
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A space cut into tiles: the size along each loop, and the loops' order, outermost first.
+    """A space cut into tiles.
 
-    `order` has all loops that take more than one step.
+    `sizes`: the tile size along each loop, in elements. `order`: the loops of more than one step,
+    outermost first.
     """
 
     space: Space
@@ -176,14 +185,17 @@ class Cut:
 
     @staticmethod
     def of(space: Space, sizes: Mapping[str, int], order: Sequence[str] = ()) -> Cut:
-        """Loops that `order` does not have stand outermost, in the space's own order."""
+        """Cut a space into tiles of these sizes.
+
+        Loops that are missing in `order` come outermost, in the order of the space.
+        """
         moving = [loop.name for loop in space.loops if sizes[loop.name] < loop.extent]
         outer = [name for name in moving if name not in order]
         inner = [name for name in order if name in moving]
         return Cut(space, tuple(sizes.items()), (*outer, *inner))
 
     def size(self, name: str) -> int:
-        """The size of a tile along a loop."""
+        """The size of a tile along a loop, in elements."""
         return dict(self.sizes)[name]
 
     def pieces(self, name: str) -> list[Piece]:
@@ -200,7 +212,7 @@ class Cut:
         ]
 
     def segments(self, name: str) -> list[Segment]:
-        """The pieces of a loop, neighbours of equal needs taken together."""
+        """The pieces of a loop, with neighbours of equal needs combined."""
         found: list[Segment] = []
         pieces = self.pieces(name)
         needs = [self.needs(name, piece) for piece in pieces]
@@ -212,7 +224,7 @@ class Cut:
         return found
 
     def repeats(self, name: str) -> bool:
-        """Whether a loop has a segment of several pieces."""
+        """Whether a loop has a segment of several pieces, and so becomes a loop of the nest."""
         loop, steps = self.space.loop(name), self.steps([name])
         if any(self.space.windowed(name)):
             return any(segment.runs > 1 for segment in self.segments(name))
@@ -221,18 +233,18 @@ class Cut:
         return steps > 3 if loop.sums else loop.extent // self.size(name) > 1
 
     def needs(self, name: str, piece: Piece) -> tuple[object, ...]:
-        """What makes two pieces of a loop differ, but for their place."""
+        """The properties that two pieces of a loop must share to form a segment."""
         spans = [axis.span({name: piece}) for axis in self.space.windowed(name)]
         parts = [(span.size, span.pads) for span in spans]
         place = piece.first if self.space.loop(name).apart else 0
         return place, piece.count, piece.opens, piece.closes, *parts
 
     def indexing(self, operand: int) -> set[str]:
-        """The loops that change an operand's tile."""
+        """The loops that index an operand."""
         return {name for axis in self.space.operands[operand] for name in axis.loops}
 
     def level(self, operand: int) -> int:
-        """Position in the order of the innermost loop that changes an operand's tile, or -1."""
+        """Position in `order` of the innermost loop that indexes an operand; -1 if none does."""
         indexing = self.indexing(operand)
         return max((i for i, name in enumerate(self.order) if name in indexing), default=-1)
 
@@ -241,11 +253,14 @@ class Cut:
         return self.largest(self.space.operands[operand])
 
     def largest(self, axes: Sequence[Along]) -> tuple[int, ...]:
-        """The shape of the largest tile of what follows the loops like this."""
+        """The shape of the largest tile of an operand with these axes."""
         return tuple(max(self.axis_sizes(axis)) for axis in axes)
 
     def axis_sizes(self, axis: Along) -> list[int]:
-        """What is needed along one axis: for each piece of its loop, or at most."""
+        """Elements that tiles need along one axis.
+
+        With windows: one number for each piece of the loop. Otherwise: the largest number only.
+        """
         if not axis.loop:
             return [axis.extent]
         if not axis.windows:
@@ -254,11 +269,11 @@ class Cut:
         return [axis.span({axis.loop: piece}).size for piece in self.pieces(axis.loop)]
 
     def steps(self, names: Sequence[str]) -> int:
-        """Tiles along some loops."""
+        """The number of tiles along some loops, multiplied."""
         return prod(-(-self.space.loop(name).extent // self.size(name)) for name in names)
 
     def loads(self, operand: int) -> Moves:
-        """What moves if an operand's tile is brought on chip each time that it changes."""
+        """What is moved if an operand's tile is brought on chip each time that it changes."""
         level, indexing = self.level(operand), self.indexing(operand)
         again = self.steps([name for name in self.order[: level + 1] if name not in indexing])
         transfers = self.steps([name for name in self.order if name in indexing])
@@ -267,7 +282,7 @@ class Cut:
         return Moves(transfers * again, elements * again)
 
     def rereads(self) -> Moves:
-        """What is read of the output: sums that an outer loop has left unfinished."""
+        """The output tiles that are read again: sums that an outer loop has left unfinished."""
         level = self.level(len(self.space.operands) - 1)
         outer = [name for name in self.order[: level + 1] if self.space.loop(name).sums]
         if not outer:
@@ -280,7 +295,7 @@ class Cut:
 
 
 def even_sizes(extent: int) -> Iterator[int]:
-    """The smallest size for each number of tiles, large ones first."""
+    """Tile sizes in descending order: for each number of tiles the smallest size that gives it."""
     last = 0
     for count in range(1, extent + 1):
         size = -(-extent // count)

@@ -1,4 +1,4 @@
-"""Tile sizes along each axis, and what depends on one axis only, as numpy arrays. No IR in here.
+"""Tile sizes along each axis, and numbers that depend on one axis only, as arrays. No IR in here.
 
 The closed forms in `closed_forms.py` take these arrays, so one formula serves a single tile and a
 whole search space.
@@ -25,20 +25,20 @@ class Size(NamedTuple):
 
     size: int
     tiles: int
-    """Tiles along the axis."""
+    """How many tiles there are along the axis."""
     covered: int
-    """Sum of the tiles' sizes: the axis, or more where each tile is charged as a whole one."""
+    """Sum of the sizes of the tiles; more than the axis if each tile counts as a whole one."""
     loaded: int
     """Sum of the inputs that the tiles read, halo included."""
     stored: int
-    """The most inputs that one tile reads: what has to fit."""
+    """The most inputs that one tile reads; they must fit on chip."""
     parts: int
-    """Tiles that do not read the whole axis."""
+    """How many tiles do not read the whole axis."""
 
 
 @dataclass(frozen=True)
 class TileAxis:
-    """`Size` as arrays, one entry a candidate, along one of the four dimensions of the space."""
+    """Fields of `Size` as arrays along one of the four dimensions, with one entry per candidate."""
 
     size: Ints
     tiles: Ints
@@ -48,20 +48,20 @@ class TileAxis:
     parts: Ints
 
     def at(self, picked: slice | Indices) -> TileAxis:
-        """Some of the candidates of the outermost axis."""
+        """Some of the candidates, by their index along the first dimension."""
         arrays = (self.size, self.tiles, self.covered, self.loaded, self.stored, self.parts)
         return TileAxis(*(array[picked] for array in arrays))
 
     @property
     def flat(self) -> TileAxis:
-        """With one dimension."""
+        """The same candidates as arrays of one dimension."""
         arrays = (self.size, self.tiles, self.covered, self.loaded, self.stored, self.parts)
         return TileAxis(*(array.reshape(-1) for array in arrays))
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The four axes; those of axis i have their candidates along dimension i: they broadcast."""
+    """The four axes; the candidates of axis i lie along dimension i, so the arrays broadcast."""
 
     rows: TileAxis
     columns: TileAxis
@@ -70,28 +70,34 @@ class Axes:
 
     @property
     def all(self) -> tuple[TileAxis, ...]:
-        """In the order of the dimensions."""
+        """The axes in the order of the dimensions."""
         return (self.rows, self.columns, self.channels_in, self.channels_out)
 
     @property
     def counts(self) -> dict[str, Ints]:
-        """The trip counts of the loops."""
+        """For each tile loop its trip counts."""
         return {loop: axis.tiles for loop, axis in zip(LOOPS, self.all, strict=True)}
 
     def pick(self, where: tuple[Indices, ...]) -> Axes:
-        """Some candidates of the space, one behind the other: an index along each dimension."""
+        """Some candidates of the space, as arrays of one dimension.
+
+        `where` gives their indices along each of the four dimensions.
+        """
         return Axes(*(axis.flat.at(index) for axis, index in zip(self.all, where, strict=True)))
 
 
 def channel_size(channels: int, size: int, conventions: Conventions) -> Size:
-    """Channels are cut without overlap."""
+    """The `Size` of channels, which are cut without overlap."""
     count = -(-channels // size)
     covered = channels if conventions.halo else count * size
     return Size(size, count, covered, covered, size, 0 if size == channels else count)
 
 
 def window_size(axis: WindowAxis, size: int, conventions: Conventions) -> Size:
-    """Rows or columns: with their halo, or (the paper) stride inputs for each output."""
+    """The `Size` of rows or columns, for tiles of `size` outputs.
+
+    Without a halo (the paper), each output reads `stride` inputs.
+    """
     if not conventions.halo:
         inputs = size * axis.stride
         count = -(-axis.extent // inputs)
@@ -104,7 +110,10 @@ def window_size(axis: WindowAxis, size: int, conventions: Conventions) -> Size:
 
 
 def candidates(extent: int, divisors_only: bool, multiple_of: int = 1) -> list[int]:
-    """The sizes from 1 to extent that are allowed along an axis, divided by `multiple_of`."""
+    """The tile sizes up to `extent` that are multiples of `multiple_of`, divided by it.
+
+    With `divisors_only`, only sizes that divide the extent.
+    """
     multiples = range(multiple_of, extent + 1, multiple_of)
     return [size // multiple_of for size in multiples if not divisors_only or extent % size == 0]
 
@@ -112,9 +121,8 @@ def candidates(extent: int, divisors_only: bool, multiple_of: int = 1) -> list[i
 def undominated(sizes: Iterable[Size]) -> list[Size]:
     """The sizes that can be optimal.
 
-    No formula falls when a field grows and the tile count stays. So of the sizes of one tile count,
-    those cannot be optimal that a smaller one, which takes less memory, equals or betters in all
-    fields.
+    At a fixed tile count, no cost falls when a field of `Size` grows. So of the sizes with the same
+    tile count, one is dropped if a smaller one is at least as good in every field.
     """
     kept: dict[int, list[Size]] = {}
     for new in sorted(sizes):
@@ -138,10 +146,14 @@ def axes_of(
     prune: bool,
     split_inputs: bool = True,
 ) -> Axes:
-    """The search space of a layer; without `split_inputs`, tiles have all input channels.
+    """The search space of a layer.
 
-    Without a halo (the paper), sigma_s is a multiple of the stride, so that tiles have whole
-    outputs, and divides the input; with it, tiles of outputs divide the output.
+    `prune`: whether to drop sizes that cannot be optimal. Without `split_inputs`, tiles have all
+    input channels. Without a halo (the paper), sigma_s and sigma_t are multiples of the stride, so
+    that tiles have whole outputs. With `divisors_only`, sizes divide the inputs then; with a halo,
+    they divide the outputs.
+
+    Raises: TilingError if no size is allowed along an axis.
     """
 
     def window(axis: WindowAxis) -> list[Size]:
@@ -168,7 +180,10 @@ def axes_of(
 
 
 def axes_of_tile(layer: ConvShape, tile: Tile, conventions: Conventions) -> Axes:
-    """The space that has one tile in it."""
+    """The space with a single tile.
+
+    Raises: TilingError if a size is less than 1 or larger than the layer.
+    """
     rows, columns = layer.rows, layer.columns
     if conventions.halo:
         most = Tile(rows.outputs, columns.outputs, layer.channels_in, layer.channels_out)

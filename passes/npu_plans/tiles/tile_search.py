@@ -1,8 +1,8 @@
 """The best tile of a layer by exhaustive search, exact and vectorised. No IR in here.
 
 The space is the product of all sizes along the four axes and of the loop orders. `undominated`
-leaves out sizes that cannot be optimal (see there), so never the optimum; the rest is evaluated.
-Ties are broken by the other objective, then by memory, loop order and sizes: the result is unique.
+drops sizes that cannot be optimal; all others are evaluated. Ties are broken by the other
+objective, then by on-chip bytes, loop order and sizes, so the result is unique.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from npu_plans.tiles.layer_shape import ConvShape, TilingError
 from npu_plans.tiles.tile_axes import Axes, Ints, axes_of
 
 CHUNK = 1 << 18
-"""Candidates that are evaluated at once: few enough for the cache, enough to hide numpy's calls."""
+"""Candidates evaluated in one numpy call: few enough for the cache, enough to hide call costs."""
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The space, the model and the objective. The defaults move the fewest bytes."""
+    """The space, the model and the objective of a search. The defaults minimise bytes moved."""
 
     model: Literal["paper", "physical"] = "physical"
     """Equations (1) to (6) as printed, or what a DMA engine has to move."""
     divisors_only: bool = False
-    """Tiles have to divide the map, as the paper demands."""
+    """Tile sizes must divide the map, as in the paper."""
     loop_order: Literal["paper", "any"] = "any"
-    """Listing 1.1, or all 24 orders."""
+    """The order of listing 1.1 only, or all 24 orders."""
     stationary: Stationary = "single"
-    """One buffer for the operand that the innermost loop keeps, or two for all, as in the paper."""
+    """One buffer for the operand that the innermost loop keeps; the paper has two for all."""
     minimize: Literal["cost", "bytes"] = "bytes"
-    """T of equation (1), or bytes moved."""
+    """The objective: T of equation (1), or bytes moved."""
     physical: Conventions = PHYSICAL
     """The conventions of the physical model."""
     split_inputs: bool = True
-    """Whether a tile may have some of the input channels only."""
+    """Whether a tile may have only some of the input channels."""
 
     @property
     def conventions(self) -> Conventions:
@@ -71,20 +71,20 @@ AS_PAPER = SearchOptions("paper", True, "paper", "double-buffered", "cost")
 
 @dataclass(frozen=True)
 class Tiling:
-    """The best tile of a layer, what it moves, and what it cannot go below."""
+    """The best tile of a layer, its traffic and on-chip bytes, and lower bounds on the traffic."""
 
     layer: ConvShape
     tile: Tile
     order: str
-    """The tile loops, outermost first, of `LOOPS`."""
+    """The tile loops, outermost first: a permutation of `LOOPS`."""
     traffic: TileTraffic
     cost: float
     footprint: int
-    """Bytes on chip, all buffers."""
+    """Bytes on chip of all tile buffers."""
     compulsory_bytes: int
     lower_bound_bytes: int
     candidates: int
-    """Tilings that were evaluated."""
+    """How many tilings were evaluated."""
 
     @property
     def bytes(self) -> int:
@@ -97,7 +97,7 @@ Key = tuple[float, float, int, int, int, int, int, int]
 
 
 def chunks(axes: Axes) -> Iterator[Axes]:
-    """The space in slices along its rows."""
+    """The space in slices of about `CHUNK` candidates, along the row sizes."""
     inner = axes.columns.size.size * axes.channels_in.size.size * axes.channels_out.size.size
     step = max(1, CHUNK // inner)
     for first in range(0, axes.rows.size.size, step):
@@ -108,7 +108,10 @@ def chunks(axes: Axes) -> Iterator[Axes]:
 def best_of(
     layer: ConvShape, axes: Axes, index: int, ocm_bytes: int, dma: DmaCosts, options: SearchOptions
 ) -> Key | None:
-    """The best candidate under one loop order, or None if none fits."""
+    """The best candidate under one loop order, or None if none fits into `ocm_bytes`.
+
+    `index` is the position of the loop order in `options.orders`.
+    """
     order = options.orders[index]
     footprint = footprint_arrays(layer, axes, order, options.stationary)
     fits = footprint <= ocm_bytes
@@ -133,7 +136,10 @@ def best_of(
 def search(
     layer: ConvShape, ocm_bytes: int, dma: DmaCosts, options: SearchOptions = SearchOptions()
 ) -> Tiling:
-    """The best tiling of a layer for `ocm_bytes` of on-chip memory; TilingError if nothing fits."""
+    """The best tiling of a layer for `ocm_bytes` of on-chip memory.
+
+    Raises: TilingError if no tile fits.
+    """
     axes = axes_of(layer, options.conventions, options.divisors_only, True, options.split_inputs)
     tried = [
         best_of(layer, chunk, index, ocm_bytes, dma, options)
@@ -172,7 +178,7 @@ def smallest_footprint(layer: ConvShape, axes: Axes, options: SearchOptions) -> 
 
 
 def size_of(axes: Axes) -> int:
-    """Tiles in a space."""
+    """The number of tiles in a space."""
     inner = axes.columns.size.size * axes.channels_in.size.size * axes.channels_out.size.size
     return axes.rows.size.size * inner
 
@@ -185,7 +191,12 @@ def search_layers(
     jobs: int = 1,
     progress: Callable[[Tiling], None] | None = None,
 ) -> list[Tiling]:
-    """The best tilings of some layers, in their order; `progress` is told each as it is found."""
+    """The best tilings of some layers, in their order.
+
+    `jobs` threads search in parallel. `progress` is called with each tiling, in the same order.
+
+    Raises: TilingError if no tile of some layer fits.
+    """
     results: list[Tiling] = []
     one = partial(search, ocm_bytes=ocm_bytes, dma=dma, options=options)
     with ThreadPoolExecutor(max_workers=jobs) as pool:

@@ -1,1 +1,1 @@
-"""Transfers as runs and bursts, and their shortest microcode."""
+"""Splits transfers into runs and bursts, and finds their shortest microcode."""

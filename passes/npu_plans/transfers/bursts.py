@@ -1,13 +1,13 @@
-"""A run of bytes as bursts: as wide as the addresses allow, with exact heads and tails.
+"""Splits a run of bytes into bursts: as wide as the addresses allow, with exact heads and tails.
 
     132 bytes from and to multiples of 8      ->  1 burst of 16 beats of 8 bytes, 1 of 1 beat of 4
     132 bytes from and to 8 n + 4             ->  1 of 1 x 4, 1 of 16 x 8
-    132 bytes from 8 n, to 8 n + 4            ->  3 of 11 x 4: no beat of 8 suits both ends
+    132 bytes from 8 n, to 8 n + 4            ->  3 of 11 x 4: beats of 8 fit one side only
     128 bytes from 8 n, to 8 n + 4            ->  2 of 8 x 8 from the source, 16 x 4 to the target
 
-Plain data. Nothing outside of the run is read or written. A burst that is not aligned to its own
-size may cross a multiple of 4096 bytes where the addresses are known only when the program runs;
-the controller splits it then (so we remember Arm's manual, DDI 0424).
+Plain data, no IR. Nothing outside of the run is read or written. If addresses are known only when
+the program runs, a burst that is not aligned to its own size may cross a multiple of 4096 bytes.
+Then the controller splits it (recalled from Arm's manual DDI 0424, not checked).
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from math import gcd
 
 @dataclass(frozen=True)
 class AddressResidue:
-    """What is known of an address: it is `residue` modulo `modulus`, a power of 2."""
+    """The known alignment of an address: `residue` modulo `modulus`, a power of 2, in bytes."""
 
     modulus: int = 1
     residue: int = 0
 
     def steps(self, strides: Iterable[int]) -> AddressResidue:
-        """What is known of all addresses that are some strides away."""
+        """The known alignment of all addresses that are multiples of `strides` (bytes) away."""
         modulus = gcd(self.modulus, *strides)
         return AddressResidue(modulus, self.residue % modulus)
 
 
 @dataclass(frozen=True)
 class Bursts:
-    """`count` bursts of `beats` beats of `beat` bytes; a side may have fewer that are wider."""
+    """`count` bursts of `beats` beats of `beat` bytes; one side may have fewer, wider beats."""
 
     beat: int
     beats: int
     count: int = 1
     source_beat: int = 0
-    """Bytes of a beat that is read; 0: `beat`."""
+    """Bytes of a beat on the source side; 0 means `beat`."""
     target_beat: int = 0
-    """Bytes of a beat that is written; 0: `beat`."""
+    """Bytes of a beat on the target side; 0 means `beat`."""
 
     @property
     def size(self) -> int:
@@ -49,14 +49,18 @@ class Bursts:
 
     @property
     def sides(self) -> tuple[int, int]:
-        """Bytes of the beats that are read, and that are written."""
+        """Bytes of a beat on the source side and on the target side."""
         return self.source_beat or self.beat, self.target_beat or self.beat
 
 
 def bursts_of(
     size: int, source: AddressResidue, target: AddressResidue, bus_bytes: int, longest: int
 ) -> tuple[Bursts, ...]:
-    """The bursts of a run, in order: as few as possible, then of as few beats as possible."""
+    """The bursts of a run of `size` bytes, in order: as few bursts, then beats, as possible.
+
+    `source` and `target` are the alignments of the run's addresses; `bus_bytes` is the widest beat,
+    `longest` the most beats of a burst.
+    """
     widest = gcd(source.modulus, target.modulus, 1 << bus_bytes.bit_length() - 1)
     while (source.residue - target.residue) % widest:
         widest //= 2
@@ -70,7 +74,7 @@ def bursts_of(
 def _widened(
     bursts: Iterable[Bursts], source: AddressResidue, target: AddressResidue, bus_bytes: int
 ) -> Iterator[Bursts]:
-    """The same bursts; where only one side is aligned better, its beats are wider."""
+    """The same bursts, with wider beats on a side that is aligned better than the other."""
     offset = 0
     for each in bursts:
         beats: list[int] = []
@@ -93,7 +97,7 @@ def _cost(bursts: tuple[Bursts, ...]) -> tuple[int, int, int]:
 
 
 def _with_beat(size: int, residue: int, beat: int, longest: int) -> tuple[Bursts, ...]:
-    """The bursts if what is between head and tail is moved in beats of `beat` bytes."""
+    """The bursts of a run if the bytes between its head and tail move in beats of `beat` bytes."""
     head = min(size, -residue % beat)
     beats, tail = divmod(size - head, beat)
     middle: list[Bursts] = []
@@ -106,7 +110,7 @@ def _with_beat(size: int, residue: int, beat: int, longest: int) -> tuple[Bursts
 
 
 def _pieces(residue: int, size: int, longest: int) -> tuple[Bursts, ...]:
-    """Bursts for less than a beat, of whatever beats its ends are aligned to."""
+    """Bursts for a head or tail of less than a beat, of the widest beats to which it is aligned."""
     if not size:
         return ()
     beat = gcd(residue, size) & -gcd(residue, size)

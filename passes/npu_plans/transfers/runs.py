@@ -1,4 +1,4 @@
-"""A transfer as runs of contiguous bytes, with as few axes as its shape and strides allow.
+"""Describes a transfer as runs of contiguous bytes along as few axes as possible.
 
 shape [1, 3, 2, 8] of 4 bytes, source strides [192, 64, 8, 1], target strides [48, 16, 8, 1]
     ->  3 runs of 64 bytes, one every 256 bytes in the source, every 64 bytes in the target
@@ -13,7 +13,7 @@ from math import prod
 
 @dataclass(frozen=True)
 class RunAxis:
-    """`count` steps: bytes from one to the next, in the target and in the source."""
+    """`count` steps; `target` and `source` are the strides of a step in bytes."""
 
     count: int
     target: int
@@ -22,7 +22,7 @@ class RunAxis:
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of `bytes` contiguous bytes along axes, the outermost first."""
+    """Runs of `bytes` contiguous bytes, repeated along axes, the outermost first."""
 
     bytes: int
     axes: tuple[RunAxis, ...]
@@ -36,7 +36,10 @@ class Runs:
 def merged_runs(
     shape: Sequence[int], target: Sequence[int], source: Sequence[int], element_bytes: int
 ) -> Runs:
-    """The runs of a transfer of at least one element; strides are in elements."""
+    """The runs of a transfer of at least one element.
+
+    `target` and `source` are the strides along the axes of `shape`, in elements.
+    """
     run = RunAxis(element_bytes, 1, 1)
     axes = [run]
     for extent, to, step in reversed(list(zip(shape, target, source, strict=True))):

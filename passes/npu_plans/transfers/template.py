@@ -1,4 +1,4 @@
-"""What a transfer costs in the code of paper 004 (Cecconi et al., listing 1.2), in bytes.
+"""The bytes of microcode of a transfer in the style of paper 004 (Cecconi et al., listing 1.2).
 
     mov src; mov dst; mov config
     loop0 rows { loop1 bursts { ld; st }; loop1 n { add src } }      // for each of sigma_k channels
@@ -6,9 +6,9 @@
     ...
     sev; end
 
-Two loops around each other, everything outside of them unrolled; addresses move by a loop of
-additions. Bursts are ours, heads and tails as well: the paper leaves them open. So is the barrier,
-without which `pl330-check` takes no program.
+Two loops are nested, and everything outside of them is unrolled. A loop of additions moves an
+address. The paper does not specify bursts, heads and tails, so these are ours. So is the memory
+barrier, which `pl330-check` requires.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ END = 4
 
 
 def template_bytes(runs: Runs, bursts: tuple[Bursts, ...]) -> int:
-    """Bytes of the paper's program for a transfer in these bursts."""
+    """Bytes of the paper's program for a transfer of these runs, each in these bursts."""
     *outer, rows = runs.axes or (RunAxis(1, runs.bytes, runs.bytes),)
     alike = len(bursts) == 1
     row = sum((0 if alike else MOV) + COPY + loops(each.count) for each in bursts)
@@ -47,10 +47,10 @@ def template_bytes(runs: Runs, bursts: tuple[Bursts, ...]) -> int:
 
 
 def loops(count: int) -> int:
-    """Bytes of the loops around something that is done so often."""
+    """Bytes of the loop instructions that repeat a body `count` times."""
     return LOOP * (count > 1) + LOOP * (count > ROUNDS)
 
 
 def moved(amount: int) -> int:
-    """Bytes of a loop of additions that moves an address; none if it stays."""
+    """Bytes of code of a loop of additions that moves an address by `amount` bytes."""
     return max(LOOP + 3, size_of(jump("sar", amount, 1))) if amount else 0

@@ -1,12 +1,12 @@
-"""The shortest code of a PL-330 for a transfer: loops, copies, jumps of the addresses; plain data.
+"""The shortest PL-330 code for a transfer: loops, copies and address additions, as plain data.
 
     3 x 5 runs of 28 bytes, 80 bytes apart, and 4096 from one five to the next, into one block
     ->  Ccr((4, 7), (4, 7))
         Loop(3, Loop(5, Copy, Add(sar, 52)), Add(sar, 3696))
 
-A channel has two loop counters, so of the axes of a transfer, the bursts of a run counted as one,
-all but two are unrolled: those that give the fewest bytes. Where loops have ended, their counters
-are free again: a jump of several instructions becomes a loop whose jumps come out even. A loop of
+A channel has two loop counters. So all axes of a transfer but two are unrolled, where the bursts of
+a run count as an axis; the choice of the two gives the fewest bytes. After a loop its counter is
+free again: a long address jump of several additions can become a loop of equal additions. A loop of
 more than 256 rounds is split.
 """
 
@@ -25,25 +25,28 @@ COUNTERS = 2
 ROUNDS = 256
 """Most rounds of a loop."""
 LEAPS = {1: 65535, -1: 65536}
-"""The farthest that an address is moved by one instruction: forwards by DMAADDH, else DMAADNH."""
+"""The most bytes that one instruction moves an address: DMAADDH forwards (1), DMAADNH back (-1)."""
 UNROLLED = 4096
-"""Bytes of an unrolled loop above which it is not looked at any more."""
+"""The most bytes of code of an unrolled loop; larger ones are not considered."""
 
 
 class NoCode(Exception):
-    """A transfer that two loop counters and jumps of 255 bytes are not enough for."""
+    """A transfer has no code with two loop counters and loops of at most 255 bytes.
+
+    255 bytes is the longest backward jump at the end of a loop.
+    """
 
 
 @dataclass(frozen=True)
 class Ccr:
-    """Set the bursts of both sides: bytes of a beat, and how many."""
+    """Set the bursts of both sides, each as (bytes of a beat, beats of a burst)."""
 
     source: tuple[int, int]
     target: tuple[int, int]
 
     @staticmethod
     def of(bursts: Bursts) -> Ccr:
-        """What some bursts need."""
+        """The register setting for some bursts."""
         source, target = ((beat, bursts.size // beat) for beat in bursts.sides)
         return Ccr(source, target)
 
@@ -55,7 +58,7 @@ class Ccr:
 
 @dataclass(frozen=True)
 class Copy:
-    """Load a burst, store it."""
+    """Load a burst and store it."""
 
     @property
     def size(self) -> int:
@@ -65,7 +68,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Add:
-    """Move an address, `sar` or `dar`."""
+    """Add `amount` bytes to an address register, `sar` (source) or `dar` (target)."""
 
     register: str
     amount: int
@@ -78,7 +81,7 @@ class Add:
 
 @dataclass(frozen=True)
 class Loop:
-    """A counted loop."""
+    """A loop of `count` rounds."""
 
     count: int
     body: Code
@@ -91,7 +94,7 @@ class Loop:
 
 Code: TypeAlias = "tuple[Ccr | Copy | Add | Loop, ...]"
 Maker: TypeAlias = Callable[[int], Code]
-"""Code for so many free loop counters."""
+"""Makes code with at most the given number of loop counters; raises NoCode if there is none."""
 
 
 def size_of(code: Code) -> int:
@@ -106,11 +109,12 @@ def transfer_code(
     bus_bytes: int = 8,
     longest: int = 16,
 ) -> Code:
-    """The shortest code for a transfer, between moves to SAR and DAR and the end.
+    """The shortest code for a transfer, without the moves to SAR and DAR and without the end.
 
-    `source` and `target` are what is known of the first addresses.
+    `source` and `target` are the alignments of the first addresses; `bus_bytes` is the widest beat,
+    `longest` the most beats of a burst.
 
-    Raises: NoCode.
+    Raises: NoCode if no code is possible with two loop counters.
     """
     bursts = bursts_of(
         runs.bytes,
@@ -125,7 +129,7 @@ def transfer_code(
 
 
 def _run(bursts: tuple[Bursts, ...], *, alike: bool) -> Maker:
-    """One run; bursts that differ set the register each time."""
+    """A maker of the code for one run. If bursts differ (not `alike`), each sets the register."""
 
     def make(counters: int) -> Code:
         code: Code = ()
@@ -138,7 +142,7 @@ def _run(bursts: tuple[Bursts, ...], *, alike: bool) -> Maker:
 
 
 def _axes(runs: Runs, depth: int, run: Maker) -> Maker:
-    """The axes of a transfer from `depth` on."""
+    """A maker of the code for the axes of a transfer from `depth` on."""
     if depth == len(runs.axes):
         return run
     axis = runs.axes[depth]
@@ -159,9 +163,9 @@ def _axes(runs: Runs, depth: int, run: Maker) -> Maker:
 
 
 def repeated(count: int, body: Maker, counters: int) -> Code:
-    """The shortest code that does something `count` times.
+    """The shortest code that repeats a body `count` times with at most `counters` loop counters.
 
-    Raises: NoCode.
+    Raises: NoCode if there is none.
     """
     codes = [code for code in map(together, _ways(count, body, counters)) if _can_jump(code)]
     if not codes:
@@ -170,7 +174,7 @@ def repeated(count: int, body: Maker, counters: int) -> Code:
 
 
 def _ways(count: int, body: Maker, counters: int) -> Iterator[Code]:
-    """Unrolled, as loops one behind the other, as a loop in a loop."""
+    """The ways to repeat a body: unrolled, as consecutive loops, as a loop in a loop."""
     try:
         once = body(counters)
         if count * size_of(once) <= UNROLLED or count == 1:
@@ -203,7 +207,7 @@ def _ways(count: int, body: Maker, counters: int) -> Iterator[Code]:
 
 
 def together(code: Code) -> Code:
-    """The same code, with additions that follow each other made one."""
+    """The same code, with consecutive additions to an address combined."""
     found: list[Ccr | Copy | Add | Loop] = []
     sums: dict[str, int] = {}
     for each in (*code, None):
@@ -218,13 +222,13 @@ def together(code: Code) -> Code:
 
 
 def _can_jump(code: Code) -> bool:
-    """Whether the ends of all loops reach their starts."""
+    """Whether the jump at the end of each loop can reach the loop's start."""
     loops = (each for each in code if isinstance(each, Loop))
     return all(size_of(each.body) <= MOST_JUMP_OF_PL330 and _can_jump(each.body) for each in loops)
 
 
 def jump(register: str, amount: int, counters: int) -> Code:
-    """The shortest code that adds a number to an address."""
+    """The shortest code that adds `amount` bytes to an address, as additions or loops of them."""
     if not amount:
         return ()
     way = 1 if amount > 0 else -1
@@ -244,7 +248,7 @@ def jump(register: str, amount: int, counters: int) -> Code:
 
 
 def _adds(register: str, amount: int) -> Code:
-    """Additions one behind the other."""
+    """Consecutive additions that add up to `amount` bytes."""
     way = 1 if amount > 0 else -1
     full, rest = divmod(abs(amount), LEAPS[way])
     adds = [Add(register, way * LEAPS[way])] * full

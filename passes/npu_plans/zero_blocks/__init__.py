@@ -1,1 +1,1 @@
-"""What zero blocks cost and save (paper 003)."""
+"""The bits that zero blocks cost and save (paper 003)."""

@@ -1,10 +1,10 @@
-"""What zero blocks cost and save, as numbers. No IR in here.
+"""The traffic and operations that zero blocks cost and save. No IR in here.
 
 Paper 003 is Y.-H. Shih et al., *Zebra: Memory Bandwidth Reduction for CNN Accelerators With Zero
 Block Regularization of Activation Maps*. A map of C channels of H x W elements of B bits is cut
-into blocks of b x b elements of one channel; a bit for each says whether it is moved. The blocks at
-the right and at the bottom hold what is left of a map that is no multiple of b; where it is one,
-these are the equations of the paper, section II-C.
+into blocks of b x b elements of one channel; one bit for each block says whether it is moved. If H
+or W is no multiple of b, the blocks at the bottom or right are smaller. If both are, the functions
+here are the equations of section II-C of the paper.
 """
 
 from __future__ import annotations
@@ -31,10 +31,16 @@ def index_bytes(shape: Sequence[int], block: int) -> int:
 
 
 def break_even(bits: int, block: int) -> Fraction:
-    """The sparsity at which (3) pays for (2): 1 / (B * b^2). Below it a map moves as it is."""
+    """The sparsity at which equation (3) equals equation (2): 1 / (B * b^2).
+
+    Below it, compression saves nothing, so a map moves uncompressed.
+    """
     return Fraction(1, bits * block**2)
 
 
 def moved_bytes(shape: Sequence[int], block: int, element_bytes: int, kept_elements: int) -> int:
-    """Bytes of one pass over a compressed map: its index, and the elements of blocks not zero."""
+    """Bytes of one read or write of a compressed map.
+
+    They are its index and the `kept_elements` in blocks that are not zero.
+    """
     return index_bytes(shape, block) + kept_elements * element_bytes

@@ -1,5 +1,5 @@
-"""Arithmetic on words of packed bytes and halves: the DSP instructions of Arm, with one result
-everywhere.
+"""Arithmetic on words of packed bytes and halves: Arm's DSP instructions, with equal results on all
+machines.
 
     %x = dsp.load_word %image[%i] : memref<64xi8, #npu.sram> -> i32      // bytes 0 to 3
     %even = dsp.sxtb16 %x rotate 0 : i32                                 // bytes 0 and 2, as halves
@@ -8,12 +8,12 @@ everywhere.
     %u = dsp.smlad %odd, %w1, %t : i32
 
 All values are i32 words. A word holds four bytes, byte j in bits 8j to 8j + 7, or two 16-bit
-halves: "b" (bottom) in bits 15 to 0 and "t" (top) in bits 31 to 16. Which operation an instruction
-does is taken from the Armv7-M Architecture Reference Manual (ARM DDI 0403), chapter A7.7; each op
-below names its instruction. An instruction that sets a flag of the processor does so unread: only
-the word that it gives has a meaning here.
+halves: "b" (bottom) in bits 15 to 0 and "t" (top) in bits 31 to 16. Each op below names its
+instruction, whose operation is defined in chapter A7.7 of the Armv7-M Architecture Reference Manual
+(ARM DDI 0403). Only the resulting word counts; flags that an instruction sets are never read.
 
-Every op has portable C beside the instruction, so a module with these ops runs on any machine.
+Every op has a version in portable C besides the instruction, so a module with these ops runs on any
+machine.
 """
 
 from xdsl.ir import Dialect

@@ -1,4 +1,4 @@
-"""Arithmetic on the bytes and halves of words: an instruction or two each, without effects."""
+"""Arithmetic on the bytes and halves of words: ops of one or two instructions, without effects."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 HALVES = ("bb", "bt", "tb", "tt")
-"""Which half of a first and of a second word an op reads."""
+"""The half that an op reads of its first and of its second word: "b" is bottom, "t" is top."""
 
 SATURATIONS = (8, 16)
-"""Bits that a word is held to."""
+"""The widths in bits to which a word can be saturated."""
 
 ROTATIONS = (0, 8)
-"""Bits that a word is rotated to the right before its bytes 0 and 2 are taken."""
+"""How many bits a word is rotated to the right before its bytes 0 and 2 are read."""
 
 
 class WordOp(IRDLOperation, abc.ABC):
-    """A word from other words, without effects."""
+    """An op that computes a word and has no effects."""
 
     result = result_def(i32)
 
@@ -36,30 +36,30 @@ class WordOp(IRDLOperation, abc.ABC):
 
 
 class RotatedOp(WordOp, abc.ABC):
-    """Reads bytes 0 and 2 of a word (`rotate 0`), or 1 and 3 (`rotate 8`)."""
+    """An op that reads bytes 0 and 2 of a word (`rotate 0`), or 1 and 3 (`rotate 8`)."""
 
     rotate = prop_def(IntegerAttr.constr(i64))
 
     def verify_(self) -> None:
-        """Bytes 0 and 2, or 1 and 3."""
+        """The rotation is 0 or 8 bits."""
         if self.rotate.value.data not in ROTATIONS:
             raise VerifyException(f"expected a rotation by 0 or 8, got {self.rotate.value.data}")
 
 
 class HalvesOp(WordOp, abc.ABC):
-    """Reads a half of each of two words."""
+    """An op that reads one half of each of two words."""
 
     halves = prop_def(StringAttr)
 
     def verify_(self) -> None:
-        """One half of each."""
+        """`halves` names one half of each word."""
         if self.halves.data not in HALVES:
             message = 'expected halves "bb", "bt", "tb" or "tt"'
             raise VerifyException(f'{message}, got "{self.halves.data}"')
 
 
 class ExtendOp(RotatedOp, abc.ABC):
-    """Two bytes of a word, extended to halves."""
+    """Extends two bytes of a word to halves."""
 
     x = operand_def(i32)
 
@@ -73,7 +73,7 @@ class ExtendOp(RotatedOp, abc.ABC):
 
 @irdl_op_definition
 class Sxtb16Op(ExtendOp):
-    """SXTB16: bytes 0 and 2 (`rotate 0`) or 1 and 3 (`rotate 8`), with their signs, as halves.
+    """SXTB16: bytes 0 and 2 (`rotate 0`) or 1 and 3 (`rotate 8`), sign-extended to halves.
 
     ```mlir
     %even = dsp.sxtb16 %x rotate 0 : i32
@@ -85,7 +85,7 @@ class Sxtb16Op(ExtendOp):
 
 @irdl_op_definition
 class Uxtb16Op(ExtendOp):
-    """UXTB16: bytes 0 and 2 (`rotate 0`) or 1 and 3 (`rotate 8`), without sign, as halves.
+    """UXTB16: bytes 0 and 2 (`rotate 0`) or 1 and 3 (`rotate 8`), zero-extended to halves.
 
     ```mlir
     %odd = dsp.uxtb16 %x rotate 8 : i32
@@ -96,7 +96,7 @@ class Uxtb16Op(ExtendOp):
 
 
 class ExtendAddOp(RotatedOp, abc.ABC):
-    """Two bytes of a word, extended to halves and added to those of another word."""
+    """Extends two bytes of x to halves and adds them to the halves of z."""
 
     z = operand_def(i32)
     x = operand_def(i32)
@@ -111,7 +111,7 @@ class ExtendAddOp(RotatedOp, abc.ABC):
 
 @irdl_op_definition
 class Sxtab16Op(ExtendAddOp):
-    """SXTAB16: the halves of z plus the bytes that SXTB16 gives; each half wraps at 16 bits.
+    """SXTAB16: the halves of z plus the halves that SXTB16 gives for x, each modulo 2^16.
 
     ```mlir
     %even = dsp.sxtab16 %offsets, %x rotate 0 : i32
@@ -123,7 +123,7 @@ class Sxtab16Op(ExtendAddOp):
 
 @irdl_op_definition
 class Uxtab16Op(ExtendAddOp):
-    """UXTAB16: the halves of z plus the bytes that UXTB16 gives; each half wraps at 16 bits.
+    """UXTAB16: the halves of z plus the halves that UXTB16 gives for x, each modulo 2^16.
 
     ```mlir
     %even = dsp.uxtab16 %offsets, %x rotate 0 : i32
@@ -135,7 +135,7 @@ class Uxtab16Op(ExtendAddOp):
 
 @irdl_op_definition
 class SmladOp(WordOp):
-    """SMLAD: acc + a.b * b.b + a.t * b.t, products of signed halves, modulo 2^32.
+    """SMLAD: acc + a.bottom * b.bottom + a.top * b.top, with signed halves, modulo 2^32.
 
     ```mlir
     %sum = dsp.smlad %x, %w, %acc : i32
@@ -158,7 +158,7 @@ class SmladOp(WordOp):
 class SmlaOp(HalvesOp):
     """SMLABB, SMLABT, SMLATB, SMLATT: acc + one product of signed halves, modulo 2^32.
 
-    The first letter of `halves` is that of a, the second one that of b.
+    The first letter of `halves` is the half of a, the second one that of b.
 
     ```mlir
     %sum = dsp.smla %x, %w, %acc halves "tb" : i32
@@ -181,9 +181,9 @@ class SmlaOp(HalvesOp):
 
 @irdl_op_definition
 class PackOp(HalvesOp):
-    """PKHBT, PKHTB: a half of lo as the bottom of the result, a half of hi as its top.
+    """PKHBT, PKHTB: a half of lo becomes the bottom of the result, a half of hi its top.
 
-    The first letter of `halves` is that of lo, the second one that of hi. "tb" takes two
+    The first letter of `halves` is the half of lo, the second one that of hi. "tb" takes two
     instructions.
 
     ```mlir
@@ -206,7 +206,7 @@ class PackOp(HalvesOp):
 
 @irdl_op_definition
 class RoundOp(WordOp):
-    """VCVTR.S32.F32: the nearest integer, halves to even; beyond i32 its ends, and 0 for NaN.
+    """VCVTR.S32.F32: the nearest integer, ties to even, saturated to i32; 0 for NaN.
 
     ```mlir
     %q = dsp.round %scaled : f32 -> i32
@@ -224,7 +224,7 @@ class RoundOp(WordOp):
 
 
 class SaturateOp(WordOp, abc.ABC):
-    """The nearest integer that some bits can hold."""
+    """Saturates a signed word to `bits` bits: the nearest integer in their range."""
 
     x = operand_def(i32)
     bits = prop_def(IntegerAttr.constr(i64))
@@ -237,14 +237,14 @@ class SaturateOp(WordOp, abc.ABC):
         )
 
     def verify_(self) -> None:
-        """The bits are those of a byte or a half."""
+        """The width is 8 or 16 bits."""
         if self.bits.value.data not in SATURATIONS:
             raise VerifyException(f"expected 8 or 16 bits, got {self.bits.value.data}")
 
 
 @irdl_op_definition
 class SsatOp(SaturateOp):
-    """SSAT: the nearest signed integer of 8 or 16 bits.
+    """SSAT: saturates to a signed integer of 8 or 16 bits.
 
     ```mlir
     %q = dsp.ssat %x to 8 : i32
@@ -256,7 +256,7 @@ class SsatOp(SaturateOp):
 
 @irdl_op_definition
 class UsatOp(SaturateOp):
-    """USAT: the nearest unsigned integer of 8 or 16 bits.
+    """USAT: saturates to an unsigned integer of 8 or 16 bits.
 
     ```mlir
     %q = dsp.usat %x to 8 : i32

@@ -1,4 +1,4 @@
-"""Words in memory of bytes, and the order of accesses to it."""
+"""Loads and stores of words in buffers of bytes, and a barrier for the order of accesses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ WORD_BYTES = 4
 
 
 def verify_bytes(type_: Attribute) -> None:
-    """A buffer is a vector of bytes without gaps, long enough for a word."""
+    """Check that a buffer has one axis of contiguous bytes, enough for a word.
+
+    Raises: VerifyException if it does not.
+    """
     assert isa(type_, MemRefType[Attribute])
     element = type_.element_type
     if not isa(element, IntegerType) or element.width.data != 8:
@@ -28,7 +31,7 @@ def verify_bytes(type_: Attribute) -> None:
 
 @irdl_op_definition
 class LoadWordOp(IRDLOperation):
-    """LDR: four consecutive bytes as a word, byte j of it from index + j, at any alignment.
+    """LDR: loads a word from four consecutive bytes, byte j from index + j, at any alignment.
 
     ```mlir
     %x = dsp.load_word %image[%i] : memref<64xi8, #npu.sram> -> i32
@@ -55,7 +58,7 @@ class LoadWordOp(IRDLOperation):
 
 @irdl_op_definition
 class StoreWordOp(IRDLOperation):
-    """STR: a word as four consecutive bytes, byte j of it to index + j, at any alignment.
+    """STR: stores a word to four consecutive bytes, byte j to index + j, at any alignment.
 
     ```mlir
     dsp.store_word %x, %padded[%i] : i32, memref<64xi8, #npu.sram>
@@ -84,13 +87,14 @@ class StoreWordOp(IRDLOperation):
 
 @irdl_op_definition
 class KeepOrderOp(IRDLOperation):
-    """No instruction: memory is not read or written across this place by a compiler.
+    """A compiler barrier: a C compiler moves no memory access across it. It emits no instruction.
 
-    It computes nothing. A C compiler hoists loads as far as it can to hide how long they take; on a
-    core that does not overlap them that gains nothing, and its few registers run out. Between two
-    of these a lowering groups loads with the operations that read them.
+    A C compiler hoists loads as far as it can to hide their latency. On a core that does not
+    overlap loads with computation this gains nothing, and the few registers run out. So a lowering
+    keeps each group of loads and the operations that read them between two barriers.
 
-    The op declares no effects, so it has unknown ones: nothing moves across it, nothing removes it.
+    The op declares no effects, so its effects are unknown to xDSL: passes neither move ops across
+    it nor remove it.
 
     ```mlir
     dsp.keep_order

@@ -1,4 +1,4 @@
-"""What each op means, in numpy, for xDSL's interpreter."""
+"""The meaning of each op, as numpy functions for xDSL's interpreter."""
 
 from npu_dialect.interpreters.dma import Counters
 from npu_dialect.interpreters.runner import register_implementations, run_function

@@ -1,7 +1,7 @@
-"""What the scalar ops of arith and math mean: each is a Python function of its operands.
+"""The meaning of the scalar ops of arith and math: each is a Python function of its operands.
 
-f32 values are `np.float32`, so that every operation rounds as the generated code does. Integers are
-Python integers that wrap around at the width of their type.
+f32 values are `np.float32`, so every operation rounds as in the generated code. Integers are Python
+integers that wrap around at the width of their type.
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ from npu_dialect.interpreters.values import bits_of, dense_array, scalar_of, wra
 IntOrBool = TypeVar("IntOrBool", int, bool)
 
 Meaning: TypeAlias = Callable[..., Any]
-"""A function of the operands of an op that gives its only result."""
+"""A function from the operands of an op to its only result."""
 
 
 def divided(lhs: int, rhs: int) -> int:
-    """Quotient rounded towards zero."""
+    """The quotient, rounded towards zero.
+
+    Raises: InterpretationError for a division by zero.
+    """
     quotient = floor_divided(abs(lhs), abs(rhs))
     return quotient if (lhs < 0) == (rhs < 0) else -quotient
 
 
 def floor_divided(lhs: int, rhs: int) -> int:
-    """Quotient rounded down.
+    """The quotient, rounded down.
 
     Raises: InterpretationError for a division by zero.
     """
@@ -51,12 +54,13 @@ def floor_divided(lhs: int, rhs: int) -> int:
 
 
 def selected(condition: bool, yes: Any, no: Any) -> Any:
-    """One of two values."""
+    """`yes` if the condition is true, else `no`."""
     return yes if condition else no
 
 
 WIDEST = 2**24
-"""Bits that no integer type has more of: a shift by as many leaves nothing, and needs no memory."""
+"""The most bits of an integer type. Larger shifts are cut to this, as their result is 0 anyway and
+would take memory without bound."""
 
 SIGNED: dict[type[Operation], Callable[[int, int], int]] = {
     arith.AddiOp: operator.add,
@@ -74,7 +78,7 @@ SIGNED: dict[type[Operation], Callable[[int, int], int]] = {
     arith.ShLIOp: lambda lhs, rhs: lhs << min(rhs, WIDEST),
     arith.ShRSIOp: int.__rshift__,
 }
-"""Integer ops that read their operands as signed (or do not care)."""
+"""Integer ops that read their operands as signed, or for which the sign makes no difference."""
 
 UNSIGNED: dict[type[Operation], Callable[[int, int], int]] = {
     arith.DivUIOp: floor_divided,
@@ -102,7 +106,7 @@ FLOATING: dict[type[Operation], Meaning] = {
     math.PowFOp: np.power,
     math.SqrtOp: np.sqrt,
 }
-"""Ops that numpy's scalars compute in the type of their operands."""
+"""Ops that numpy computes on scalars, in the type of their operands."""
 
 SIGNED_PREDICATES: tuple[Callable[[int, int], bool], ...] = (
     operator.eq,
@@ -112,7 +116,8 @@ SIGNED_PREDICATES: tuple[Callable[[int, int], bool], ...] = (
     operator.gt,
     operator.ge,
 )
-"""Of `arith.cmpi`, in the order of their numbers; the unsigned ones follow."""
+"""The signed predicates of `arith.cmpi`, in the order of their numbers 0 to 5. The numbers 6 to 9
+are the last four, read as unsigned."""
 
 FLOAT_PREDICATES: tuple[Callable[[Any, Any], bool], ...] = (
     operator.eq,
@@ -122,11 +127,12 @@ FLOAT_PREDICATES: tuple[Callable[[Any, Any], bool], ...] = (
     operator.le,
     operator.ne,
 )
-"""Of `arith.cmpf` on numbers: 1 to 6 (`oeq` to `one`), and 8 to 13 (`ueq` to `une`)."""
+"""The predicates of `arith.cmpf` for operands that are not NaN: numbers 1 to 6 (`oeq` to `one`),
+and 8 to 13 (`ueq` to `une`)."""
 
 
 def meaning_of(op: Operation) -> Meaning | None:
-    """The function of an op of arith or math, made once for each op; None if it has none here."""
+    """The function of an op of arith or math; None if this file has none for it."""
     type_ = op.results[0].type if op.results else None
     if type_ is None:
         return None
@@ -142,7 +148,7 @@ def meaning_of(op: Operation) -> Meaning | None:
 
 
 def wrapping(type_: Attribute, function: Callable[[int, int], int]) -> Meaning:
-    """A function whose result wraps around at the width of a type."""
+    """The same function, with a result that wraps around at the width of a type."""
 
     def wrapped_result(lhs: int, rhs: int) -> int:
         return wrapped(type_, function(lhs, rhs))
@@ -153,7 +159,7 @@ def wrapping(type_: Attribute, function: Callable[[int, int], int]) -> Meaning:
 def masked(
     type_: Attribute, function: Callable[[int, int], IntOrBool]
 ) -> Callable[[int, int], IntOrBool]:
-    """A function that reads its operands, integers of a type, as unsigned."""
+    """The same function, with operands of an integer type that are read as unsigned."""
     mask = (1 << bits_of(type_)) - 1
 
     def of_unsigned(lhs: int, rhs: int) -> IntOrBool:
@@ -163,7 +169,10 @@ def masked(
 
 
 def constant(op: Operation, type_: Attribute) -> Meaning:
-    """A scalar, or the elements of a dense attribute."""
+    """The scalar of a constant op, or the elements of its dense attribute as an array.
+
+    Raises: InterpretationError if it has another attribute.
+    """
     assert isinstance(op, arith.ConstantOp)
     match op.value:
         case DenseIntOrFPElementsAttr() as dense:
@@ -219,7 +228,7 @@ def unsigned_conversion(op: Operation, type_: Attribute) -> Meaning:
 
 
 def fused_multiply_add(_: Operation, type_: Attribute) -> Meaning:
-    """a * b + c; the product of two f32 is exact in f64, so it is rounded at the end only."""
+    """a * b + c, computed in f64, where the product of two f32 is exact, and then rounded."""
 
     def compute(a: float, b: float, c: float) -> Any:
         return scalar_of(type_, float(a) * float(b) + float(c))
@@ -228,7 +237,7 @@ def fused_multiply_add(_: Operation, type_: Attribute) -> Meaning:
 
 
 def reinterpretation(_: Operation, type_: Attribute) -> Meaning:
-    """The same bits, read as signed or as unsigned."""
+    """A cast between signed and unsigned integers: the same bits, read in the new type."""
     unsigned = isa(type_, IntegerType) and type_.signedness.data == Signedness.UNSIGNED
     mask = (1 << bits_of(type_)) - 1
 
@@ -254,20 +263,22 @@ SPECIAL: dict[type[Operation], Callable[[Operation, Attribute], Meaning]] = {
     math.FmaOp: fused_multiply_add,
     UnrealizedConversionCastOp: reinterpretation,
 }
-"""Ops whose function depends on their attributes or types; bytes of maps are reinterpreted."""
+"""Ops whose function depends on their attributes or types.
+
+`UnrealizedConversionCastOp` casts between the bytes of maps, i8 and ui8."""
 
 
 def run_scalar(
     _: Any, _interpreter: Interpreter, op: Operation, args: PythonValues
 ) -> PythonValues:
-    """The interpreter's function for all ops of this file."""
+    """The interpreter's function for all ops of the tables in this file."""
     meaning = meaning_of(op)
     assert meaning is not None
     return (meaning(*args),)
 
 
 def scalar_functions() -> InterpreterFunctions:
-    """arith and math for xDSL's interpreter."""
+    """The dialects arith and math for xDSL's interpreter."""
     members = {
         type_.__name__: impl(type_)(run_scalar)
         for table in (SIGNED, UNSIGNED, FLOATING, SPECIAL)

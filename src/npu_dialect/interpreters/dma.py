@@ -1,10 +1,10 @@
-"""What transfers mean: the target is poison from the start on, and gets its data at the wait.
+"""The meaning of transfers: the start fills the target with poison, and the wait copies the data.
 
-So nothing can be right by chance that a real engine might get wrong:
+So a program with an error that a real engine might expose does not give right results by chance:
 
-- who reads the target too early reads poison;
-- who writes the target while it is filled, or the source while it is read, is found at the wait;
-- a transfer that is waited for twice, or not at all by the end of its function, is an error.
+- An op that reads the target before the wait reads poison.
+- A write to the target or the source before the wait raises an error at the wait.
+- A second wait for a transfer, or none by the end of its function, is an error.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from npu_dialect.npu.attributes import DramSpace
 
 @dataclass
 class Counters:
-    """What went over the border of the chip: bytes, passes over maps (accesses), and transfers.
+    """Off-chip traffic: bytes, passes over maps (accesses), and transfers.
 
-    Feature maps are read from and written to off-chip memory; weights count for themselves.
+    Reads are from off-chip memory, writes go to it. Bytes of weights are counted separately.
     """
 
     weight_bytes: int = 0
@@ -46,7 +46,7 @@ class Counters:
     transfers: int = 0
 
     def count(self, op: dma.StartOp, size: int) -> None:
-        """Count a transfer of so many bytes."""
+        """Count a transfer of `size` bytes."""
         self.transfers += 1
         if op.weights is not None:
             self.weight_bytes += size
@@ -57,27 +57,27 @@ class Counters:
 
 
 def is_off_chip(value: SSAValue) -> bool:
-    """Whether a buffer lies off the chip."""
+    """Whether a buffer lies in off-chip memory (`#npu.dram`)."""
     return isa(value.type, MemRefType) and isinstance(value.type.memory_space, DramSpace)
 
 
 @dataclass(eq=False)
 class Transfer:
-    """A transfer that has been started, with the bytes that its two sides had then."""
+    """A transfer that has been started; `before` are the bytes of both sides right after that."""
 
     name: str
     source: Array
     target: Array
     before: tuple[bytes, bytes]
     running: list[Transfer]
-    """The list that it is in until it is waited for."""
+    """The list that holds the transfer until its wait."""
     blocks: Blocks | None
-    """The blocks that it moves, if it does not move all."""
+    """The blocks of a transfer in blocks; None if it moves everything."""
     writes: bool
-    """Whether it goes off the chip."""
+    """Whether it writes to off-chip memory."""
 
     def move(self) -> None:
-        """Let the target have what it is to have."""
+        """Copy the data to the target."""
         if self.blocks is None:
             self.target[...] = self.source
         else:
@@ -92,7 +92,7 @@ class DmaFunctions(InterpreterFunctions):
     def run_start(
         self, interpreter: Interpreter, op: dma.StartOp, args: PythonValues
     ) -> PythonValues:
-        """Poison the target; nothing else happens before the wait."""
+        """Count the transfer and poison the target; the data moves at the wait."""
         source, target, *blocked = args
         if not target.flags.writeable:
             raise InterpretationError("dma.start: transfer to a constant")
@@ -112,7 +112,7 @@ class DmaFunctions(InterpreterFunctions):
     def run_wait(
         self, interpreter: Interpreter, op: dma.WaitOp, args: PythonValues
     ) -> PythonValues:
-        """Copy, if neither side was touched."""
+        """Copy the data, after a check that nobody wrote to either side since the start."""
         transfer: Transfer = args[0]
         if transfer not in transfer.running:
             raise InterpretationError(f"dma.wait: {transfer.name} has been waited for already")
@@ -130,7 +130,7 @@ class DmaFunctions(InterpreterFunctions):
     def run_reads(
         self, interpreter: Interpreter, op: dma.ReadsOp, args: PythonValues
     ) -> PythonValues:
-        """Count."""
+        """Count one read access."""
         counters_of(interpreter).feature_map_reads += 1
         return ()
 
@@ -138,24 +138,24 @@ class DmaFunctions(InterpreterFunctions):
     def run_writes(
         self, interpreter: Interpreter, op: dma.WritesOp, args: PythonValues
     ) -> PythonValues:
-        """Count."""
+        """Count one write access."""
         counters_of(interpreter).feature_map_writes += 1
         return ()
 
 
 def counters_of(interpreter: Interpreter) -> Counters:
-    """The counters of everything that an interpreter runs."""
+    """The counters of an interpreter, over all that it has run."""
     return interpreter.get_data(DmaFunctions, "counters", Counters)
 
 
 def running_in(interpreter: Interpreter) -> list[list[Transfer]]:
-    """The transfers of the functions that run now, innermost last, that were not waited for yet."""
+    """For each running function, innermost last, its transfers that still have to be waited for."""
     return interpreter.get_data(DmaFunctions, "running", lambda: [[]])
 
 
 @contextmanager
 def all_done(interpreter: Interpreter, function: str) -> Generator[None]:
-    """Check that a function, when it returns, has waited for all transfers that it started.
+    """Check that a function has waited for all its transfers when it returns.
 
     Raises: InterpretationError if it has not.
     """

@@ -1,6 +1,6 @@
-"""What transfers in blocks mean: which elements move, and how many bytes that is.
+"""The meaning of transfers in blocks: which elements move, and how many bytes that is.
 
-Where a part lies in its map is told from the addresses of the two, as the emitted C does.
+The position of a part in its map is computed from the addresses of the two, as in the emitted C.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from npu_dialect.interpreters.zero_blocks import in_blocks, spread
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The blocks of a transfer: their size, what zero is, the map and its index."""
+    """The blocks of a transfer: their edge length, the zero element, the map and its index."""
 
     size: int
     zero: int
@@ -24,9 +24,9 @@ class Blocks:
     index: Array
 
     def corner(self, part: Array) -> tuple[int, ...]:
-        """Where a part of the map begins.
+        """The indices in the map [N, C, H, W] of the first element of a part.
 
-        Raises: InterpretationError if it is none.
+        Raises: InterpretationError if the buffer is no part of the map.
         """
         rest = address(part) - address(self.map)
         corner: list[int] = []
@@ -39,7 +39,7 @@ class Blocks:
         return tuple(corner)
 
     def bits(self, part: Array) -> Array:
-        """The places in the index of the blocks that a part meets: [N, C, rows, columns]."""
+        """Bit positions in the index of the blocks that a part overlaps, [N, C, rows, columns]."""
         grid = [-(-extent // self.size) for extent in self.map.shape[2:]]
         counts = (*self.map.shape[:2], *grid)
         corner, size = self.corner(part), self.size
@@ -51,24 +51,27 @@ class Blocks:
         return places
 
     def spread(self, blocks: Array, part: Array) -> Array:
-        """The flag of its block for each element of a part."""
+        """For each element of a part the flag of its block; `blocks` are those that it overlaps."""
         top, left = (at % self.size for at in self.corner(part)[2:])
         height, width = part.shape[2:]
         shape = (*part.shape[:2], top + height, left + width)
         return spread(blocks, self.size, shape)[:, :, top:, left:]
 
     def kept(self, source: Array) -> Array:
-        """Which blocks of what leaves the chip have an element other than zero, bit by bit."""
+        """For each block that leaves the chip whether an element differs from zero in any bit."""
         raw = np.ascontiguousarray(source).view(f"u{source.itemsize}")
         return ~in_blocks(raw == self.zero % 256, self.size)
 
     def known(self, part: Array) -> Array:
-        """Which blocks that a part meets are not zero, as the index says."""
+        """For each block that a part overlaps whether it is not zero, according to the index."""
         places = self.bits(part)
         return (self.index.view(np.uint8)[places >> 3] >> (places & 7) & 1).astype(np.bool_)
 
     def moved(self, part: Array, source: Array, *, writes: bool) -> int:
-        """Bytes of a transfer: those of the index that it meets, and of what is not zero."""
+        """Bytes of a transfer: the bytes of the index that it uses, and the nonzero blocks.
+
+        `part` is the side in the map. `writes`: whether the transfer writes to off-chip memory.
+        """
         if writes:
             self.expect_whole(part)
         blocks = self.kept(source) if writes else self.known(part)
@@ -76,9 +79,9 @@ class Blocks:
         return len(np.unique(self.bits(part) >> 3)) + int(elements) * part.itemsize
 
     def expect_whole(self, part: Array) -> None:
-        """Check that a part that is written has whole blocks only.
+        """Check that a part that is written consists of whole blocks.
 
-        Raises: InterpretationError if it has not.
+        Raises: InterpretationError if it does not.
         """
         corner = self.corner(part)
         for at, size, whole in list(zip(corner, part.shape, self.map.shape, strict=True))[2:]:
@@ -86,7 +89,11 @@ class Blocks:
                 raise InterpretationError("dma.start: writes a part of a block")
 
     def move(self, source: Array, target: Array, *, writes: bool) -> None:
-        """Move what is not zero, and let the index or the target know of the rest."""
+        """Move the nonzero blocks.
+
+        A write to off-chip memory sets the bits of all blocks in the index. A read fills the zero
+        blocks of the target with `zero`.
+        """
         if not writes:
             flags = self.spread(self.known(source), source)
             target[...] = np.where(flags, source, source.dtype.type(self.zero))
@@ -102,5 +109,5 @@ class Blocks:
 
 
 def address(array: Array) -> int:
-    """Where the first element of an array lies."""
+    """The address of the first element of an array."""
     return array.__array_interface__["data"][0]

@@ -1,6 +1,6 @@
-"""What off-chip buffers mean: views into one block, or fresh arrays before there is a plan.
+"""The meaning of off-chip buffers: views of one block of memory, or fresh arrays without offsets.
 
-As for the arena, the block of a function (`dram.bytes`) is made anew for each call, full of poison.
+As with the arena, each call of a function gets a new block of `dram.bytes` bytes, full of poison.
 """
 
 from __future__ import annotations
@@ -32,5 +32,5 @@ class DramFunctions(InterpreterFunctions):
 
 
 def blocks(interpreter: Interpreter) -> list[Array]:
-    """The blocks of the functions that run now, innermost last."""
+    """The off-chip blocks of the running functions, innermost last."""
     return interpreter.get_data(DramFunctions, "blocks", list)

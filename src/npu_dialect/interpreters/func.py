@@ -1,7 +1,7 @@
-"""What calls mean: each call of a function with an arena, or with memory off chip, gets a new one.
+"""The meaning of calls: each call of a function with `sram.arena` or `dram.bytes` gets new memory.
 
-An argument with `sram.offset` is a view of the arena. Its caller's data is copied in before the
-body runs, except for a `sram.output`, and copied out after it, except for a `sram.input`. An
+An argument with `sram.offset` is a view of the arena. The caller's data is copied in before the
+body runs, except for a `sram.output`, and copied out afterwards, except for a `sram.input`. An
 argument without an offset is the caller's own buffer.
 """
 
@@ -39,7 +39,7 @@ class FuncFunctions(InterpreterFunctions):
     def run_return(
         self, _: Interpreter, op: func.ReturnOp, args: PythonValues
     ) -> tuple[TerminatorValue, PythonValues]:
-        """Leave the function."""
+        """Return from the function."""
         return ReturnedValues(args), ()
 
     @impl(func.CallOp)
@@ -53,7 +53,7 @@ class FuncFunctions(InterpreterFunctions):
     def call_func(
         self, interpreter: Interpreter, op: func.FuncOp, args: PythonValues
     ) -> PythonValues:
-        """Run the body, in new memory if the function has its own, until its transfers are done."""
+        """Run the body, in new memory if the function has its own, and check its transfers."""
         name = op.sym_name.data
         if op.is_declaration:
             raise InterpretationError(f"{name}: a function without a body cannot be run")
@@ -72,7 +72,7 @@ class FuncFunctions(InterpreterFunctions):
 
 
 def move_in(op: func.FuncOp, args: PythonValues, arena: Array) -> PythonValues:
-    """The arguments as the body sees them: in the arena where they have an offset."""
+    """The arguments for the body; those with an offset become views of the arena."""
     seen: list[object] = []
     for argument, value in zip(op.args, args, strict=True):
         attributes, type_ = argument_attributes(argument), argument.type
@@ -87,7 +87,7 @@ def move_in(op: func.FuncOp, args: PythonValues, arena: Array) -> PythonValues:
 
 
 def move_out(op: func.FuncOp, seen: PythonValues, args: PythonValues) -> None:
-    """Copy what the body wrote to its placed arguments to the caller's buffers."""
+    """Copy the arguments that lie in the arena back to the caller's buffers, except pure inputs."""
     for argument, value, view in zip(op.args, args, seen, strict=True):
         attributes = argument_attributes(argument)
         is_read_only = SRAM_INPUT.is_in(attributes) and not SRAM_OUTPUT.is_in(attributes)

@@ -1,4 +1,4 @@
-"""What buffers mean: numpy arrays, whose views share their memory as memrefs do."""
+"""The meaning of buffers: numpy arrays, whose views share memory as those of memrefs do."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from npu_dialect.interpreters.values import Array, dense_array, dtype_of, poison
 def load(buffer: Array, *indices: int) -> Any:
     """An element of a buffer.
 
-    Raises: InterpretationError outside the buffer.
+    Raises: InterpretationError if it lies outside the buffer.
     """
     check_indices(buffer, indices)
     value: Any = buffer[indices]
@@ -45,7 +45,7 @@ def load(buffer: Array, *indices: int) -> Any:
 def store(value: Any, buffer: Array, *indices: int) -> None:
     """Write an element of a buffer.
 
-    Raises: InterpretationError outside the buffer, and in read-only memory.
+    Raises: InterpretationError if it lies outside the buffer, or the buffer is read-only.
     """
     check_indices(buffer, indices)
     if not buffer.flags.writeable:
@@ -54,7 +54,7 @@ def store(value: Any, buffer: Array, *indices: int) -> None:
 
 
 def check_indices(buffer: Array, indices: tuple[int, ...]) -> None:
-    """Check that an element lies inside a buffer (numpy would count negative indices from the end).
+    """Check that an element lies inside a buffer, as numpy counts negative indices from the end.
 
     Raises: InterpretationError if it does not.
     """
@@ -66,7 +66,7 @@ def check_indices(buffer: Array, indices: tuple[int, ...]) -> None:
 
 
 def entries(static: DenseArrayBase[IntegerType], dynamic: Sequence[int]) -> list[int]:
-    """A mixed list of sizes: the static ones, with the dynamic ones filled in."""
+    """A list of static numbers, with the dynamic ones filled in."""
     rest = iter(dynamic)
     return [next(rest) if n == DYNAMIC_INDEX else n for n in static.iter_values()]
 
@@ -118,12 +118,12 @@ class MemrefFunctions(InterpreterFunctions):
 
     @impl(memref.DeallocOp)
     def run_dealloc(self, _: Interpreter, op: memref.DeallocOp, args: PythonValues) -> PythonValues:
-        """Nothing: Python frees memory."""
+        """Do nothing, as Python frees memory."""
         return ()
 
     @impl(memref.LoadOp)
     def run_load(self, _: Interpreter, op: memref.LoadOp, args: PythonValues) -> PythonValues:
-        """An element."""
+        """Read an element."""
         return (load(*args),)
 
     @impl(memref.StoreOp)
@@ -134,7 +134,7 @@ class MemrefFunctions(InterpreterFunctions):
 
     @impl(memref.CopyOp)
     def run_copy(self, _: Interpreter, op: memref.CopyOp, args: PythonValues) -> PythonValues:
-        """Write all elements."""
+        """Copy all elements."""
         source, destination = args
         if not destination.flags.writeable:
             raise InterpretationError("copy to a constant")
@@ -157,17 +157,17 @@ class MemrefFunctions(InterpreterFunctions):
 
     @impl(memref.GlobalOp)
     def run_global(self, _: Interpreter, op: memref.GlobalOp, args: PythonValues) -> PythonValues:
-        """Nothing: it is made at its first use."""
+        """Do nothing, as the buffer is made at its first use."""
         return ()
 
     @impl(memref.DimOp)
     def run_dim(self, _: Interpreter, op: memref.DimOp, args: PythonValues) -> PythonValues:
-        """An extent."""
+        """The extent of an axis."""
         return (load(np.array(args[0].shape), args[1]),)
 
     @impl(memref.SubviewOp)
     def run_subview(self, _: Interpreter, op: memref.SubviewOp, args: PythonValues) -> PythonValues:
-        """A view; ranks that the result type drops are dropped."""
+        """A view of a part, without the axes that the result type drops."""
         source: Array = args[0]
         offsets, sizes, strides = mixed_lists(op, args)
         slices: list[slice] = []
@@ -238,7 +238,7 @@ class MemrefFunctions(InterpreterFunctions):
 
 
 def global_buffer(op: memref.GlobalOp) -> Array:
-    """The buffer of a global; read-only if it is constant."""
+    """A new buffer for a global; read-only if it is constant, poison if it has no value."""
     if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
         return poisoned(op.type)
     array = dense_array(op.initial_value)
@@ -248,7 +248,7 @@ def global_buffer(op: memref.GlobalOp) -> Array:
 def reshaped(buffer: Array, type_: MemRefType[Any]) -> Array:
     """A view of a buffer in another shape.
 
-    Raises: InterpretationError if strides do not allow it.
+    Raises: InterpretationError if the strides of the buffer do not allow such a view.
     """
     view = buffer.reshape(static_shape(type_))
     if buffer.size and not np.may_share_memory(view, buffer):

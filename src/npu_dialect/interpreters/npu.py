@@ -1,7 +1,8 @@
-"""What the layers of the npu dialect mean, in numpy.
+"""The meaning of the layers of the npu dialect, in numpy.
 
-Every layer is a function of its inputs' arrays; the destination form writes the same values into
-its buffer. Sums are taken in the element type of the maps, as the generated code does.
+Every layer is a function from the arrays of its inputs to that of its OFM; in destination style the
+same values are written to the buffer. Sums have the element type of the maps, as in the generated
+code.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ from npu_dialect.windows import Axis
 def convolve(
     image: Array, weight: Array, bias: Array | None, axes: tuple[Axis, Axis], groups: int
 ) -> Array:
-    """Convolution of [N, C, H, W] with [O, C / groups, KH, KW]: one matrix product a tap."""
+    """Convolution of [N, C, H, W] with [O, C / groups, KH, KW], as one matrix product per tap."""
     batch, channels = image.shape[:2]
     filters, depth, *kernel = weight.shape
     rows, columns = axes
@@ -99,12 +100,12 @@ def pool(image: Array, window: PoolAttr) -> Array:
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """What never wins a maximum."""
+    """The least value of a type, which no maximum prefers."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
 def clamp(array: Array, low: float, high: float) -> Array:
-    """min(max(x, low), high); bounds beyond the range of integers do nothing."""
+    """min(max(x, low), high); for integer maps, bounds outside their range have no effect."""
     if array.dtype.kind != "f":
         limits = np.iinfo(array.dtype)
         low = min(max(np.ceil(low), limits.min), limits.max)
@@ -114,14 +115,14 @@ def clamp(array: Array, low: float, high: float) -> Array:
 
 
 def activate(array: Array, activation: ActivationAttr | None) -> Array:
-    """The activation behind a layer, if there is one."""
+    """The array after a layer's activation, if there is one."""
     return array if activation is None else clamp(array, *activation.bounds)
 
 
 def expect_floats(what: str, array: Array) -> None:
-    """Check the element type of a layer that has no meaning on integers.
+    """Check the element type for a layer that has no meaning on integers.
 
-    Raises: InterpretationError for integers.
+    Raises: InterpretationError if the elements are integers.
     """
     if array.dtype.kind != "f":
         raise InterpretationError(f"expected {what} of floats, got elements of type {array.dtype}")
@@ -130,7 +131,7 @@ def expect_floats(what: str, array: Array) -> None:
 def conv2d(op: Conv2dOp, inputs: Sequence[Array]) -> Array:
     """Convolution, then activation, then pooling window or addition.
 
-    The old sums, or the residual of the addition, are the last of `inputs`.
+    The last of `inputs` is the array of old sums with `accumulate`, or an addition's residual.
     """
     image, weight = weighted(op, inputs)
     bias = inputs[2] if op.bias is not None else None
@@ -144,7 +145,7 @@ def conv2d(op: Conv2dOp, inputs: Sequence[Array]) -> Array:
 
 
 def fully_connected(op: FullyConnectedOp, inputs: Sequence[Array]) -> Array:
-    """x W^T + b, then activation; the old sums are the last of `inputs`."""
+    """x W^T + b, then activation; with `accumulate`, the old sums are the last of `inputs`."""
     image, weight = weighted(op, inputs)
     sums = np.matmul(image, weight.T)
     if op.accumulate is not None:
@@ -153,9 +154,9 @@ def fully_connected(op: FullyConnectedOp, inputs: Sequence[Array]) -> Array:
 
 
 def weighted(op: Conv2dOp | FullyConnectedOp, inputs: Sequence[Array]) -> tuple[Array, Array]:
-    """What is multiplied: input and weight, or quantised ones with their zero points taken off.
+    """The factors: input and weight, from which the zero points are subtracted if quantised.
 
-    Sums of those are taken in float64, which is exact and faster than numpy's integers.
+    Quantised factors are float64, in which sums are exact and faster than with numpy's integers.
     """
     image, weight = inputs[:2]
     if op.zero_points is None:
@@ -165,7 +166,7 @@ def weighted(op: Conv2dOp | FullyConnectedOp, inputs: Sequence[Array]) -> tuple[
 
 
 def stored(op: Conv2dOp | FullyConnectedOp, sums: Array) -> Array:
-    """The sums as they are stored: i32 that wrap around, or quantised integers."""
+    """The sums as a layer stores them: floats, i32 that wrap around, or quantised integers."""
     if op.zero_points is None:
         return sums
     integers = sums.astype(np.int64).astype(np.int32)
@@ -175,7 +176,7 @@ def stored(op: Conv2dOp | FullyConnectedOp, sums: Array) -> Array:
 
 
 def global_avg_pool2d(_: GlobalAvgPool2dOp, inputs: Sequence[Array]) -> Array:
-    """Mean over rows and columns."""
+    """The mean of each channel over rows and columns."""
     expect_floats("an average", inputs[0])
     return inputs[0].mean(axis=(2, 3), keepdims=True, dtype=inputs[0].dtype)
 
@@ -218,7 +219,10 @@ LayerT = TypeVar("LayerT", bound=LayerOp)
 def layer(
     kind: type[LayerT], meaning: Callable[[LayerT, Sequence[Array]], Array]
 ) -> OpImpl[Any, LayerT]:
-    """The interpreter's function for both forms of a layer whose OFM is `meaning(op, inputs)`."""
+    """The interpreter's function for a layer, on tensors and in destination style.
+
+    `meaning(op, inputs)` computes the OFM.
+    """
 
     def run(_functions: Any, _: Interpreter, op: LayerT, args: PythonValues) -> PythonValues:
         if op.destination is None:
@@ -233,14 +237,15 @@ def layer(
 
 
 def accumulates(op: LayerOp) -> bool:
-    """Whether a layer starts from what its destination holds."""
+    """Whether a layer's sums start from the values in its destination."""
     return isinstance(op, Conv2dOp | FullyConnectedOp) and op.accumulate is not None
 
 
 def spoils(op: LayerOp, index: int, array: Array, out: Array) -> bool:
-    """Whether writing the OFM destroys an input that is still needed: a buffer plan is wrong.
+    """Whether the OFM overwrites an input that the layer may not overwrite.
 
-    Some inputs may be overwritten, element by element.
+    Then the buffer plan is wrong. Inputs in `in_place_inputs` may be overwritten by an OFM of the
+    same layout.
     """
     if index in op.in_place_inputs() and array.__array_interface__ == out.__array_interface__:
         return False

@@ -1,7 +1,7 @@
-"""What layers of quantised integers mean, in numpy; the words are in layers/quantized*.py.
+"""The meaning of layers on quantised integers, in numpy; `layers/quantized*.py` define it in words.
 
-Nothing here depends on the order or the width of what numpy does inside: integer sums are exact,
-and float32 operations are rounded one by one.
+No result depends on numpy's internal order or width of operations: integer sums are exact, and each
+float32 operation is rounded.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ f32 = np.float32
 
 
 def per_channel(values: Any, rank: int) -> Array:
-    """One value for all channels, or one for each, so that it broadcasts to a map of a rank."""
+    """One value for all channels, or one for each, in a shape that broadcasts to maps of a rank."""
     array = np.asarray(values)
     return array.reshape(-1) if array.size == 1 else array.reshape(-1, *(1,) * (rank - 2))
 
 
 def rounded(values: Array, zero_point: int, limits: tuple[int, int]) -> Array:
-    """sat(round(values) + zero_point), as int64; NaN is the least integer."""
+    """sat(round(values) + zero_point), as int64; NaN becomes the least integer."""
     low, high = limits[0] - zero_point, limits[1] - zero_point
     held = np.where(values > low, np.minimum(values, f32(high)), f32(low))
     return np.rint(held).astype(np.int64) + zero_point
 
 
 def shifted(products: Array, shifts: Array) -> Array:
-    """`Multiplier.scaled` of arrays: products * 2^-shift, rounded half to even."""
+    """`Multiplier.scaled` for arrays: products * 2^-shift, rounded with ties to even."""
     odd = (products >> shifts) & 1
     return (products + (np.int64(1) << (shifts - 1)) - 1 + odd) >> shifts
 
 
 def saturated(values: Array, zero_point: int, limits: tuple[int, int]) -> Array:
-    """sat(values + zero_point) of integers."""
+    """sat(values + zero_point), of integers."""
     return np.clip(values, limits[0] - zero_point, limits[1] - zero_point) + zero_point
 
 
@@ -66,7 +66,7 @@ def requantized(
     mode: str,
     divisor: float | None = None,
 ) -> Array:
-    """Integers (int64, zero point taken off) in another scale: `npu.requantize`."""
+    """Integers (int64, zero point subtracted) in another scale: see `npu.requantize`."""
     rank = sums.ndim
     if mode == "fixed":
         found = [Multiplier.of(scale / (divisor or 1.0)) for scale in scales]
@@ -80,7 +80,7 @@ def requantized(
 
 
 def epilogue(sums: Array, what: RequantizeAttr, dtype: np.dtype[Any]) -> Array:
-    """The i32 sums behind a convolution or a fully connected layer in their new scale."""
+    """The i32 sums of a convolution or a fully connected layer, requantised to `dtype`."""
     limits = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     scales = float_values(what.scales)
     made = requantized(sums.astype(np.int64), scales, what.offset, limits, what.mode.data)
@@ -127,7 +127,7 @@ def quantized_add(op: QuantizedAddOp, inputs: Sequence[Array]) -> Array:
 
 
 def added(what: AdditionAttr, residual: Array, own: Array) -> Array:
-    """The sum of what a layer has computed and its residual, in the element type of the former."""
+    """The sum of a layer's output (`own`) and its residual, in the element type of the output."""
     a, b = what.ordered(residual, own)
     if not what.is_quantised:
         return a + b
@@ -144,7 +144,7 @@ def quantized_sum(
     limits: tuple[int, int],
     mode: str,
 ) -> Array:
-    """The sum of two quantised maps: `npu.quantized_add`."""
+    """The sum of two quantised maps: see `npu.quantized_add`."""
     scale_a, scale_b, scale = (f32(value) for value in scales)
     za, zb, z = zero_points
     match mode:
@@ -164,7 +164,7 @@ def quantized_sum(
 
 
 def fma(a: Any, b: Any, c: Any) -> Any:
-    """a * b + c; the product of two float32 is exact in float64."""
+    """a * b + c, computed in float64, where the product of two float32 is exact, then rounded."""
     return (np.float64(1) * a * b + c).astype(f32)
 
 
@@ -197,7 +197,7 @@ def quantized_avg_pool2d(op: QuantizedAvgPool2dOp, inputs: Sequence[Array]) -> A
 def averaged(
     total: Array, counts: Array, scales: dict[int, Any], zero_point: int, limits: tuple[int, int]
 ) -> Array:
-    """Integer sums of n elements times the scale for n."""
+    """Averages of integer sums: each sum of n elements is multiplied by `scales[n]`."""
     made = np.empty_like(total)
     for count, scale in scales.items():
         here = np.broadcast_to(counts == count, total.shape)
@@ -210,7 +210,10 @@ def averaged(
 
 
 def window_sums(image: Array, axes: tuple[Axis, Axis], *, columns_first: bool) -> Array:
-    """Sums over sliding windows: tap by tap, or each column of the window by itself first."""
+    """Sums over sliding windows [N, C, PH, PW], tap by tap.
+
+    With `columns_first` each column of the window is summed up first, then these sums.
+    """
     rows, columns = axes
     padded = pad(image, axes, 0)
     total = np.zeros((*image.shape[:2], rows.outputs, columns.outputs), image.dtype)
@@ -227,7 +230,7 @@ def window_sums(image: Array, axes: tuple[Axis, Axis], *, columns_first: bool) -
 
 
 def lanes(image: Array) -> Array:
-    """The float32 sum of a whole map in four lanes, as onnxruntime's global pooling takes it."""
+    """The float32 sum of each channel in four lanes, as in onnxruntime's global pooling."""
     flat = image.reshape(*image.shape[:2], -1)
     even = flat.shape[-1] // 4 * 4
     sums = np.zeros((*flat.shape[:2], 4), f32)
@@ -242,12 +245,12 @@ def lanes(image: Array) -> Array:
 def output_limits(
     op: QuantizeOp | RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp,
 ) -> tuple[int, int]:
-    """The range of the integers that a layer gives."""
+    """The least and the greatest integer of a layer's output type."""
     return limits_of(map_type(op.output).get_element_type())
 
 
 def output_dtype(
     op: QuantizeOp | RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp,
 ) -> np.dtype[Any]:
-    """The numpy type of the integers that a layer gives."""
+    """The numpy type of a layer's output."""
     return np.dtype(np.uint8 if output_limits(op) == (0, 255) else np.int8)

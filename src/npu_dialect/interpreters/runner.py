@@ -1,4 +1,4 @@
-"""Running one function of a module on numpy arrays, at any stop of the road."""
+"""Runs one function of a module on numpy arrays, at any level of IR."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from npu_dialect.interpreters.values import Array, poisoned
 
 
 def register_implementations(interpreter: Interpreter) -> None:
-    """Give an interpreter the meaning of our dialects, and of the ops they are lowered to."""
+    """Register our dialects, and those to which they are lowered, with an interpreter."""
     for functions in (
         DmaFunctions(),
         DramFunctions(),
@@ -49,13 +49,13 @@ def run_function(
     counters: Counters | None = None,
     listeners: Sequence[Interpreter.Listener] = (),
 ) -> tuple[Array, ...]:
-    """Run a function; without a name, the only public one of the module.
+    """Run a function and return its outputs; without a name, the only public one of the module.
 
-    What the inputs and outputs of a function are, see `signature.py`. The inputs are not changed.
-    What its transfers move is added to `counters`; `listeners` see every op.
+    `signature.py` defines the inputs and outputs of a function. The inputs are not changed. Traffic
+    of transfers is added to `counters`; `listeners` see every op.
 
-    Raises: InterpretationError for a function that does not exist, for inputs of another number,
-    shape or element type than it takes, and for what goes wrong while it runs.
+    Raises: InterpretationError if the function does not exist, if the number, shapes or element
+        types of the inputs are wrong, or if an op fails.
     """
     function = find_function(module, name)
     signature = Signature.of(function)

@@ -1,15 +1,15 @@
-"""What loops mean, fast enough for whole networks at loop level.
+"""The meaning of loops, fast enough for whole networks at loop level.
 
-xDSL's interpreter runs 10^5 ops a second, LeNet-5 as loops is some 10^6 ops. So a loop is
-translated once to a Python function whose lines call the very functions that give the single ops
-their meaning:
+xDSL's interpreter runs 10^5 ops a second, and LeNet-5 as loops takes about 10^6 ops. So a loop is
+translated once to a Python function, whose lines call the same functions that define the meaning of
+the single ops:
 
     scf.for %i = %c0 to %n step %c1 {          for v3 in range(v0, v1, v2):
       %x = memref.load %a[%i]            =>      v4 = f0(a5, v3)
       %y = arith.addf %x, %x                     v6 = f1(v4, v4)
     }
 
-An op that has no such function is run by the interpreter from within the loop.
+Inside the loop, the interpreter runs the ops that have no such function.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LoopFunctions(ScfFunctions):
 
     @impl(scf.ForOp)
     def run_for(self, interpreter: Interpreter, op: scf.ForOp, args: PythonValues) -> PythonValues:
-        """Run a loop nest: translated, unless somebody listens to the single ops."""
+        """Run a loop nest as a translated function; with listeners, run it op by op."""
         if args[2] <= 0:
             raise InterpretationError(f"expected a step of at least 1, got {args[2]}")
         if interpreter.listeners:
@@ -50,10 +50,10 @@ class LoopFunctions(ScfFunctions):
 
 
 class Translation:
-    """One loop nest on its way to Python."""
+    """The translation of one loop nest to a Python function."""
 
     def __init__(self, interpreter: Interpreter) -> None:
-        """Start empty."""
+        """Start with an empty function."""
         self.interpreter = interpreter
         self.names: dict[SSAValue, str] = {}
         self.captured: list[SSAValue] = []
@@ -80,7 +80,7 @@ class Translation:
                 self.call(op, indent)
 
     def call(self, op: Operation, indent: str) -> None:
-        """Translate an op without regions to a call of the function that it means."""
+        """Translate an op without regions to a call of the function that is its meaning."""
         arguments = ", ".join(self.use(operand) for operand in op.operands)
         results = [self.define(result) for result in op.results]
         match op:
@@ -98,13 +98,16 @@ class Translation:
         self.lines.append(f"{indent}{left}{name}({arguments})")
 
     def fall_back(self, op: Operation) -> Callable[..., PythonValues]:
-        """A function that lets the interpreter run an op."""
+        """A function by which the interpreter runs an op.
+
+        Raises: InterpretationError if the op has regions.
+        """
         if op.regions:
             raise InterpretationError(f"expected no regions inside a loop but loops, got {op.name}")
         return lambda *args: self.interpreter.run_op(op, args)
 
     def loop(self, op: scf.ForOp, indent: str) -> None:
-        """Translate `scf.for`: the carried values are the loop's results from the start."""
+        """Translate `scf.for`; carried values and results of the loop share their variables."""
         bounds = ", ".join(self.use(value) for value in (op.lb, op.ub, op.step))
         starts = [self.use(value) for value in op.iter_args]
         carried = [self.define(result) for result in op.results]
@@ -125,7 +128,7 @@ class Translation:
                 self.block(region.block, results, f"{indent}  ")
 
     def block(self, block: Block, results: Sequence[str], indent: str) -> None:
-        """Translate the ops of a block; what it yields goes to the results."""
+        """Translate the ops of a block; its yield assigns to the variables in `results`."""
         self.lines.append(f"{indent}pass")
         for op in block.ops:
             if isinstance(op, scf.YieldOp):
@@ -134,17 +137,17 @@ class Translation:
                 self.operation(op, indent)
 
     def assign(self, names: Sequence[str], values: Sequence[str], indent: str) -> None:
-        """Assign all values at once: one may use another's old value."""
+        """Assign all values in one statement, as one may use the old value of another."""
         if names:
             self.lines.append(f"{indent}{', '.join(names)} = {', '.join(values)}")
 
     def define(self, value: SSAValue) -> str:
-        """A new name for a value."""
+        """A new variable for a value."""
         self.names[value] = f"v{len(self.names)}"
         return self.names[value]
 
     def use(self, value: SSAValue) -> str:
-        """The name of a value; one from outside the loop becomes a parameter."""
+        """The variable of a value; a value from outside the loop becomes a parameter."""
         if value not in self.names:
             self.captured.append(value)
             self.define(value)

@@ -1,9 +1,10 @@
-"""What a function takes and gives when it is run: its ports, by name.
+"""The inputs and outputs of a function when it is run: its ports, by name.
 
-- tensors: the inputs are the arguments, the outputs the results;
-- memrefs with `sram.input` and `sram.output`, or `dram.input` and `dram.output`: inputs fill the
-  former, outputs are the latter;
-- other memrefs: all are inputs, and all are outputs as the function left them.
+- Tensors: the arguments are inputs, the results are outputs.
+- Memrefs with `sram.input` or `dram.input` are inputs; those with `sram.output` or `dram.output`
+  are outputs.
+- Other memrefs are inputs. If no argument has one of these attributes, all memrefs are outputs too,
+  as the function leaves them.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from npu_dialect.npu.maps import Map
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output of a function: its name and type, and its number among the arguments.
+    """An input or output of a function: its name, its type, and its position in the arguments.
 
-    A result of the function has no argument number.
+    The position of a result is None.
     """
 
     name: str
@@ -38,18 +39,18 @@ class Port:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the array that goes through."""
+        """The shape of the array."""
         return static_shape(self.type) if isa(self.type, Map) else ()
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Element type of the array that goes through."""
+        """The element type of the array."""
         return dtype_of(self.type.get_element_type() if isa(self.type, Map) else self.type)
 
     def value(self, array: Array) -> Any:
         """A copy of an array as the value of this argument.
 
-        Raises: InterpretationError for another shape or element type.
+        Raises: InterpretationError if the array has another shape or element type.
         """
         if array.shape != self.shape or array.dtype != self.dtype:
             raise InterpretationError(
@@ -63,7 +64,7 @@ class Port:
         return value
 
     def random(self, generator: np.random.Generator) -> Array:
-        """Random input: floats around zero, integers of one digit."""
+        """A random array: floats of the standard normal distribution, or integers from 0 to 9."""
         if self.dtype.kind == "f":
             return np.asarray(generator.standard_normal(self.shape)).astype(self.dtype)
         return np.asarray(generator.integers(0, 10, self.shape)).astype(self.dtype)
@@ -98,7 +99,7 @@ class Signature:
 def find_function(module: ModuleOp, name: str | None) -> FuncOp:
     """The function of this name; without a name, the only public one that has a body.
 
-    Raises: InterpretationError with the names that exist.
+    Raises: InterpretationError if there is none, or if several are public; it lists their names.
     """
     functions = [op for op in module.body.ops if isinstance(op, FuncOp) and not op.is_declaration]
     if name is None:
@@ -113,7 +114,7 @@ def find_function(module: ModuleOp, name: str | None) -> FuncOp:
 
 
 def name_of(attributes: Mapping[str, Attribute], other: str) -> str:
-    """The `npu.name` of a port, or another name if it has none."""
+    """The `npu.name` of a port, or `other` if it has none."""
     return PORT.of(attributes) or other
 
 

@@ -1,7 +1,7 @@
-"""What on-chip buffers mean: views into one arena, or fresh arrays before there is a plan.
+"""The meaning of on-chip buffers: views of one arena, or fresh arrays without offsets.
 
-The arena of a function (`sram.arena`) is one array of bytes, full of poison, made anew for each
-call. Buffers at overlapping offsets share memory here too, so a wrong plan gives wrong numbers. A
+Each call of a function with `sram.arena` gets a new arena: an array of bytes, full of poison.
+Buffers at overlapping offsets share memory here too, so a wrong plan gives wrong numbers. A
 function without an arena of its own uses its caller's.
 """
 
@@ -48,12 +48,14 @@ class SramFunctions(InterpreterFunctions):
 
 
 def arenas(interpreter: Interpreter) -> list[Array]:
-    """The arenas of the functions that run now, innermost last."""
+    """The arenas of the running functions, innermost last."""
     return interpreter.get_data(SramFunctions, "arenas", list)
 
 
 def allocate(interpreter: Interpreter, type_: Attribute, offset: int | None) -> Array:
-    """The buffer of an allocation: in the arena if it has an offset and there is an arena.
+    """The buffer of an allocation.
+
+    It lies in the innermost arena if it has an offset and there is an arena, else in fresh memory.
 
     Raises: InterpretationError if it does not lie inside the arena, or its shape is dynamic.
     """
@@ -62,9 +64,9 @@ def allocate(interpreter: Interpreter, type_: Attribute, offset: int | None) -> 
 
 @contextmanager
 def block(running: list[Array], size: int | None) -> Generator[None]:
-    """While a function runs, a block of so many bytes of its own, full of poison, is the innermost.
+    """Give a function a block of `size` bytes, full of poison, while it runs.
 
-    Without a size it uses its caller's.
+    The block is the last one of `running`. Without a size the function uses its caller's block.
     """
     if size is None:
         yield
@@ -77,7 +79,10 @@ def block(running: list[Array], size: int | None) -> Generator[None]:
 
 
 def allocated(running: list[Array], type_: Attribute, offset: int | None, memory: str) -> Array:
-    """A buffer: in the innermost block if it has an offset and there is a block, else fresh memory.
+    """The buffer of an allocation.
+
+    It lies in the last block of `running` if it has an offset and there is a block, else in fresh
+    memory. `memory` names the block in messages.
 
     Raises: InterpretationError if it does not lie inside the block, or its shape is dynamic.
     """
@@ -88,7 +93,7 @@ def allocated(running: list[Array], type_: Attribute, offset: int | None, memory
 
 
 def placed(block: Array, type_: MemRefType[Any], offset: int, memory: str = "the arena") -> Array:
-    """The view of a block of memory that a buffer at a byte offset is.
+    """A buffer at a byte offset in a block of memory, as a view.
 
     Raises: InterpretationError if it does not lie inside the block, or its shape is dynamic.
     """

@@ -1,4 +1,4 @@
-"""What modules of branches mean: the branches run in textual order, then their parts are merged.
+"""The meaning of modules: the branches run in textual order, then their parts are merged.
 
 %y = npu.module concat axis 1 of %x : ... {
   npu.branch part 1 { ... npu.yield %b : ... }      // runs first, comes second in the merge
@@ -35,7 +35,7 @@ class StructureFunctions(InterpreterFunctions):
     def run_module(
         self, interpreter: Interpreter, op: BranchedModuleOp, args: PythonValues
     ) -> PythonValues:
-        """Run the branches, which a branch within a branch does in turn, and merge."""
+        """Run the branches and merge their parts."""
         parts: dict[int, Array] = {}
         for branch in op.branches:
             (value,) = interpreter.run_ssacfg_region(branch.body, (), "branch")
@@ -47,12 +47,12 @@ class StructureFunctions(InterpreterFunctions):
 
     @impl(RowsOp)
     def run_rows(self, interpreter: Interpreter, op: RowsOp, args: PythonValues) -> PythonValues:
-        """Run the chain; that rows are computed one by one changes nothing."""
+        """Run the chain of layers; the result is the same as row by row."""
         return tuple(interpreter.run_ssacfg_region(op.body, (), "rows"))
 
     @impl_terminator(YieldOp)
     def run_yield(
         self, _interpreter: Interpreter, op: YieldOp, args: PythonValues
     ) -> tuple[TerminatorValue, PythonValues]:
-        """End a branch, or rows."""
+        """Return the output map of a branch, or of `npu.rows`."""
         return ReturnedValues(args), ()

@@ -1,8 +1,8 @@
-"""How values of the IR look in numpy: maps and buffers are arrays, the rest are scalars.
+"""Values of the IR in numpy: maps and buffers are arrays, all others are scalars.
 
 A memref is an array that shares its memory with its views. Fresh memory is filled with `POISON`, so
-that a read before the first write shows. Floats keep their type (f32 arithmetic is done in f32),
-integers are Python integers in the range of their type, i1 is a bool.
+that a read before the first write gives wrong results. Floats keep their type (f32 arithmetic is
+done in f32), integers are Python integers in the range of their type, and i1 is a bool.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ FLOATS: dict[type[Attribute], type[np.floating[Any]]] = {
 
 
 def dtype_of(element: Attribute) -> np.dtype[Any]:
-    """The numpy type of elements.
+    """The numpy type of an element type.
 
-    Raises: InterpretationError if there is none.
+    Raises: InterpretationError if numpy has none.
     """
     if (found := FLOATS.get(type(element))) is not None:
         return np.dtype(found)
@@ -65,19 +65,19 @@ def dtype_of(element: Attribute) -> np.dtype[Any]:
 
 
 def scalar_of(type_: Attribute, value: float) -> Any:
-    """A scalar of a type; integers wrap around."""
+    """A number as a scalar of a type; integers wrap around."""
     if (found := FLOATS.get(type(type_))) is not None:
         return found(value)
     return wrapped(type_, int(value))
 
 
 def bits_of(type_: Attribute) -> int:
-    """Bits of an integer or index type."""
+    """The width of an integer or index type in bits."""
     return type_.width.data if isa(type_, IntegerType) else INDEX_BITS
 
 
 def wrapped(type_: Attribute, value: int) -> int:
-    """An integer brought into the (signed) range of its type; a bool for i1."""
+    """An integer, wrapped around to the signed range of a type; a bool for i1."""
     bits = bits_of(type_)
     if bits == 1:
         return bool(value & 1)
@@ -86,7 +86,10 @@ def wrapped(type_: Attribute, value: int) -> int:
 
 
 def dense_array(attribute: DenseIntOrFPElementsAttr) -> Array:
-    """The elements of a dense attribute, without a copy, read-only."""
+    """The elements of a dense attribute as a read-only array, without a copy.
+
+    Raises: InterpretationError if the number of elements does not fit the shape.
+    """
     dtype = dtype_of(attribute.get_element_type())
     flat = np.frombuffer(attribute.data.data, dtype.newbyteorder("<"))
     shape = attribute.get_shape()
@@ -96,9 +99,9 @@ def dense_array(attribute: DenseIntOrFPElementsAttr) -> Array:
 
 
 def poisoned(type_: MemRefType[Any] | TensorType[Any]) -> Array:
-    """A fresh array of a type, full of `POISON`: also what a layout leaves free.
+    """A fresh array of a type, full of `POISON`, gaps of the layout included.
 
-    Raises: InterpretationError for a dynamic shape.
+    Raises: InterpretationError if the shape is dynamic.
     """
     array = np.empty(storage_size(type_), dtype_of(type_.get_element_type()))
     poison(array)
@@ -106,16 +109,16 @@ def poisoned(type_: MemRefType[Any] | TensorType[Any]) -> Array:
 
 
 def storage_size(type_: MemRefType[Any] | TensorType[Any]) -> int:
-    """Elements of memory that a value of a type takes; a layout that is not static is dense here.
+    """Elements of memory that a value of a type takes; a layout that is not static counts as dense.
 
-    Raises: InterpretationError for a dynamic shape.
+    Raises: InterpretationError if the shape is dynamic.
     """
     dense = prod(static_shape(type_))
     return dense if isinstance(type_, TensorType) else (storage_elements(type_) or dense)
 
 
 def laid_out(flat: Array, type_: MemRefType[Any] | TensorType[Any]) -> Array:
-    """A view of memory, `storage_size` elements of it, in the shape and layout of a type."""
+    """A view of `storage_size` elements of memory in the shape and layout of a type."""
     shape = static_shape(type_)
     if isinstance(type_, TensorType) or not storage_elements(type_):
         return flat.reshape(shape)

@@ -1,4 +1,4 @@
-"""Sliding windows over numpy maps [N, C, H, W]: padding, taps, counts."""
+"""Sliding windows over numpy maps [N, C, H, W]: padding, taps, and divisors of averages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from npu_dialect.windows import Axis
 
 
 def averaged_taps(axis: Axis, include_pad: bool) -> Array:
-    """How many taps an average divides by, at each window position of one axis."""
+    """For each window position of one axis the number of taps by which an average divides."""
     counts: list[int] = []
     for position in range(axis.outputs):
         low, high = axis.taps(position)
@@ -20,7 +20,7 @@ def averaged_taps(axis: Axis, include_pad: bool) -> Array:
 
 
 def pad(image: Array, axes: tuple[Axis, Axis], value: Any) -> Array:
-    """The map with its padding, long enough for a last window that only ceil mode counts."""
+    """The map with its padding, long enough for a last, partial window of ceil mode."""
     widths = [(0, 0), (0, 0)]
     for axis in axes:
         end = axis.start(axis.outputs - 1) + axis.reach
@@ -29,7 +29,7 @@ def pad(image: Array, axes: tuple[Axis, Axis], value: Any) -> Array:
 
 
 def tap(padded: Array, axes: tuple[Axis, Axis], row: int, column: int) -> Array:
-    """The elements that one tap of the kernel meets, [N, C, OH, OW]; a view."""
+    """The element at one tap of the kernel for each window, [N, C, OH, OW], as a view."""
     slices = [slice(None), slice(None)]
     for axis, index in zip(axes, (row, column), strict=True):
         first = index * axis.dilation

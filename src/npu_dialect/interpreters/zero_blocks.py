@@ -1,4 +1,4 @@
-"""What blocks of maps mean, in numpy: blocks of `size` x `size` elements of [N, C, H, W]."""
+"""The meaning of zero blocks, in numpy: blocks of `size` x `size` elements of maps [N, C, H, W]."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from npu_dialect.npu.layers import PruneZeroBlocksOp
 
 
 def in_blocks(flags: Array, size: int) -> Array:
-    """Whether all flags of each block are set: [N, C, H, W] to [N, C, H / size, W / size].
+    """For each block whether all its flags are set: [N, C, H, W] to [N, C, rows, columns].
 
-    The blocks at the right and at the bottom hold what is left of the map.
+    There are ceil(H / size) rows and ceil(W / size) columns of blocks; the last ones may be
+    smaller.
     """
     for axis in (2, 3):
         starts = list(range(0, flags.shape[axis], size))
@@ -22,13 +23,13 @@ def in_blocks(flags: Array, size: int) -> Array:
 
 
 def spread(blocks: Array, size: int, shape: Sequence[int]) -> Array:
-    """The flag of its block for each element of a map of a shape: the reverse of `in_blocks`."""
+    """For each element of a map of this shape the flag of its block: the reverse of `in_blocks`."""
     wide = blocks.repeat(size, axis=2).repeat(size, axis=3)
     return wide[:, :, : shape[2], : shape[3]]
 
 
 def prune_zero_blocks(op: PruneZeroBlocksOp, inputs: Sequence[Array]) -> Array:
-    """Zero where all of a block is below the threshold."""
+    """The map with blocks set to zero if all their elements are below the threshold."""
     (array,) = inputs
     if array.dtype.kind == "f":
         below = array < array.dtype.type(op.bound)

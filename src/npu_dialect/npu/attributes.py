@@ -1,6 +1,6 @@
 """Attributes of the npu dialect: memory spaces, activations, pooling windows.
 
-Spaces have no parameters, so a memref that names one stays short: `memref<64xf32, #npu.sram>`.
+Memory spaces have no parameters, so the type of a memref stays short: `memref<64xf32, #npu.sram>`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ def float_values(attribute: DenseArrayBase[Float32Type]) -> tuple[float, ...]:
 
 @irdl_attr_definition
 class SramSpace(ParametrizedAttribute):
-    """On-chip memory: small, fast, laid out by `npu-assign-sram-offsets`. Prints as `#npu.sram`."""
+    """On-chip memory, small and fast; `npu-assign-sram-offsets` gives buffers their offsets in it.
+
+    Prints as `#npu.sram`.
+    """
 
     name = "npu.sram"
 
@@ -70,15 +73,15 @@ class FlashSpace(ParametrizedAttribute):
 
 
 class ClauseAttr(ParametrizedAttribute, ABC):
-    """An attribute that ops print without its name: `then relu`. By itself it is `<relu>`."""
+    """An attribute that ops print without its name, as in `then relu`; by itself it is `<relu>`."""
 
     EXPECTED: ClassVar[str]
-    """What its text begins with."""
+    """The possible beginnings of its text, for the error message."""
 
     @classmethod
     @abstractmethod
     def parse_clause(cls, parser: AttrParser) -> Self | None:
-        """Parse it if it comes next."""
+        """Parse the clause if it comes next, else return None."""
 
     @abstractmethod
     def print_clause(self, printer: Printer) -> None:
@@ -86,7 +89,7 @@ class ClauseAttr(ParametrizedAttribute, ABC):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse it in angle brackets."""
+        """Parse the clause in angle brackets."""
         with parser.in_angle_brackets():
             found = cls.parse_clause(parser)
             if found is None:
@@ -101,7 +104,7 @@ class ClauseAttr(ParametrizedAttribute, ABC):
 
 @irdl_attr_definition
 class ActivationAttr(ClauseAttr):
-    """What a layer does to each value before it stores it: `relu` or `clamp [low, high]`."""
+    """The activation of a layer's values before they are stored: `relu` or `clamp [low, high]`."""
 
     name = "npu.activation"
     EXPECTED = "`relu` or `clamp [low, high]`"
@@ -121,7 +124,7 @@ class ActivationAttr(ClauseAttr):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Smallest and largest value that comes out; `relu` is (0, inf)."""
+        """The smallest and the largest possible value after the activation; (0, inf) for `relu`."""
         return self.low.value.data, self.high.value.data
 
     @property
@@ -130,7 +133,7 @@ class ActivationAttr(ClauseAttr):
         return self.bounds == (0.0, float("inf"))
 
     def verify(self) -> None:
-        """Reject an empty range."""
+        """The range is not empty."""
         low, high = self.bounds
         if not low <= high:
             raise VerifyException(f"expected clamp bounds low <= high, got [{low}, {high}]")
@@ -162,8 +165,9 @@ class ActivationAttr(ClauseAttr):
 class PoolAttr(ClauseAttr):
     """A pooling window: `max_pool [2, 2] by [2, 2] padded [0, 0, 1, 1]`.
 
-    Kernel and stride are (rows, columns), pads are (top, left, bottom, right). `ceil_mode` counts a
-    last partial window, `count_include_pad` divides an average by the taps on padding too.
+    Kernel and stride are (rows, columns), pads are (top, left, bottom, right). With `ceil_mode` a
+    last, partial window counts. With `count_include_pad` the divisor of an average also counts the
+    taps on padding.
     """
 
     name = "npu.pool"
@@ -201,7 +205,7 @@ class PoolAttr(ClauseAttr):
 
     @property
     def is_max(self) -> bool:
-        """Whether the window takes the maximum (else the average)."""
+        """Whether this is a maximum pool; if not, it is an average pool."""
         return self.kind.data == PoolKind.MAX
 
     @property
@@ -279,7 +283,7 @@ def check_window(
 ) -> None:
     """Check the lists of a two-dimensional window.
 
-    Raises: VerifyException for a wrong length, a value below one, or a negative pad.
+    Raises: VerifyException if a list has a wrong length, a value is below 1, or a pad is negative.
     """
     for what, attribute, length, least in (
         ("kernel", kernel, 2, 1),
@@ -315,7 +319,7 @@ def parse_floats(parser: AttrParser) -> tuple[float, ...]:
 
 
 def print_floats(printer: Printer, values: DenseArrayBase[Float32Type]) -> None:
-    """Print what `parse_floats` reads; the shortest texts that give the same float32 numbers."""
+    """Print what `parse_floats` reads, as the shortest texts that give the same float32 numbers."""
     with printer.in_square_brackets():
         printer.print_list(
             float_values(values),
@@ -334,8 +338,8 @@ def parse_float(parser: AttrParser) -> float:
 
 
 def print_float(printer: Printer, value: float) -> None:
-    """Print what `parse_float` reads; the shortest text that gives the same double."""
+    """Print what `parse_float` reads, as the shortest text that gives the same double."""
     text = repr(value)
-    if "e" in text and "." not in text:  # MLIR's lexer wants a point before the exponent
+    if "e" in text and "." not in text:  # MLIR's lexer requires a point before the exponent
         text = text.replace("e", ".0e")
     printer.print_string(text)

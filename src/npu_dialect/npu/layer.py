@@ -1,13 +1,13 @@
-"""What all layers share: two forms, one syntax, a shape rule.
+"""The base class of all layers: two forms, one syntax, a shape rule.
 
 A layer op exists in two forms with the same operands and properties:
 
     %y = npu.relu %x : tensor<4xf32> -> tensor<4xf32>                        // a value
     npu.relu ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)                // destination style
 
-Passes talk to `LayerOp`, not to the single ops: its operands, its destination, its shape rule and
-its cost are all that buffer planning needs. An op of another dialect can subclass it and gets the
-same care.
+Passes use the interface of `LayerOp`, not the individual ops: buffer planning needs only a layer's
+operands, destination, shape rule and cost. An op of another dialect can subclass `LayerOp`; passes
+then treat it like the layers here.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class LayerOp(IRDLOperation, abc.ABC):
     """A layer on tensors (one result) or on memrefs (one destination).
 
     A subclass declares its inputs and properties; `CLAUSES` is its syntax between operands and
-    types. (xDSL collects a subclass's fields before those of its bases, so `out` is the last
-    operand.)
+    types. xDSL collects a subclass's fields before those of its bases, so `out` is the last
+    operand.
     """
 
     out = opt_operand_def(MemRefType)
@@ -69,24 +69,24 @@ class LayerOp(IRDLOperation, abc.ABC):
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """Names of the operands that are learned parameters rather than feature maps."""
     ELEMENTWISE: ClassVar[bool] = False
-    """Whether output element i needs element i of same-shaped inputs only: it may run in place."""
+    """Whether output element i needs only element i of inputs of its shape: it may run in place."""
 
-    # -- what passes ask ---------------------------------------------------------------------
+    # -- the interface for passes ------------------------------------------------------------
 
     @abc.abstractmethod
     def infer_shape(self) -> tuple[int, ...]:
         """The shape of the output, from the operands and properties.
 
-        Raises: VerifyException if operands and properties do not go together.
+        Raises: VerifyException if operands and properties do not fit together.
         """
 
     def macs(self) -> int:
-        """Multiply-accumulate operations of one run; zero for layers that have none."""
+        """The number of multiply-accumulates of one run; 0 for layers that have none."""
         return 0
 
     @property
     def destination(self) -> SSAValue | None:
-        """The buffer that is written, in destination style; else None."""
+        """The buffer that the layer writes in destination style; None on tensors."""
         return self.out
 
     @property
@@ -109,17 +109,17 @@ class LayerOp(IRDLOperation, abc.ABC):
 
     @property
     def output(self) -> SSAValue:
-        """The OFM: the result, or the destination."""
+        """The OFM: the result on tensors, the destination on buffers."""
         return self.results[0] if self.destination is None else self.destination
 
     @property
     def output_type(self) -> Map:
-        """Type of the OFM."""
+        """The type of the OFM."""
         return map_type(self.output)
 
     @property
     def layer_name(self) -> str | None:
-        """The name a person gave to this layer, if any."""
+        """The name of the layer in the model (`npu.layer`), if it has one."""
         return LAYER.get(self)
 
     @property
@@ -128,16 +128,16 @@ class LayerOp(IRDLOperation, abc.ABC):
         return RUNS.get(self) or 1
 
     def in_place_inputs(self) -> tuple[int, ...]:
-        """Positions in `inputs` of maps whose buffer may be the destination.
+        """Positions in `inputs` of the maps that the output may overwrite.
 
-        Of each, element i is read for output element i only, before that is written.
+        The layer reads element i of such a map only for output element i, before it writes that.
         """
         return tuple(range(len(self.inputs))) if self.ELEMENTWISE else ()
 
     def rebuilt(self, inputs: Sequence[SSAValue], out: SSAValue | Attribute) -> Self:
-        """The same layer on other inputs (as many as `self.inputs`).
+        """A copy of the layer with other inputs, as many as `self.inputs`.
 
-        `out` is a destination buffer, or the result type of the tensor form.
+        `out` is the destination buffer, or the result type on tensors.
         """
         destination = isinstance(out, SSAValue)
         new = type(self).create(
@@ -180,7 +180,7 @@ class LayerOp(IRDLOperation, abc.ABC):
             )
 
     def verify_elements(self, element: Attribute) -> None:
-        """Check the element types of the inputs against the output's: all equal."""
+        """Check that the elements of all inputs have the type of the output's, `element`."""
         for value in self.inputs:
             if map_type(value).get_element_type() != element:
                 raise VerifyException(
@@ -225,7 +225,7 @@ class LayerOp(IRDLOperation, abc.ABC):
         properties: dict[str, Attribute],
         attributes: dict[str, Attribute],
     ) -> Self:
-        """Give the parsed operands to the op's segments."""
+        """Create the op from its parsed parts, and assign the operands to its segments."""
         if len(outs) > 1:
             parser.raise_error("expected one destination in outs(...)")
         segments = [*cls.input_segments(parser, len(inputs), properties), len(outs)]
@@ -253,7 +253,7 @@ class LayerOp(IRDLOperation, abc.ABC):
 
     @classmethod
     def parse_clauses(cls, parser: Parser) -> dict[str, Attribute]:
-        """Parse the clauses, in their order; absent ones get their default."""
+        """Parse the clauses in the order of `CLAUSES`; absent ones get their default."""
         properties: dict[str, Attribute] = {}
         for clause in cls.CLAUSES:
             if parser.parse_optional_keyword(clause.keyword):
@@ -269,7 +269,7 @@ class LayerOp(IRDLOperation, abc.ABC):
 
     @classmethod
     def parse_epilogue(cls, parser: Parser) -> dict[str, Attribute]:
-        """Parse what stands after the clauses; nothing, unless an op says otherwise."""
+        """Parse the text after the clauses; there is none unless a subclass overrides this."""
         return {}
 
     def print_epilogue(self, printer: Printer) -> None:
@@ -309,7 +309,7 @@ class LayerOp(IRDLOperation, abc.ABC):
 
 
 def getattr_operands(op: LayerOp, name: str) -> Sequence[SSAValue]:
-    """The operands of one segment, as a sequence."""
+    """The operands of an op under one name, as a sequence."""
     value: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
     if value is None:
         return ()
@@ -322,6 +322,6 @@ def name_is_optional(op: type[LayerOp], name: str) -> bool:
 
 
 def name_is_variadic(op: type[LayerOp], name: str) -> bool:
-    """Whether an operand of an op is a list."""
+    """Whether an operand of an op is variadic."""
     definition = dict(op.get_irdl_definition().operands)[name]
     return isinstance(definition, VarOperandDef) and not isinstance(definition, OptOperandDef)

@@ -1,4 +1,4 @@
-"""Feature maps and parameters: ranked tensors, or buffers."""
+"""Types, shapes and sizes of feature maps and parameters, which are ranked tensors or buffers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Map: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
 ANY_MAP: AttrConstraint[Map] = base(TensorType) | base(MemRefType)
 
 ELEMENT: TypeAlias = AnyFloat | IntegerType
-"""What maps are made of."""
+"""The element types of maps."""
 
 
 def map_type(value: SSAValue) -> Map:
@@ -46,10 +46,11 @@ def bytes_of(type_: Map) -> int:
 
 
 def storage_elements(type_: MemRefType[Attribute]) -> int | None:
-    """Elements of memory that a buffer takes, from its start; None for a layout that is not static.
+    """How many elements of memory a buffer spans, from its start, offset included.
 
-    Its last element is inside, and so is what the layout leaves free behind it: of `memref<2x3xf32,
-    strided<[8, 1]>>` both rows take 8 elements. A vector has nothing behind its last element.
+    Gaps that the layout leaves after its rows count, also after the last one: both rows of
+    `memref<2x3xf32, strided<[8, 1]>>` take 8 elements. A vector ends with its last element. None if
+    the layout is not static.
     """
     shape, strides, offset = type_.get_shape(), type_.get_strides(), type_.get_offset()
     if -1 in shape or strides is None or offset is None or None in strides:

@@ -1,4 +1,4 @@
-"""Quantised integers: which elements, which parameters, and how a scale becomes an integer.
+"""Quantised integers: their element types and attributes, and scales as integer multipliers.
 
 A quantised map of i8 (int8) or ui8 (uint8) elements stands for real numbers,
 
@@ -68,7 +68,8 @@ def limits_of(element: Attribute) -> tuple[int, int]:
 class Multiplier:
     """A positive real number as `value * 2^-shift`, with a value of 31 bits and 1 <= shift <= 62.
 
-    A float32 has 24 bits, so it is exact unless it is so small that it makes every i32 zero.
+    A float32 has 24 bits, so the multiplier is exact unless the number is so small that its product
+    with every i32 rounds to zero.
     """
 
     value: int
@@ -76,7 +77,10 @@ class Multiplier:
 
     @staticmethod
     def of(number: float, bits: int = 31) -> Multiplier:
-        """The nearest multiplier; numbers beyond 2^29 saturate, as every product does then."""
+        """The nearest multiplier.
+
+        Numbers above 2^29 become 2^29, as their products with integers saturate anyway.
+        """
         fraction, exponent = frexp(min(number, 2.0**29))
         shift = bits - exponent
         value = round(fraction * 2**bits)
@@ -91,7 +95,10 @@ class Multiplier:
 
 
 def add_multipliers(lhs: float, rhs: float, result: float) -> tuple[int, int, int]:
-    """The ratios of an addition as integers of one shift."""
+    """The ratios lhs / result and rhs / result of the scales of an addition, as integers.
+
+    Returns: both integers and their common shift: a ratio is its integer times 2^-shift.
+    """
     shift = Multiplier.of(max(lhs, rhs) / result).shift
     ma, mb = (round(min(scale / result, 2.0**29) * 2.0**shift) for scale in (lhs, rhs))
     return ma, mb, shift
@@ -99,9 +106,9 @@ def add_multipliers(lhs: float, rhs: float, result: float) -> tuple[int, int, in
 
 @irdl_attr_definition
 class RequantizeAttr(ClauseAttr):
-    """What a layer does to its i32 sums before it stores them: `requantize scales [...] ...`.
+    """Rescales a layer's i32 sums to quantised integers: `requantize scales [...] ...`.
 
-    Scales are one for all channels or one for each, and the zero point is the result's.
+    There is one scale for all channels, or one for each. The zero point is that of the result.
     """
 
     name = "npu.requantization"
@@ -151,11 +158,11 @@ class RequantizeAttr(ClauseAttr):
 
 @irdl_attr_definition
 class AdditionAttr(ClauseAttr):
-    """The sum of what a layer computes and its operand `residual`: `add residual first ...`.
+    """Adds the operand `residual` to a layer's output: `add residual first ...`.
 
-    `side` says whether the residual is the first or the second summand. Quantised integers have
-    scales and zero points of first summand, second summand and sum, and a mode, as
-    `npu.quantized_add` has; floats have none of these.
+    `side` says whether the residual is the first or the second summand. For quantised integers
+    there are scales and zero points of the first summand, the second summand and the sum, and a
+    mode, as in `npu.quantized_add`. For floats the lists are empty.
     """
 
     name = "npu.addition"
@@ -188,11 +195,11 @@ class AdditionAttr(ClauseAttr):
 
     @property
     def is_quantised(self) -> bool:
-        """Whether this adds quantised integers, each of its own scale."""
+        """Whether the summands are quantised integers, each with its own scale."""
         return len(self.scales) > 0
 
     def ordered(self, residual: T, own: T) -> tuple[T, T]:
-        """The two summands, or something of each, as first and second."""
+        """A value of the residual and one of the layer's own output, as (first, second) summand."""
         return (residual, own) if self.residual_first else (own, residual)
 
     def verify(self) -> None:
@@ -230,9 +237,9 @@ class AdditionAttr(ClauseAttr):
 
 
 def check_scales(scales: DenseArrayBase[Float32Type], count: int | None = None) -> None:
-    """Check that scales are positive numbers, and how many there are.
+    """Check that scales are positive and finite, and that there are `count` of them if given.
 
-    Raises: VerifyException.
+    Raises: VerifyException if they are not.
     """
     values = float_values(scales)
     if count is not None and len(values) != count:
@@ -242,9 +249,9 @@ def check_scales(scales: DenseArrayBase[Float32Type], count: int | None = None) 
 
 
 def check_channel_scales(scales: DenseArrayBase[Float32Type], channels: int) -> None:
-    """Check that there is one scale, or one for each channel.
+    """Check that there is one positive scale for all channels, or one for each.
 
-    Raises: VerifyException.
+    Raises: VerifyException if not.
     """
     check_scales(scales)
     if len(scales) not in (1, channels):
@@ -252,18 +259,18 @@ def check_channel_scales(scales: DenseArrayBase[Float32Type], channels: int) -> 
 
 
 def check_mode(mode: ModeAttr, modes: Sequence[Mode]) -> None:
-    """Check that an op can work in a mode.
+    """Check that a mode is one of `modes`, those that an op can work in.
 
-    Raises: VerifyException.
+    Raises: VerifyException if it is not.
     """
     if mode.data not in modes:
         raise VerifyException(f"expected mode {' or '.join(modes)}, got {mode.data}")
 
 
 def check_zero_point(zero_point: int, element: Attribute) -> None:
-    """Check that a zero point is a number of its element type (zero for i32 and floats).
+    """Check that a zero point is in the range of its element type; it is 0 for i32 and floats.
 
-    Raises: VerifyException.
+    Raises: VerifyException if it is not.
     """
     low, high = limits_of(element) if element in QUANTISED else (0, 0)
     if not low <= zero_point <= high:
@@ -273,9 +280,9 @@ def check_zero_point(zero_point: int, element: Attribute) -> None:
 
 
 def check_points(points: DenseArrayBase[IntegerType], elements: Sequence[Attribute]) -> None:
-    """Check that there is a zero point in range for each of some element types.
+    """Check that there is one zero point in range for each element type.
 
-    Raises: VerifyException.
+    Raises: VerifyException if not.
     """
     values = int_values(points)
     if len(values) != len(elements):
@@ -285,9 +292,9 @@ def check_points(points: DenseArrayBase[IntegerType], elements: Sequence[Attribu
 
 
 def expect_element(what: str, value: SSAValue, types: Sequence[Attribute]) -> Attribute:
-    """The element type of a map that must be one of some.
+    """The element type of a map, which must be one of `types`; messages call the map `what`.
 
-    Raises: VerifyException if it is not.
+    Raises: VerifyException if it is another type.
     """
     element = map_type(value).get_element_type()
     if element not in types:

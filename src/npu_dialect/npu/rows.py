@@ -1,4 +1,4 @@
-"""Layers that run row by row, with a few rows of each map between them, on tensors.
+"""Layers on tensors that run row by row, with only a few rows of each map between them on chip.
 
     %y = npu.rows of %x : tensor<1x3x32x32xf32> -> tensor<1x8x14x14xf32> {
       %0 = npu.conv2d %x, %w0 strides [1, 1] pads [0, 0, 0, 0] {npu.ring = 3 : i64} : ...
@@ -6,9 +6,8 @@
       npu.yield %1 : tensor<1x8x14x14xf32>
     }
 
-The meaning is that of the chain of layers. What it decides is that no map between them exists as a
-whole: of each, only `npu.ring` rows are on chip at a time, as many as one output row of the next
-layer needs.
+The op computes the same as the chain of its layers. But no map between them exists as a whole: only
+`npu.ring` rows of it are on chip at one time, as many as one output row of the next layer needs.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from npu_dialect.windows import Axis
 
 @dataclass(frozen=True)
 class RowWindow:
-    """Which rows of its IFM a layer needs for one row of its OFM.
+    """The rows of its IFM (of `height` rows) that a layer needs for a row of its OFM (of `rows`).
 
-    Output row r needs input rows `r * stride - before` to `... + reach - 1`; of those, the ones
-    outside `[0, height)` are padding.
+    Output row r needs the `reach` input rows from `r * stride - before` on; those outside
+    `[0, height)` are padding.
     """
 
     height: int
@@ -61,10 +60,11 @@ class RowWindow:
 
 
 def row_window(layer: LayerOp) -> RowWindow | None:
-    """The rows that a layer needs for one row; None for a layer that cannot run row by row.
+    """The rows that a layer needs for one output row; None if it cannot run row by row.
 
-    It can if it has one map [N, C, H, W] and if padding by rows is the same as its own padding:
-    zeros for a convolution, nothing for a maximum, and zeros for an average that counts them.
+    It can if it reads one map [N, C, H, W] and if padding row by row gives the same result as its
+    own padding: zeros for a convolution, no elements for a maximum, and zeros for an average that
+    counts its padding.
     """
     if len(layer.maps) != 1 or len(shape_of(layer.maps[0])) != 4:
         return None
@@ -82,7 +82,10 @@ def row_window(layer: LayerOp) -> RowWindow | None:
 
 
 def conv_window(layer: Conv2dOp) -> RowWindow | None:
-    """The rows that a convolution needs, its pooling window included."""
+    """The rows that a convolution with its fused pooling window needs.
+
+    None if pooling windows overlap or reach into padding.
+    """
     rows, columns = layer.axes()
     if layer.pool is None:
         return RowWindow.of(rows)
@@ -95,7 +98,10 @@ def conv_window(layer: Conv2dOp) -> RowWindow | None:
 
 
 def pool_window(layer: PoolOp) -> RowWindow | None:
-    """The rows that a pooling layer needs."""
+    """The rows that a pooling layer needs.
+
+    None for a padded average, unless it counts its padding and has no `ceil_mode`.
+    """
     _, _, height, width = shape_of(layer.input)
     pool = layer.window()
     window = RowWindow.of(pool.axes(height, width)[0])
@@ -109,8 +115,8 @@ def pool_window(layer: PoolOp) -> RowWindow | None:
 class RowsOp(IRDLOperation):
     """A chain of layers that run row by row.
 
-    Each layer reads the map of the layer before it, the first one the input; parameters come from
-    outside. `npu.ring` of a layer, where it is written, is the reach of the layer behind it.
+    The first layer reads the input, each further one the map of the layer before it. Parameters
+    come from outside. If a layer has `npu.ring`, it is the reach of the next layer.
 
     ```mlir
     %y = npu.rows of %x : tensor<1x3x32x32xf32> -> tensor<1x8x14x14xf32> {

@@ -1,4 +1,4 @@
-"""Modules of several branches that a merge puts together (paper 001, section 2), on tensors.
+"""Modules on tensors: several branches and the merge of their outputs (paper 001, section 2).
 
     %y = npu.module concat axis 1 of %x : tensor<1x4x8x8xf32> -> tensor<1x6x8x8xf32> {
       npu.branch part 1 {
@@ -10,9 +10,9 @@
       }
     }
 
-Textual order of the branches is execution order; `part` is a branch's place in the merge. What
-`npu-plan-modules` decides stands in the text too: the module's policy and the place of its input
-and output map (MIFM, MOFM) on chip, each branch's `required` and `occupied` bytes.
+The branches run in the order of the text; `part` is a branch's position in the merge. The decisions
+of `npu-plan-modules` stand in the text too: the module's policy, the size and offset of its input
+and output map (MIFM, MOFM) on chip, and each branch's `required` and `occupied` bytes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from npu_dialect.words import parse_word
 
 
 def provenance(op: Operation) -> dict[str, Attribute]:
-    """What a layer says of where it comes from, for ops that work for it: its name and module."""
+    """The attributes with a layer's name and module, to be copied to ops that replace the layer."""
     found = {key.name: key.raw(op) for key in (LAYER, MODULE)}
     return {name: attribute for name, attribute in found.items() if attribute is not None}
 
@@ -83,7 +83,7 @@ class YieldOp(IRDLOperation):
         super().__init__(operands=[value])
 
     def verify_(self) -> None:
-        """Check that it is a branch, or rows, that are ended."""
+        """The op stands directly inside `npu.branch` or `npu.rows`."""
         parent = self.parent_op()
         if parent is None or parent.name not in ("npu.branch", "npu.rows"):
             raise VerifyException("expected npu.yield directly inside npu.branch or npu.rows")
@@ -93,8 +93,9 @@ class YieldOp(IRDLOperation):
 class BranchOp(IRDLOperation):
     """One branch of a module: layers that lead from the module's input to one part of its merge.
 
-    `required`: the most that one of its layers needs on chip beside MIFM and MOFM (Algorithm 3);
-    `occupied`: what the branches before it hold of the MOFM (Algorithm 5). Both in bytes.
+    `required`: the most that one of its layers needs on chip besides MIFM and MOFM (Algorithm 3).
+    `occupied`: the part of the MOFM that the branches before it have filled (Algorithm 5). Both are
+    in bytes.
 
     ```mlir
     npu.branch part 2 required 248832 occupied 0 {
@@ -110,7 +111,7 @@ class BranchOp(IRDLOperation):
     occupied = opt_prop_def(IntegerAttr.constr(i64))
     body = region_def("single_block")
 
-    # No effects are declared: without a result, a branch of pure layers would count as dead.
+    # No effects are declared: a branch has no result, so with pure layers it would count as dead.
 
     assembly_format = (
         "`part` $part (`required` $required^)? (`occupied` $occupied^)? "
@@ -128,7 +129,7 @@ class BranchOp(IRDLOperation):
         return last.value
 
     def verify_(self) -> None:
-        """Check that a branch of a module ends with what it yields."""
+        """The branch is in a module, ends with `npu.yield`, and has no block arguments."""
         if not isinstance(self.parent_op(), BranchedModuleOp):
             raise VerifyException("expected a branch directly inside npu.module")
         if not isinstance(self.body.block.last_op, YieldOp):
@@ -138,7 +139,7 @@ class BranchOp(IRDLOperation):
 
 
 class BranchEffects(MemoryEffect):
-    """A module has the effects of the layers in its branches: on tensors none."""
+    """A module has the effects of the layers in its branches; layers on tensors have none."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
@@ -153,9 +154,9 @@ class BranchEffects(MemoryEffect):
 class BranchedModuleOp(IRDLOperation):
     """Branches over one input map (MIFM), merged into one output map (MOFM).
 
-    The merge is a concatenation along an axis, or a sum. Branches see values from outside, but of
-    feature maps only the MIFM: anything else would be a long skip-connection (paper 001, section 2,
-    condition 4). `mifm` and `mofm` are bytes on chip, each with its offset.
+    The merge is a concatenation along an axis, or a sum. Branches can read values from outside, but
+    no feature map other than the MIFM: that would be a long skip-connection (paper 001, section 2,
+    condition 4). `mifm` and `mofm` are the bytes of these maps on chip, each with its offset.
 
     ```mlir
     %y = npu.module add of %x policy I mifm 1024 at 0 mofm 1024 at 2048
@@ -209,20 +210,20 @@ class BranchedModuleOp(IRDLOperation):
 
     @property
     def parts(self) -> tuple[SSAValue, ...]:
-        """What is merged, in the order of the merge."""
+        """The output maps of the branches, in the order of the merge."""
         ordered = sorted(self.branches, key=lambda branch: branch.part.value.data)
         return tuple(branch.value for branch in ordered)
 
     @property
     def depth(self) -> int:
-        """1 for a module in a function, 2 for a module in a branch of that one, ..."""
+        """The nesting depth: 1 for a module in a function, 2 for one in a branch of that module."""
         parent = self.parent_op()
         while parent is not None and not isinstance(parent, BranchedModuleOp):
             parent = parent.parent_op()
         return 1 if parent is None else parent.depth + 1
 
     def verify_(self) -> None:
-        """Check the paper's conditions and what has been planned."""
+        """Check the paper's conditions for a module, and the plan if there is one."""
         branches = self.branches
         if self.body.block.args:
             raise VerifyException("expected a module without block arguments")
@@ -245,7 +246,7 @@ class BranchedModuleOp(IRDLOperation):
                 )
 
     def verify_merge(self) -> None:
-        """Check that the yielded maps merge into the result."""
+        """Check that the shapes and elements of the branches merge into those of the result."""
         shapes = [shape_of(part) for part in self.parts]
         result = shape_of(self.result)
         match self.merge.data, self.axis:
@@ -272,7 +273,7 @@ class BranchedModuleOp(IRDLOperation):
             raise VerifyException(f"expected branches with elements of {self.result.type}")
 
     def verify_plan(self) -> None:
-        """Check what `npu-plan-modules` has written, or a person."""
+        """Check the bytes and the offsets of a plan."""
         numbers = [self.mifm, self.mifm_offset, self.mofm, self.mofm_offset]
         for branch in self.branches:
             numbers += [branch.required, branch.occupied]
@@ -280,9 +281,9 @@ class BranchedModuleOp(IRDLOperation):
             raise VerifyException("expected bytes and offsets of at least 0")
 
     def outside_maps(self) -> Iterator[tuple[Operation, SSAValue]]:
-        """Feature maps from outside its branch that an op of a branch reads, nested ops included.
+        """Each (op, map) where an op in a branch reads a feature map from outside the branch.
 
-        Parameters and constants are no feature maps.
+        Ops at any depth count. Parameters and constants are no feature maps.
         """
         for branch in self.branches:
             for op in branch.body.walk():
@@ -344,7 +345,7 @@ class BranchedModuleOp(IRDLOperation):
 
 
 def is_constant(value: SSAValue) -> bool:
-    """Whether a value is a constant of the program."""
+    """Whether a value is the result of a constant op."""
     return isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike)
 
 
@@ -356,5 +357,5 @@ def is_within(op: Operation, value: SSAValue) -> bool:
 
 
 def branch_of(layers: Sequence[Operation], result: SSAValue, part: int) -> BranchOp:
-    """A branch made of detached ops that yields a value."""
+    """A branch of some detached layers that yields `result`, for the merge's operand `part`."""
     return BranchOp(part, Region(Block([*layers, YieldOp(result)])))

@@ -43,10 +43,10 @@ class Clause:
     parse: Callable[[Parser], Attribute | None]
     print: Callable[[Printer, Attribute], None]
     default: Attribute | None = None
-    """Not printed and not required when equal to this; None: see `required`."""
+    """The value of an absent clause; a clause with this value is not printed, unless `always`."""
     required: bool = False
     always: bool = False
-    """Print even the default."""
+    """Whether the clause is printed even with the default value."""
 
 
 def ints_clause(
@@ -56,7 +56,7 @@ def ints_clause(
     always: bool = False,
     optional: bool = False,
 ) -> Clause:
-    """`keyword [1, 2]`; without a default it must be there, unless it is optional."""
+    """The clause `keyword [1, 2]`; it is required if it has no default and is not optional."""
 
     def write(printer: Printer, attribute: Attribute) -> None:
         assert isa(attribute, DenseArrayBase[IntegerType])
@@ -75,7 +75,7 @@ def ints_clause(
 
 
 def int_clause(keyword: str, default: int | None = None) -> Clause:
-    """`keyword 1`; without a default it must be there."""
+    """The clause `keyword 1`; it is required if it has no default."""
 
     def write(printer: Printer, attribute: Attribute) -> None:
         assert isinstance(attribute, IntegerAttr)
@@ -92,7 +92,7 @@ def int_clause(keyword: str, default: int | None = None) -> Clause:
 
 
 def floats_clause(keyword: str) -> Clause:
-    """`keyword [0.5, 0.25]`, of float32."""
+    """The required clause `keyword [0.5, 0.25]`, of float32 numbers."""
 
     def write(printer: Printer, attribute: Attribute) -> None:
         assert isa(attribute, DenseArrayBase[Float32Type])
@@ -109,7 +109,7 @@ def floats_clause(keyword: str) -> Clause:
 
 
 def mode_clause(modes: Sequence[Mode]) -> Clause:
-    """`mode float`, or another one of some modes."""
+    """The required clause `mode float`; `modes` are the words that it takes."""
 
     def write(printer: Printer, attribute: Attribute) -> None:
         assert isinstance(attribute, ModeAttr)
@@ -125,7 +125,7 @@ def mode_clause(modes: Sequence[Mode]) -> Clause:
 
 
 def float_clause(keyword: str, *, optional: bool = False) -> Clause:
-    """`keyword 0.5`, there or (if it is optional) not."""
+    """The clause `keyword 0.5`; it is required unless it is optional."""
 
     def write(printer: Printer, attribute: Attribute) -> None:
         assert isinstance(attribute, FloatAttr)
@@ -142,7 +142,7 @@ def float_clause(keyword: str, *, optional: bool = False) -> Clause:
 
 
 def flag_clause(keyword: str) -> Clause:
-    """`keyword`, there or not."""
+    """The clause `keyword`: a flag that is set if the clause is there."""
     return Clause(keyword, keyword, lambda _: UnitAttr(), lambda _p, _a: None)
 
 

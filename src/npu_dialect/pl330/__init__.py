@@ -1,4 +1,4 @@
-"""The dialect `pl330`: microcode of the Arm PL-330 (DMA-330) DMA controller, an op an instruction.
+"""The dialect `pl330`: microcode of the Arm PL-330 (DMA-330) DMA controller, an op per instruction.
 
     pl330.program @tile channel 0 {
       pl330.mov ccr src 4x3 inc dst 4x3 inc
@@ -13,7 +13,8 @@
       pl330.end
     }
 
-The dialect says what the encoding can say; what a certain controller has is `pl330-check`'s.
+The verifiers check that the encoding can express a program; `pl330-check` checks that a given
+controller can run it.
 """
 
 from xdsl.ir import Dialect

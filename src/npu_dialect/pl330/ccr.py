@@ -1,10 +1,10 @@
-"""The channel control register of the PL-330: what one burst is, as text, as numbers, as a word.
+"""The channel control register (CCR) of the PL-330, which sets the bursts of loads and stores.
 
     src 8x16 inc dst 4x8 prot 2 cache 3 swap 32
 
-reads 16 beats of 8 bytes from addresses that go up, and writes bursts of 8 beats of 4 bytes to one
-fixed address. The word's layout is that of Arm's DMA-330 manual (DDI 0424); that of increments,
-beats and bursts is checked by execution on QEMU's model.
+reads bursts of 16 beats of 8 bytes from increasing addresses, and writes bursts of 8 beats of 4
+bytes to one fixed address. The layout of the word is that of Arm's DMA-330 manual (DDI 0424). The
+fields for increments, beats and bursts were checked by execution on QEMU's model.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 BEATS = tuple(1 << n for n in range(8))
-"""Bytes of a beat that the register can say."""
+"""The sizes of a beat that the register can encode, in bytes."""
 BURST = 16
-"""Most beats of a burst that the register can say."""
+"""The most beats of a burst that the register can encode."""
 SWAPS = (8, 16, 32, 64, 128)
-"""Bits of the units whose bytes are swapped; 8: none are."""
+"""Sizes in bits of the units whose bytes are swapped; with 8, no bytes are swapped."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """The bursts of one side: `beats` beats of `beat` bytes; `inc`: each at the next address.
+    """The bursts of the source or the destination: `beats` beats of `beat` bytes.
 
-    Raises: VerifyException for what the register cannot say.
+    `inc`: whether the address increases from beat to beat. `prot`, `cache`: the 3-bit protection
+    and cache fields.
+
+    Raises: VerifyException if the register cannot encode a number.
     """
 
     beat: int
@@ -52,22 +55,22 @@ class Side:
             raise VerifyException(f"expected cache to be 0 to 7, got {self.cache}")
 
     def low_bits(self) -> int:
-        """Increment, beat and burst, where they stand for the source."""
+        """The bits for increment, beat and burst, at the positions of the source."""
         return int(self.inc) | BEATS.index(self.beat) << 1 | (self.beats - 1) << 4
 
     def high_bits(self) -> int:
-        """Protection and caching, where they stand for the source."""
+        """The bits for protection and caching, at the positions of the source."""
         return self.prot << 8 | self.cache << 11
 
     @staticmethod
     def of_bits(bits: int) -> Side:
-        """The inverse, from 14 bits."""
+        """The side that 14 bits encode; the inverse of `low_bits` and `high_bits`."""
         return Side(
             BEATS[bits >> 1 & 7], (bits >> 4 & 15) + 1, bool(bits & 1), bits >> 8 & 7, bits >> 11
         )
 
     def __str__(self) -> str:
-        """As in the IR."""
+        """The text in the IR."""
         words = [f"{self.beat}x{self.beats}"]
         words += ["inc"] if self.inc else []
         words += [f"prot {self.prot}"] if self.prot else []
@@ -75,7 +78,10 @@ class Side:
         return " ".join(words)
 
     def assembly(self, letter: str) -> str:
-        """As in the manual: `SAI SS64 SB16`, and SP and SC where they are not 0."""
+        """The text in the manual's assembly: `SAI SS64 SB16`, and SP and SC if they are not 0.
+
+        `letter` is S for the source, D for the destination.
+        """
         words = [f"{letter}A{'I' if self.inc else 'F'}", f"{letter}S{8 * self.beat}"]
         words += [f"{letter}B{self.beats}"]
         words += [f"{letter}P{self.prot}"] if self.prot else []
@@ -85,9 +91,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Ccr:
-    """Both sides, and the unit of `swap` bits in which bytes are swapped.
+    """A value of the register: both sides, and the size in bits of the units with swapped bytes.
 
-    Raises: VerifyException for what the register cannot say.
+    Raises: VerifyException if the register cannot encode a number.
     """
 
     src: Side
@@ -95,20 +101,20 @@ class Ccr:
     swap: int = 8
 
     def __post_init__(self) -> None:
-        """Check the swap."""
+        """Check that `swap` is one of `SWAPS`."""
         if self.swap not in SWAPS:
             raise VerifyException(f"expected swap to be 16, 32, 64 or 128 bits, got {self.swap}")
 
     def word(self) -> int:
-        """The 32 bits."""
+        """The value as a 32-bit word."""
         src, dst = (side.low_bits() | side.high_bits() for side in (self.src, self.dst))
         return src | dst << 14 | SWAPS.index(self.swap) << 28
 
     @staticmethod
     def of_word(word: int) -> Ccr:
-        """The inverse.
+        """The value that a 32-bit word encodes.
 
-        Raises: VerifyException for reserved bits.
+        Raises: VerifyException if reserved bits are set.
         """
         if not 0 <= word < len(SWAPS) << 28:
             raise VerifyException(f"expected a CCR without reserved bits, got {word:#010x}")
@@ -116,12 +122,12 @@ class Ccr:
         return Ccr(*sides, swap=SWAPS[word >> 28])
 
     def __str__(self) -> str:
-        """As in the IR."""
+        """The text in the IR."""
         swap = f" swap {self.swap}" if self.swap != 8 else ""
         return f"src {self.src} dst {self.dst}{swap}"
 
     def assembly(self) -> str:
-        """As in the manual."""
+        """The text in the manual's assembly."""
         swap = f" ES{self.swap}" if self.swap != 8 else ""
         return f"{self.src.assembly('S')} {self.dst.assembly('D')}{swap}"
 
@@ -164,15 +170,15 @@ class CcrAttr(ParametrizedAttribute):
 
     @staticmethod
     def of(ccr: Ccr) -> CcrAttr:
-        """The attribute of a value."""
+        """The attribute for a value."""
         return CcrAttr(IntAttr(ccr.word()))
 
     def ccr(self) -> Ccr:
-        """The value."""
+        """The value that the attribute holds."""
         return Ccr.of_word(self.word.data)
 
     def verify(self) -> None:
-        """No reserved bits."""
+        """The word has no reserved bits set."""
         self.ccr()
 
     @classmethod

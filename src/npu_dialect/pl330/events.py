@@ -1,4 +1,4 @@
-"""The instructions of the PL-330 that deal with events, peripherals and other channels.
+"""The instructions of the PL-330 for events, peripherals and other channels.
 
 pl330.sev 0
 pl330.wfe 1 invalid
@@ -49,7 +49,7 @@ class SevOp(OneOp):
 
 @irdl_op_definition
 class WfeOp(OneOp):
-    """Wait for an event: `pl330.wfe 1`; with `invalid`, then fetch the code anew."""
+    """Wait for an event: `pl330.wfe 1`; with `invalid`, fetch the code again afterwards."""
 
     name = "pl330.wfe"
     MNEMONIC: ClassVar = "DMAWFE"
@@ -80,10 +80,10 @@ class WfeOp(OneOp):
 
 
 class PeripheralOp(OneOp, ABC):
-    """An instruction that talks to a peripheral, for one kind of request each."""
+    """An instruction for a peripheral and one kind of request."""
 
     KINDS: ClassVar[dict[str, tuple[int, str]]]
-    """Bits that a kind adds to the opcode, and its letter."""
+    """For each kind of request the bits that it adds to the opcode, and its assembly letter."""
 
     peripheral = prop_def(IntegerAttr.constr(i64))
     request = prop_def(StringAttr)
@@ -94,7 +94,7 @@ class PeripheralOp(OneOp, ABC):
         )
 
     def verify_(self) -> None:
-        """The field has 5 bits."""
+        """The peripheral fits into 5 bits, and the instruction has this kind of request."""
         check_range("the peripheral", self.peripheral, 0, 31)
         if self.request.data not in self.KINDS:
             kinds = " or ".join(self.KINDS)
@@ -130,7 +130,7 @@ class PeripheralOp(OneOp, ABC):
 
 @irdl_op_definition
 class WfpOp(PeripheralOp):
-    """Wait for a request: `pl330.wfp 2 burst`; `periph` takes whichever comes."""
+    """Wait for a request of a peripheral: `pl330.wfp 2 burst`; `periph` waits for any kind."""
 
     name = "pl330.wfp"
     MNEMONIC: ClassVar = "DMAWFP"
@@ -138,7 +138,7 @@ class WfpOp(PeripheralOp):
     KINDS: ClassVar = {"single": (0, ""), "periph": (1, ""), "burst": (2, "")}
 
     def mnemonic(self) -> str:
-        """The kind stands behind the peripheral."""
+        """The mnemonic without a letter: the kind of request is an argument."""
         return self.MNEMONIC
 
     def arguments(self) -> tuple[str, ...]:
@@ -148,7 +148,7 @@ class WfpOp(PeripheralOp):
 
 @irdl_op_definition
 class LdpOp(PeripheralOp):
-    """Load for a request, and tell the peripheral at the last one: `pl330.ldp 2 burst`."""
+    """Load for a request, and notify the peripheral at the last load: `pl330.ldp 2 burst`."""
 
     name = "pl330.ldp"
     MNEMONIC: ClassVar = "DMALDP"
@@ -158,7 +158,7 @@ class LdpOp(PeripheralOp):
 
 @irdl_op_definition
 class StpOp(PeripheralOp):
-    """Store for a request, and tell the peripheral: `pl330.stp 2 burst`."""
+    """Store for a request, and notify the peripheral: `pl330.stp 2 burst`."""
 
     name = "pl330.stp"
     MNEMONIC: ClassVar = "DMASTP"
@@ -168,7 +168,7 @@ class StpOp(PeripheralOp):
 
 @irdl_op_definition
 class FlushpOp(OneOp):
-    """Forget what a peripheral asked for: `pl330.flushp 2`."""
+    """Discard the pending requests of a peripheral: `pl330.flushp 2`."""
 
     name = "pl330.flushp"
     MNEMONIC: ClassVar = "DMAFLUSHP"
@@ -195,7 +195,7 @@ class FlushpOp(OneOp):
 
 @irdl_op_definition
 class GoOp(OneOp):
-    """Start a channel: `pl330.go 3 at 0x00100000 nonsecure`; only the manager can."""
+    """Start a channel: `pl330.go 3 at 0x00100000 nonsecure`. Only the manager thread has it."""
 
     name = "pl330.go"
     MNEMONIC: ClassVar = "DMAGO"

@@ -1,8 +1,8 @@
-"""What all instructions of the PL-330 share: each knows its bytes and its line of assembly.
+"""The base classes of all PL-330 instructions: each op gives its bytes and its line of assembly.
 
-The encodings are those of Arm's DMA-330 manual (DDI 0424), most of them checked by execution on
-QEMU's model. They are the instruction's own business; only loops, whose jumps depend on
-their bodies, need an assembler.
+The encodings are those of Arm's DMA-330 manual (DDI 0424); most of them were checked by execution
+on QEMU's model. Each instruction encodes itself. Only loops need an assembler, as their jumps
+depend on their bodies.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 WORD = 2**32 - 1
-"""The largest word."""
+"""The largest 32-bit word."""
 
 
 REQUESTS = ("single", "burst")
-"""What a peripheral can ask for."""
+"""The kinds of request that a peripheral can make: for a single beat or for a burst."""
 
 
 class HoldsInstructions:
@@ -29,10 +29,13 @@ class HoldsInstructions:
 
 
 class InsideProgram(OpTrait):
-    """An instruction stands in a program or in a loop, else no assembler would see it."""
+    """The trait of an op that may stand only in a program or a loop, so that it gets assembled."""
 
     def verify(self, op: Operation) -> None:
-        """Check the parent of an instruction; an op without a parent may still get one."""
+        """Check the parent op; an op without a parent passes, as it may still get one.
+
+        Raises: VerifyException if the parent is neither a program nor a loop.
+        """
         parent = op.parent_op()
         if parent is not None and not isinstance(parent, HoldsInstructions):
             raise VerifyException(
@@ -55,16 +58,16 @@ class InstructionOp(IRDLOperation, ABC):
 
 
 class OneOp(InstructionOp, ABC):
-    """One instruction; the first of its bytes is OPCODE, to which some add bits."""
+    """One instruction; its first byte is OPCODE, to which some instructions add bits."""
 
     OPCODE: ClassVar[int]
 
     def encode(self) -> bytes:
-        """The bytes."""
+        """The bytes of the instruction."""
         return bytes([self.OPCODE])
 
     def arguments(self) -> tuple[str, ...]:
-        """What stands behind the mnemonic in assembly."""
+        """The arguments after the mnemonic in assembly."""
         return ()
 
     def mnemonic(self) -> str:
@@ -82,14 +85,14 @@ class OneOp(InstructionOp, ABC):
 
 
 def number(value: int) -> IntegerAttr:
-    """A number in an instruction."""
+    """The attribute for a number in an instruction."""
     return IntegerAttr(value, i64)
 
 
 def check_range(what: str, attribute: IntegerAttr, least: int, most: int) -> None:
-    """A number has to fit into its field.
+    """Check that a number fits into its field.
 
-    Raises: VerifyException.
+    Raises: VerifyException if it is not in `least` to `most`.
     """
     if not least <= attribute.value.data <= most:
         raise VerifyException(

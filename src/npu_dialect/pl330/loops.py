@@ -1,4 +1,4 @@
-"""Loops of the PL-330: regions, so that nesting and jumps cannot be wrong.
+"""Loops of the PL-330. A loop body is a region, so nesting and jumps are correct by construction.
 
     pl330.loop 5 {
       pl330.loop 7 {
@@ -8,8 +8,8 @@
       pl330.addh sar 736
     }
 
-The assembler computes the jumps, and gives counter 0 to a loop that holds no counted loop, else
-counter 1. `counter` says another choice, for code that was assembled elsewhere.
+The assembler computes the jumps. It gives counter 0 to a loop without a counted loop inside, and
+counter 1 to the others. `counter` overrides this, for code that was assembled elsewhere.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from npu_dialect.pl330.instruction import (
 from npu_dialect.pl330.plain import EndOp
 
 COUNTERS = 2
-"""Loop counters of a channel, hence counted loops around each other."""
+"""The loop counters of a channel, and so the largest depth of nested counted loops."""
 
 
 def region_of(body: Sequence[Operation] | Region) -> Region:
-    """A region with one block."""
+    """A region with one block of these ops; a region is returned as it is."""
     return body if isinstance(body, Region) else Region(Block(body))
 
 
 def instructions_of(region: Region) -> list[InstructionOp]:
     """The instructions of a program or of a loop's body.
 
-    Raises: VerifyException for anything else.
+    Raises: VerifyException if there are several blocks or other ops.
     """
     if len(region.blocks) > 1:
         raise VerifyException(f"expected one block, got {len(region.blocks)}")
@@ -67,7 +67,7 @@ def instructions_of(region: Region) -> list[InstructionOp]:
 
 
 class AnyLoopOp(InstructionOp, HoldsInstructions, ABC):
-    """A loop; `while_request`: it goes on only if the last request was of this kind."""
+    """A loop; with `while_request` it repeats only if the last request was of this kind."""
 
     counter = opt_prop_def(IntegerAttr.constr(i64))
     while_request = opt_prop_def(StringAttr)
@@ -81,25 +81,25 @@ class AnyLoopOp(InstructionOp, HoldsInstructions, ABC):
 
     @abstractmethod
     def head(self) -> bytes:
-        """The bytes before the body."""
+        """The bytes of code before the body."""
 
     @abstractmethod
     def tail_opcode(self) -> int:
-        """The first byte behind the body, without the condition's bits."""
+        """The first byte after the body, without the bits of the condition."""
 
     @property
     def jump(self) -> int:
-        """Bytes from the end of the loop back to its body; the encoding has room for 255."""
+        """Bytes of the jump from the loop's end back to its body; the encoding allows up to 255."""
         return sum(op.size for op in self.instructions())
 
     def tail(self) -> bytes:
-        """The bytes behind the body."""
+        """The bytes of code after the body."""
         kinds = {"single": 1, "burst": 3}
         bits = 0 if self.while_request is None else kinds[self.while_request.data]
         return bytes([self.tail_opcode() | bits, self.jump])
 
     def tail_mnemonic(self) -> str:
-        """The name of the end in assembly."""
+        """The mnemonic of the loop's end in assembly."""
         letter = "" if self.while_request is None else self.while_request.data[0].upper()
         return f"DMALPEND{letter}"
 
@@ -109,9 +109,10 @@ class AnyLoopOp(InstructionOp, HoldsInstructions, ABC):
         return len(self.head()) + self.jump + 2
 
     def check_loop(self) -> None:
-        """What both kinds of loops have in common.
+        """Check what both kinds of loops have in common.
 
-        Raises: VerifyException.
+        Raises: VerifyException for an unknown request, a counter out of range, a body with other
+            ops than instructions, or a `pl330.end` in the body.
         """
         request = self.while_request
         if request is not None and request.data not in REQUESTS:
@@ -175,7 +176,7 @@ class LoopOp(AnyLoopOp):
         )
 
     def inner(self) -> list[LoopOp]:
-        """The counted loops in this one, at any depth."""
+        """The counted loops inside this one, at any depth."""
         return [op for op in self.body.walk() if isinstance(op, LoopOp)]
 
     def default_counter(self) -> int:
@@ -184,11 +185,11 @@ class LoopOp(AnyLoopOp):
 
     @property
     def counter_used(self) -> int:
-        """The counter of this loop."""
+        """The counter of this loop: `counter`, or the assembler's choice."""
         return self.default_counter() if self.counter is None else self.counter.value.data
 
     def verify_(self) -> None:
-        """256 rounds, two loops around each other, a counter each."""
+        """At most 256 rounds, at most two nested counted loops, and different counters for them."""
         self.check_loop()
         check_range("the loop count", self.count, 1, 256)
         for op in self.inner():
@@ -226,10 +227,10 @@ class LoopOp(AnyLoopOp):
 
 @irdl_op_definition
 class LoopForeverOp(AnyLoopOp):
-    """A loop without a count: DMALPFE, which is no code, and DMALPEND.
+    """A loop without a count: DMALPFE, which emits no code, and DMALPEND.
 
-    The manual sets the counter's bit of such a DMALPEND; `counter 0` is code that does not, which
-    without a condition is another encoding of the same.
+    The manual sets the counter bit of such a DMALPEND. `counter 0` clears it, which is another
+    encoding of the same instruction if there is no condition.
 
     ```mlir
     pl330.loop_forever while burst { ... }
@@ -255,7 +256,7 @@ class LoopForeverOp(AnyLoopOp):
         )
 
     def verify_(self) -> None:
-        """No loop forever inside; what would be read as DMASTP is no end of a loop."""
+        """No such loop inside, and no encoding of the end that would be read as DMASTP."""
         self.check_loop()
         if any(isinstance(op, LoopForeverOp) for op in self.body.walk()):
             raise VerifyException("expected no loop_forever inside a loop_forever")

@@ -1,6 +1,6 @@
-"""What a program moves: `moves 64 along [[4, 512, 4096]] source [8, 0] target [8, 0]`.
+"""The transfer that a program does: `moves 64 along [[4, 512, 4096]] source [8, 0] target [8, 0]`.
 
-Whoever starts a program finds it by the transfer that it is for, so the transfer stands in the IR.
+It stands in the IR because the caller of a transfer finds the program by the transfer.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from npu_dialect.npu.attributes import int_array, int_values, parse_ints, print_
 
 @irdl_attr_definition
 class MovesAttr(ParametrizedAttribute):
-    """Runs of contiguous bytes, and what is known of the first addresses.
+    """Runs of `run_bytes` contiguous bytes, and the known alignment of the first addresses.
 
-    `axes`: (count, bytes between runs in the target, and in the source), the outermost first.
-    `source` and `target`: (modulus, residue) of the first address in bytes.
+    `axes`: (count, stride in the target, stride in the source), in bytes, the outermost first.
+    `source` and `target`: (modulus, residue) of the first address, in bytes.
     """
 
     name = "pl330.moves"
@@ -49,7 +49,7 @@ class MovesAttr(ParametrizedAttribute):
         return tuple(int_values(axis) for axis in self.axes)
 
     def verify(self) -> None:
-        """Check the lengths of the lists, and the least numbers."""
+        """Check the lengths of the lists and the ranges of the numbers."""
         if self.run_bytes.value.data < 1:
             raise VerifyException("expected runs of at least 1 byte")
         if any(len(axis) != 3 or axis[0] < 1 for axis in self.steps):
@@ -68,7 +68,7 @@ class MovesAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_values(cls, parser: AttrParser) -> list[Attribute]:
-        """Parse what stands behind `moves`."""
+        """Parse the numbers after `moves`."""
         run_bytes = IntegerAttr(parser.parse_integer(allow_boolean=False), i64)
         parser.parse_keyword("along")
         axes = parser.parse_comma_separated_list(
@@ -91,7 +91,7 @@ class MovesAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse it in angle brackets."""
+        """Parse the numbers in angle brackets."""
         with parser.in_angle_brackets():
             return cls.parse_values(parser)
 

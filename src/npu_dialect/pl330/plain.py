@@ -1,4 +1,4 @@
-"""The instructions of the PL-330 that are one byte: loads, stores, barriers, the end.
+"""The PL-330 instructions of one byte: loads, stores, barriers, the end.
 
 pl330.ld
 pl330.st
@@ -27,7 +27,7 @@ class PlainOp(OneOp, ABC):
 
 @irdl_op_definition
 class LdOp(PlainOp):
-    """Load one burst of the source's kind from SAR into the MFIFO."""
+    """Load one burst, as CCR sets it for the source, from address SAR into the MFIFO."""
 
     name = "pl330.ld"
     MNEMONIC: ClassVar = "DMALD"
@@ -36,7 +36,7 @@ class LdOp(PlainOp):
 
 @irdl_op_definition
 class LdsOp(PlainOp):
-    """Load one beat if the last request was a single one."""
+    """Load one beat if the last request was for a single beat."""
 
     name = "pl330.lds"
     MNEMONIC: ClassVar = "DMALDS"
@@ -54,7 +54,7 @@ class LdbOp(PlainOp):
 
 @irdl_op_definition
 class StOp(PlainOp):
-    """Store one burst of the destination's kind from the MFIFO to DAR."""
+    """Store one burst, as CCR sets it for the destination, from the MFIFO to address DAR."""
 
     name = "pl330.st"
     MNEMONIC: ClassVar = "DMAST"
@@ -63,7 +63,7 @@ class StOp(PlainOp):
 
 @irdl_op_definition
 class StsOp(PlainOp):
-    """Store one beat if the last request was a single one."""
+    """Store one beat if the last request was for a single beat."""
 
     name = "pl330.sts"
     MNEMONIC: ClassVar = "DMASTS"
@@ -81,7 +81,7 @@ class StbOp(PlainOp):
 
 @irdl_op_definition
 class StzOp(PlainOp):
-    """Store one burst of zeros to DAR."""
+    """Store one burst of zeros to address DAR."""
 
     name = "pl330.stz"
     MNEMONIC: ClassVar = "DMASTZ"

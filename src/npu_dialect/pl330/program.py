@@ -1,4 +1,4 @@
-"""Programs of the PL-330: one for a channel, or for the manager thread that starts channels.
+"""Programs of the PL-330, each for a channel or for the manager thread that starts channels.
 
 pl330.program @load_ifm channel 0 {
   pl330.ld
@@ -34,12 +34,12 @@ from npu_dialect.pl330.moves import MovesAttr
 from npu_dialect.pl330.plain import EndOp, KillOp, NopOp
 
 MANAGER: tuple[type[InstructionOp], ...] = (GoOp, KillOp, SevOp, WfeOp, NopOp, EndOp)
-"""Instructions that the manager thread has."""
+"""The instructions that the manager thread can execute."""
 
 
 @irdl_op_definition
 class ProgramOp(IRDLOperation, HoldsInstructions):
-    """A program of one channel, or of the manager thread.
+    """A program of one channel, or of the manager thread; `moves` is the transfer that it does.
 
     ```mlir
     pl330.program @load_ifm channel 0 { ... }
@@ -76,7 +76,7 @@ class ProgramOp(IRDLOperation, HoldsInstructions):
         )
 
     def instructions(self) -> list[InstructionOp]:
-        """The instructions, in order; loops hold theirs."""
+        """The instructions in order; the instructions of a loop are inside the loop."""
         return instructions_of(self.body)
 
     def code(self) -> Iterator[InstructionOp]:
@@ -89,7 +89,7 @@ class ProgramOp(IRDLOperation, HoldsInstructions):
         return sum(op.size for op in self.instructions())
 
     def verify_(self) -> None:
-        """Each thread has its instructions, and the code does not run on behind its end."""
+        """Only instructions that the thread can execute, and no way to run past the end."""
         if self.channel is not None:
             check_range("the channel", self.channel, 0, 7)
         code = self.instructions()
@@ -99,7 +99,7 @@ class ProgramOp(IRDLOperation, HoldsInstructions):
             raise VerifyException("expected nothing behind pl330.end")
         for op in self.code():
             if self.channel is None and not isinstance(op, MANAGER):
-                raise VerifyException(f"expected what the manager can do, got {op.name}")
+                raise VerifyException(f"expected instructions of the manager thread, got {op.name}")
             if self.channel is not None and isinstance(op, GoOp):
                 raise VerifyException(f"expected {op.name} in a program of the manager")
 

@@ -26,7 +26,7 @@ ADDRESSES = ("sar", "dar")
 
 @irdl_op_definition
 class MovOp(OneOp):
-    """Set a register. `patched`: the word is replaced in the bytes before the program runs.
+    """Set a register. `patched`: the caller replaces the word in the code before the program runs.
 
     ```mlir
     pl330.mov ccr src 8x16 inc dst 8x16 inc
@@ -55,12 +55,12 @@ class MovOp(OneOp):
 
     @property
     def word(self) -> int:
-        """The 32 bits."""
+        """The value as a 32-bit word."""
         value = self.value
         return value.word.data if isinstance(value, CcrAttr) else value.value.data
 
     def verify_(self) -> None:
-        """CCR takes a CCR, the address registers an address."""
+        """The value is a CCR for `ccr`, and an address for `sar` and `dar`."""
         if self.register.data not in self.REGISTERS:
             raise VerifyException(f"expected ccr, sar or dar, got {self.register.data}")
         if (self.register.data == "ccr") != isinstance(self.value, CcrAttr):
@@ -116,7 +116,7 @@ class AddOp(OneOp, ABC):
         super().__init__(properties={"register": StringAttr(register), "amount": number(amount)})
 
     def verify_(self) -> None:
-        """The number has 16 bits and the sign of the instruction."""
+        """The number is in the range of the instruction: 16 bits and its sign."""
         if self.register.data not in ADDRESSES:
             raise VerifyException(f"expected sar or dar, got {self.register.data}")
         check_range("the number to add", self.amount, self.LEAST, self.MOST)
@@ -158,7 +158,7 @@ class AddhOp(AddOp):
 class AdnhOp(AddOp):
     """Add -65536 to -1 to SAR or DAR: `pl330.adnh sar -320`.
 
-    The instruction has the low 16 bits of the number; the high ones are set.
+    The instruction holds the low 16 bits of the number; the controller sets the high bits to ones.
     """
 
     name = "pl330.adnh"

@@ -1,4 +1,4 @@
-"""Layers whose output elements need the same elements of their inputs only."""
+"""Element-wise layers: each output element needs only the elements at its place in the inputs."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class BinaryOp(LayerOp):
 
 @irdl_op_definition
 class AddOp(BinaryOp, EpilogueOp):
-    """Sum of two maps with numpy's broadcasting (ONNX Add), an optional activation behind it.
+    """Sum of two maps with numpy's broadcasting (ONNX Add) and an optional activation.
 
     ```mlir
     %y = npu.add %a, %b then relu
@@ -151,8 +151,8 @@ class MulOp(BinaryOp):
 class BatchNormOp(LayerOp):
     """(x - mean) / sqrt(variance + epsilon) * scale + bias (ONNX BatchNormalization).
 
-    Input [N, C, ...], the rest [C], one number a channel. `npu-fold-batch-norm` folds it into the
-    layer before it.
+    The input is [N, C, ...], the other operands are [C], one number per channel.
+    `npu-fold-batch-norm` folds the op into the layer before it.
 
     ```mlir
     %y = npu.batch_norm %x, %scale, %bias, %mean, %variance epsilon 1.0e-05

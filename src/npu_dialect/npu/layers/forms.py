@@ -1,4 +1,4 @@
-"""How layers are built, and what their shape rules expect."""
+"""Helpers of the layer classes: for constructors, and for the checks of shape rules."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from npu_dialect.windows import Axis
 
 
 def form(out: SSAValue | Attribute) -> tuple[SSAValue | None, Attribute | None]:
-    """Destination operand and result type of a layer built with `out`: one of the two is None."""
+    """Destination operand and result type of a layer with this `out`; one of the two is None."""
     return (out, None) if isinstance(out, SSAValue) else (None, out)
 
 
 def expect_rank(what: str, value: SSAValue, rank: int) -> tuple[int, ...]:
-    """The shape of an operand that must have a rank.
+    """The shape of an operand, which must have this rank.
 
-    Raises: VerifyException if it has another one.
+    Raises: VerifyException if it has another rank.
     """
     shape = shape_of(value)
     if len(shape) != rank:
@@ -28,7 +28,7 @@ def expect_rank(what: str, value: SSAValue, rank: int) -> tuple[int, ...]:
 
 
 def expect_vector(what: str, value: SSAValue, length: int) -> None:
-    """Check that an operand is a vector of a length.
+    """Check that an operand is a vector of this length.
 
     Raises: VerifyException if it is not.
     """
@@ -53,7 +53,7 @@ def expect_outputs(axes: Sequence[Axis]) -> tuple[int, ...]:
 def expect_pooled(axes: Sequence[Axis]) -> tuple[int, ...]:
     """The output extents of pooling windows, each of which must hold an element of its map.
 
-    Raises: VerifyException if one lies on padding only, or does not fit.
+    Raises: VerifyException if a window lies on padding only, or does not fit into its input.
     """
     outputs = expect_outputs(axes)
     for axis in axes:

@@ -41,27 +41,30 @@ from npu_dialect.windows import Axis
 
 @irdl_op_definition
 class Conv2dOp(AddingOp):
-    """Two-dimensional convolution (ONNX Conv), an optional activation and pooling window behind it.
-
-    With `zero_points [input, weight]` the maps are quantised integers and the sums i32 (see
-    `check_elements`); padding is the input's zero point, which stands for the real zero. `then
-    requantize` stores quantised integers again.
+    """Two-dimensional convolution (ONNX Conv) with an optional activation and pooling window.
 
     Input [N, C, H, W], weight [O, C / groups, KH, KW], bias [O]; pads are (top, left, bottom,
-    right). With a pooling window each pooled output is computed by running over its window, so that
-    the convolution's own output map never exists (paper 002, section 3.1, Algorithm 1).
-    `overlap` says what happens where pooling windows overlap: `accumulate` computes each
-    convolution value once and folds it into every window of the output that holds it; `recompute`
-    computes it anew for each window. Without overlap the two are the same.
+    right).
 
-    With `accumulate`, in destination style, sums start from what the destination holds instead of
-    the bias: a convolution can be computed a few input channels at a time (paper 004, listing 1.1).
+    With `zero_points [input, weight]` the maps are quantised integers and the sums are i32 (see
+    `check_elements`). Padding is the input's zero point, which stands for the real number 0. `then
+    requantize` makes the sums quantised integers again.
 
-    `then add residual first` (or `second`) adds the last input, a map like the output, to what has
-    been requantised and activated: `npu.add`, or with scales `npu.quantized_add`, of the residual
-    and that as first and second operand (or the reverse), with an activation of its own. Each
-    element of the residual is read right before the same element of the output is written, so the
-    two may be one buffer.
+    With a pooling window, each pooled output is computed by a loop over its window, so the
+    convolution's own output map never exists (paper 002, section 3.1, Algorithm 1). `overlap` is
+    for overlapping pooling windows: `accumulate` computes each convolution value once and folds it
+    into every pooled output whose window holds it; `recompute` computes it again for each window.
+    If windows do not overlap, both do the same.
+
+    With `accumulate`, in destination style, sums start from the values in the destination instead
+    of the bias. So a convolution can be computed a few input channels at a time (paper 004, listing
+    1.1).
+
+    `then add residual first` (or `second`) adds the last input, a map of the output's shape, after
+    requantisation and activation. The addition is that of `npu.add`, or with scales that of
+    `npu.quantized_add`; the residual is its first (or second) operand, and it has an activation of
+    its own. Each element of the residual is read right before the same element of the output is
+    written, so both may be one buffer.
 
     ```mlir
     %y = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0]
@@ -124,7 +127,7 @@ class Conv2dOp(AddingOp):
 
     @property
     def added(self) -> SSAValue | None:
-        """The residual."""
+        """The residual, or None."""
         return self.residual
 
     @property
@@ -133,7 +136,7 @@ class Conv2dOp(AddingOp):
         return self.groups.value.data
 
     def axes(self) -> tuple[Axis, Axis]:
-        """The kernel's sliding windows over rows and columns of the input."""
+        """The kernel's sliding windows over the rows and over the columns of the input."""
         (_, _, height, width), kernel = shape_of(self.input), shape_of(self.weight)[2:]
         strides, pads = int_values(self.strides), int_values(self.pads)
         dilations = int_values(self.dilations)
@@ -143,7 +146,7 @@ class Conv2dOp(AddingOp):
         )
 
     def conv_shape(self) -> tuple[int, ...]:
-        """Shape of the convolution's own output map, before pooling."""
+        """The shape of the convolution's own output map, before pooling."""
         batch, channels, _, _ = expect_rank("an input", self.input, 4)
         filters, depth, *kernel = expect_rank("a weight", self.weight, 4)
         groups = self.group_count
@@ -172,18 +175,18 @@ class Conv2dOp(AddingOp):
         return (batch, filters, *expect_pooled(self.pool.axes(height, width)))
 
     def macs(self) -> int:
-        """Multiply-accumulates, each convolution output counted once."""
+        """Multiply-accumulates; each convolution output counts once, even if it is recomputed."""
         return prod(self.conv_shape()) * prod(shape_of(self.weight)[1:])
 
     def in_place_inputs(self) -> tuple[int, ...]:
-        """The residual."""
+        """The position of the residual, if there is one."""
         return () if self.residual is None else (len(self.inputs) - 1,)
 
     @classmethod
     def input_segments(
         cls, parser: Parser, count: int, properties: dict[str, Attribute]
     ) -> list[int]:
-        """Input, weight, a bias or none, and the residual of an addition as the last one."""
+        """The inputs are an input, a weight, an optional bias, and an addition's residual."""
         epilogue = properties.get("epilogue")
         added = int(isinstance(epilogue, EpilogueAttr) and epilogue.data.addition is not None)
         if not 2 + added <= count <= 3 + added:
@@ -191,7 +194,7 @@ class Conv2dOp(AddingOp):
         return [1, 1, count - 2 - added, added]
 
     def verify_elements(self, element: Attribute) -> None:
-        """Check the element types, and the addition, whose shape is that of the output."""
+        """Check the element types, and the addition if there is one."""
         check_elements(self, element)
         if self.requantize is not None and self.pool is not None and not self.pool.is_max:
             raise VerifyException("expected no average of quantised integers")
@@ -200,9 +203,9 @@ class Conv2dOp(AddingOp):
 
 @irdl_op_definition
 class FullyConnectedOp(WeightedOp):
-    """y = x W^T + b (ONNX Gemm with transB, or MatMul), with an optional activation behind it.
+    """y = x W^T + b (ONNX Gemm with transB, or MatMul), with an optional activation.
 
-    Input [N, I], weight [O, I], bias [O]. `accumulate`, `zero_points` and `requantize` are those of
+    Input [N, I], weight [O, I], bias [O]. `accumulate`, `zero_points` and `requantize` are as in
     `npu.conv2d`.
 
     ```mlir

@@ -19,9 +19,10 @@ from npu_dialect.npu.syntax import float_clause, int_clause
 class LrnOp(LayerOp):
     """x / (bias + alpha / size * sum)^beta, across channels (ONNX LRN).
 
-    `sum` is that of the squares of the `size` channels around the element's own, at the same place
-    of the map; channels beyond the ends are left out. An even `size` has the extra channel behind
-    (Krizhevsky et al. 2012, section 3.3, whose alpha is alpha / size here). Input [N, C, ...].
+    `sum` adds up the squares of the elements at the same place in the `size` channels around the
+    element's own. Channels that do not exist are left out. With an even `size`, one more channel
+    comes from after the element's own than from before it. The source is Krizhevsky et al. 2012,
+    section 3.3, whose alpha is alpha / size here. Input [N, C, ...].
 
     ```mlir
     %y = npu.lrn %x size 5 alpha 0.0001 beta 0.75 bias 1.0
@@ -68,13 +69,13 @@ class LrnOp(LayerOp):
 
     @property
     def reach(self) -> tuple[int, int]:
-        """How many channels before and behind its own an element looks at."""
+        """How many channels before and after its own an element reads."""
         others = self.size.value.data - 1
         return others // 2, others - others // 2
 
     @property
     def scale(self) -> float:
-        """What the sum of the squares is multiplied by."""
+        """The factor of the sum of the squares."""
         return self.alpha.value.data / self.size.value.data
 
     def infer_shape(self) -> tuple[int, ...]:

@@ -69,7 +69,7 @@ class ConcatOp(LayerOp):
 class ReshapeOp(UnaryOp):
     """The same elements in another shape (ONNX Reshape, Flatten, Squeeze, Unsqueeze).
 
-    `npu-bufferize` makes it a view; there is no destination form.
+    `npu-bufferize` turns it into a view of the buffer, so there is no form in destination style.
 
     ```mlir
     %y = npu.reshape %x : tensor<1x16x5x5xf32> -> tensor<1x400xf32>

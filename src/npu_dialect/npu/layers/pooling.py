@@ -1,4 +1,4 @@
-"""Pooling layers: windows, and whole maps."""
+"""Pooling layers over sliding windows, and over whole maps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from npu_dialect.npu.syntax import flag_clause, ints_clause
 
 
 class PoolOp(LayerOp):
-    """What the two pooling layers share."""
+    """The base of the two pooling layers with sliding windows."""
 
     input = operand_def(ANY_MAP)
 
@@ -49,7 +49,7 @@ class PoolOp(LayerOp):
 
 @irdl_op_definition
 class MaxPool2dOp(PoolOp):
-    """Maximum over a sliding window (ONNX MaxPool); padding never wins.
+    """Maximum over a sliding window (ONNX MaxPool); padding is ignored.
 
     ```mlir
     %y = npu.max_pool2d %x kernel [2, 2] strides [2, 2]
@@ -83,8 +83,8 @@ class MaxPool2dOp(PoolOp):
 class AvgPool2dOp(PoolOp):
     """Average over a sliding window (ONNX AveragePool).
 
-    `count_include_pad` divides by the taps on explicit padding too; taps that only `ceil_mode` adds
-    never count.
+    With `count_include_pad` the divisor also counts taps on explicit padding. Taps beyond it, which
+    a partial window of `ceil_mode` has, never count.
 
     ```mlir
     %y = npu.avg_pool2d %x kernel [2, 2] strides [2, 2]
@@ -118,7 +118,7 @@ class AvgPool2dOp(PoolOp):
 
 
 class GlobalPoolOp(UnaryOp):
-    """What the two global pooling layers share."""
+    """The base of the two global pooling layers."""
 
     def infer_shape(self) -> tuple[int, ...]:
         """[N, C, 1, 1]."""

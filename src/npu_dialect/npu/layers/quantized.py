@@ -1,8 +1,9 @@
 """Layers between floats and quantised integers, and arithmetic between different scales.
 
-What each computes is said here once; the interpreter and the generated code do exactly that, bit
-for bit. `round` is half to even, `sat` clamps to the element type, every operation in `mode float`
-is one float32 operation, and q stands for an integer, s for a scale, z for a zero point.
+The docstrings define what each op computes; the interpreter and the generated code agree with them
+bit for bit. `round` rounds to the nearest integer, ties to even. `sat` clamps to the range of the
+element type. Every operation in `mode float` is one float32 operation. q stands for an integer, s
+for a scale, z for a zero point.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class QuantizeOp(UnaryOp):
         return shape_of(self.input)
 
     def verify_elements(self, element: Attribute) -> None:
-        """Floats become i8 or ui8."""
+        """The input is f32, the output i8 or ui8."""
         expect_element("an input", self.input, [f32])
         check_zero_point(self.offset, expect_element("an output", self.output, QUANTISED))
 
@@ -111,7 +112,7 @@ class QuantizeOp(UnaryOp):
 class DequantizeOp(UnaryOp):
     """(q - zero_point) * scale, element by element (ONNX DequantizeLinear).
 
-    Sums of products, which are i32, may have one scale for each channel (the second axis).
+    An input of i32 sums may have one scale for each channel (the second axis).
 
     ```mlir
     %x = npu.dequantize %q scales [0.5] zero_point -3 : tensor<4xi8> -> tensor<4xf32>
@@ -149,7 +150,7 @@ class DequantizeOp(UnaryOp):
         return shape_of(self.input)
 
     def verify_elements(self, element: Attribute) -> None:
-        """i8, ui8 or i32 become floats."""
+        """The input is i8, ui8 or i32, the output f32."""
         found = expect_element("an input", self.input, (*QUANTISED, i32))
         check_zero_point(self.offset, found)
         expect_element("an output", self.output, [f32])
@@ -157,14 +158,17 @@ class DequantizeOp(UnaryOp):
 
 @irdl_op_definition
 class RequantizeOp(UnaryOp):
-    """Integers of one scale become quantised integers of another one, element by element.
+    """Rescales integers to quantised integers of another scale, element by element.
 
-    `zero_points [in, out]`; scales are one for all channels (the second axis), or one for each.
-    `mode float`: sat(round((q - in) * scale) + out), or, with a divisor, sat(round((q - in) * scale
-    / divisor) + out). Behind sums of products the scale is s_input * s_weight / s_output (ONNX
-    QLinearConv); a map that changes its scale takes s_old as scale and s_new as divisor
-    (DequantizeLinear, QuantizeLinear). `mode fixed`: the same without floats, from the exact
-    product with `Multiplier.of(scale / divisor)`.
+    The zero points are `zero_points [in, out]`. There is one scale for all channels (the second
+    axis), or one for each.
+
+    - `mode float`: sat(round((q - in) * scale) + out), or with a divisor, sat(round((q - in) *
+      scale / divisor) + out). For sums of products, the scale is s_input * s_weight / s_output
+      (ONNX QLinearConv). For a map whose scale changes, the scale is s_old and the divisor s_new
+      (DequantizeLinear, then QuantizeLinear).
+    - `mode fixed`: the same without floats; the product with `Multiplier.of(scale / divisor)` is
+      exact and rounded once.
 
     ```mlir
     %q = npu.requantize %sums scales [0.01, 0.02] zero_points [0, -3] mode float
@@ -223,20 +227,22 @@ class RequantizeOp(UnaryOp):
         return shape_of(self.input)
 
     def verify_elements(self, element: Attribute) -> None:
-        """i8, ui8 or i32 become i8 or ui8."""
+        """The input is i8, ui8 or i32, the output i8 or ui8."""
         found = expect_element("an input", self.input, (*QUANTISED, i32))
         check_points(self.zero_points, (found, expect_element("an output", self.output, QUANTISED)))
 
 
 @irdl_op_definition
 class QuantizedAddOp(BinaryOp):
-    """Sum of two quantised maps with numpy's broadcasting; scales and zero points of lhs, rhs, sum.
+    """Sum of two quantised maps with numpy's broadcasting.
+
+    Scales and zero points are those of lhs (a), rhs (b) and the sum.
 
     - `mode float`: sat(round(((a - za) * sa + (b - zb) * sb) / s) + z), which is Add between
       DequantizeLinear and QuantizeLinear.
-    - `mode qlinear`: with ra = sa / s, rb = sb / s and c = z - fma(ra, za, rb * zb) it is
-      sat(round(fma(a, ra, fma(b, rb, c)))), onnxruntime's QLinearAdd.
-    - `mode fixed`: ra and rb as integers of one shift, one exact sum, one rounding.
+    - `mode qlinear`: sat(round(fma(a, ra, fma(b, rb, c)))) with ra = sa / s, rb = sb / s and
+      c = z - fma(ra, za, rb * zb), which is onnxruntime's QLinearAdd.
+    - `mode fixed`: ra and rb are integers with a common shift; the sum is exact and rounded once.
 
     ```mlir
     %y = npu.quantized_add %a, %b scales [0.5, 0.25, 0.75] zero_points [0, 3, -128] mode float
@@ -283,6 +289,6 @@ class QuantizedAddOp(BinaryOp):
         return super().infer_shape()
 
     def verify_elements(self, element: Attribute) -> None:
-        """i8 and ui8, each operand its own."""
+        """Each operand and the result is i8 or ui8, with a zero point in its range."""
         values = (self.lhs, self.rhs, self.output)
         check_points(self.zero_points, [expect_element("maps", v, QUANTISED) for v in values])

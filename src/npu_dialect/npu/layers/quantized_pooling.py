@@ -1,4 +1,4 @@
-"""Average pooling of quantised maps; layers/quantized.py says how its docstrings are read."""
+"""Average pooling of quantised maps; `quantized.py` explains the symbols of the docstrings."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ from npu_dialect.npu.syntax import flag_clause, floats_clause, ints_clause, mode
 
 @irdl_op_definition
 class QuantizedAvgPool2dOp(LayerOp):
-    """Average of a quantised map over a sliding window; scales and zero points of input, output.
+    """Average of a quantised map over a sliding window.
 
-    With n counted taps (see `npu.avg_pool2d`):
+    Scales and zero points are those of the input (si, zi) and the output (so, zo). With n counted
+    taps (see `npu.avg_pool2d`), the modes compute, in this order:
 
-    - `mode float`: the float32 sum of (q - zi) * si over each column of the window, these sums
-      added up from left to right, / n, / so, round, + zo, sat: AveragePool between
-      DequantizeLinear and QuantizeLinear. A window that is the whole map adds up four partial sums
-      instead, of every fourth element: (0 + 2) + (1 + 3), then what is left of the elements.
-    - `mode qlinear`: one float32 sum, row by row, / n, / so, + zo, round, sat: onnxruntime's
-      QLinearAveragePool. A window that is the whole map is sat(round(sum(q - zi) * (si / (so * n)))
-      + zo) with an integer sum: QLinearGlobalAveragePool.
-    - `mode fixed`: the integer sum times `Multiplier.of(si / (so * n))`.
+    - `mode float`: the float32 sum of (q - zi) * si over each column of the window; these sums
+      added up from left to right; / n, / so, round, + zo, sat. This is AveragePool between
+      DequantizeLinear and QuantizeLinear. A window that is the whole map has four partial sums
+      instead, each of every fourth element. They are added up as (0 + 2) + (1 + 3), then the
+      remaining elements are added.
+    - `mode qlinear`: one float32 sum, row by row; / n, / so, + zo, round, sat. This is
+      onnxruntime's QLinearAveragePool. For a window that is the whole map, it is sat(round(sum(q -
+      zi) * (si / (so * n))) + zo) with an integer sum: QLinearGlobalAveragePool.
+    - `mode fixed`: the integer sum times `Multiplier.of(si / (so * n))`, rounded once.
 
     ```mlir
     %y = npu.quantized_avg_pool2d %x kernel [2, 2] strides [2, 2] scales [0.5, 0.5]
@@ -109,7 +111,7 @@ class QuantizedAvgPool2dOp(LayerOp):
 
     @property
     def is_global(self) -> bool:
-        """Whether the one window is the whole map."""
+        """Whether the window is the whole map."""
         whole = shape_of(self.input)[2:] == int_values(self.kernel)
         return whole and not any(int_values(self.pads)) and set(int_values(self.dilations)) == {1}
 
@@ -121,6 +123,6 @@ class QuantizedAvgPool2dOp(LayerOp):
         return (batch, channels, *expect_pooled(self.window().axes(height, width)))
 
     def verify_elements(self, element: Attribute) -> None:
-        """i8 and ui8, input and output each their own."""
+        """Input and output are each i8 or ui8, with a zero point in its range."""
         values = (self.input, self.output)
         check_points(self.zero_points, [expect_element("maps", v, QUANTISED) for v in values])

@@ -1,4 +1,4 @@
-"""What layers with one map and nothing else share."""
+"""The base of layers whose only input is one map."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from npu_dialect.npu.maps import ANY_MAP
 
 
 class UnaryOp(LayerOp):
-    """A layer with one map and nothing else."""
+    """A layer whose only input is one map."""
 
     input = operand_def(ANY_MAP)
 

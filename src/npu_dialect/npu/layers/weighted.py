@@ -1,4 +1,4 @@
-"""What layers with weights must have to be right: starts of sums, element types, additions."""
+"""The bases of layers with weights, and checks of their sums, element types and additions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from npu_dialect.npu.quantization import (
 
 
 class WeightedOp(EpilogueOp, ABC):
-    """A layer of an input, a weight and perhaps a bias, whose sums may be quantised."""
+    """A layer with an input, a weight and an optional bias, whose sums may be quantised."""
 
     accumulate = opt_prop_def(UnitAttr)
     zero_points = opt_prop_def(INT_ARRAY)
@@ -33,7 +33,7 @@ class WeightedOp(EpilogueOp, ABC):
 
     @property
     def weight_and_bias(self) -> tuple[SSAValue, SSAValue | None]:
-        """The learned parameters."""
+        """The weight, and the bias or None."""
         weight, *bias = self.parameter_inputs
         return weight, bias[0] if bias else None
 
@@ -44,13 +44,13 @@ class AddingOp(WeightedOp, ABC):
     @property
     @abstractmethod
     def added(self) -> SSAValue | None:
-        """The map that is added to the output."""
+        """The map that is added to the output (the residual), or None."""
 
 
 def check_accumulate(op: WeightedOp) -> None:
-    """Check that sums that accumulate have something to start from, and only that.
+    """Check that a layer with `accumulate` has a destination, whose values its sums start from.
 
-    Raises: VerifyException on tensors, and for a bias.
+    Raises: VerifyException if it is on tensors, or has a bias too.
     """
     if op.accumulate is None:
         return
@@ -63,10 +63,10 @@ def check_accumulate(op: WeightedOp) -> None:
 def check_elements(op: WeightedOp, element: Attribute) -> None:
     """Check the element types of a layer with weights.
 
-    Without zero points they are all those of the output. With zero points the input is i8 or ui8,
-    the weight i8, the bias i32, and the output i32, or i8 or ui8 behind `then requantize`.
+    Without zero points all element types are that of the output. With zero points the input is i8
+    or ui8, the weight i8, the bias i32, and the output i32, or with `then requantize` i8 or ui8.
 
-    Raises: VerifyException.
+    Raises: VerifyException if an element type, a zero point or a scale does not fit.
     """
     if op.zero_points is None:
         if op.requantize is not None:
@@ -91,11 +91,12 @@ def check_elements(op: WeightedOp, element: Attribute) -> None:
 
 
 def check_addition(op: AddingOp) -> None:
-    """Check the addition behind a convolution, and that nothing stands in its way.
+    """Check the addition in a convolution's epilogue.
 
-    The residual has the shape of the output. Quantised, it may have another element type.
+    The residual has the shape of the output. A quantised residual may have another element type.
 
-    Raises: VerifyException.
+    Raises: VerifyException if the addition, the residual and the rest of the layer do not fit
+        together.
     """
     addition, residual = op.addition, op.added
     if addition is None or residual is None:

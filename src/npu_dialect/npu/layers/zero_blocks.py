@@ -1,4 +1,4 @@
-"""Blocks of a map that are small enough to be nothing (paper 003, Zebra)."""
+"""The layer that sets blocks of small elements to zero (paper 003, Zebra)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class PruneZeroBlocksOp(LayerOp):
     """Blocks of `block` x `block` elements of a channel become zero if all are below `threshold`.
 
     Input [N, C, H, W]. Blocks lie side by side from the first element of a channel on; those at the
-    right and at the bottom hold what is left. A block with a NaN stays.
+    right and at the bottom may be smaller. A block with a NaN stays.
 
-    A map of i8 or ui8 has a `scale`, and its `zero_point` is what zero means: an element q counts
-    as (q - zero_point) * scale in float32, as `npu.dequantize` says. It may run in place: a block
-    needs itself only.
+    A map of i8 or ui8 has a `scale` and a `zero_point`: an element q counts as (q - zero_point) *
+    scale in float32, as in `npu.dequantize`, and blocks become `zero_point`. The layer may run in
+    place, as each block depends only on itself.
 
     ```mlir
     %y = npu.prune_zero_blocks %x block 4 threshold 0.1
@@ -81,14 +81,15 @@ class PruneZeroBlocksOp(LayerOp):
 
     @property
     def zero(self) -> int:
-        """The element that means zero."""
+        """The element that stands for the real number 0."""
         return self.zero_point.value.data
 
     @property
     def bound(self) -> float | int:
-        """A block stays if an element of it is not below this: of integers, the least that stays.
+        """A block stays unless all of its elements are below this.
 
-        It is one more than the greatest integer if none stays.
+        For integer maps it is the least integer that keeps a block, or one more than the greatest
+        integer of the element type if none does.
         """
         threshold = self.threshold.value.data
         if self.scale is None:
@@ -100,7 +101,7 @@ class PruneZeroBlocksOp(LayerOp):
         return low + int(np.count_nonzero(reals < bound))
 
     def axes(self) -> tuple[Axis, Axis]:
-        """The blocks along rows and columns, as windows side by side."""
+        """The blocks along rows and along columns, as adjacent windows."""
         height, width = map_type(self.input).get_shape()[2:]
         size = self.size
         rows, columns = (Axis(n, size, size, 0, -n % size) for n in (height, width))
@@ -118,7 +119,10 @@ class PruneZeroBlocksOp(LayerOp):
         return shape
 
     def check_scale(self) -> None:
-        """Check that bytes, and nothing else, have a scale."""
+        """Check scale and zero point: maps of i8 and ui8 have a scale, other maps have none.
+
+        Raises: VerifyException if they do not fit the map.
+        """
         element = map_type(self.input).get_element_type()
         if (element in QUANTISED) != (self.scale is not None):
             expected = "a scale" if element in QUANTISED else "no scale"
