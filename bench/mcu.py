@@ -3,11 +3,11 @@
     python bench/mcu.py [MODEL.onnx ...] [--target NAME ...] [--io int8] [--requantize fixed]
                         [--flash fast|small] [--layers]
 
-Compiles each model with npu-compile, builds it with -O2 and with -O3, runs it under QEMU on seeded
-random numbers, and prints the build with fewer instructions (with --flash small: that of -O2); with
---layers, also what each of its layers takes. Bytes and instructions are exact and the same on every
-computer with the same compilers (gcc 12.2 where the peers were measured). Behind it stand the
-recorded figures of peers.toml, for networks that it knows by the name of their file.
+Each model is compiled with npu-compile, built with -O2 and with -O3, and run under QEMU on seeded
+random numbers. The table shows the build that executes fewer instructions; with --flash small only
+-O2 is built. With --layers, the instructions of each layer follow. Bytes and instructions are exact
+and the same on every computer with the same compilers (gcc 12.2 where the peers were measured).
+Recorded figures of peers.toml follow, for networks that it knows by the name of their file.
 """
 
 from __future__ import annotations
@@ -60,53 +60,61 @@ COLUMNS = (
     ("rel. error", ">11"),
 )
 LARGEST_ERROR = 0.1
-"""An output that is further from onnxruntime's, relative to the largest, is a wrong one; some steps
-of a quantised output are not."""
+"""The largest error that an output may have, relative to its largest magnitude. It is that large
+because outputs of quantised networks may differ from onnxruntime's by some steps."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A model that npu-compile compiled: its C, its work, seeded inputs and their outputs."""
+    """A compiled model: its C file, its layers, random inputs, and onnxruntime's outputs for them.
+
+    `layers` are those of report.json.
+    """
 
     source: Path
     layers: list[dict[str, Any]]
     inputs: dict[str, npt.NDArray[Any]]
     outputs: list[npt.NDArray[Any]]
     ports: list[Port]
-    """How the outputs become numbers of the model."""
+    """The ports of the outputs, which convert the C's results to numbers of the model."""
 
     @property
     def macs(self) -> int:
-        """Multiplications of one inference."""
+        """Multiply-accumulates of one inference."""
         return sum(layer["macs"] for layer in self.layers)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The better build of a network on a machine."""
+    """The build of a network with the fewest instructions on a machine."""
 
     network: Network
     level: str
     result: Result
     layers: tuple[int, ...]
-    """Instructions of each layer, if they were asked for."""
+    """The instructions of each layer; empty without --layers."""
 
     @property
     def ram(self) -> int:
-        """What the peers' RAM is: no stack, and nothing of the harness.
+        """The RAM in bytes as it was measured for the peers: without stack and harness.
 
-        The C has no data and no bss (tests/passes/emit/test_run.py): the arena is all.
+        The C has no data and no bss (tests/passes/emit/test_run.py), so this is the arena.
         """
         return self.result.arena_bytes
 
     @property
     def rom(self) -> int:
-        """Code and constants."""
+        """The bytes of code and constants."""
         return self.result.sizes.text + self.result.sizes.rodata
 
 
 def compile_model(model: Path, target: str, folder: Path, more: Sequence[str]) -> Network:
-    """Run npu-compile with more options, and onnxruntime on random numbers."""
+    """Compile a model with npu-compile, and run onnxruntime on random numbers.
+
+    `more` are further options of npu-compile.
+
+    Raises: EmulatorError if npu-compile fails.
+    """
     command = [sys.executable, "-m", "npu_tools.commands.compile", str(model), "--target", target]
     command += ["--prefix", "net", "-o", str(folder), "--json", *more]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -136,9 +144,9 @@ def compile_model(model: Path, target: str, folder: Path, more: Sequence[str]) -
 
 
 def measure(model: Path, target: str, more: Sequence[str], with_layers: bool) -> Measured:
-    """One model on one machine.
+    """Compile, build and run one model for one machine.
 
-    Raises: EmulatorError or BuildError for what goes wrong.
+    Raises: BuildError if the C cannot be built; EmulatorError if npu-compile or a run fails.
     """
     levels = SMALL_LEVELS if "small" in more else LEVELS
     with tempfile.TemporaryDirectory() as temporary:
@@ -175,7 +183,7 @@ def largest_error(measured: Measured) -> float:
 
 
 def per_mac(instructions: int, macs: int) -> str:
-    """Instructions per multiplication, where there are any."""
+    """Instructions per multiply-accumulate as text; "-" if there are none."""
     return f"{instructions / macs:.2f}" if macs else "-"
 
 
@@ -204,10 +212,10 @@ def line(target: str, measured: Measured) -> str:
 
 
 def layer_lines(target: str, measured: Measured) -> list[str]:
-    """What is predicted of each layer, and the instructions that it took.
+    """The lines of a table with the sizes of each layer from the report, and its instructions.
 
-    The hook keeps gcc from merging code of neighbouring layers, so their sum may differ from the
-    whole by more than what stands between them: the last row.
+    The last row is the instructions of the whole minus those of all layers. It can be more than the
+    code between layers: the hook that counts keeps gcc from merging code of neighbouring layers.
     """
     rows: list[tuple[str, ...]] = [
         ("layer", "op", "MACs", "in", "out", "weights", "instructions", "per MAC", "share")
@@ -227,9 +235,11 @@ def layer_lines(target: str, measured: Measured) -> list[str]:
 
 
 def verdict(name: str, ours: Mapping[str, int], figures: Mapping[str, Any]) -> str:
-    """Whether ours are within figures: `must` and `goal` as they are, a peer's as --flash says.
+    """The last cell of a row of recorded figures: whether our figures are within them.
 
-    `fast` takes at most twice the peer's ROM; `small` at most that, and 85 % of its instructions.
+    For `must` and `goal` each figure is a limit: "met" or "missed". For a peer it names the bounds
+    of --flash that hold: `fast` if our ROM is at most twice the peer's; `small` if it is at most
+    the peer's, with at most 85 % of the peer's instructions.
     """
     if name in ("must", "goal"):
         met = all(ours[key] <= limit for key, limit in figures.items())
@@ -243,7 +253,7 @@ def verdict(name: str, ours: Mapping[str, int], figures: Mapping[str, Any]) -> s
 
 
 def known_networks(stem: str, target: str) -> Iterator[Mapping[str, Any]]:
-    """What is recorded of a model's file on a machine."""
+    """The entries of peers.toml for a model's file, by its stem, on a machine."""
     with PEERS.open("rb") as file:
         for entry in tomllib.load(file)["network"]:
             if stem in entry["stems"] and target == entry["target"]:
@@ -251,7 +261,7 @@ def known_networks(stem: str, target: str) -> Iterator[Mapping[str, Any]]:
 
 
 def recorded_lines(stem: str, target: str, measured: Measured) -> Iterator[str]:
-    """What was measured, what we set out for, and what others were measured to need."""
+    """The lines of a table: our measured figures, our targets, and the figures of the peers."""
     ours = {
         "ram": measured.ram,
         "rom": measured.rom,
@@ -276,7 +286,10 @@ def recorded_lines(stem: str, target: str, measured: Measured) -> Iterator[str]:
 
 
 def bench(model: Path, target: str, more: Sequence[str], with_layers: bool) -> tuple[bool, str]:
-    """Whether a model runs right on a machine; what else is to be said behind the table."""
+    """Measure a model on a machine and print its row of the table.
+
+    Returns whether its outputs are right, and the text to print after the table.
+    """
     try:
         measured = measure(model, target, more, with_layers)
     except (BuildError, EmulatorError) as error:

@@ -1,9 +1,10 @@
-"""How much microcode the layers of FlowNet-S need, beside the paper's unrolled template.
+"""The size of the DMA microcode for the layers of FlowNet-S, and of the paper's unrolled template.
 
     python bench/microcode.py
 
-Each layer goes the whole road, from a convolution on maps in DDR to tiles, double buffering and
-programs. Exit code 1 if a program is larger than the template for the same transfer.
+Each layer is compiled from a convolution on maps in DDR to tiles, double buffering and DMA
+programs. The exit code is 1 if a program is larger than the template for the same transfer (paper
+004, listing 1.2).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.reports.microcode_report import microcode_of
 from npu_tools.shared.installed import available_passes, context
 
-# In place of this folder, where `tiling` would be this file.
+# The folder of the tests replaces this one, whose modules could hide others of the same name.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from helpers.tiles.flownet_s import LAYERS
@@ -33,7 +34,7 @@ PASSES = "npu-tile-loops,npu-double-buffer,npu-assign-sram-offsets,npu-lower-dma
 
 
 def layer_text(layer: ConvShape) -> str:
-    """A convolution on maps in DDR."""
+    """The IR of a layer: a convolution on maps in DDR."""
     rows, columns = layer.rows, layer.columns
     kinds = {
         "x": (1, layer.channels_in, rows.extent, columns.extent),
@@ -54,7 +55,7 @@ def layer_text(layer: ConvShape) -> str:
 
 
 def programs(layer: ConvShape) -> ModuleOp:
-    """The layer with its programs."""
+    """Compile a layer; returns the module with its DMA programs."""
     module = Parser(context(), layer_text(layer)).parse_module()
     TARGET.set(module, TargetAttr.of(MACHINE))
     run_passes(module, parse_passes(available_passes(), PASSES), ())
@@ -62,7 +63,7 @@ def programs(layer: ConvShape) -> ModuleOp:
 
 
 def main() -> int:
-    """Print a line for each program, and a sum for each layer."""
+    """Print a line for each program, and the sums of each layer; returns the exit code."""
     larger = False
     for layer in LAYERS:
         rows = microcode_of(programs(layer))

@@ -1,15 +1,16 @@
-"""What networks move across the border of the chip of the neural processor; what planning takes.
+"""The off-chip traffic of networks on exynos-npu; with --time, the time of compiling and planning.
 
     python bench/off_chip.py [--time] [NETWORK ...]
 
-One table, in KB of 1024 bytes, planned as int8: executed layer by layer, by the paper's passes
-(pipeline `kim2019`), by ours (`off-chip`), and what cannot be avoided: image, scores, and each
-parameter once. The last column is ours in percent of layer by layer. A NETWORK is a script of
-examples/networks, or `light:NAME` for a model of the onnx package. Exit code 1 if ours moves more
-than the paper's passes.
+One table, in KB of 1024 bytes, for networks planned as int8. Its columns are the traffic of
+layer-by-layer execution, of the paper's passes (pipeline `kim2019`), of ours (`off-chip`), and the
+compulsory traffic: image, scores, and each parameter once. The last column is ours in percent of
+layer by layer. A NETWORK is a script of examples/networks, or `light:NAME` for a model of the onnx
+package. The exit code is 1 if ours moves more than the paper's passes.
 
-With `--time`, how long npu-compile takes for Inception-V3, its memory, and how long the passes that
-detect, reorder and plan modules take on ten networks; exit code 1 if one is over its limit.
+With `--time` it prints the time and memory of npu-compile for Inception-V3, and the time of the
+passes that detect, reorder and plan modules on ten networks. The exit code is 1 if one is over its
+limit.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from npu_tools.compiling.driver import Job, compile_model, job_passes, paused_co
 from npu_tools.importers.frontends import load
 from npu_tools.shared.installed import context
 
-# In place of this folder.
+# The folder of the tests replaces this one, whose modules could hide others of the same name.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from helpers.networks.light import FOLDER, light_file
@@ -45,13 +46,16 @@ NETWORKS = ("resnet50", "mobilenet_v2", "squeezenet1_1", "inception_v3")
 LIGHT = tuple(sorted(path.stem.removeprefix("light_") for path in FOLDER.glob("light_*.onnx")))
 
 COMPILE_SECONDS, COMPILE_BYTES, PLAN_SECONDS = 60.0, 2e9, 10.0
-"""Limits: npu-compile of Inception-V3 and its memory; detect, reorder and plan on all networks."""
+"""Limits for npu-compile of Inception-V3 (seconds, bytes of memory) and for all planning."""
 
 PLANNING = ("npu-detect-modules", "npu-reorder-branches", "npu-plan-modules")
 
 
 def model_file(name: str, folder: Path) -> Path:
-    """The model of a network: its own folder's, or built without biases, as the paper counts."""
+    """The file of a network: one of the onnx package, or one built in `folder`.
+
+    Networks are built without biases, as the paper counts them.
+    """
     if name.startswith("light:"):
         return light_file(name.removeprefix("light:"))
     path = folder / f"{name}.onnx"
@@ -61,17 +65,17 @@ def model_file(name: str, folder: Path) -> Path:
 
 
 def kilobytes(size: int) -> str:
-    """In KB with one digit."""
+    """Bytes as KB of 1024 bytes, with one decimal."""
     return f"{size / 1024:.1f}"
 
 
 def pair(traffic: Traffic) -> list[str]:
-    """Maps, and everything."""
+    """Two cells: the KB of maps, and those of maps and weights."""
     return [kilobytes(traffic.feature_map_bytes), kilobytes(traffic.overall_bytes)]
 
 
 def measured(name: str, model: Path) -> tuple[list[str], bool]:
-    """The line of a network, and whether ours moves no more than the paper's passes."""
+    """The row of a network, and whether our passes move no more than the paper's."""
     ours = compile_model(Job(model, MACHINE, plan_as="i8")).report
     paper = compile_model(Job(model, MACHINE, plan_as="i8", pipeline=PAPER)).report.off_chip
     ends = sum(prod(shape) for shape in (*ours.inputs.values(), *ours.outputs.values()))
@@ -89,7 +93,7 @@ def measured(name: str, model: Path) -> tuple[list[str], bool]:
 
 
 def traffic_table(names: Sequence[str], folder: Path) -> bool:
-    """Print the table; whether ours is never above the paper's."""
+    """Print the table; returns whether our passes never move more than the paper's."""
     kinds = ("layer by layer", "paper 001", "ours", "compulsory")
     print("| | " + " | ".join(f"{kind}: maps | all" for kind in kinds) + " | % |")
     print("|---" + "|---:" * (2 * len(kinds) + 1) + "|")
@@ -102,7 +106,10 @@ def traffic_table(names: Sequence[str], folder: Path) -> bool:
 
 
 def run_and_measure(command: Sequence[str]) -> tuple[float, int]:
-    """Seconds and most bytes of memory of a command, which must succeed."""
+    """Run a command; returns its seconds and its peak memory in bytes.
+
+    Raises: CalledProcessError if it fails.
+    """
     start = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
@@ -113,7 +120,10 @@ def run_and_measure(command: Sequence[str]) -> tuple[float, int]:
 
 
 def compile_times(folder: Path) -> bool:
-    """npu-compile of Inception-V3 in float32 with 1024 KB, and with four times as much."""
+    """Time npu-compile of Inception-V3 in float32; returns whether the limits are met.
+
+    The machine has 1024 KB of SRAM, then four times as much.
+    """
     good = True
     model = model_file("inception_v3", folder)
     for sram_bytes in (SRAM_BYTES, 4 * SRAM_BYTES):
@@ -128,7 +138,7 @@ def compile_times(folder: Path) -> bool:
 
 
 def planning_times(folder: Path) -> bool:
-    """Detect, reorder and plan on the nine light models and Inception-V3, one after the other."""
+    """Time the planning of the light models and Inception-V3; returns whether the limit is met."""
     whole = 0.0
     for name in (*(f"light:{each}" for each in LIGHT), "inception_v3"):
         taken = dict(planning_steps(model_file(name, folder)))
@@ -140,7 +150,7 @@ def planning_times(folder: Path) -> bool:
 
 
 def planning_steps(model: Path) -> Iterator[tuple[str, float]]:
-    """The seconds of the passes that plan modules, as the pipeline `off-chip` runs them in int8."""
+    """The passes of `PLANNING` and their seconds, in the pipeline `off-chip` with int8."""
     machine = Machine.load(MACHINE)
     with paused_collector():
         _, module = load(model, {})
@@ -155,7 +165,7 @@ def planning_steps(model: Path) -> Iterator[tuple[str, float]]:
 
 
 def main() -> int:
-    """Print the table, or the times; 1 if a limit is missed."""
+    """Print the table, or the times; returns the exit code."""
     parser = argparse.ArgumentParser("off_chip.py", description="Off-chip traffic of networks.")
     parser.add_argument("--time", action="store_true", help="measure times")
     parser.add_argument("networks", nargs="*", default=NETWORKS, metavar="NETWORK")
@@ -163,7 +173,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         if options.time:
-            # In this order: a process inherits the peak of memory of the one that starts it.
+            # The order matters: a process inherits the peak memory of the one that starts it.
             results = [compile_times(folder), planning_times(folder)]
         else:
             results = [traffic_table(options.networks, folder)]

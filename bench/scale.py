@@ -1,8 +1,9 @@
-"""How long the compiler takes: its start, a small network, and a large one; each with its limit.
+"""Times the compiler on an empty module, a small network and a large one; each has a limit.
 
     python bench/scale.py
 
-Times are wall clock, the best of three for the short ones. Exit code 1 if one is over its limit.
+Times are wall-clock seconds, the best of three for the short ones. The exit code is 1 if one is
+over its limit.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LENET = ROOT / "examples" / "lenet5" / "lenet5.onnx"
 LAYERS = 500
 CHANNELS = 37
-"""A 3x3 convolution of so many channels has 49 284 bytes of weights: 500 of them are 25 MB."""
+"""Channels of each 3x3 convolution. It has 49 284 bytes of weights; 500 of them have 25 MB."""
 
 PIPELINE = (
     "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-bufferize,"
@@ -31,7 +32,7 @@ PIPELINE = (
 
 
 def large_model() -> onnx.ModelProto:
-    """A chain of 500 convolutions with a ReLU behind each; the weights take 25 MB."""
+    """A chain of 500 convolutions, each followed by a ReLU; the weights take 25 MB."""
     generator = np.random.default_rng(0)
     nodes: list[onnx.NodeProto] = []
     weights: list[onnx.TensorProto] = []
@@ -58,7 +59,10 @@ def large_model() -> onnx.ModelProto:
 
 
 def seconds(command: Sequence[str], repeats: int) -> float:
-    """The shortest wall-clock time of a command, which must succeed."""
+    """The shortest wall-clock time of a command over `repeats` runs.
+
+    Raises: CalledProcessError if a run fails.
+    """
     best = float("inf")
     for _ in range(repeats):
         start = time.monotonic()
@@ -68,7 +72,7 @@ def seconds(command: Sequence[str], repeats: int) -> float:
 
 
 def main() -> int:
-    """Measure, and compare with the limits."""
+    """Measure the times, and compare them with their limits; returns the exit code."""
     opt = [sys.executable, "-m", "npu_tools.commands.opt"]
     npu_compile = [sys.executable, "-m", "npu_tools.commands.compile"]
     with tempfile.TemporaryDirectory() as temporary:

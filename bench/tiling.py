@@ -1,17 +1,18 @@
-"""What tiles of FlowNet-S move in 256 KB, and how long the search for them takes.
+"""The off-chip traffic of FlowNet-S with tiles in 256 KB, and the time of the search for tiles.
 
     python bench/tiling.py [times] [paper] [freedoms] [layers]
 
-- `times`: the search of all ten layers, and of a small one against a sweep in plain Python.
-- `paper`: the model as printed in paper 004, layer by layer, beside its table of memory usage; and
-  tiles that fill the memory, which the paper calls naive.
-- `freedoms`: what one freedom after the other saves.
-- `layers`: bytes of each layer: compulsory, by the paper's order of loops, by the search, and in
-  the IR, where the transfers are counted; with every map off the chip, and in the network.
+- `times`: the time of the search for all ten layers, and for a small one in comparison with a sweep
+  in plain Python.
+- `paper`: the cost model as printed in paper 004, layer by layer, beside the paper's table of
+  memory usage; and the traffic of tiles that fill the memory, which the paper calls naive.
+- `freedoms`: the traffic that each further freedom of the search saves.
+- `layers`: the bytes of each layer: compulsory, by the paper's loop order, by the search, and
+  counted in the IR. The IR is once each layer alone with all maps off chip, once the network.
 
-Without arguments, all of them. Exit code 1 if a search takes more than 10 seconds, the plain sweep
-is not 50 times slower or finds another optimum, the median naive tiling does not move 5 times as
-much as the best one, or the IR moves more than the search says.
+Without arguments, all sections run. The exit code is 1 if a search takes more than 10 seconds, if
+the plain sweep is not 50 times slower or finds another optimum, if the median naive tiling does not
+move 5 times as much as the best one, or if the IR moves more than the search predicts.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from npu_plans.tiles.tile_search import AS_PAPER, SearchOptions, search, search_
 from npu_tools.importers.frontends import load
 from npu_tools.reports.off_chip import TransferTotal, off_chip
 
-# In place of this folder, where `tiling` would be this file.
+# The folder of the tests replaces this one, whose modules could hide others of the same name.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from helpers.networks.zoo import build
@@ -52,7 +53,7 @@ from helpers.tiles.flownet_s import (
 from helpers.tiles.plain_sweep import sweep
 
 SECONDS, RATIO, NAIVE = 10, 50, 5
-"""Limits."""
+"""Limits: seconds of a search, its speed over plain Python, traffic of naive over best tiles."""
 
 WINDOW = WindowAxis(12, 3, 1, 1, 1, 1)
 SMALL = ConvShape("small", WINDOW, WINDOW, 16, 24)
@@ -66,11 +67,14 @@ STEPS = (
     "sizes that do not divide",
     "one buffer for the stationary operand",
 )
-"""What each of FREEDOMS adds."""
+"""The freedom that each of FREEDOMS adds to the one before."""
 
 
 def flownet_s() -> bool:
-    """The ten layers, all freedoms, bytes and cost; whether each search is fast enough."""
+    """Time the search for all ten layers, for least bytes and for least cost.
+
+    Returns whether each search is fast enough.
+    """
     fast = True
     for options in (SearchOptions(), SearchOptions(minimize="cost")):
         start = time.perf_counter()
@@ -85,7 +89,10 @@ def flownet_s() -> bool:
 
 
 def against_plain_python() -> bool:
-    """One small layer in both ways; whether the optimum is the same and the ratio is reached."""
+    """Search one small layer with the search and with plain Python.
+
+    Returns whether both find the same optimum and the search is fast enough.
+    """
     start = time.perf_counter()
     tiling = search(SMALL, SMALL_OCM_BYTES, DMA)
     vectorised = time.perf_counter() - start
@@ -113,13 +120,13 @@ def against_plain_python() -> bool:
 
 
 def times() -> bool:
-    """How long searches take."""
+    """The section `times`; returns whether its limits are met."""
     results = [flownet_s(), against_plain_python()]
     return all(results)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; numbers are aligned to the right."""
+    """Print a table in Markdown; all columns but the first are flush right."""
     print("| " + " | ".join(head) + " |")
     print("|---" + "|---:" * (len(head) - 1) + "|")
     for row in rows:
@@ -127,12 +134,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def megabytes(*sizes: float) -> list[str]:
-    """In MB of 10^6 bytes."""
+    """Sizes in bytes as MB of 10^6 bytes."""
     return [f"{size / 1e6:.2f}" for size in sizes]
 
 
 def paper() -> bool:
-    """The printed model, and naive tilings; whether those move as much more as in the paper."""
+    """The section `paper`; returns whether naive tiles move at least `NAIVE` times the best."""
     rows: list[list[str]] = []
     for found, usage in zip(search_layers(LAYERS, OCM_BYTES, DMA, AS_PAPER), USAGE, strict=True):
         tile, layer = found.tile, found.layer
@@ -160,7 +167,10 @@ def paper() -> bool:
 
 
 def freedoms() -> bool:
-    """The line of each freedom: least bytes; least cost, by rows and with merged runs."""
+    """The section `freedoms`: least bytes and least cost for each; returns True.
+
+    The cost is once that of transfers by rows, and in parentheses that with merged runs.
+    """
     rows: list[list[str]] = []
     for what, options in zip(STEPS, FREEDOMS, strict=True):
         cost = replace(options, minimize="cost")
@@ -175,7 +185,7 @@ def freedoms() -> bool:
 
 
 def moved_in_network() -> Mapping[str, TransferTotal]:
-    """What the layers of the model move, on the road of npu-compile."""
+    """The bytes and transfers of each layer in the whole network, as npu-compile compiles it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "flownet_s.onnx"
         path.write_bytes(build("flownet_s").SerializeToString())
@@ -189,7 +199,7 @@ def moved_in_network() -> Mapping[str, TransferTotal]:
 
 
 def layers() -> bool:
-    """Bytes of each layer in every way; whether the IR moves no more than the search says."""
+    """The section `layers`; returns whether the IR moves no more than the search predicts."""
     alone = off_chip(
         function_of(chain(LAYERS, Machine.load("zynq7020"), f"npu-tile-loops,{PLACES}"))
     )
@@ -234,7 +244,7 @@ SECTIONS = {"times": times, "paper": paper, "freedoms": freedoms, "layers": laye
 
 
 def main() -> int:
-    """Print the sections; 1 if a limit is missed."""
+    """Print the sections on the command line, or all; returns the exit code."""
     parser = argparse.ArgumentParser("tiling.py", description="Tiles of FlowNet-S in 256 KB.")
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     names = parser.parse_args().sections or list(SECTIONS)

@@ -1,23 +1,24 @@
-"""What zero blocks save on Inception-V3: maps that cross the border of the chip, counted by its C.
+"""The traffic of maps that zero blocks save on Inception-V3, counted by the emitted C.
 
     python bench/zero_block_networks.py [--thresholds 0.1,0.5,1] [--sram KB] [--int8]
 
-One table, in KB of 1024 bytes, for a photograph: executed layer by layer, without compression,
-lossless (blocks that are zero behind the ReLUs stay where they are), and pruned. Every line is a
-program that has been built and run on the host with the strict engine of `npu_dma.h`, which counts;
-only the first line and the worst case are what the report says.
+One table, in KB of 1024 bytes, for a photograph. Its lines are layer-by-layer execution, the
+network without compression, lossless compression (blocks that are zero after ReLUs do not move),
+and pruning with each threshold. The programs are built and run on the host with the strict engine
+of `npu_dma.h`, which counts. Only the lines of layer-by-layer execution and of the worst case, in
+which no block is zero, come from the report.
 
-The machine is `exynos-npu` with 256 KB of SRAM for elements of one byte. In float32, which is the
-default, it has four times as much: the same plan, transfer by transfer, with four times the bytes.
-With `--int8` the network is quantised by npu-quantize, on the photograph, and the machine has 256
-KB.
+The machine is `exynos-npu` with 256 KB of SRAM for elements of one byte. In float32, the default,
+it has four times as much. The plan is then the same, with four times the bytes in each transfer.
+With `--int8`, npu-quantize quantises the network on the photograph, and the machine has 256 KB.
 
-The photograph is one of scikit-learn's (extra `train`), its middle 299 x 299 pixels, scaled as
-torchvision does. THE WEIGHTS ARE RANDOM: half of what a ReLU gives is zero, wherever the image is
-smooth in whole blocks. Trained networks have other shares; what is shown is that the bytes go.
+The photograph is one of scikit-learn's (extra `train`). Its middle 299 x 299 pixels are scaled as
+torchvision does. THE WEIGHTS ARE RANDOM: half of a ReLU's outputs are zero, in whole blocks where
+the image is smooth. Trained networks have other shares. The table only shows that zero blocks do
+not move.
 
-Exit code 1 if the lossless program computes other scores, moves more than the one without
-compression, or if a larger threshold moves more than a smaller one.
+The exit code is 1 if the lossless program computes other scores or does not move less than the one
+without compression, or if a larger threshold moves more than a smaller one.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.reports.report import Report
 from npu_tools.verifying.harness import built
 
-# In place of this folder.
+# The folder of the tests replaces this one, whose modules could hide others of the same name.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from helpers.networks.machines import KB, machine_file
@@ -53,15 +54,15 @@ Array = NDArray[np.float32]
 NETWORK = "inception_v3"
 BLOCK = 4
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""torchvision's, of the three colours from 0 to 1."""
+"""torchvision's mean and deviation of the three colours, which go from 0 to 1."""
 TOLERANCE = 1e-4
-"""Of the largest score: tiles differ, and with them the order of sums."""
+"""Largest error of scores, relative to the largest. Tiles differ, and so the order of sums."""
 COMPRESS = f"npu-compress-spills{{block-size={BLOCK}}}"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A program that has run: what it moved, its scores, and what was to be expected."""
+    """A program that has run: its counters, its scores, and its report."""
 
     counters: Counters
     scores: Array
@@ -69,12 +70,12 @@ class Run:
 
     @property
     def maps(self) -> int:
-        """Bytes of maps."""
+        """The bytes of maps that were read and written."""
         return self.counters.feature_map_read_bytes + self.counters.feature_map_write_bytes
 
 
 def photograph(size: int) -> Array:
-    """The middle of a picture of scikit-learn's as an input [1, 3, size, size]."""
+    """The middle of one of scikit-learn's pictures, as an input [1, 3, size, size]."""
     datasets: Any = import_module("sklearn.datasets")
     picture: NDArray[np.uint8] = datasets.load_sample_image("china.jpg")
     top, left = ((extent - size) // 2 for extent in picture.shape[:2])
@@ -83,7 +84,7 @@ def photograph(size: int) -> Array:
 
 
 def pipelines(thresholds: Sequence[float]) -> Iterator[tuple[str, str]]:
-    """What to call each line, and its passes."""
+    """The name of each line, and its pass pipeline."""
     blocks = PIPELINES["zero-blocks"].text
     yield "without compression", PIPELINES["off-chip"].text
     yield "lossless", blocks
@@ -102,14 +103,14 @@ def run(model: Path, target: str, pipeline: str, image: Array) -> Run:
 
 
 def line(what: str, read: int, written: int, plain: int, rest: str = "") -> str:
-    """A row: bytes read and written, both together, also in percent of the plain program's."""
+    """A row of the table: KB read, written, and both, the sum also in percent of `plain` bytes."""
     cells = [what, *(f"{size / KB:.1f}" for size in (read, written, read + written))]
     share = f"{100 * (read + written) / plain:.1f}" if plain else ""
     return f"| {' | '.join([*cells, share, rest])} |"
 
 
 def row(what: str, each: Run, plain: Run) -> str:
-    """The row of a program, with the change of its scores."""
+    """The row of a program, with the change of its scores from those of `plain`."""
     counters = each.counters
     change = 100 * relative_error(each.scores, plain.scores)
     said = "" if each is plain else f"{change:.3g} %"
@@ -118,7 +119,7 @@ def row(what: str, each: Run, plain: Run) -> str:
 
 
 def print_table(model: Path, target: str, image: Array, thresholds: Sequence[float]) -> bool:
-    """Print the table; whether it is as it should be."""
+    """Print the table; returns whether the conditions for exit code 0 hold."""
     print("| maps, KB | read | written | together | % | scores change by |")
     print("|---" + "|---:" * 5 + "|", flush=True)
     runs: list[Run] = []
@@ -140,7 +141,7 @@ def print_table(model: Path, target: str, image: Array, thresholds: Sequence[flo
 
 
 def model_file(folder: Path, image: Array, options: argparse.Namespace) -> Path:
-    """The network, quantised if asked for."""
+    """Write the network's file, quantised with --int8."""
     path = folder / f"{NETWORK}.onnx"
     proto = build(NETWORK, size=(options.size, options.size), width=options.width)
     path.write_bytes(proto.SerializeToString())
@@ -155,7 +156,7 @@ def model_file(folder: Path, image: Array, options: argparse.Namespace) -> Path:
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser("zero_block_networks.py", description="Zero blocks saved.")
     parser.add_argument(
         "--thresholds",
@@ -172,7 +173,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Print the table; 1 if it is not as it should be."""
+    """Print the table; returns the exit code."""
     options = arguments()
     if find_spec("sklearn") is None:
         print("expected scikit-learn for a picture: pip install 'npu-dialect[train]'")

@@ -1,11 +1,11 @@
-"""What leaving zero blocks out costs: instructions of the emitted C on an emulated Cortex-M4.
+"""The cost of skipping zero blocks: instructions of the emitted C on an emulated Cortex-M4.
 
     python bench/zero_blocks.py
 
-A map of 8 channels leaves the chip in blocks and comes back; a run does nothing else. The figures
-are instructions per element of the map for both ways together, exact, the lower ones of -O2 and
--O3, at several shares of zero blocks. Exit code 1 if bytes in blocks of 4 x 4 take more than 3 (on
-a map of 14 x 14 they may), or if what comes back is another map.
+A run only writes a map of 8 channels off the chip in blocks and reads it back. The figures are
+instructions per element of the map, for both transfers together, at several shares of zero blocks.
+They are exact, and the lower ones of -O2 and -O3. The exit code is 1 if int8 elements in blocks of
+4 x 4 take more than 3 instructions (except on a map of 14 x 14), or if the map comes back changed.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from npu_tools.shared.installed import context
 from npu_tools.verifying.emulators import EmulatorError, run_on
 
 MOST = 3.0
-"""Instructions per element that bytes in blocks of 4 x 4 may take."""
+"""Most instructions per element for int8 elements in blocks of 4 x 4."""
 UNBOUNDED = (14,)
-"""Sizes of maps that may take more: three whole blocks and a ragged one to a row of blocks."""
+"""Sizes of maps that may take more: a row of blocks has three whole ones and a partial one."""
 CHANNELS = 8
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 LEVELS = ("-O2", "-O3")
@@ -57,7 +57,7 @@ int trip_run(const {kind} *x, {kind} *y, void *arena)
 
 @dataclass(frozen=True)
 class Case:
-    """Elements, rows and columns of a map, its blocks, and the element that is zero."""
+    """A map: its element type, its rows and columns, its block size, and its zero point."""
 
     element: str
     size: int
@@ -66,7 +66,7 @@ class Case:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """The map."""
+        """The shape [N, C, H, W] of the map."""
         return 1, CHANNELS, self.size, self.size
 
     @property
@@ -76,7 +76,7 @@ class Case:
 
     @property
     def bounded(self) -> bool:
-        """Whether its figures must not exceed MOST."""
+        """Whether the limit MOST holds for this map."""
         return self.element == "i8" and self.block == 4 and self.size not in UNBOUNDED
 
 
@@ -97,7 +97,7 @@ CASES = (
 
 
 def program(case: Case) -> str:
-    """%x leaves the chip in blocks and comes back as %y."""
+    """The IR of a run: %x is written off the chip in blocks, and read back as %y."""
     kind = f"{'x'.join(map(str, case.shape))}x{case.element}"
     on, off = f"memref<{kind}, #npu.sram>", f"memref<{kind}, #npu.dram>"
     index = f"memref<{index_bytes(case.shape, case.block)}xi8, #npu.dram>"
@@ -118,7 +118,10 @@ def program(case: Case) -> str:
 
 
 def sparse(case: Case, share: float) -> npt.NDArray[Any]:
-    """Random numbers, as many of them zero as behind a ReLU; some blocks are nothing but zero."""
+    """A random map in which half of the elements are zero, as after a ReLU.
+
+    `share` is the share of blocks that are set to zero. If it is 0, no element is zero.
+    """
     random = np.random.default_rng(1)
     array = np.maximum(random.integers(-100, 100, case.shape), 0)
     grid = -(-case.size // case.block)
@@ -131,9 +134,9 @@ def sparse(case: Case, share: float) -> npt.NDArray[Any]:
 
 
 def measure(case: Case, folder: Path) -> list[float]:
-    """Instructions per element at each share.
+    """The instructions per element at each of SHARES.
 
-    Raises: EmulatorError, also if another map comes back.
+    Raises: EmulatorError if a run fails, or if the map comes back changed.
     """
     files = emit(Parser(context(), program(case)).parse_module())
     assert files.runtime is not None
@@ -158,7 +161,7 @@ def measure(case: Case, folder: Path) -> list[float]:
 
 
 def main() -> int:
-    """Print the table; exit code 1 if a bound is exceeded or nothing could be measured."""
+    """Print the table; returns 1 if a limit is exceeded or a measurement fails."""
     titles = "".join(f"{100 * share:>9.0f} %" for share in SHARES)
     print(f"instructions per element, {CHANNELS} channels out and in, by share of zero blocks")
     print(f"{'elements':<9} {'map':<8} {'block':<6} {'zero':<5}{titles}")

@@ -1,9 +1,9 @@
-"""All checks of the project, one after the other, and one summary: what `make test` runs.
+"""Runs the checks of the project, one after the other, and sums them up: `make test` runs this.
 
 Every check runs even if an earlier one failed. The summary names the slowest tests, and how long
-each check took: on the clock, and in seconds of all cores together. The last line of the output has
-the plain form `N passed, N failed, N skipped`: lit tests, pytest tests, and one for each other
-check.
+each check took: wall-clock seconds, and CPU seconds of all cores together. The last line of the
+output has the form `N passed, N failed, N skipped`. It counts each lit test, each pytest test, and
+one for each other check.
 """
 
 from __future__ import annotations
@@ -31,43 +31,44 @@ FILES = ("-o", "junit_family=xunit1")
 
 @dataclass
 class Result:
-    """The outcome of one check; failed and skipped tests by name."""
+    """The outcome of one check: how many tests passed, and the names of those that did not."""
 
     passed: int = 0
     failed: list[str] = field(default_factory=list[str])
     skipped: list[str] = field(default_factory=list[str])
     seconds: dict[str, float] = field(default_factory=dict[str, float])
-    """How long each test took."""
+    """How long each test took, by name."""
 
 
 @dataclass(frozen=True)
 class Time:
-    """How long a check took: on the clock, and of all cores together."""
+    """A point in time or a duration: wall-clock seconds, and CPU seconds of child processes."""
 
     clock: float
     cores: float
 
     @staticmethod
     def now() -> Time:
-        """The time since some start."""
+        """The present, counted from an arbitrary start."""
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return Time(time.monotonic(), used.ru_utime + used.ru_stime)
 
     def since(self, start: Time) -> Time:
-        """The time from `start` to this."""
+        """The duration from `start` to this point."""
         return Time(self.clock - start.clock, self.cores - start.cores)
 
 
 SLOWEST = 10
 """How many of the slowest tests the summary names."""
 ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""Each worker of pytest has one core: more threads would only wait for each other."""
+"""The environment that limits numpy to one thread, as each worker of pytest has one core."""
 
 
 def run(module: str, *arguments: str) -> int:
-    """Run a tool of this Python in the root of the checkout, its output going to ours.
+    """Run a tool of this Python in the root of the checkout; returns its exit code.
 
-    As a module, not as a script: scripts stop working when the checkout moves.
+    It prints to the same output. It runs as a module, because the scripts of a virtual environment
+    stop working when the checkout moves.
     """
     print(f"$ python -m {module} {' '.join(arguments)}", flush=True)
     environment = {**os.environ, **ONE_CORE, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
@@ -77,7 +78,7 @@ def run(module: str, *arguments: str) -> int:
 
 
 def plain(*command: str) -> Callable[[Path], Result]:
-    """A check that passes or fails as a whole."""
+    """A check that runs one command, and counts as one test."""
 
     def check(_: Path) -> Result:
         name = " ".join(command)
@@ -87,13 +88,13 @@ def plain(*command: str) -> Callable[[Path], Result]:
 
 
 WITH_TORCH = ("tools/npu_train", "tests/train", "tests/helpers/train_files.py")
-"""What is typed by torch, which only `make test TRAIN=1` installs."""
+"""The files that use torch's types; only `make test TRAIN=1` installs torch."""
 NEEDS_TORCH = tuple(f"pyright {name}: needs torch (make test TRAIN=1)" for name in WITH_TORCH)
-"""How the summary says that it was skipped."""
+"""The lines of the summary that say that their types were not checked."""
 
 
 def pyright(folder: Path) -> Result:
-    """The types. Without torch, what is typed by it is skipped."""
+    """Check the types; without torch, the files in `WITH_TORCH` are skipped."""
     if find_spec("torch") is not None:
         return check_types()
     result = check_types(exclude=list(WITH_TORCH))
@@ -102,14 +103,14 @@ def pyright(folder: Path) -> Result:
 
 
 def pyright_of_torch(folder: Path) -> Result:
-    """The types of what is typed by torch, if that is there."""
+    """Check the types of the files in `WITH_TORCH`; without torch, they are skipped."""
     if find_spec("torch") is None:
         return Result(skipped=list(NEEDS_TORCH))
     return check_types(include=list(WITH_TORCH))
 
 
 def check_types(**options: list[str]) -> Result:
-    """Run pyright with the packages of this Python; `options` go before those of pyproject.toml."""
+    """Run pyright with the packages of this Python; `options` override those of pyproject.toml."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     prefix = Path(sys.prefix)
     here = {"venvPath": str(prefix.parent), "venv": prefix.name}
@@ -122,7 +123,7 @@ def check_types(**options: list[str]) -> Result:
 
 
 def explain(tool: str, code: int, result: Result) -> Result:
-    """Count a tool that failed without a failing test, or ran none at all, as failed."""
+    """Add a failure if a tool failed without a failing test, or ran no tests at all."""
     if code and not result.failed:
         result.failed.append(f"{tool}: exit code {code}")
     elif not (result.passed or result.failed or result.skipped):
@@ -131,7 +132,7 @@ def explain(tool: str, code: int, result: Result) -> Result:
 
 
 def lit(folder: Path) -> Result:
-    """The lit tests: UNSUPPORTED counts as skipped, an expected failure as passed."""
+    """Run the lit tests. UNSUPPORTED counts as skipped, an expected failure as passed."""
     report = folder / "lit.json"
     workers = str(os.cpu_count() or 1)
     code = run(
@@ -160,9 +161,9 @@ def lit(folder: Path) -> Result:
 
 
 def pytest(folder: Path, *selection: str) -> Result:
-    """The pytest tests; an error in a fixture or while collecting counts as failed.
+    """Run the pytest tests. An error in a fixture or during collection counts as failed.
 
-    `selection`: more arguments of pytest.
+    `selection` are more arguments for pytest.
     """
     report = folder / "pytest.xml"
     workers = str(min(os.cpu_count() or 1, 8))
@@ -182,22 +183,22 @@ def pytest(folder: Path, *selection: str) -> Result:
 
 
 def all_of_pytest(folder: Path) -> Result:
-    """The pytest tests, with the slow ones that pyproject.toml leaves out."""
+    """Run all pytest tests, also those that pyproject.toml leaves out."""
     return pytest(folder, "-m", "")
 
 
 def pytest_of_torch(folder: Path) -> Result:
-    """The tests that need torch, without the slow ones."""
+    """Run the pytest tests that need torch, without the slow ones."""
     return pytest(folder, "-m", "torch and not slow")
 
 
 def rest_of_pytest(folder: Path) -> Result:
-    """What `pytest` leaves out: slow tests, what needs torch, most examples of each property."""
+    """Run the slow tests, those that need torch, and property tests with all their examples."""
     return pytest(folder, "-m", "slow or torch or hypothesis")
 
 
 def mutants(_: Path) -> Result:
-    """The planted faults of scripts/mutants.toml, which the tests of their rooms must notice."""
+    """Check that the tests of each room notice the planted faults of scripts/mutants.toml."""
     command = ("scripts/mutants.py", "-j", str(os.cpu_count() or 1))
     print(f"$ python {' '.join(command)}", flush=True)
     ended = subprocess.run((sys.executable, *command), cwd=ROOT, check=False)
@@ -217,11 +218,14 @@ CHECKS: dict[str, Callable[[Path], Result]] = {
     "mutants": mutants,
 }
 NAMES = ("ruff check", "ruff format", "pyright", "lit", "pytest")
-"""What runs unless the command line says something else."""
+"""The checks that run if the command line names none."""
 
 
 def summarise(results: dict[str, tuple[Result, Time]]) -> int:
-    """Print slow, skipped and failed tests by name, a line per check, and the plain last line."""
+    """Print slow, skipped and failed tests, a line for each check, and the last line.
+
+    Returns the exit code.
+    """
     times = [pair for result, _ in results.values() for pair in result.seconds.items()]
     if slowest := sorted(times, key=lambda pair: -pair[1])[:SLOWEST]:
         print("\nslowest:")
@@ -245,7 +249,7 @@ def summarise(results: dict[str, tuple[Result, Time]]) -> int:
 
 
 def main() -> int:
-    """Run the checks named on the command line, or `NAMES`."""
+    """Run the checks named on the command line, or `NAMES`; returns the exit code."""
     names = sys.argv[1:] or list(NAMES)
     if unknown := [name for name in names if name not in CHECKS]:
         print(f"unknown check {unknown[0]!r}: expected {', '.join(CHECKS)}", file=sys.stderr)

@@ -1,9 +1,9 @@
-"""Write `constraints.txt` anew, from what is installed in this Python.
+"""Writes `constraints.txt` from the versions that are installed in this Python.
 
     python scripts/constraints.py
 
-It pins every package that this project and its extras need, directly or not. torch, and what only
-torch needs, is left out.
+It pins every package that this project and its extras need, directly or indirectly. torch and the
+packages that only torch needs are left out.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from packaging.utils import canonicalize_name
 PINS = Path(__file__).resolve().parent.parent / "constraints.txt"
 PROJECT = "npu-dialect"
 UNPINNED = ("torch", "sympy")
-"""torch, and a package of which each torch needs a version of its own."""
+"""torch, and a package of which each version of torch needs another version."""
 
 
 def requirements(name: str, extras: frozenset[str]) -> Iterator[Requirement]:
-    """What an installed package needs with these extras, on this Python."""
+    """The requirements of an installed package with these extras, on this Python."""
     for text in distribution(name).requires or ():
         requirement = Requirement(text)
         marker = requirement.marker
@@ -31,7 +31,7 @@ def requirements(name: str, extras: frozenset[str]) -> Iterator[Requirement]:
 
 
 def pins() -> dict[str, str]:
-    """Versions of all that the project needs, by name.
+    """The versions of all packages that the project needs, by name.
 
     Raises: PackageNotFoundError if one is not installed.
     """
@@ -54,7 +54,7 @@ def pins() -> dict[str, str]:
 
 
 def main() -> int:
-    """Keep the comment at the top, and write a line for each package."""
+    """Write a line for each package below the comment at the top; returns the exit code."""
     try:
         lines = [f"{name}=={version}" for name, version in sorted(pins().items())]
     except PackageNotFoundError as error:

@@ -1,8 +1,8 @@
-"""Build the documentation in build/site: what `make docs` runs.
+"""Builds the documentation in build/site: `make docs` runs this.
 
     python scripts/docs.py
 
-A broken link is an error, and so is a page that would load anything from another host.
+A broken link is an error, and so is a page that loads anything from another host.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ LOADED = {
     "source": "src",
     "video": "src",
 }
-"""Elements that load something, and the attribute that says from where."""
+"""The HTML elements that load something, with the attribute that holds its address."""
 ELSEWHERE = re.compile(r"(?:https?:)?//")
 IN_STYLES = re.compile(r"url\(\s*[\"']?((?:https?:)?//[^)\"']+)|@import\s+[\"']([^\"']+)")
 
 
 class Loads(HTMLParser):
-    """Collects the addresses on other hosts that a page loads from. Links may go there."""
+    """Collects the addresses on other hosts from which a page loads; links do not count."""
 
     def __init__(self) -> None:
-        """Nothing is found yet."""
+        """Start with no addresses."""
         super().__init__()
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at one element."""
+        """Store the address that one element loads, if it is on another host."""
         address = dict(attrs).get(LOADED.get(tag, "")) or ""
         if ELSEWHERE.match(address):
             self.found.append(address)
 
 
 def loaded_from_elsewhere(site: Path) -> Iterator[tuple[Path, str]]:
-    """Files of a site, and the address on another host that each loads."""
+    """The addresses on other hosts that a site loads, each after the file that loads it."""
     for path in sorted(site.rglob("*.html")):
         page = Loads()
         page.feed(path.read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ def loaded_from_elsewhere(site: Path) -> Iterator[tuple[Path, str]]:
 
 
 def main() -> int:
-    """Build, then look at what was built."""
+    """Build the site, then check what its pages load; returns the exit code."""
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     command = (sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet")
     if code := subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:

@@ -1,4 +1,4 @@
-"""Planted faults: do the tests of a room notice when one of its lines is wrong?
+"""Plants faults in the code, and checks that the tests of their room notice them.
 
     .venv/bin/python scripts/mutants.py              all mutants of scripts/mutants.toml
     .venv/bin/python scripts/mutants.py --room npu_plans/arena -j 2
@@ -6,9 +6,9 @@
     .venv/bin/python scripts/mutants.py --list
 
 A mutant changes one line of a product file. Its tests run on a temporary copy of the sources, so
-the checkout is never touched. A mutant is noticed if one of its tests fails or hangs. A mutant that
-survives fails the run, unless the table says why nobody can notice it. The run also fails if less
-than 90 % of the mutants are noticed, or if a test fails without a mutant.
+the checkout is never changed. A mutant is noticed if one of its tests fails or hangs. A mutant that
+survives makes the run fail, unless the table says why no test can notice it. The run also fails if
+less than 90 % of the mutants are noticed, or if a test fails without a mutant.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ SOURCES = ("src", "passes", "tools")
 LEAST = 0.9
 """The share of mutants that must be noticed."""
 LIMIT = 120
-"""Seconds after which the tests of a mutant hang."""
+"""Seconds after which the tests of a mutant count as hanging."""
 
 PRELOADED = (
     *("pytest", "hypothesis", "numpy", "onnx", "onnx.helper", "scipy.optimize", "onnxruntime"),
     *("xdsl.dialects", "xdsl.dialects.linalg", "xdsl.dialects.memref", "xdsl.dialects.scf"),
     *("xdsl.interpreters", "xdsl.universe", "xdsl.xdsl_opt_main", "filecheck.main"),
 )
-"""What every test imports, and no mutant changes: it is loaded once, before processes fork."""
+"""Modules that many tests import and no mutant changes. They are loaded once, before forks."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A line of a file that becomes another one, and the tests of its room that must notice.
+    """A line of a file, what it is changed to, and the tests of its room that must notice.
 
-    `reason` says why nobody can notice, if so.
+    `number` is its place in the table, from 1. `reason` says why no test can notice it, if so.
     """
 
     number: int
@@ -64,7 +64,7 @@ class Mutant:
 
     @property
     def room(self) -> str:
-        """Package and folder of the file; the package alone if it lies in no folder."""
+        """The package and the folder of the file, such as `npu_plans/arena`; else the package."""
         _, package, *folders, _ = Path(self.file).parts
         return "/".join([package, *folders[:1]])
 
@@ -82,7 +82,7 @@ def read_table(path: Path = TABLE) -> list[Mutant]:
 
 
 def complaints(mutant: Mutant) -> Iterator[str]:
-    """What is wrong with a line of the table."""
+    """Messages on what is wrong with an entry of the table."""
     path = ROOT / mutant.file
     count = path.read_text(encoding="utf-8").count(mutant.old) if path.is_file() else 0
     if count != 1:
@@ -104,7 +104,7 @@ class Copy:
     """A copy of the sources in which mutants are planted, one at a time."""
 
     def __init__(self, folder: Path) -> None:
-        """Copy the sources, and compile them."""
+        """Copy the sources into a folder, and compile them."""
         self.folder = folder
         for name in SOURCES:
             shutil.copytree(ROOT / name, folder / name)
@@ -112,25 +112,25 @@ class Copy:
         self.planted: tuple[str, str] | None = None
 
     def write(self, file: str, text: str) -> None:
-        """Give a file of the copy another text."""
+        """Replace the text of a file in the copy."""
         path = self.folder / file
         path.write_text(text, encoding="utf-8")
         compileall.compile_file(path, quiet=2, force=True)
 
     def plant(self, mutant: Mutant) -> None:
-        """Change the line of a mutant."""
+        """Change the line of a mutant in the copy."""
         text = (self.folder / mutant.file).read_text(encoding="utf-8")
         self.planted = (mutant.file, text)
         self.write(mutant.file, text.replace(mutant.old, mutant.new))
 
     def restore(self) -> None:
-        """Take the mutant away again."""
+        """Undo the change of the mutant, if one is planted."""
         if self.planted is not None:
             self.write(*self.planted)
         self.planted = None
 
     def run(self, tests: Sequence[str]) -> bool:
-        """Run tests on the copy, in this process and below it; whether all pass."""
+        """Run tests on the copy, in this process and its children; returns whether all pass."""
         sources = [str(self.folder / name) for name in SOURCES]
         sys.path[:0] = sources
         os.environ["PYTHONPATH"] = os.pathsep.join(sources)
@@ -142,9 +142,10 @@ class Copy:
         return (not plain or run_pytest(plain)) and (not lit or self.run_lit(lit))
 
     def run_lit(self, tests: Sequence[str]) -> bool:
-        """Run lit tests on the copy until one fails: in this process, where their lines allow it.
+        """Run lit tests on the copy until one fails; returns whether all pass.
 
-        What they write goes into the folder of the copy.
+        Those with plain RUN lines run in this process, the others in lit. Their output files go
+        into the folder of the copy.
         """
         others: list[str] = []
         for test in (path for name in tests for path in lit_files(ROOT / name)):
@@ -163,7 +164,7 @@ class Copy:
 
 
 def lit_files(path: Path) -> list[Path]:
-    """A lit test, or those in a folder."""
+    """The lit test at a path, or all those in a folder."""
     if path.is_file():
         return [path]
     found = sorted(path.rglob("*.mlir"))
@@ -171,11 +172,11 @@ def lit_files(path: Path) -> list[Path]:
 
 
 def run_pytest(tests: Sequence[str]) -> bool:
-    """Run pytest in this process until a test fails; whether some ran, and all passed."""
+    """Run pytest in this process until a test fails; returns whether some ran and all passed."""
     import pytest
     from hypothesis import Phase, settings
 
-    # Nobody reads the smallest example, and the same ones are tried each time.
+    # No shrinking, as nobody reads the smallest example; and the same examples each time.
     phases = (Phase.explicit, Phase.generate)
     settings.register_profile("mutants", phases=phases, derandomize=True, database=None)
     settings.load_profile("mutants")
@@ -187,12 +188,12 @@ def run_pytest(tests: Sequence[str]) -> bool:
 
 
 SPENT: list[float] = []
-"""CPU seconds of the processes that have ended."""
+"""The CPU seconds of each process that has ended."""
 
 
 @dataclass
 class Job:
-    """Tests that run in a process of their own, on a copy in which a mutant may stand."""
+    """Tests that run in a process of their own, on a copy in which a mutant may be planted."""
 
     process: int
     copy: Copy
@@ -204,7 +205,7 @@ class Job:
 
     @staticmethod
     def begin(copy: Copy, tests: Sequence[str], mutant: Mutant | None = None) -> Job:
-        """Fork a process for the tests; its output goes to a file."""
+        """Plant the mutant, and fork a process that runs the tests; its output goes to a file."""
         if mutant is not None:
             copy.plant(mutant)
         sys.stdout.flush()
@@ -213,11 +214,11 @@ class Job:
 
     @property
     def log(self) -> str:
-        """What the tests have said."""
+        """The output of the tests."""
         return (self.copy.folder / "log").read_text(encoding="utf-8", errors="replace")
 
     def poll(self, limit: float) -> bool:
-        """Whether the tests have ended. Those that take longer than the limit have not passed."""
+        """Check whether the tests have ended. After `limit` seconds they are killed, as hanging."""
         found, status, usage = os.wait4(self.process, os.WNOHANG)
         if found:
             SPENT.append(usage.ru_utime + usage.ru_stime)
@@ -229,7 +230,7 @@ class Job:
         return self.ended
 
     def kill(self) -> None:
-        """End the process, and all that it has started, if it has not ended."""
+        """Kill the process and all that it has started, if it has not ended."""
         if self.ended:
             return
         self.ended = True
@@ -241,7 +242,7 @@ class Job:
 
 
 def end_with(copy: Copy, tests: Sequence[str]) -> NoReturn:
-    """Run tests in this process, and end it: with 0 if they pass."""
+    """Run tests in this process and exit, with code 0 if they pass."""
     code = 1
     try:
         os.setpgid(0, 0)
@@ -255,7 +256,7 @@ def end_with(copy: Copy, tests: Sequence[str]) -> NoReturn:
 
 
 def passes_without(copy: Copy, mutants: Sequence[Mutant]) -> bool:
-    """Whether the tests of some mutants pass if there is none."""
+    """Whether the tests of these mutants pass on the unchanged sources."""
     tests = sorted({test for mutant in mutants for test in mutant.tests})
     print(f"{len(tests)} tests without a mutant", flush=True)
     job = Job.begin(copy, tests)
@@ -270,7 +271,7 @@ def passes_without(copy: Copy, mutants: Sequence[Mutant]) -> bool:
 
 
 def run_all(copies: Sequence[Copy], mutants: Sequence[Mutant]) -> list[Job]:
-    """Run the tests of each mutant; as many at once as there are copies."""
+    """Run the tests of each mutant, as many mutants at once as there are copies."""
     ended: list[Job] = []
     running: list[Job] = []
     free, todo = list(copies), list(mutants)
@@ -292,7 +293,7 @@ def run_all(copies: Sequence[Copy], mutants: Sequence[Mutant]) -> list[Job]:
 
 
 def say(job: Job, place: str) -> None:
-    """One line about a mutant; it is called by its number in the table."""
+    """Print the outcome of a mutant, with its number in the table."""
     assert job.mutant is not None
     seconds = time.monotonic() - job.start
     outcome = "hangs" if job.hangs else "survived" if job.passed else "noticed"
@@ -302,7 +303,7 @@ def say(job: Job, place: str) -> None:
 
 
 def summarise(jobs: Sequence[Job]) -> int:
-    """Print a line for each room, and the closing line; 1 if a mutant fails."""
+    """Print a line for each room and a summary; returns the exit code."""
     rooms: dict[str, list[Job]] = {}
     for job in sorted(jobs, key=lambda job: job.mutant.room if job.mutant else ""):
         rooms.setdefault(job.mutant.room if job.mutant else "", []).append(job)
@@ -330,7 +331,7 @@ def chosen(arguments: argparse.Namespace) -> list[Mutant]:
 
 
 def main() -> int:
-    """Run the mutants; see the docstring of the file."""
+    """Run the mutants; returns the exit code. See the docstring of this file."""
     parser = argparse.ArgumentParser(description="plant faults, and see whether tests notice")
     parser.add_argument("--table", type=Path, default=TABLE, help="another table")
     parser.add_argument("--room", help="only mutants of rooms whose names begin so")
@@ -350,7 +351,7 @@ def main() -> int:
         return 1
     for name in PRELOADED:
         import_module(name)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: all is taken away
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as for Ctrl-C
     with tempfile.TemporaryDirectory() as folder:
         copies = [Copy(Path(folder, str(slot))) for slot in range(max(1, arguments.j))]
         if not passes_without(copies[0], mutants):

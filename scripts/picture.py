@@ -1,10 +1,10 @@
-"""Draw the picture of README.md: what LeNet-5 needs on chip, layer by layer and as planned.
+"""Draws the picture of README.md: the on-chip memory of LeNet-5, layer by layer and as planned.
 
     python scripts/picture.py           write docs/images/lenet5-memory.svg
     python scripts/picture.py --check   fail if it differs from what would be written
 
-Both halves come from the IR behind `npu-assign-sram-offsets`, as `npu-compile --memory-map` has it.
-Addresses have one scale, so an area on the left is as many bytes for as many steps as on the right.
+Both halves are read from the IR after `npu-assign-sram-offsets`, as `npu-compile --memory-map` does
+it. Addresses have the same scale on both sides.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ TARGET = "fe310"
 
 WIDTH, HEIGHT = 860, 500
 BOTTOM, TALL = 430, 340
-"""Where address 0 lies, and how high the larger arena is, in pixels."""
+"""The pixel row of address 0, and the height of the larger arena in pixels."""
 INK, FAINT, PAPER, RED = "#22303c", "#5b6773", "#ffffff", "#c0392b"
 INPUT, OUTPUT, MAPS = "#7fb3d9", "#8cc79a", ("#f4c38b", "#c9b3dd", "#f2a9a0", "#9fd3d0", "#e8dc8a")
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One half of the picture: a memory map from pixel `left` on, each step so many pixels wide."""
+    """One half of the picture: a memory map. Positions and lengths are in pixels.
+
+    `left` is where it begins, `step` the width of each step.
+    """
 
     memory: MemoryMap
     title: str
@@ -45,7 +48,7 @@ class Panel:
 
     @property
     def right(self) -> int:
-        """The pixel behind the last step."""
+        """The right end of the last step."""
         return self.left + self.step * len(self.memory.steps)
 
     def height(self, address: int) -> float:
@@ -54,9 +57,9 @@ class Panel:
 
 
 def memory_map(pipeline: str, target: str) -> MemoryMap:
-    """The buffers of LeNet-5 behind a pipeline.
+    """The memory map of LeNet-5 after a pipeline.
 
-    Raises: LookupError if the pipeline gives no offsets.
+    Raises: LookupError if the pipeline assigns no offsets.
     """
     stop = MapStop(MODEL.name)
     compile_model(Job(model=ROOT / MODEL, target=target, pipeline=pipeline, observers=(stop,)))
@@ -66,17 +69,17 @@ def memory_map(pipeline: str, target: str) -> MemoryMap:
 
 
 def text(x: float, y: float, words: str, look: str = "") -> str:
-    """A line of text."""
+    """The SVG element of a line of text; `look` is its other attributes."""
     return f'<text x="{x:.1f}" y="{y:.1f}" {look}>{escape(words)}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, look: str) -> str:
-    """A straight line."""
+    """The SVG element of a straight line; `look` is its other attributes."""
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {look}/>'
 
 
 def colours(*memories: MemoryMap) -> Mapping[str, str]:
-    """A colour for each buffer, by its name: the same on both sides."""
+    """A colour for each buffer, by its name, so that it is the same on both sides."""
     boxes = [box for memory in memories for box in memory.boxes]
     maps = dict.fromkeys(box.name for box in boxes if box.role == "map")
     found = {name: MAPS[turn % len(MAPS)] for turn, name in enumerate(maps)}
@@ -85,7 +88,7 @@ def colours(*memories: MemoryMap) -> Mapping[str, str]:
 
 
 def drawn_box(panel: Panel, box: Box, fill: str) -> Iterator[str]:
-    """A buffer from its first to its last step, with its name and bytes where there is room."""
+    """The SVG of a buffer, from its first to its last step, with name and bytes if they fit."""
     left = panel.left + box.first * panel.step
     width = (box.last - box.first + 1) * panel.step
     high = max(box.size * panel.pixels_per_byte, 2.0)
@@ -106,7 +109,7 @@ def drawn_box(panel: Panel, box: Box, fill: str) -> Iterator[str]:
 
 
 def drawn_panel(panel: Panel, fills: Mapping[str, str]) -> Iterator[str]:
-    """The buffers, the steps below them, and the arena as an arrow beside them."""
+    """The SVG of a panel: its buffers, the steps below, and the arena as an arrow beside them."""
     memory = panel.memory
     for box in memory.boxes:
         yield from drawn_box(panel, box, fills[box.name])
@@ -125,14 +128,14 @@ def drawn_panel(panel: Panel, fills: Mapping[str, str]) -> Iterator[str]:
 
 
 def drawn_sram(left: int, right: int, y: float, sram: int) -> Iterator[str]:
-    """The on-chip memory of the machine as a line."""
+    """The SVG of the line for the machine's SRAM."""
     yield line(left, y, right, y, f'stroke="{RED}" stroke-width="1.5" stroke-dasharray="6 4"')
     words = f"SRAM of the {TARGET.upper()}: {sram:,} bytes"
     yield text(right, y - 6, words, f'text-anchor="end" fill="{RED}"')
 
 
 def picture() -> str:
-    """The picture as SVG."""
+    """The text of the SVG file."""
     naive, planned = memory_map("naive", "host"), memory_map("default", TARGET)
     sram = Machine.load(TARGET).sram_bytes
     scale, fills = TALL / naive.arena, colours(naive, planned)
@@ -160,7 +163,7 @@ def picture() -> str:
 
 
 def main() -> int:
-    """Write or check the picture."""
+    """Write or check the picture; returns the exit code."""
     parser = argparse.ArgumentParser(description="draw the picture of README.md")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if it differs")
     check: bool = parser.parse_args().check

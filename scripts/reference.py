@@ -1,10 +1,10 @@
-"""Write `docs/reference/` from what passes, commands, pipelines and machines say of themselves.
+"""Writes `docs/reference/` from the docstrings and options of passes, commands and machines.
 
     python scripts/reference.py           write the pages
     python scripts/reference.py --check   fail if a page differs from what would be written
 
-To add a page, write a function without arguments that returns its text, and name it in PAGES. The
-pages depend on the code only, not on the terminal, the Python or the machine.
+To add a page, write a function without arguments that returns its text, and add it to PAGES. The
+pages depend on the code only, not on the terminal or the version of Python.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LEVELS = ("tensors", "buffers", "memrefs")
 
 
 def summary_of(module: Any) -> tuple[str, str]:
-    """What the first line of a pass's module says, and the level of IR if it says so."""
+    """The summary in the first line of a pass's module, and the level of IR, or "" if none."""
     docs = inspect.cleandoc(module.__doc__ or "")
     line = docs.partition("\n")[0]
     text = line.partition("`: ")[2] or line
@@ -54,7 +54,7 @@ def summary_of(module: Any) -> tuple[str, str]:
 
 
 def field_docs(cls: type) -> Mapping[str, str]:
-    """The strings below the fields of a dataclass."""
+    """The docstrings below the fields of a dataclass, by field name."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     body = next(node for node in tree.body if isinstance(node, ast.ClassDef)).body
     found: dict[str, str] = {}
@@ -70,7 +70,7 @@ def field_docs(cls: type) -> Mapping[str, str]:
 
 
 def type_text(hint: Any) -> str:
-    """A type as the values that an option takes."""
+    """The values that an option of a type takes, as text."""
     if get_origin(hint) is Literal:
         return ", ".join(f"`{value}`" for value in get_args(hint))
     if get_origin(hint) is tuple:
@@ -84,7 +84,7 @@ def type_text(hint: Any) -> str:
 
 
 def default_text(value: Any) -> str:
-    """The default of an option."""
+    """The default of an option, as text."""
     if value is MISSING:
         return "required"
     if value is None or value == ():
@@ -95,7 +95,7 @@ def default_text(value: Any) -> str:
 def options_of(cls: Any) -> list[tuple[str, str, str, str]]:
     """A row for each option of a pass: name, values, default, meaning.
 
-    Raises: LookupError for an option that does not say what it means.
+    Raises: LookupError for an option without a docstring below it.
     """
     hints, docs = get_type_hints(cls), field_docs(cls)
     rows: list[tuple[str, str, str, str]] = []
@@ -109,7 +109,7 @@ def options_of(cls: Any) -> list[tuple[str, str, str, str]]:
 
 
 def pass_section(name: str) -> str:
-    """All that a pass says of itself."""
+    """The section of one pass."""
     cls: Any = lazy(PASSES[name])()
     module = sys.modules[cls.__module__]
     path = Path(inspect.getfile(cls)).relative_to(ROOT).as_posix()
@@ -142,7 +142,7 @@ def passes() -> str:
 
 
 def option_row(action: Any, prog: str) -> tuple[str, str]:
-    """An option or argument as it is typed, and its help."""
+    """The row of one option or argument: how it is typed, and its help."""
     names = action.option_strings or [action.metavar or action.dest]
     value = ""
     if action.option_strings and action.nargs != 0:
@@ -153,7 +153,7 @@ def option_row(action: Any, prog: str) -> tuple[str, str]:
 
 
 def option_table(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> str:
-    """The options of a parser, but for those of these names."""
+    """The table of a parser's options, without those whose `dest` is in `without`."""
     actions: list[Any] = vars(parser)["_actions"]
     rows = [
         option_row(action, parser.prog)
@@ -164,7 +164,7 @@ def option_table(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -
 
 
 def subcommands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """The parsers of `COMMAND NAME ...`."""
+    """The parsers of a command's subcommands, each after its name."""
     actions: list[Any] = vars(parser)["_actions"]
     for action in actions:
         inner: Any = action.choices
@@ -173,7 +173,7 @@ def subcommands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse
 
 
 def command_section(name: str, place: str) -> str:
-    """What a command does, and its options."""
+    """The section of one command: its docstring, and its options."""
     module = import_module(place.partition(":")[0])
     docs = markdown(inspect.cleandoc(module.__doc__ or "").partition(": ")[2])
     docs = sentence(docs).replace("```mlir", "```sh")
@@ -187,7 +187,7 @@ def command_section(name: str, place: str) -> str:
 
 
 def npu_opt_options() -> Iterator[str]:
-    """The options that npu-opt has and xdsl-opt has not, and the targets of `-t`."""
+    """The parts on options that npu-opt adds to those of xdsl-opt, and on the targets of `-t`."""
     from xdsl.xdsl_opt_main import xDSLOptMain
 
     from npu_tools.commands.opt import NpuOptMain
@@ -206,7 +206,7 @@ def npu_opt_options() -> Iterator[str]:
 
 
 def bare_parser(kind: Any) -> argparse.ArgumentParser:
-    """The options of an xDSL driver, before it reads the command line."""
+    """The argument parser of an xDSL driver, without its passes, targets and front ends."""
     tool: Any = object.__new__(kind)
     tool.available_frontends, tool.available_targets = {}, {}
     tool.available_passes = {}
@@ -233,12 +233,12 @@ def commands() -> str:
 
 
 def steps(text: str) -> list[str]:
-    """The passes of a pipeline, with their options."""
+    """The passes of a pipeline's text, with their options."""
     return re.findall(r"[^,{]+(?:\{[^}]*\})?", text)
 
 
 def pipeline_section(name: str) -> str:
-    """A pipeline, pass by pass."""
+    """The section of one pipeline: its passes as a list."""
     pipeline = PIPELINES[name]
     lines = [
         f"{number}. [`{step}`](passes.md#{step.partition('{')[0]})"
@@ -264,11 +264,11 @@ def pipelines() -> str:
 # Machines
 
 MACHINE_FILE = r"((?:#.*\n)*)name = .*\n((?:.*\n)*?)((?:#.*\n)*\[toolchain\](?:.*\n)*)"
-"""Comments, the name, the numbers, and how to build C."""
+"""The parts of a machine's file: comments, the name, the numbers, and the table [toolchain]."""
 
 
 def machine_rows(lines: Sequence[str]) -> list[list[str]]:
-    """Key, value and comment of each line; a comment that goes on below its line is one text."""
+    """Key, value and comment of each line; comment lines below it are joined to its comment."""
     rows: list[list[str]] = []
     for line in lines:
         key, _, comment = line.partition("#")
@@ -286,7 +286,7 @@ def machine_rows(lines: Sequence[str]) -> list[list[str]]:
 
 
 def machine_section(name: str, text: str) -> str:
-    """The numbers of a machine's file, each with the comment that says where it is from."""
+    """The section of one machine: its numbers, each with the comment that names its source."""
     match = re.fullmatch(MACHINE_FILE, text)
     if match is None:
         raise ValueError(f"{name}.toml: expected comments, name, keys, [toolchain]")
@@ -351,11 +351,11 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "pipelines.md": pipelines,
     "targets.md": targets,
 }
-"""The pages of docs/reference/, and what makes them."""
+"""The pages of docs/reference/, with the functions that return their texts."""
 
 
 def main() -> int:
-    """Write or check the pages."""
+    """Write or check the pages; returns the exit code."""
     parser = argparse.ArgumentParser(description="write docs/reference/ from the code")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if one differs")
     check: bool = parser.parse_args().check

@@ -1,4 +1,4 @@
-"""Markdown of the pages that scripts/reference.py writes: pages, tables, docstrings."""
+"""Markdown for scripts/reference.py: pages, tables, docstrings."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ NOTE = "<!-- written by `make reference` from the code: change the code, not thi
 
 
 def page(title: str, *parts: str) -> str:
-    """A page of paragraphs, tables and sections."""
+    """The text of a page with a title and parts: paragraphs, tables and sections."""
     return "\n\n".join((f"# {title}", NOTE, *parts)) + "\n"
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of Markdown."""
+    """A table in Markdown."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "\n".join(
         "| " + " | ".join(cell.replace("|", r"\|").replace("\n", " ") for cell in line) + " |"
@@ -24,12 +24,12 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def sentence(text: str) -> str:
-    """The text with a capital at its start, but for names such as xDSL."""
+    """The text with a capital at its start; names such as xDSL stay as they are."""
     return text if text[1:2].isupper() else f"{text[:1].upper()}{text[1:]}"
 
 
 def markdown(text: str) -> str:
-    """Paragraphs of a docstring; what is indented is shown as code."""
+    """A docstring as Markdown; its indented lines become code blocks."""
     lines: list[str] = []
     code: list[str] = []
     for line in [*text.splitlines(), ""]:

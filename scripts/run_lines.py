@@ -1,7 +1,7 @@
-"""RUN lines of lit tests in this process, which is many times as fast as starting the tools.
+"""Runs RUN lines of lit tests in this process, which is many times faster than starting the tools.
 
-Lines of npu-opt, filecheck and not, joined by pipes, as most tests have. Any other line is
-`NotPlain`: lit has to run that test.
+A line may consist of npu-opt, filecheck and not, joined by pipes, as in most tests. Any other line
+raises `NotPlain`: lit has to run that test.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ BOTH = "\x01"
 
 
 class NotPlain(Exception):
-    """A RUN line needs a shell, or a tool that runs only by itself."""
+    """A RUN line needs a shell, or a tool that cannot run in this process."""
 
 
 def run_lines(path: Path, config: Path) -> list[list[list[str]]]:
-    """The commands of each line of a test, with the substitutions of lit's configuration."""
+    """The commands of each RUN line of a test, with the substitutions of lit's configuration.
+
+    Raises: NotPlain if a line cannot run in this process.
+    """
     found = SimpleNamespace(environment={"PATH": ""}, substitutions=[])
     scope: dict[str, Any] = {"__file__": str(config), "config": found}
     scope["lit_config"] = SimpleNamespace(params={})
@@ -45,7 +48,10 @@ def run_lines(path: Path, config: Path) -> list[list[list[str]]]:
 
 
 def commands(line: str) -> list[list[str]]:
-    """The words of each command of a pipeline."""
+    """The words of each command of a RUN line, which are joined by pipes.
+
+    Raises: NotPlain if the line has other shell syntax or tools.
+    """
     lexer = shlex.shlex(line.replace("2>&1", BOTH), posix=True, punctuation_chars="|&;<>")
     lexer.whitespace_split = True
     found: list[list[str]] = [[]]
@@ -63,7 +69,7 @@ def commands(line: str) -> list[list[str]]:
 
 
 def passes(pipeline: Sequence[Sequence[str]]) -> bool:
-    """Whether all commands of a pipeline succeed."""
+    """Run the commands of a pipeline; returns whether all succeed."""
     text, success = "", True
     for command in pipeline:
         negated = command[0] == "not"
@@ -80,7 +86,7 @@ def passes(pipeline: Sequence[Sequence[str]]) -> bool:
 
 
 def run(words: Sequence[str], text: str) -> tuple[int, str, str]:
-    """The exit code of a tool on a standard input, and what it writes."""
+    """Run a tool with `text` as standard input; returns exit code, output and errors."""
     before = sys.argv, sys.stdin, sys.stdout, sys.stderr
     given = io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
     output, errors = io.StringIO(), io.StringIO()

@@ -1,9 +1,9 @@
-"""The compilers and emulators that the tests use: find them, install what is missing where we may.
+"""Finds the compilers and emulators that the tests use, and installs missing ones if possible.
 
     python scripts/toolchains.py           install what is missing (Debian, root), else say how
     python scripts/toolchains.py --list    only say what is missing
 
-Nothing fails here: a test that needs a missing tool is skipped by name, or fails if CI=true.
+The script never fails. A test that needs a missing tool is skipped by name, or fails if CI=true.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tool:
-    """A Debian package and the command that succeeds once it is there."""
+    """A Debian package, and the command that succeeds if the package is installed."""
 
     package: str
     probe: tuple[str, ...]
 
     def is_there(self) -> bool:
-        """Whether the probe runs."""
+        """Whether the tool is installed: its probe succeeds."""
         if shutil.which(self.probe[0]) is None:
             return False
         run = subprocess.run(self.probe, input=b"", capture_output=True, check=False, timeout=60)
@@ -32,7 +32,7 @@ class Tool:
 
 
 HEADER = ("-E", "-x", "c", "-include", "math.h", "-")
-"""Options of gcc that only ask whether there is a C library."""
+"""Options with which gcc only checks that a C library is installed."""
 
 TOOLS = (
     Tool("gcc", ("gcc", "--version")),
@@ -52,12 +52,15 @@ TOOLS = (
 
 
 def missing() -> list[str]:
-    """Debian packages whose tools are not there, in the order of TOOLS."""
+    """The Debian packages whose tools are missing, in the order of TOOLS."""
     return [tool.package for tool in TOOLS if not tool.is_there()]
 
 
 def install(packages: list[str]) -> bool:
-    """Install Debian packages; the package lists are fetched only if the first attempt fails."""
+    """Install Debian packages; returns whether that worked.
+
+    The package lists are updated only if the first attempt fails.
+    """
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages]
     for attempt in (command, ["apt-get", "update", "-q"], command):
@@ -69,7 +72,7 @@ def install(packages: list[str]) -> bool:
 
 
 def main() -> int:
-    """Print one line per package that is missing, after trying to install it."""
+    """Install missing packages if possible, and name those still missing; returns 0."""
     parser = argparse.ArgumentParser(description="compilers and emulators that the tests use")
     parser.add_argument("--list", action="store_true", help="install nothing")
     arguments = parser.parse_args()

@@ -1,10 +1,10 @@
-"""The tests on other versions of xDSL: what `make test-xdsl` runs.
+"""Runs the tests with other versions of xDSL: `make test-xdsl` runs this.
 
     python scripts/xdsl_versions.py 0.70 0.74 [--tests PATH ...]
 
-For each version `X.Y`, the newest `X.Y.*` goes into a virtual environment of its own, in
-`build/xdsl/X.Y`, with the other packages as `constraints.txt` pins them. lit and the fast part of
-pytest run there. Every version runs, even if an earlier one failed; the last lines sum up.
+For each version `X.Y`, the newest `X.Y.*` is installed in a virtual environment of its own in
+`build/xdsl/X.Y`. The other packages have the versions of `constraints.txt`. lit and the fast part
+of pytest run there. Every version runs, even if an earlier one failed. The last lines sum up.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ LIT = ("-c", "from lit.main import main; main()")
 
 
 def pins_without_xdsl() -> str:
-    """`constraints.txt` without the line about xDSL."""
+    """The text of `constraints.txt` without the line for xDSL."""
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     return "\n".join(line for line in lines if not line.startswith("xdsl==")) + "\n"
 
 
 def environment(version: str) -> Path | None:
-    """The Python of an environment that holds that xDSL; None if it cannot be made."""
+    """The Python of an environment with a version of xDSL; None if that cannot be installed."""
     folder = FOLDER / version
     python = folder / "bin" / "python"
     if not python.exists():
@@ -41,7 +41,7 @@ def environment(version: str) -> Path | None:
 
 
 def passes(python: Path, lit_tests: Sequence[str], pytests: Sequence[str]) -> bool:
-    """Whether lit and pytest succeed in an environment; what is not named is not run."""
+    """Run lit and pytest in an environment on these paths; returns whether both succeed."""
     workers = str(os.cpu_count() or 1)
     commands: list[tuple[str, ...]] = []
     if lit_tests:
@@ -55,7 +55,7 @@ def passes(python: Path, lit_tests: Sequence[str], pytests: Sequence[str]) -> bo
 
 
 def main() -> int:
-    """Test the versions of the command line: 0 if all pass."""
+    """Test the versions on the command line; returns 0 if all pass."""
     parser = argparse.ArgumentParser(description="run the tests on other versions of xDSL")
     parser.add_argument("versions", nargs="+", metavar="X.Y", help="such as 0.70")
     parser.add_argument(

@@ -1,1 +1,1 @@
-"""What people start: npu-opt, npu-compile, npu-run, npu-quantize, npu-report; the ONNX importer."""
+"""The commands npu-opt, npu-compile, npu-run, npu-quantize, npu-report, and the ONNX importer."""

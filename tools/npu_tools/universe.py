@@ -1,6 +1,7 @@
-"""The `xdsl.universe` plug-in: our dialects, passes and targets, for npu-opt and plain xdsl-opt.
+"""The `xdsl.universe` plug-in: all dialects, passes and targets, for npu-opt and plain xdsl-opt.
 
-Every entry is a lazy factory, so that a tool that lists them imports none of them.
+Every entry is a function that imports its object when it is called. A tool can so list all names
+without importing anything.
 """
 
 from __future__ import annotations
@@ -69,13 +70,13 @@ TARGETS = {
 
 
 def lazy(place: str) -> Callable[[], Any]:
-    """A function that imports `module:name` when it is called."""
+    """A function that imports and returns an object; `place` is `module:name`."""
     module, name = place.split(":")
     return lambda: getattr(import_module(module), name)
 
 
 def factories(places: dict[str, str]) -> dict[str, Callable[[], Any]]:
-    """Lazy factories of a table."""
+    """A lazy factory for each entry of a table from names to places, see `lazy`."""
     return {name: lazy(place) for name, place in places.items()}
 
 

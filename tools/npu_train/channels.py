@@ -1,15 +1,15 @@
-"""Which channels of a network's maps say nothing: the analysis of `npu_train.shrink`.
+"""Finds the channels that can be removed from a network without a change of any result.
 
-Level: a PyTorch network in its evaluation form, seen through `torch.fx`. Decision: which channels
-can go without a change of any result.
+This is the analysis of `npu_train.shrink`. It reads a PyTorch network in evaluation mode through
+`torch.fx`.
 
-Values whose channels go one by one into the other's (through batch norms, activations, pools,
-depthwise convolutions and sums) are a group: what is removed is removed from all of them. A channel
-of a group can go if each convolution and fully connected layer that reads one of its values
+Values whose channels correspond one to one form a group: those connected by batch norms,
+activations, pools, depthwise convolutions and sums. A channel is removed from all values of a group
+or from none. It can be removed if for each convolution and fully connected layer that reads it
 
-- sees the same number c everywhere in it, and c times the weights can become part of the bias:
-  c is 0, or there is no padding, which would put zeros between the c;
-- or has only zero weights for it.
+- all its elements are the same number c, and c times the weights can be added to the bias. That
+  needs c = 0 or a layer without padding, as padding puts zeros beside the c;
+- or all its weights are zero.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ SUMS: tuple[object, ...] = (operator.add, torch.add)
 
 @dataclass(frozen=True)
 class Channels:
-    """What `find_channels` found; values are nodes of the graph, by name.
+    """The result of `find_channels`. Values are nodes of the graph, by name.
 
-    `groups`: the group of a value; `keep`: which channels of a group stay, [C] of bool;
-    `constants`: for each channel of a value the number that all its elements are, or NaN, [C];
-    `ranks`: the number of axes of a value.
+    `groups`: the group of each value. `keep`: for each group, which channels stay, [C] of bool.
+    `constants`: for each value, the number that all elements of a channel are, or NaN if they
+    differ or are not known, [C]. `ranks`: the number of axes of each value.
     """
 
     groups: Mapping[str, int]
@@ -58,7 +58,7 @@ class Channels:
 
 
 class Layers(fx.Tracer):
-    """Takes activations as one layer."""
+    """A tracer for which each `Activation` is one node."""
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         """Whether a module is one node of the graph."""
@@ -66,14 +66,14 @@ class Layers(fx.Tracer):
 
 
 class Shapes(fx.Interpreter):
-    """Runs a network and notes the shape of each value."""
+    """Runs a network and stores the shape of each value in `shapes`, by node name."""
 
     def __init__(self, model: nn.Module, graph: fx.Graph) -> None:
         super().__init__(fx.GraphModule(model, graph))
         self.shapes: dict[str, tuple[int, ...]] = {}
 
     def run_node(self, n: fx.Node) -> Any:
-        """Run one node."""
+        """Run one node and store the shape of its result."""
         result: Any = super().run_node(n)
         if isinstance(result, Tensor):
             self.shapes[n.name] = tuple(result.shape)
@@ -81,7 +81,7 @@ class Shapes(fx.Interpreter):
 
 
 def find_channels(model: nn.Module, graph: fx.Graph, example: Tensor) -> Channels:
-    """Find the channels that stay, in a graph of `Layers`; `example` [N, C, H, W] is an input."""
+    """Find the channels that stay, in a graph traced by `Layers`; `example` is an input."""
     runner = Shapes(model, graph)
     with torch.no_grad():
         runner.run(example)
@@ -93,14 +93,18 @@ def find_channels(model: nn.Module, graph: fx.Graph, example: Tensor) -> Channel
     keep: dict[int, Tensor] = {}
     for group in sorted(set(groups.values())):
         keep[group] = analysis.needs[group].clone()
-        if not keep[group].any():  # a layer without channels cannot be
+        if not keep[group].any():  # a layer needs at least one channel
             keep[group][:1] = True
     ranks = {name: len(shape) for name, shape in runner.shapes.items()}
     return Channels(groups, keep, analysis.constants, ranks)
 
 
 class Analysis:
-    """What is known of the values of a graph while its nodes are visited in order."""
+    """The state of the analysis; the nodes of the graph are visited in order.
+
+    `needs` says for each group which channels must stay, [C] of bool. `parents` joins groups as in
+    a union-find structure. `groups` and `constants` are as in `Channels`.
+    """
 
     def __init__(
         self, model: nn.Module, graph: fx.Graph, shapes: Mapping[str, tuple[int, ...]]
@@ -114,13 +118,16 @@ class Analysis:
         self.constants: dict[str, Tensor] = {}
 
     def root(self, group: int) -> int:
-        """The group that a group has become part of."""
+        """The group that a group now belongs to, after all joins."""
         while self.parents[group] != group:
             group = self.parents[group]
         return group
 
     def new(self, node: fx.Node, constants: Tensor | None = None) -> int:
-        """A group of its own for a value. Its number."""
+        """Give a value a group of its own; returns the group's number.
+
+        `constants` are those of the value; without them, none of its channels is constant.
+        """
         shape = self.shapes.get(node.name, ())
         channels = shape[1] if len(shape) > 1 else 0
         group = len(self.parents)
@@ -133,7 +140,7 @@ class Analysis:
         return group
 
     def join(self, node: fx.Node, sources: list[fx.Node], constants: Tensor) -> None:
-        """Put a value into the groups of others, which become one."""
+        """Join the groups of `sources`, and add the value `node` with its constants."""
         first, *others = [self.root(self.groups[source.name]) for source in sources]
         for other in others:
             if other != first:
@@ -143,26 +150,26 @@ class Analysis:
         self.constants[node.name] = constants
 
     def need(self, node: fx.Node, channels: Tensor | bool) -> None:
-        """Some channels of a value have to stay."""
+        """Mark channels of a value that must stay: [C] of bool, or True for all."""
         group = self.root(self.groups[node.name])
         self.needs[group] = self.needs[group] | channels
 
     def visit(self, node: fx.Node) -> None:
-        """Take one more node into account."""
+        """Analyse one node."""
         sources = node.all_input_nodes
         if node.op == "call_module" and self.calls[node.target] == 1 and len(sources) == 1:
             layer = self.model.get_submodule(str(node.target))
             done = self.visit_layer(node, sources[0], layer)
         else:
             done = self.visit_sum(node, sources)
-        if not done:  # nothing is known about it: all that it reads and gives stays as it is
+        if not done:  # an unknown operation: all channels that it reads and gives must stay
             for source in sources:
                 self.need(source, True)
             self.new(node)
             self.need(node, True)
 
     def visit_sum(self, node: fx.Node, sources: list[fx.Node]) -> bool:
-        """A sum of maps of one shape. Whether it is one."""
+        """Analyse a sum of two values of one shape; returns False if the node is none."""
         shapes = {self.shapes.get(value.name) for value in (node, *sources)}
         if node.target not in SUMS or len(node.args) != 2 or node.kwargs or len(shapes) != 1:
             return False
@@ -173,7 +180,7 @@ class Analysis:
         return True
 
     def visit_layer(self, node: fx.Node, source: fx.Node, layer: nn.Module) -> bool:
-        """A layer that is called once. Whether its channels are understood."""
+        """Analyse a layer that is called once; returns False if the analysis does not know it."""
         c = self.constants[source.name]
         if is_dense(layer, len(self.shapes.get(source.name, ()))):
             parts = contributions(layer, c)

@@ -1,7 +1,8 @@
-"""Files that a training can be resumed from, and that run no code when they are read.
+"""Checkpoints: files from which a training resumes. Reading one runs no code.
 
-A checkpoint is a dictionary of tensors and plain data (`torch.load` with `weights_only=True`). It
-is written beside its place and renamed, so an interruption leaves the one before.
+A checkpoint is a dictionary of tensors and plain data, read by `torch.load` with
+`weights_only=True`. It is written under a temporary name and then renamed. An interruption so
+leaves the previous checkpoint.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ NAME = "checkpoint.pt"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a training is: `done` epochs of stretch number `stretch` are over.
+    """The state of a training after `done` epochs of stretch number `stretch` (see stretches.py).
 
-    `settings`: the options, which have to be the same to go on. `start`: the network's state at
-    the end of the first stretch, which is what is pruned for the second; empty before. `log`: an
-    entry for each epoch. `random`: the state of torch's generator.
+    `settings`: the options; to resume, they must be the same. `start`: the network's state at the
+    end of the first stretch, before pruning; empty in the first stretch. `model`, `optimizer`:
+    their states. `log`: an entry for each epoch. `random`: the state of torch's generator.
     """
 
     settings: Mapping[str, Any]
@@ -42,7 +43,10 @@ class Checkpoint:
     random: torch.Tensor
 
     def write(self, folder: Path) -> None:
-        """Write `checkpoint.pt` into a folder. Raises: UserError if it cannot be written."""
+        """Write `checkpoint.pt` into a folder.
+
+        Raises: UserError if it cannot be written.
+        """
         held = io.BytesIO()
         torch.save({"format": FORMAT, **{key: getattr(self, key) for key in KEYS}}, held)
         write_files(folder, {NAME: held.getvalue()})
@@ -52,9 +56,9 @@ KEYS = tuple(field.name for field in fields(Checkpoint))
 
 
 def read(folder: Path, settings: Mapping[str, Any]) -> Checkpoint:
-    """The checkpoint of a folder, made with the same settings.
+    """Read the checkpoint in a folder.
 
-    Raises: UserError if there is none, it is another kind of file, or settings differ.
+    Raises: UserError if there is none, if the file is no checkpoint, or if its settings differ.
     """
     path = folder / NAME
     if not path.is_file():
@@ -71,7 +75,10 @@ def read(folder: Path, settings: Mapping[str, Any]) -> Checkpoint:
 
 
 def parsed(path: Path) -> Checkpoint:
-    """The checkpoint in a file. Raises: UserError."""
+    """Read the checkpoint in a file.
+
+    Raises: UserError if the file is no checkpoint.
+    """
     load: Any = torch.load
     try:
         found = load(path, map_location="cpu", weights_only=True)
@@ -101,18 +108,18 @@ KINDS: Mapping[str, type] = {
 
 
 def said(value: object) -> str:
-    """An option's value for a person."""
+    """The text of an option's value in a message."""
     return "nothing" if value is None else str(value)
 
 
 def fill(module: nn.Module, state: Mapping[str, Any], path: Path) -> None:
-    """Load the state of a network.
+    """Load a state into a network; `path` is its file, for the message.
 
-    Raises: UserError if it is that of another network.
+    Raises: UserError if the state is of another network.
     """
     try:
         module.load_state_dict(state)
-    except Exception as error:  # names, shapes, types: torch and Python raise what they like
+    except Exception as error:  # torch and Python raise many types for wrong names and shapes
         text = " ".join(str(error).split())
         raise UserError(f"{path}: a checkpoint of another network: {text[:200]}") from None
 

@@ -1,10 +1,10 @@
-"""Several processes that train one network, as `torchrun` starts them; without it there is one.
+"""Training in several processes, which `torchrun` starts; without it there is one process.
 
     npu-train ...                              one process
     torchrun --nproc-per-node 4 -m npu_train.main ...      four, on one machine
 
-Every process has a share of the images and all of the network; gradients are averaged at each step
-(DistributedDataParallel). Process 0 writes and says everything.
+Each process has a copy of the network and gets a share of the images. Gradients are averaged at
+each step (DistributedDataParallel). Only process 0 writes files and prints.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ group: Any = torch.distributed  # its types are incomplete
 
 @dataclass(frozen=True)
 class Worker:
-    """Which of the processes this is, and what it computes on."""
+    """This process: its number `rank` among `processes`, and the device that it computes on."""
 
     rank: int = 0
     processes: int = 1
@@ -37,24 +37,27 @@ class Worker:
 
     @property
     def first(self) -> bool:
-        """Whether this process writes files and talks."""
+        """Whether this is process 0, which writes files and prints."""
         return self.rank == 0
 
     def spread(self, model: nn.Module) -> nn.Module:
-        """A network whose gradients are those of all processes; itself if there is one process."""
+        """The network with gradients averaged over all processes; itself if there is only one."""
         if self.processes == 1:
             return model
         devices = [self.device] if self.device.type == "cuda" else None
         return DistributedDataParallel(model, device_ids=devices)
 
     def total(self, values: Tensor) -> Tensor:
-        """The sum of what all processes have, in all of them."""
+        """The sum of `values` over all processes; every process gets it."""
         if self.processes > 1:
             group.all_reduce(values)
         return values
 
     def share(self, batch: int) -> int:
-        """The images of a batch that are for one process. Raises: UserError for a fraction."""
+        """How many images of a batch each process gets.
+
+        Raises: UserError if the batch cannot be divided equally.
+        """
         if batch % self.processes:
             raise UserError(f"--batch {batch}: expected a multiple of {self.processes} processes")
         return batch // self.processes
@@ -62,10 +65,10 @@ class Worker:
 
 @contextmanager
 def joined() -> Generator[Worker]:
-    """Take part in what torchrun has started; gloo on processors, nccl on GPUs.
+    """Join the process group that torchrun has started, with gloo on processors, nccl on GPUs.
 
-    Networks that were spread must be gone by its end: only then do gloo's threads end here, rather
-    than in an interpreter that is ending itself, where they abort the process.
+    Networks from `Place.spread` must be deleted before the end of the context. Otherwise gloo's
+    threads still run when the interpreter exits, and abort the process.
     """
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     device = torch.device("cpu")
@@ -75,8 +78,8 @@ def joined() -> Generator[Worker]:
     if processes == 1:
         yield Worker(device=device)
         return
-    # Defaults of its functions are the group that there is at its import, and keep it for ever:
-    # import it while there is none, before DistributedDataParallel does.
+    # The default arguments of this module's functions hold the process group that exists at its
+    # import, for ever. So import it while there is none, before DistributedDataParallel does.
     importlib.import_module("torch.distributed.nn.functional")
     group.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:

@@ -1,7 +1,7 @@
-"""Trained networks to ONNX files that npu-compile takes without torch.
+"""Exports trained networks to ONNX files, which npu-compile reads without torch.
 
-Decision: the evaluation form is written, with the fixed thresholds of Zebra; the threshold
-networks stay behind. The batch is 1; batch norms are left to npu-compile, or folded by torch.
+The network is written in evaluation mode with batch 1. Zebra modules have their fixed thresholds
+there; the threshold networks are not exported. Batch norms are folded by torch, or by npu-compile.
 
     before   y = Zebra(relu(x))
     after    MaxPool, GreaterOrEqual, Cast, Resize, Slice, Mul: npu.prune_zero_blocks on import
@@ -25,10 +25,11 @@ from npu_train.pruning import check_finished
 def export(model: nn.Module, path: Path, channels: int, size: int) -> None:
     """Write a network for one image [1, channels, size, size] to an ONNX file.
 
-    Its input is `input`, its result `output`. The network stays as it is, in its mode too. Masks of
-    `npu_train.pruning` must have been made permanent by `finish`.
+    The model's input is called `input`, its output `output`. `model` itself does not change. Its
+    masks of `npu_train.pruning` must have been made permanent by `finish`.
 
-    Raises: UserError if torch cannot export the network, or onnxscript is missing.
+    Raises: UserError if torch cannot export the network, if it has masks, or if onnxscript is
+    missing.
     """
     required("onnxscript", f"write {path}")
     check_finished(model)
@@ -53,7 +54,7 @@ def export(model: nn.Module, path: Path, channels: int, size: int) -> None:
 
 
 def plain(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The model without the exporter's notes, which name files of this machine."""
+    """The model without the exporter's metadata, which name files of this machine."""
     graph = proto.graph
     for holder in (proto, graph, *graph.node, *graph.input, *graph.output, *graph.value_info):
         holder.ClearField("metadata_props")

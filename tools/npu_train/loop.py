@@ -1,7 +1,7 @@
-"""The loop of training: epochs of steps of SGD, and what came out after each of them.
+"""The training loop: epochs of SGD steps, with an evaluation after each epoch.
 
-Everything that is drawn is drawn from the seed and the number of the epoch: the same seed gives
-the same weights, also if the training was interrupted between two epochs and resumed.
+All random numbers depend only on the seed and the number of the epoch. So the same seed gives the
+same weights, even if the training was interrupted between two epochs and resumed.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from npu_train.schedule import Recipe, optimizer_of
 from npu_train.zebra import Zebra, zebras
 
 BORDER = 4
-"""Pixels by which an image may be shifted for training: the standard for CIFAR-10."""
+"""Most pixels by which training shifts an image, as is usual for CIFAR-10."""
 EVALUATED = 256
-"""Images that are evaluated at once."""
+"""How many images an evaluation puts into a batch."""
 
 
 def seeded(seed: int) -> None:
-    """Let what networks are made of, drawn on the host, follow from a seed."""
+    """Seed torch's generator of the host, from which initial weights are drawn."""
     torch.default_generator.manual_seed(seed)
 
 
 @dataclass(frozen=True)
 class Varied(Dataset[tuple[Tensor, int]]):
-    """Training images, shifted and mirrored at random; the same ones in the same epoch."""
+    """Training images, shifted and mirrored at random; seed and epoch decide how."""
 
     images: Images
     seed: int
     epoch: int
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of images."""
         return len(self.images)
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
-        """An image, black where it was shifted away, and its label."""
+        """An image, with zeros where it was shifted away, and its label."""
         image, label = self.images[index]
         draw = torch.Generator().manual_seed(hash((self.seed, self.epoch, index)) & (2**63 - 1))
         rows, columns = image.shape[1:]
@@ -62,16 +62,16 @@ class Varied(Dataset[tuple[Tensor, int]]):
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What a network makes of images: the share of right answers, and of elements in zero blocks.
+    """The evaluation of a network: the shares of right answers and of elements in zero blocks.
 
-    `zero_share` is over the maps behind all ReLUs; None without Zebra modules.
+    `zero_share` is over the maps behind all ReLUs; None if the network has no Zebra modules.
     """
 
     accuracy: float
     zero_share: float | None
 
     def __str__(self) -> str:
-        """For a person."""
+        """Both shares in percent."""
         zeros = self.zero_share
         return f"accuracy {100 * self.accuracy:.2f} %" + (
             "" if zeros is None else f", zero blocks {100 * zeros:.1f} %"
@@ -79,9 +79,10 @@ class Evaluated:
 
 
 class Training:
-    """A network while it is trained; `done` epochs of its recipe are over.
+    """The training of a network by a recipe; `done` epochs are over.
 
-    `offset`: epochs of earlier stretches, so that no two stretches draw the same.
+    `offset`: the number of epochs in earlier stretches, so that each epoch has its own random
+    numbers.
     """
 
     def __init__(
@@ -104,9 +105,9 @@ class Training:
         self.share = place.share(recipe.batch)
 
     def run(self, after: Callable[[dict[str, Any]], None] = lambda entry: None) -> None:
-        """Train through what is left of the recipe; `after` each epoch gets its entry of the log.
+        """Train the remaining epochs of the recipe; `after` is called with each epoch's log entry.
 
-        Raises: UserError if the loss is no number any more.
+        Raises: UserError if the loss is not finite.
         """
         while self.done < self.recipe.epochs:
             started, rate = time.monotonic(), self.recipe.rate(self.done)
@@ -125,7 +126,10 @@ class Training:
             )
 
     def epoch(self, rate: float) -> float:
-        """Go through all training images once. The mean loss of its steps."""
+        """Train on all training images once; returns the mean loss of the steps.
+
+        Raises: UserError if the loss is not finite.
+        """
         for options in self.optimizer.param_groups:
             options["lr"] = rate
         self.spread.train()
@@ -146,7 +150,7 @@ class Training:
         return mean
 
     def loss(self, images: Tensor, labels: Tensor) -> Tensor:
-        """Equation (1) for a batch, and the penalty of network slimming."""
+        """The loss of a batch: equation (1) of paper 003 and the penalty of network slimming."""
         logits = self.spread(images)
         loss = total_loss(logits, labels, self.model, self.recipe.regularisation)
         if self.recipe.slimming:
@@ -154,7 +158,7 @@ class Training:
         return loss
 
     def batches(self) -> DataLoader[tuple[Tensor, Tensor]]:
-        """The batches of this process in an epoch; what does not fill a batch is left out."""
+        """The batches of this process in an epoch; images that do not fill a batch are left out."""
         epoch = self.offset + self.done
         images: Any = self.data.train
         if self.data.flips:
@@ -172,15 +176,15 @@ class Training:
         )
 
     def say(self, step: int, steps: int) -> None:
-        """Show where the training is."""
+        """Show the current epoch and step on the terminal."""
         if self.place.first:
             self.line.say(f"epoch {self.done + 1}/{self.recipe.epochs}, step {step}/{steps}")
 
 
 def evaluate(model: nn.Module, images: Images, place: Worker = Worker()) -> Evaluated:
-    """Accuracy and zero blocks on images, with the thresholds of inference.
+    """Measure accuracy and zero blocks on images, with the thresholds of inference.
 
-    Each process takes a part of them; all get the result.
+    Each process evaluates a share of the images; all processes get the result.
     """
     counts = torch.zeros(3, dtype=torch.float64, device=place.device)
     mine = list(range(place.rank, len(images), place.processes))
@@ -206,7 +210,7 @@ def evaluate(model: nn.Module, images: Images, place: Worker = Worker()) -> Eval
 
 
 def in_batches(images: Images, indices: list[int]) -> Iterator[tuple[Tensor, Tensor]]:
-    """Some images in their order, so many at once."""
+    """Batches of at most `EVALUATED` images, in the order of `indices`, with their labels."""
     for start in range(0, len(indices), EVALUATED):
         pairs = [images[index] for index in indices[start : start + EVALUATED]]
         labels = torch.tensor([label for _, label in pairs])
@@ -214,7 +218,7 @@ def in_batches(images: Images, indices: list[int]) -> Iterator[tuple[Tensor, Ten
 
 
 def elements_kept(maps: Tensor, block: int) -> int:
-    """Elements of maps [N, C, H, W] of a ReLU that lie in blocks that are not all zero."""
+    """How many elements of a ReLU's maps [N, C, H, W] lie in blocks that are not all zero."""
     keep = (F.max_pool2d(maps, block, block, ceil_mode=True) > 0).to(maps.dtype)
     whole = F.interpolate(keep, scale_factor=float(block), mode="nearest")
     return int(whole[:, :, : maps.shape[2], : maps.shape[3]].sum())

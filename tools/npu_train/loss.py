@@ -1,6 +1,6 @@
 """The regularised loss (paper 003, equation 1) and the penalty of network slimming.
 
-Decision: how much a network is paid for zero blocks, and for channels that do nothing.
+The first rewards zero blocks, the second channels whose batch norm has a small scale.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ def total_loss(logits: Tensor, labels: Tensor, model: nn.Module, regularisation:
 
 
 def zebra_penalty(model: nn.Module, like: Tensor) -> Tensor:
-    """The sum over layers l and channels c of (T_obj - T_lc)^2, mean of the images of a batch.
+    """The sum over layers l and channels c of (T_obj - T_lc)^2, averaged over a batch's images.
 
-    The thresholds are those of the last batch; a Zebra module that has none (evaluation, or
-    thresholds that are not learned) adds nothing. `like`: type and device of the result.
+    The thresholds T_lc are those of the last batch. A Zebra module without any adds nothing: one in
+    evaluation mode, or one whose thresholds are not learned. The result has the type and device of
+    `like`.
     """
     penalty = torch.zeros((), dtype=like.dtype, device=like.device)
     for zebra in zebras(model):

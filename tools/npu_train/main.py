@@ -6,7 +6,7 @@
 
 writes the folder `digits`: `model.onnx`, `calibration.npz` with some training images for
 `npu-compile --calibrate`, `checkpoint.pt` and `log.jsonl` (a line for each epoch).
-`npu-train sweep` makes the table of docs/training.md. torch is imported only where it is needed.
+`npu-train sweep` makes the table of docs/training.md. torch is imported only when it is needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 TOOL = "npu-train"
 CALIBRATED = 16
-"""Training images in calibration.npz."""
+"""How many training images are in calibration.npz."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -50,7 +50,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def need_torch() -> None:
-    """Check that there is something to train with, before the work begins.
+    """Check that torch and onnxscript are installed, before the work begins.
 
     Raises: UserError that says what to install.
     """
@@ -60,7 +60,7 @@ def need_torch() -> None:
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    """All options of npu-train."""
+    """The argument parser with all options of npu-train."""
     parser = argparse.ArgumentParser(
         TOOL,
         description="Train a network with zero blocks; `npu-train sweep --help` for the table.",
@@ -71,32 +71,43 @@ def argument_parser() -> argparse.ArgumentParser:
     add("--data", required=True, metavar="NAME", help="digits, cifar10:DIR or tiny-imagenet:DIR")
     add("--model", required=True, metavar="NAME", help="resnet18, resnet56, vgg16 or mobilenet")
     add("--out", required=True, type=Path, metavar="DIR", help="where to write")
-    add("--width", type=float, default=1.0, help="channels, as a share of the usual ones")
+    add("--width", type=float, default=1.0, help="factor for the channels of all layers")
     add("--epochs", type=positive, default=200, metavar="N", help="default: %(default)s")
     add("--block", type=positive, metavar="B", help="blocks of B x B (default: no Zebra)")
-    add("--threshold", type=float, default=0.1, help="target of Zebra (default: %(default)s)")
-    add("--regularisation", type=float, default=0.1, help="of Zebra (default: %(default)s)")
+    add("--threshold", type=float, default=0.1, help="Zebra's target (default: %(default)s)")
+    add("--regularisation", type=float, default=0.1, help="Zebra's penalty (%(default)s)")
+    add("--pretrain", type=natural, default=0, metavar="N", help="epochs before pruning and Zebra")
     add(
-        "--pretrain",
-        type=natural,
-        default=0,
-        metavar="N",
-        help="epochs of the plain network before pruning and Zebra (default: none)",
+        "--slimming",
+        type=float,
+        default=0.0,
+        help="L1 penalty on the scales of batch norms, during --pretrain if there is any",
     )
-    add("--slimming", type=float, default=0.0, help="L1 penalty of batch norms' scales, in these")
-    add("--prune-channels", type=float, default=0.0, metavar="SHARE", help="to remove after these")
-    add("--prune-weights", type=float, default=0.0, metavar="SHARE", help="to zero after these")
+    add(
+        "--prune-channels",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="share of channels to remove after --pretrain",
+    )
+    add(
+        "--prune-weights",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="share of weights to set to zero after --pretrain",
+    )
     add("--batch", type=positive, default=128, metavar="N", help="images a step (%(default)s)")
-    add("--learning-rate", type=float, default=0.1, help="at first (default: %(default)s)")
+    add("--learning-rate", type=float, default=0.1, help="initial rate (default: %(default)s)")
     add("--momentum", type=float, default=0.9, help="of SGD (default: %(default)s)")
     add("--weight-decay", type=float, default=5e-4, help="default: %(default)s")
-    add("--seed", type=natural, default=0, help="of all that is drawn (default: %(default)s)")
+    add("--seed", type=natural, default=0, help="of all random numbers (default: %(default)s)")
     add("--resume", action="store_true", help="go on from DIR/checkpoint.pt")
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train, then export."""
+    """Train the network and export it; returns the exit code."""
     from npu_train.data import load
     from npu_train.distributed import joined
 
@@ -108,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def train(settings: Settings, data: Classified, options: argparse.Namespace, place: Worker) -> None:
-    """Train; the first process exports. Nothing that was spread is left behind."""
+    """Train; process 0 exports. Networks from `Place.spread` are deleted on return."""
     from npu_train.loop import evaluate
     from npu_train.stretches import Session, finished
 
@@ -121,19 +132,22 @@ def train(settings: Settings, data: Classified, options: argparse.Namespace, pla
 
 
 def say(text: str) -> None:
-    """Print a line at once, wherever it goes."""
+    """Print a line and flush it, so that it appears at once in files and pipes too."""
     print(text, flush=True)
 
 
 def alone(place: Worker) -> Worker:
-    """This process, with nobody to wait for."""
+    """The place of this process as if it were the only one, to evaluate without the others."""
     from dataclasses import replace
 
     return replace(place, rank=0, processes=1)
 
 
 def settings_of(options: argparse.Namespace, data: Classified) -> Settings:
-    """The options of a training. Raises: UserError for those that cannot be."""
+    """The settings that the options ask for.
+
+    Raises: UserError if an option is out of range, or if options contradict each other.
+    """
     from npu_train.schedule import Recipe
     from npu_train.stretches import Settings
 
@@ -166,7 +180,7 @@ def settings_of(options: argparse.Namespace, data: Classified) -> Settings:
 
 
 def write(model: object, data: Classified, folder: Path) -> list[Path]:
-    """Export a network, with images to calibrate npu-compile. The files."""
+    """Write the exported network, and images to calibrate npu-compile; returns the paths."""
     import io
 
     import numpy as np

@@ -1,7 +1,7 @@
-"""What a trained network moves over the border of a chip, counted by the C that npu-compile emits.
+"""Measures the off-chip traffic of a trained network with the counters of its emitted C.
 
-The machine is a copy of exynos-npu with less memory, the hardware that of paper 003: each map
-behind a ReLU goes to DRAM when it is complete, and everything that reads it fetches it.
+The machine is exynos-npu with another size of SRAM. Maps move as on the hardware of paper 003: each
+map behind a ReLU is written to DRAM when it is complete, and each of its readers fetches it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ BEHIND = (
 
 @dataclass(frozen=True)
 class MovedBytes:
-    """Bytes of feature maps that one inference moves, the index included: the mean of images.
+    """The measured traffic of a network on some images.
 
-    `answers`: the class that the C finds in each image.
+    `bytes`: bytes of feature maps and their index that one inference moves, the mean over images.
+    `answers`: the class that the C finds for each image.
     """
 
     bytes: float
@@ -42,24 +43,24 @@ class MovedBytes:
 
 
 def pipeline(block: int, *, compressed: bool) -> str:
-    """The passes, with maps in blocks or as they are."""
+    """The text of the pass pipeline; with `compressed`, maps behind ReLUs move in blocks."""
     steps = (BEFORE, *([COMPRESS] if compressed else []))
     return ",".join([*(step.format(block=block) for step in steps), BEHIND])
 
 
 def bytes_as_they_are(model: Path, block: int, sram: int) -> int:
-    """What a network moves if no map is in blocks: the same for every image.
+    """The bytes of feature maps that an inference moves without compression, for any image.
 
-    Raises: UserError, MachineError or DiagnosticException if it cannot be compiled.
+    Raises: UserError, MachineError or DiagnosticException if the network cannot be compiled.
     """
     report = compiled(model, pipeline(block, compressed=False), sram).report
     return report.off_chip.feature_map_read_bytes + report.off_chip.feature_map_write_bytes
 
 
 def moved(model: Path, block: int, sram: int, images: npt.NDArray[np.float32]) -> MovedBytes:
-    """What a network moves for images [N, C, H, W], in blocks of `block` x `block`.
+    """Measure the traffic for images [N, C, H, W] with maps in blocks of `block` x `block`.
 
-    Raises: UserError, MachineError or DiagnosticException if it cannot be compiled or run.
+    Raises: UserError, MachineError or DiagnosticException if the network cannot be compiled or run.
     """
     made = compiled(model, pipeline(block, compressed=True), sram)
     total, answers = 0, list[int]()
@@ -73,7 +74,7 @@ def moved(model: Path, block: int, sram: int, images: npt.NDArray[np.float32]) -
 
 
 def compiled(model: Path, passes: str, sram: int) -> Compiled:
-    """A network as C, for a copy of the machine with so much memory."""
+    """Compile a network for a copy of the machine with `sram` bytes of SRAM."""
     source = resources.files("npu_dialect.targets") / f"{MACHINE}.toml"
     text = re.sub(r"(?m)^sram_bytes = \d+", f"sram_bytes = {sram}", source.read_text("utf-8"))
     with tempfile.TemporaryDirectory(prefix="npu-") as folder:

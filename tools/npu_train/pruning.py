@@ -1,7 +1,7 @@
-"""Magnitude pruning of weights, by `torch.nn.utils.prune` (paper 003, III-A: WP).
+"""Magnitude pruning of weights, with `torch.nn.utils.prune` (paper 003, III-A: WP).
 
-Decision: which weights are zero from now on. The masks hold while the network is trained on;
-`finish` makes them plain weights.
+Masks keep the pruned weights at zero while training goes on. `finish` replaces masks and weights by
+plain weights.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ prune: Any = import_module("torch.nn.utils.prune")  # has no types
 
 
 def prune_weights(model: nn.Module, share: float) -> None:
-    """Mask the `share` of all weights of convolutions and fully connected layers least in size.
+    """Mask the share of weights with the smallest magnitudes in the whole network.
 
-    Threshold networks of Zebra are left alone: inference has none. Until `finish` the state of the
-    network has `weight_orig` and `weight_mask` in place of `weight`.
+    The weights of convolutions and fully connected layers count, but not those of Zebra's threshold
+    networks, which inference does not have. Until `finish`, the state of the network has
+    `weight_orig` and `weight_mask` in place of `weight`.
 
-    Raises: UserError if the share is not in [0, 1), or the network is pruned already.
+    Raises: UserError if the share is not in [0, 1), or if the network has masks already.
     """
     check_share(share)
     check_finished(model)
@@ -32,20 +33,23 @@ def prune_weights(model: nn.Module, share: float) -> None:
 
 
 def finish(model: nn.Module) -> None:
-    """Make the zeros of `prune_weights` permanent; nothing happens to other networks."""
+    """Make the zeros of `prune_weights` permanent; networks without masks do not change."""
     for module in weighted(model):
         if prune.is_pruned(module):
             prune.remove(module, "weight")
 
 
 def check_finished(model: nn.Module) -> None:
-    """Check that no masks are left. Raises: UserError."""
+    """Check that a network has no masks.
+
+    Raises: UserError if it has some.
+    """
     if prune.is_pruned(model):
         raise UserError("the network has pruning masks: make them permanent first, by `finish`")
 
 
 def weighted(model: nn.Module) -> list[nn.Conv2d | nn.Linear]:
-    """Convolutions and fully connected layers of a network, without its threshold networks."""
+    """The convolutions and fully connected layers of a network, but for threshold networks."""
     inside = {
         id(part)
         for zebra in model.modules()
@@ -60,6 +64,9 @@ def weighted(model: nn.Module) -> list[nn.Conv2d | nn.Linear]:
 
 
 def check_share(share: float) -> None:
-    """Check that some part of the network stays. Raises: UserError."""
+    """Check a share to be pruned.
+
+    Raises: UserError if it is not in [0, 1).
+    """
     if not 0 <= share < 1:
         raise UserError(f"share {share}: expected at least 0 and less than 1")

@@ -1,4 +1,4 @@
-"""How fast a network learns, epoch by epoch, and what is remembered of earlier steps: plain SGD.
+"""The hyperparameters of a training, its learning rate by epoch, and its optimiser: plain SGD.
 
 Paper 003, III-A: "standard SGD optimizer with learning rate step decay from 0.1 to 0.001".
 """
@@ -15,16 +15,19 @@ from npu_tools.shared.errors import UserError
 from npu_train.zebra import zebras
 
 STEPS = (0.5, 0.75)
-"""Shares of the epochs after which the learning rate is a tenth of what it was."""
+"""After each of these shares of the epochs the learning rate is divided by ten."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One stretch of training. `batch`: images that a step of all processes together takes.
+    """The hyperparameters of one stretch of training.
 
-    `regularisation`: of Zebra, equation (1); `slimming`: of the scales of batch norms.
+    `batch`: images in one step, over all processes together. `regularisation`: the weight of
+    Zebra's penalty in equation (1) of paper 003. `slimming`: the weight of the L1 penalty on the
+    scales of batch norms.
 
-    Raises: UserError for a number that cannot be.
+    Raises: UserError if a number is negative or not finite, the momentum 1 or more, or the batch
+    below 1.
     """
 
     epochs: int
@@ -37,7 +40,7 @@ class Recipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check all numbers."""
+        """Check the numbers."""
         for name in ("learning_rate", "weight_decay", "regularisation", "slimming", "momentum"):
             value: float = getattr(self, name)
             if not (isfinite(value) and value >= 0):
@@ -54,7 +57,7 @@ class Recipe:
 
 
 def optimizer_of(model: nn.Module, recipe: Recipe) -> torch.optim.SGD:
-    """SGD for a network. Threshold networks of Zebra do not decay: the loss says where they go."""
+    """SGD for a network. Zebra's threshold networks have no weight decay: the loss guides them."""
     apart = {id(part) for zebra in zebras(model) for part in zebra.parameters()}
     weights = [part for part in model.parameters() if id(part) not in apart]
     thresholds = [part for part in model.parameters() if id(part) in apart]

@@ -1,7 +1,7 @@
-"""Channels that contribute nothing are physically removed: what network slimming is for.
+"""Removes channels that contribute nothing from a trained network, as network slimming needs it.
 
-Level: a trained PyTorch network. Decision: none, `npu_train.channels` has made it; the result of
-the network in evaluation form stays the same.
+`npu_train.channels` decides which channels go. The results of the network in evaluation mode stay
+the same.
 
     before   Conv2d(16, 32) BatchNorm2d(32, of 12 scale and shift are 0) ReLU Conv2d(32, 64)
     after    Conv2d(16, 20) BatchNorm2d(20) ReLU Conv2d(20, 64)
@@ -24,15 +24,16 @@ from npu_train.zebra import Zebra
 
 
 def shrink(model: nn.Module, example: Tensor) -> nn.Module:
-    """A copy of a network without the channels that no result depends on, in the same mode.
+    """A copy of a network, in the same mode, without channels on which no result depends.
 
-    Those are channels that are 0 everywhere (a batch norm of scale and shift 0), or another number
-    that becomes part of the next layer's bias, or that the next layer has only zero weights for.
-    Terms of a sum keep the channels that any of them needs, and no layer loses its last channel.
-    `example` [N, C, H, W]: an input, for the shapes. Optimisers must be made anew.
+    A channel can go if it is 0 everywhere (a batch norm with scale and shift 0), if it is another
+    constant that can be added to the next layer's bias, or if the next layer has only zero weights
+    for it. All terms of a sum keep the channels that one of them needs. Each layer keeps at least
+    one channel. `example` [N, C, H, W] is an input, for the shapes. Parameters are new, so an
+    optimiser must be created afterwards.
 
-    Raises: UserError if the network's masks are not final (`npu_train.pruning.finish`), or
-    torch.fx cannot see through it.
+    Raises: UserError if the network has pruning masks (`npu_train.pruning.finish` removes them), or
+    if torch.fx cannot trace it.
     """
     check_finished(model)
     device = next(model.parameters()).device
@@ -50,7 +51,7 @@ def shrink(model: nn.Module, example: Tensor) -> nn.Module:
 
 
 def cut(layer: nn.Module, node: fx.Node, channels: Channels) -> None:
-    """Leave a layer only the channels that its input and its output keep."""
+    """Remove the channels from a layer that its input and its output lose."""
     (source,) = node.all_input_nodes
     inputs, outputs = channels.kept(source), channels.kept(node)
     if is_dense(layer, channels.ranks[source.name]):
@@ -66,12 +67,12 @@ def cut(layer: nn.Module, node: fx.Node, channels: Channels) -> None:
 
 
 def part(parameter: Tensor, kept: Tensor) -> nn.Parameter:
-    """Some rows of a parameter."""
+    """A new parameter with the rows of `parameter` that are kept; `kept` is [rows] of bool."""
     return nn.Parameter(parameter.detach()[kept].clone(), parameter.requires_grad)
 
 
 def cut_dense(layer: Dense, inputs: Tensor, outputs: Tensor, constants: Tensor) -> None:
-    """Cut a layer that mixes channels; what removed ones added becomes part of the bias."""
+    """Cut a layer that mixes channels; what removed inputs contributed is added to its bias."""
     added = contributions(layer, constants)[:, ~inputs].sum(1)
     if added.any():
         bias = added if layer.bias is None else added + layer.bias.double()
@@ -88,7 +89,7 @@ def cut_dense(layer: Dense, inputs: Tensor, outputs: Tensor, constants: Tensor) 
 
 
 def cut_norm(layer: nn.BatchNorm2d, kept: Tensor) -> None:
-    """Cut a batch norm: parameters and statistics."""
+    """Cut the parameters and statistics of a batch norm."""
     if layer.affine:
         layer.weight, layer.bias = part(layer.weight, kept), part(layer.bias, kept)
     for name in ("running_mean", "running_var"):
@@ -99,7 +100,7 @@ def cut_norm(layer: nn.BatchNorm2d, kept: Tensor) -> None:
 
 
 def cut_zebra(zebra: Zebra, kept: Tensor) -> None:
-    """Cut a threshold network, whose averages are divided by a smaller sqrt(C) from now on."""
+    """Cut a Zebra module; its weights are rescaled, as the averages are divided by sqrt(C)."""
     before, zebra.channels = zebra.channels, int(kept.sum())
     if zebra.network is not None:
         cut_dense(zebra.network, kept, kept, torch.zeros(before, dtype=torch.float64))

@@ -1,7 +1,7 @@
-"""Network slimming: channels whose batch norm hardly scales them (paper 003, III-A: NS).
+"""Network slimming: sets channels with small batch norm scales to zero (paper 003, III-A: NS).
 
-Decision: which channels are zero. `npu_train.shrink` removes them; before that the network may be
-trained with the L1 penalty `npu_train.loss.slimming_penalty`.
+The network may be trained with the L1 penalty `npu_train.loss.slimming_penalty` before.
+`npu_train.shrink` removes the channels afterwards.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from npu_train.pruning import check_share
 
 
 def prune_channels(model: nn.Module, share: float) -> None:
-    """Zero scale and shift of the `share` of all batch norms' channels least in |scale|.
+    """Set scale and shift to 0 for the share of channels with the smallest |scale|.
 
-    One threshold for the whole network (Z. Liu et al. 2017). The largest channel of a layer stays,
-    so a little less than the share may go.
+    The channels of all batch norms are compared with each other (Z. Liu et al. 2017). Each batch
+    norm keeps its largest channel, so slightly fewer channels than the share may be set to 0.
 
-    Raises: UserError if the share is not in [0, 1), or no batch norm is there.
+    Raises: UserError if the share is not in [0, 1), or if the network has no batch norm.
     """
     check_share(share)
     norms = [

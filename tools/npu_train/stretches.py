@@ -1,12 +1,12 @@
-"""One training as the paper puts it together: a plain start, pruning, then Zebra on what is left.
+"""One training in the two stretches of paper 003: pre-training, then pruning and Zebra.
 
     stretch 0   the plain network, with the penalty of network slimming    (`pretrain` epochs)
-                channels and weights are pruned, channels removed; Zebra modules are added
-    stretch 1   the network that stays, with the regularised loss          (`epochs`)
+    between     channels are pruned and removed, weights are pruned, Zebra modules are added
+    stretch 1   the pruned network, with the regularised loss              (`epochs`)
 
 Paper 003, III-A: weight pruning is done "on a well-trained model", and slimming trains with its
-penalty first, slims, "and then retrain[s] with our method". Without `pretrain` there is stretch 1
-alone, with both penalties.
+penalty first, slims, "and then retrain[s] with our method". Without `pretrain`, only stretch 1
+runs, with both penalties.
 """
 
 from __future__ import annotations
@@ -38,9 +38,12 @@ LOG = "log.jsonl"
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that decides which weights come out, beside the images.
+    """All options that the trained weights depend on, beside the images themselves.
 
-    `block` None: no Zebra. Raises: UserError for numbers that cannot be, or do not go together.
+    `data` is the name of the data set, `images` how many it trains on. With `block` None there are
+    no Zebra modules.
+
+    Raises: UserError if a number is out of range, or if pruning is asked for without `pretrain`.
     """
 
     data: str
@@ -55,7 +58,7 @@ class Settings:
     recipe: Recipe
 
     def __post_init__(self) -> None:
-        """Check what the parts do not check themselves."""
+        """Check the options that `Recipe` does not check."""
         if self.block is not None:
             ZebraOptions(self.block, self.threshold)
         for share in (self.prune_channels, self.prune_weights):
@@ -64,7 +67,7 @@ class Settings:
             raise UserError("pruning needs a trained network: expected --pretrain of at least 1")
 
     def as_dict(self) -> dict[str, Any]:
-        """The options by name, as a checkpoint keeps them."""
+        """All options by name, as a checkpoint stores them."""
         flat = asdict(self)
         recipe = flat.pop("recipe")
         return flat | recipe
@@ -78,7 +81,7 @@ class Settings:
 
 
 def plain(settings: Settings, data: Classified) -> nn.Module:
-    """The network before any training, drawn from the seed."""
+    """The network before training, with weights drawn from the seed and without Zebra modules."""
     seeded(settings.recipe.seed)
     channels, size = data.shape
     return build(
@@ -92,7 +95,7 @@ def plain(settings: Settings, data: Classified) -> nn.Module:
 
 
 def prepared(model: nn.Module, settings: Settings, data: Classified) -> nn.Module:
-    """The network of the second stretch, from that of the first."""
+    """Make the network of stretch 1 from that of stretch 0: prune it, and add Zebra modules."""
     channels, size = data.shape
     if settings.prune_channels:
         prune_channels(model, settings.prune_channels)
@@ -106,20 +109,23 @@ def prepared(model: nn.Module, settings: Settings, data: Classified) -> nn.Modul
 
 
 def finished(model: nn.Module, data: Classified) -> nn.Module:
-    """What is exported: pruned weights are zero for good, channels without any effect are gone."""
+    """The network to export: pruned weights are plain zeros, channels without effect are gone."""
     finish(model)
     return shrink(model, example(model, data)).eval()
 
 
 def example(model: nn.Module, data: Classified) -> Tensor:
-    """An image [1, C, H, W] where the network is."""
+    """An image [1, C, H, W] on the device of the network."""
     image, _ = data.held_out[0]
     return image[None].to(next(model.parameters()).device)
 
 
 @dataclass
 class Session:
-    """A training that writes a checkpoint and its log into a folder after each epoch."""
+    """A training that writes a checkpoint and a log into `folder` after each epoch.
+
+    `tell` prints a line of text.
+    """
 
     settings: Settings
     data: Classified
@@ -128,9 +134,9 @@ class Session:
     tell: Callable[[str], None]
 
     def run(self, resume: bool) -> nn.Module:
-        """Train, from the checkpoint on if asked to. The trained network.
+        """Train; with `resume`, go on from the checkpoint. Returns the trained network.
 
-        Raises: UserError for a checkpoint that does not fit, or one that would be overwritten.
+        Raises: UserError if the checkpoint does not fit, or if one would be overwritten.
         """
         found = self.found(resume)
         model = plain(self.settings, self.data).to(self.place.device)
@@ -152,11 +158,14 @@ class Session:
 
     @property
     def path(self) -> Path:
-        """The checkpoint."""
+        """The path of the checkpoint."""
         return self.folder / checkpoint.NAME
 
     def found(self, resume: bool) -> Checkpoint | None:
-        """The checkpoint to go on from, if any. Raises: UserError."""
+        """Read the checkpoint to resume from; None without `resume`.
+
+        Raises: UserError if it does not fit, or if one would be overwritten.
+        """
         if resume:
             return checkpoint.read(self.folder, self.settings.as_dict())
         if self.place.first and checkpoint.exists(self.folder):
@@ -167,7 +176,10 @@ class Session:
         return None
 
     def continued(self, training: Training, found: Checkpoint) -> None:
-        """Bring a training to where it was."""
+        """Restore network, optimiser, epoch and random state of a training.
+
+        Raises: UserError if the checkpoint is of another network.
+        """
         checkpoint.fill(training.model, found.model, self.path)
         try:
             training.optimizer.load_state_dict(found.optimizer)
@@ -179,7 +191,7 @@ class Session:
     def writer(
         self, training: Training, stretch: int, start: dict[str, Any], entries: list[dict[str, Any]]
     ) -> Callable[[dict[str, Any]], None]:
-        """What happens after an epoch."""
+        """The function to call after each epoch: it prints, and writes log and checkpoint."""
 
         def write(entry: dict[str, Any]) -> None:
             entries.append({"stretch": stretch, **entry})
@@ -203,12 +215,12 @@ class Session:
 
 
 def copied(model: nn.Module) -> dict[str, Any]:
-    """The state of a network that further training leaves alone."""
+    """A copy of a network's state, which further training does not change."""
     return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
 def line(entry: dict[str, Any], epochs: int) -> str:
-    """An entry of the log for a person."""
+    """The line to print for an entry of the log; `epochs` is how many the stretch has."""
     zeros = entry["zero_share"]
     parts = [
         f"{'pre-training ' * (not entry['stretch'])}epoch {entry['epoch']}/{epochs}",

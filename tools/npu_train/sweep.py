@@ -1,8 +1,8 @@
-"""Target thresholds against accuracy and bandwidth, as in table I of paper 003: `npu-train sweep`.
+"""`npu-train sweep`: accuracy and traffic for several thresholds, as in table I of paper 003.
 
-ResNet-18 learns scikit-learn's digits: once without Zebra, then from there with it, for each target
-threshold; also behind network slimming and behind weight pruning. What each network moves is
-counted by its emitted C (`measure`) on held-out images.
+ResNet-18 learns scikit-learn's digits: first without Zebra, and from there on with Zebra, once for
+each target threshold. The same is done after network slimming and after weight pruning. The emitted
+C of each network counts its traffic (`measure`) on held-out images.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ from npu_train.slimming import prune_channels
 from npu_train.stretches import example, finished
 
 METHODS = ("zebra", "zebra + slimming", "zebra + weight pruning", "slimming")
-"""The last one has thresholds at inference only: it is not trained for them."""
+"""The methods of the table. `slimming` has thresholds at inference, but is trained without them."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A trained network: `accuracy` on all held-out images, as a share.
+    """The results of one trained network.
 
-    `bytes`: of feature maps, per image, by the counters of the C; `reduced`: 1 - those of the
-    network / those of the unpruned one with maps as they are; `differing`: images to which the C
-    gives another class than torch.
+    `accuracy`: the share of right answers on all held-out images. `bytes`: bytes of feature maps
+    that an inference moves, the mean of images, counted by the C. `reduced`: the share of traffic
+    saved, 1 - `bytes` / those of the unpruned network without compression. `differing`: the number
+    of images for which C and torch find different classes.
     """
 
     method: str
@@ -52,12 +53,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The options of a sweep; 0 among the thresholds is a network without Zebra.
+    """The options of a sweep; a threshold of 0 stands for a network without Zebra.
 
-    `recipe`: behind the `pretrain` epochs of what all networks start from; its slimming is for
-    those, and `tuning_rate` in place of its learning rate: networks that start alike stay
-    comparable if they are not shaken up first. `channels`, `weights`: shares that are pruned.
-    `images`: so many the C runs on.
+    All networks start from `pretrain` epochs with the learning rate of `recipe`, and with its
+    slimming penalty if the method slims. Then they train for `recipe.epochs` with the learning rate
+    `tuning_rate`. It is small, so that networks with the same start stay comparable. `channels`,
+    `weights`: the shares that are pruned. `images`: how many images the C runs on. `sram`: bytes of
+    SRAM of the machine.
     """
 
     thresholds: tuple[float, ...]
@@ -75,7 +77,11 @@ class Sweep:
 
 @dataclass
 class Seed:
-    """All networks of one seed; what several of them start from is trained once."""
+    """Trains all networks of one seed; a start that several networks share is trained once.
+
+    `starts` are the networks after the first epochs, by the strength of the slimming penalty.
+    `tell` prints a line of text.
+    """
 
     options: Sweep
     data: Classified
@@ -85,11 +91,11 @@ class Seed:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe of what comes behind the start."""
+        """The recipe of the sweep with this seed."""
         return replace(self.options.recipe, seed=self.seed)
 
     def start(self, slimming: float) -> nn.Module:
-        """A copy of the plain network after its first epochs."""
+        """A copy of the plain network after its first epochs with a slimming penalty."""
         if slimming not in self.starts:
             seeded(self.seed)
             channels, size = self.data.shape
@@ -109,14 +115,14 @@ class Seed:
         return copy.deepcopy(self.starts[slimming])
 
     def train(self, model: nn.Module, recipe: Recipe, name: str, offset: int = 0) -> None:
-        """Train a network."""
+        """Train a network, and print its evaluation; see `Training` for the offset."""
         training = Training(model, self.data, recipe, offset=offset)
         training.run()
         found = evaluate(model, self.data.held_out)
         self.tell(f"seed {self.seed}: {name}: {found}")
 
     def pruned(self, method: str) -> nn.Module:
-        """What a method trains further."""
+        """The network that a method trains further: the start, pruned as the method says."""
         slims = "slimming" in method
         model = self.start(self.recipe.slimming if slims else 0.0)
         if slims:
@@ -127,7 +133,7 @@ class Seed:
         return model
 
     def networks(self, method: str) -> Iterator[tuple[float, nn.Module]]:
-        """The finished network of a method for each threshold."""
+        """Train a method for each threshold; returns each threshold with its finished network."""
         recipe = replace(self.recipe, slimming=0.0, learning_rate=self.options.tuning_rate)
         alone: nn.Module | None = None
         for threshold in self.options.thresholds:
@@ -144,12 +150,12 @@ class Seed:
             yield threshold, finished(model, self.data)
 
     def add_zebra(self, model: nn.Module, threshold: float) -> None:
-        """Let maps be pruned; a threshold of 0 prunes nothing, and marks what is stored."""
+        """Add Zebra modules. A threshold of 0 prunes nothing, but marks the maps to store."""
         channels, size = self.data.shape
         add_zebra(model, ZebraOptions(self.options.block, threshold), channels=channels, size=size)
 
     def rows(self) -> Iterator[Row]:
-        """Train and measure everything."""
+        """Train and measure all networks; returns a row for each."""
         baseline = self.baseline()
         for method in self.options.methods:
             for threshold, model in self.networks(method):
@@ -161,14 +167,14 @@ class Seed:
                 yield row
 
     def baseline(self) -> int:
-        """Bytes of the unpruned network with maps as they are, which no training changes."""
+        """Bytes that the unpruned network moves without compression, whatever its weights are."""
         model = self.start(0.0)
         self.add_zebra(model, 0.0)
         with exported(model.eval(), self.data) as path:
             return bytes_as_they_are(path, self.options.block, self.options.sram)
 
     def measured(self, model: nn.Module, method: str, threshold: float, baseline: int) -> Row:
-        """Run the C of a network on held-out images."""
+        """Measure a finished network: run its C on held-out images, and compare it with torch."""
         count = min(self.options.images, len(self.data.held_out))
         images, _ = together(self.data.held_out, range(count))
         with exported(model, self.data) as path:
@@ -183,7 +189,7 @@ class Seed:
 
 @contextmanager
 def exported(model: nn.Module, data: Classified) -> Generator[Path]:
-    """A network as an ONNX file, which disappears at the end."""
+    """Export a network to a temporary ONNX file, removed at the end."""
     channels, size = data.shape
     with tempfile.TemporaryDirectory(prefix="npu-") as folder:
         path = Path(folder) / "network.onnx"

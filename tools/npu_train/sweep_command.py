@@ -1,8 +1,8 @@
-"""The command line of the sweep, and its table.
+"""The command `npu-train sweep`, and its table.
 
     npu-train sweep --out table
 
-writes `table/table.md` and, with all digits, `table/rows.json`.
+writes `table/table.md`, and `table/rows.json` with the numbers unrounded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TITLES = {
 def sweep(args: Sequence[str]) -> int:
     """Run `npu-train sweep`; returns the exit code.
 
-    Raises: UserError for options that cannot be.
+    Raises: UserError for a wrong option.
     """
     options = argument_parser().parse_args(args)
     what = sweep_of(options)
@@ -53,7 +53,10 @@ def sweep(args: Sequence[str]) -> int:
 
 
 def rows_of(what: Sweep, seeds: Sequence[int], jobs: int) -> Iterator[Row]:
-    """The rows of all seeds and methods, several of these at once; the order is the same."""
+    """The rows of all seeds and methods; `jobs` of them are trained at once.
+
+    The order of the rows does not depend on `jobs`.
+    """
     parts = [(replace(what, methods=(name,)), seed) for seed in seeds for name in what.methods]
     if jobs == 1:
         for part in parts:
@@ -66,48 +69,51 @@ def rows_of(what: Sweep, seeds: Sequence[int], jobs: int) -> Iterator[Row]:
 
 
 def part_of(part: tuple[Sweep, int]) -> list[Row]:
-    """The rows of a seed and a method."""
+    """The rows of one seed and one method."""
     torch.set_num_threads(1)  # the table must not depend on the number of cores
     what, seed = part
     return list(Seed(what, load("digits"), seed, say).rows())
 
 
 def say(text: str) -> None:
-    """Print a line at once, wherever it goes."""
+    """Print a line and flush it, so that it appears at once in files and pipes too."""
     print(text, flush=True)
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    """All options of the sweep."""
+    """The argument parser with all options of the sweep."""
     parser = argparse.ArgumentParser(
         "npu-train sweep", description="Thresholds against accuracy and bandwidth, on digits."
     )
     parser.error = usage_error
     add = parser.add_argument
     add("--out", required=True, type=Path, metavar="DIR", help="where to write")
-    add("--thresholds", type=numbers, default=THRESHOLDS, metavar="T,T,...", help="targets")
+    add("--thresholds", type=numbers, default=THRESHOLDS, metavar="T,T,...", help="Zebra's targets")
     add("--methods", type=methods, default=METHODS, metavar="NAME,...", help=", ".join(METHODS))
-    add("--width", type=float, default=0.125, help="of ResNet-18 (default: %(default)s)")
+    add("--width", type=float, default=0.125, help="factor for channels (default: %(default)s)")
     add("--block", type=positive, default=4, metavar="B", help="default: %(default)s")
     add("--pretrain", type=positive, default=8, metavar="N", help="epochs without Zebra")
-    add("--epochs", type=positive, default=6, metavar="N", help="epochs behind these")
-    add("--tuning-rate", type=float, default=0.02, help="learning rate of those (%(default)s)")
+    add("--epochs", type=positive, default=6, metavar="N", help="epochs after --pretrain")
+    add("--tuning-rate", type=float, default=0.02, help="learning rate in --epochs (%(default)s)")
     add("--batch", type=positive, default=32, metavar="N", help="images a step (%(default)s)")
     add("--weight-decay", type=float, default=0.02, help="default: %(default)s")
-    add("--regularisation", type=float, default=0.1, help="of Zebra (default: %(default)s)")
+    add("--regularisation", type=float, default=0.1, help="Zebra's penalty (%(default)s)")
     add("--slimming", type=float, default=1e-4, help="L1 penalty (default: %(default)s)")
     add("--prune-channels", type=float, default=0.3, metavar="SHARE", help="default: %(default)s")
     add("--prune-weights", type=float, default=0.4, metavar="SHARE", help="default: %(default)s")
-    add("--images", type=positive, default=100, metavar="N", help="that the C runs on")
-    add("--sram", type=positive, default=131072, metavar="BYTES", help="of the machine")
+    add("--images", type=positive, default=100, metavar="N", help="images that the C runs on")
+    add("--sram", type=positive, default=131072, metavar="BYTES", help="SRAM of the machine")
     add("--jobs", type=positive, default=1, metavar="N", help="methods at once (%(default)s)")
-    add("--seed", type=natural, default=0, help="the first one (default: %(default)s)")
+    add("--seed", type=natural, default=0, help="the first seed (default: %(default)s)")
     add("--seeds", type=positive, default=1, metavar="N", help="trainings of each network")
     return parser
 
 
 def sweep_of(options: argparse.Namespace) -> Sweep:
-    """The options, checked before anything is trained. Raises: UserError."""
+    """The options of the sweep, checked before anything is trained.
+
+    Raises: UserError if a threshold, share or other number is out of range.
+    """
     for threshold in options.thresholds:
         ZebraOptions(options.block, threshold)
     for share in (options.prune_channels, options.prune_weights):
@@ -136,7 +142,10 @@ def sweep_of(options: argparse.Namespace) -> Sweep:
 
 
 def numbers(text: str) -> tuple[float, ...]:
-    """Thresholds with commas between them. Raises: UserError."""
+    """Parse numbers with commas between them.
+
+    Raises: UserError if one is no number.
+    """
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -144,7 +153,10 @@ def numbers(text: str) -> tuple[float, ...]:
 
 
 def methods(text: str) -> tuple[str, ...]:
-    """Methods with commas between them. Raises: UserError."""
+    """Parse names of methods with commas between them.
+
+    Raises: UserError if one does not exist.
+    """
     names = tuple(text.split(","))
     for name in names:
         if name not in METHODS:
@@ -153,7 +165,10 @@ def methods(text: str) -> tuple[str, ...]:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The table in Markdown: thresholds down, methods across; means over the seeds."""
+    """The table in Markdown: a row for each threshold, a column for each method.
+
+    Cells are means over the seeds.
+    """
     names = list(dict.fromkeys(row.method for row in rows))
     thresholds = sorted({row.threshold for row in rows})
     lines = [
@@ -173,12 +188,12 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def cell(rows: Sequence[Row]) -> str:
-    """What some trainings of one network have come to."""
+    """A cell of the table: saved traffic and accuracy, means over trainings of one network."""
     less, accuracy = fmean(row.reduced for row in rows), fmean(row.accuracy for row in rows)
     return f"{100 * less:.1f} %, {100 * accuracy:.2f} %"
 
 
 def headline(rows: Sequence[Row]) -> str:
-    """How the C and torch differ."""
+    """The line below the table: for how many images the C and torch find different classes."""
     differing = sum(row.differing for row in rows)
     return f"Images to which the C gives another class than torch, of all networks: {differing}."

@@ -1,13 +1,13 @@
-"""Zero block regularisation of feature maps: the module behind a ReLU (paper 003, Zebra, II).
+"""Zero block regularisation of feature maps: a module after each ReLU (paper 003, Zebra, II).
 
-Decision: which blocks of a map are worth keeping. In training a threshold for each channel comes
-from a small network, and the loss draws it to the target; at inference the target is the
-threshold, and the small network is gone:
+It sets blocks of small values to zero. In training, a small network computes a threshold for each
+channel, and the loss pulls it towards the target. At inference the target itself is the threshold,
+and the small network is not used:
 
     before   x = relu(...)                            [N, C, H, W]
     after    x = relu(...) * keep, where keep is 0 on b x b blocks that are all below the threshold
 
-The evaluation form is the chain that `npu_tools.importers.onnx` takes for `npu.prune_zero_blocks`.
+`npu_tools.importers.onnx` imports the exported evaluation form as `npu.prune_zero_blocks`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from npu_tools.shared.errors import UserError
 class ZebraOptions:
     """Block size and target threshold of all Zebra modules of a network.
 
-    Raises: UserError if the block has no element, or the threshold is negative or not finite.
+    Raises: UserError if the block is below 1, or the threshold is negative or not finite.
     """
 
     block: int
@@ -40,21 +40,21 @@ class ZebraOptions:
 
 
 class Zebra(nn.Module):
-    """Zeroes the blocks of a map [N, C, H, W] whose largest element is below a threshold.
+    """Sets blocks of a map [N, C, H, W] to zero if their largest element is below a threshold.
 
-    `block`: rows and columns of a block. Blocks lie side by side from the first element of a
-    channel on; those at the right and at the bottom hold what is left, as in
+    `block` is the number of rows and columns of a block. Blocks are tiles that start at the first
+    element of a channel; those at the right and bottom edges may be smaller, as in
     `npu.prune_zero_blocks`. A threshold of 0 keeps all of a ReLU's output.
 
-    In training with `learned`, the thresholds of a map's channels come from the map itself, by
-    global average pooling and a fully connected layer; `thresholds` keeps those of the last
-    batch, [N, C], for the loss. Else, and in evaluation, all are `threshold` (paper, II-B), and
-    `thresholds` stays None in training.
+    In training with `learned`, the thresholds of the channels are computed from the map by global
+    average pooling and a fully connected layer. `thresholds` holds those of the last batch, [N, C],
+    for the loss. In evaluation all thresholds are `threshold` (paper, II-B). Without `learned` this
+    is so in training too, and `thresholds` stays None.
 
-    Maps are expected to be finite: `npu.prune_zero_blocks` keeps a block with a NaN, and 0 times
-    infinity is NaN here.
+    Maps must be finite: 0 times infinity is NaN here, and `npu.prune_zero_blocks` keeps a block
+    with a NaN.
 
-    Raises: UserError if the block or the threshold cannot be.
+    Raises: UserError if the block is below 1, or the threshold is negative or not finite.
     """
 
     thresholds: Tensor | None
@@ -67,12 +67,12 @@ class Zebra(nn.Module):
         self.threshold = options.threshold
         self.thresholds = None
         self.network = nn.Linear(channels, channels) if learned else None
-        if self.network is not None:  # nothing is pruned at first, and no channel starts ahead
+        if self.network is not None:  # all thresholds start at 0, so nothing is pruned at first
             nn.init.zeros_(self.network.weight)
             nn.init.zeros_(self.network.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The map with its unimportant blocks zero, [N, C, H, W]."""
+        """The map [N, C, H, W] with blocks below their thresholds set to zero."""
         size = self.block
         maxima = F.max_pool2d(x, size, size, ceil_mode=True)
         if self.training and self.network is not None:
@@ -89,25 +89,25 @@ class Zebra(nn.Module):
     def learned_thresholds(self, x: Tensor, network: nn.Linear) -> Tensor:
         """The threshold of each channel of each image, [N, C].
 
-        The averages are divided by sqrt(C): the step of a gradient descent on the thresholds is
-        then the same for every width, and the learning rate of the network is small enough for it.
+        The averages are divided by sqrt(C). Then a step of gradient descent changes the thresholds
+        equally for every number of channels, and the network's learning rate is small enough.
         """
         return network(x.mean(dim=(2, 3)) / sqrt(self.channels))
 
     def extra_repr(self) -> str:
-        """Block and threshold, for `print(model)`."""
+        """Channels, block and threshold, for `print(model)`."""
         return f"{self.channels}, block={self.block}, threshold={self.threshold}"
 
     def __getstate__(self) -> dict[str, object]:
-        """Everything but the thresholds of the last batch: they belong to its graph."""
+        """The state without the last batch's thresholds, which belong to its autograd graph."""
         return {**self.__dict__, "thresholds": None}
 
 
 def straight_through(margin: Tensor) -> Tensor:
     """1 where a margin is at least 0, else 0; its gradient is that of a ramp from -1/2 to 1/2.
 
-    The paper does not say how a gradient passes the comparison; this is the usual estimator. It
-    reaches the thresholds, and the largest element of each block.
+    The paper does not say how gradients pass the comparison. This is the usual straight-through
+    estimator. Gradients reach the thresholds and the largest element of each block.
     """
     ramp = (margin + 0.5).clamp(0, 1)
     return (margin >= 0).to(margin.dtype) + (ramp - ramp.detach())

@@ -1,1 +1,1 @@
-"""What people start: one file a command."""
+"""The command-line tools, one file for each command."""

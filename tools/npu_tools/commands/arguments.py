@@ -1,4 +1,4 @@
-"""What the command lines of the tools share."""
+"""Argument checks that the command-line tools share."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from npu_tools.shared.errors import UserError
 
 
 def usage_error(message: str) -> NoReturn:
-    """What an argument parser calls for wrong options.
+    """Report a wrong option; argument parsers call this instead of `ArgumentParser.error`.
 
-    Raises: UserError.
+    Raises: UserError with the parser's message, always.
     """
     raise UserError(message)
 
 
 def natural(text: str) -> int:
-    """An integer of at least 0, for argparse.
+    """Parse an option's value as an integer of at least 0; a `type` for argparse.
 
-    Raises: argparse.ArgumentTypeError for anything else.
+    Raises: argparse.ArgumentTypeError for any other text.
     """
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"expected an integer of at least 0, got {text!r}")
@@ -27,9 +27,9 @@ def natural(text: str) -> int:
 
 
 def positive(text: str) -> int:
-    """An integer of at least 1, for argparse.
+    """Parse an option's value as an integer of at least 1; a `type` for argparse.
 
-    Raises: argparse.ArgumentTypeError for anything else.
+    Raises: argparse.ArgumentTypeError for any other text.
     """
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"expected an integer of at least 1, got {text!r}")

@@ -1,9 +1,9 @@
-"""npu-compile: a model becomes C.
+"""npu-compile: compile a model to C.
 
     npu-compile lenet5.onnx --target fe310 -o out
 
-writes `out/lenet5.c`, `out/lenet5.h` and `out/report.json`, and prints a table. All files are
-written at the end or none; what a user gets wrong is one message and exit code 1.
+writes `out/lenet5.c`, `out/lenet5.h` and `out/report.json`, and prints a table. The files are
+written at the end, all of them or none. A user's mistake gives one message and exit code 1.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def parse_arguments(args: Sequence[str]) -> argparse.Namespace:
-    """The options.
+    """Parse the command line.
 
-    Raises: UserError for what argparse does not accept.
+    Raises: UserError if argparse rejects it, if model or target is missing, or if options
+    contradict each other.
     """
     # A bare --verify takes no value, not even the model that may come next.
     options = argument_parser().parse_args(
@@ -68,7 +69,7 @@ def parse_arguments(args: Sequence[str]) -> argparse.Namespace:
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    """All options of npu-compile."""
+    """The argument parser with all options of npu-compile."""
     parser = argparse.ArgumentParser(TOOL, description="Compile a neural network to C.")
     parser.error = usage_error
     add = parser.add_argument
@@ -76,10 +77,12 @@ def argument_parser() -> argparse.ArgumentParser:
     add("model", nargs="?", type=Path, help="an .onnx model, or a .pt2 file of torch.export")
     add("--target", metavar="NAME|FILE.toml", help="the machine")
     add("-o", dest="folder", type=Path, metavar="DIR", help="where to write (default: ./ID)")
-    add("--prefix", metavar="ID", help="what C names start with (default: from the model's name)")
+    add("--prefix", metavar="ID", help="start of all C names (default: from the model's name)")
     add("--pipeline", default=DEFAULT, metavar="NAME|TEXT", help="passes (default: %(default)s)")
     add(
-        "--overlap", metavar="HOW", help="line-buffer|recompute|none: where pooling windows overlap"
+        "--overlap",
+        metavar="HOW",
+        help="line-buffer|recompute|none: how to fuse pools whose windows overlap",
     )
     add("--strategy", metavar="HOW", help="greedy|modules|ping-pong|none: how to find offsets")
     add("--json", action="store_true", help="print report.json and nothing else")
@@ -89,64 +92,77 @@ def argument_parser() -> argparse.ArgumentParser:
 
 
 def add_c_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for what the C computes, where its weights lie, and who builds it."""
+    """Add the options that choose what the C computes, where its weights lie, what builds it."""
     add = parser.add_argument
     add(
         "--weights",
         choices=("auto", "c", "bin"),
         default="auto",
-        help="as C arrays, or in ID_weights.bin (default: there if they are more than 64 MiB)",
+        help="c: as C arrays; bin: in ID_weights.bin; auto: bin above 64 MiB (the default)",
     )
     add("--weights-in-sram", type=natural, metavar="BYTES", help="SRAM for the most read weights")
-    add("--calibrate", type=Path, metavar="data.npz", help="inputs that say which maps to compress")
-    add("--plan-as", choices=("i8", "i16", "f16", "bf16"), help="plan only, as if in that type")
+    add(
+        "--calibrate",
+        type=Path,
+        metavar="data.npz",
+        help="typical inputs, by which to choose the maps off chip to compress",
+    )
+    add(
+        "--plan-as",
+        choices=("i8", "i16", "f16", "bf16"),
+        help="plan memory for elements of this type; emit no C",
+    )
     add(
         "--io",
         choices=("model", "int8"),
         default="model",
-        help="int8: inputs and outputs are the integers behind QuantizeLinear and in front of "
-        "DequantizeLinear (default: the model's own)",
+        help="int8: inputs are the integers behind QuantizeLinear, outputs those in front of "
+        "DequantizeLinear; model: the model's own (the default)",
     )
     add(
         "--requantize",
         choices=("float", "fixed"),
-        help="how integers change scales: fixed without floats, at most 1 away (default: as "
-        "the model's operators do)",
+        help="how integers change scales: fixed needs no floats and differs from float by at "
+        "most 1 (default: as the model's operators do)",
     )
     add(
         "--flash",
         choices=("fast", "small"),
-        help="fast: weights of bytes may take 16 bits where that saves instructions (default)",
+        help="fast: 8-bit weights are stored as 16 bits if that saves instructions (default)",
     )
     add(
         "--emit",
         type=parse_kinds,
         default=(),
         metavar="KIND[,KIND]",
-        help="cmake|zephyr|arduino: files for these builds, too",
+        help="also write files for these build systems: cmake|zephyr|arduino",
     )
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for one run of the compiler: what it is given, checks, draws and prints."""
+    """Add the options for one run of the compiler: what it reads, checks, draws and prints."""
     add = parser.add_argument
     add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
     add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
-    add("--jobs", type=positive, default=1, metavar="N", help="layers to find tiles for at once")
+    add("--jobs", type=positive, default=1, metavar="N", help="layers to search for tiles at once")
     add("--memory-map", type=Path, metavar="map.svg", help="draw SRAM address against time")
     add(
         "--find-min-sram",
         action="store_true",
         help="print the smallest SRAM that the pipeline works with. If passes decide by the size "
-        "of the SRAM: sizes between one that works and one that fails are halved, to the byte, and "
-        "16 even steps below are tried",
+        "of the SRAM, it is searched by bisection between a size that works and one that fails; "
+        "smaller sizes, in steps of a sixteenth, are tried too",
     )
-    add("--verbose", action="store_true", help="print what the passes have noted in the IR")
+    add("--verbose", action="store_true", help="print the remarks of the passes")
     add("--check-passes", action="store_true", help="interpret the IR after every pass (slow)")
-    add("--verify", metavar="inputs.npz", help="compare the C with onnxruntime; =FILE: on these")
-    add("--seed", type=natural, default=0, help="of random inputs (default: %(default)s)")
+    add(
+        "--verify",
+        metavar="inputs.npz",
+        help="compare the C with onnxruntime on random inputs, with =FILE on these",
+    )
+    add("--seed", type=natural, default=0, help="seed of random inputs (default: %(default)s)")
     add("--list-pipelines", action="store_true", help="print the named pipelines")
-    add("--list-targets", action="store_true", help="print the machines that are known")
+    add("--list-targets", action="store_true", help="print the known machines")
 
 
 def print_lists(options: argparse.Namespace) -> None:
@@ -161,7 +177,7 @@ def print_lists(options: argparse.Namespace) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile, verify if asked to, write, report."""
+    """Compile, verify with --verify, write the files, print the report; returns the exit code."""
     from npu_tools.compiling.driver import compile_model
     from npu_tools.pictures.map_stop import MapStop
     from npu_tools.reports.module_table import module_table
@@ -211,7 +227,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def job_of(options: argparse.Namespace) -> Job:
-    """What the driver has to do."""
+    """The driver's job that the options ask for."""
     from npu_tools.compiling.driver import Job
     from npu_tools.importers.frontends import parse_input_dims
 
@@ -237,7 +253,7 @@ def job_of(options: argparse.Namespace) -> Job:
 
 
 def observers(options: argparse.Namespace) -> Iterator[Observer]:
-    """What looks at the module after every pass, beside what the driver always does."""
+    """The observers that options add to the driver's own; they see the IR after every pass."""
     if options.verbose:
         from npu_tools.compiling.remarks import Remarks
 
@@ -249,12 +265,15 @@ def observers(options: argparse.Namespace) -> Iterator[Observer]:
 
 
 def beside(options: argparse.Namespace) -> TextIO:
-    """Where to say what is not the report: with --json, standard output holds nothing else."""
+    """The stream for text beside the report: stderr with --json, whose stdout is report.json."""
     return sys.stderr if options.json else sys.stdout
 
 
 def min_sram(options: argparse.Namespace, job: Job) -> dict[str, Any]:
-    """Find the smallest SRAM if asked to, and print it; the entry in report.json."""
+    """Find and print the smallest SRAM; returns its entry for report.json.
+
+    Does nothing and returns no entry without --find-min-sram.
+    """
     if not options.find_min_sram:
         return {}
     from npu_tools.compiling.min_sram import find_min_sram
@@ -265,7 +284,7 @@ def min_sram(options: argparse.Namespace, job: Job) -> dict[str, Any]:
 
 
 def need_matplotlib() -> None:
-    """Check that there is something to draw with, before the work begins.
+    """Check that matplotlib is installed, before the work begins.
 
     Raises: UserError that says what to install.
     """
@@ -274,7 +293,7 @@ def need_matplotlib() -> None:
 
 
 def need_onnxruntime() -> None:
-    """Check that there is something to compare with, before the work begins.
+    """Check that onnxruntime is installed, before the work begins.
 
     Raises: UserError that says what to install.
     """

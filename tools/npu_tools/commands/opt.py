@@ -1,9 +1,9 @@
-"""npu-opt: xDSL's driver with our dialects, passes, targets and front ends.
+"""npu-opt: xDSL's driver with npu-dialect's dialects, passes, targets and front ends.
 
     npu-opt model.onnx --pass-pipeline='builtin.module(npu-bufferize, npu-assign-sram-offsets)' -t c
 
-Everything that xdsl-opt takes works here. What a user gets wrong is one message and exit code 1; an
-output file is written when all went well, or not at all.
+It takes every option of xdsl-opt. A user's mistake gives one message and exit code 1. The output
+file is written at the end, or not at all.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ TOOL = "npu-opt"
 
 
 class HeldOutput(StringIO):
-    """An output file that waits for the end of the run."""
+    """Stands for the output file during the run: it keeps the text until the run has succeeded."""
 
     text = ""
 
     def close(self) -> None:
-        """Keep the text."""
+        """Save what was written as `text`, which a closed StringIO would lose."""
         if not self.closed:
             self.text = self.getvalue()
         super().close()
 
 
 def read_bytes(io: IO[Any]) -> bytes:
-    """The rest of an input. xDSL opens it as text before 0.74, as bytes since then."""
+    """Read the rest of an input as bytes. xDSL opens inputs as text before 0.74, then as bytes."""
     data: str | bytes = getattr(io, "buffer", io).read()
     return data.encode() if isinstance(data, str) else data
 
 
 class NpuOptMain(xDSLOptMain):
-    """xDSL's driver, extended."""
+    """One run of npu-opt: xDSL's driver with models as inputs and errors for people."""
 
     version_format: ClassVar[str] = "npu-opt on xDSL {xdsl_version}"
 
     held: HeldOutput | None = None
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
-        """The options of xdsl-opt and ours."""
+        """Register the options of xdsl-opt and those of npu-opt."""
         super().register_all_arguments(arg_parser)
         arg_parser.prog = TOOL
         arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -86,13 +86,17 @@ class NpuOptMain(xDSLOptMain):
         )
 
     def register_all_frontends(self) -> None:
-        """MLIR text and models."""
+        """Register a front end for MLIR text and one for each kind of model."""
         self.available_frontends["mlir"] = self.parse_text
         for extension in FRONTENDS:
             self.available_frontends[extension] = self.model_parser(extension)
 
     def parse_text(self, io: IO[bytes]) -> ModuleOp:
-        """Parse MLIR text."""
+        """Parse MLIR text.
+
+        Raises: UserError if it is not UTF-8 or malformed; ParseError or DiagnosticException for
+        errors that xDSL's parser describes itself.
+        """
         name = self.get_input_name()
         try:
             text = read_bytes(io).decode()
@@ -107,7 +111,7 @@ class NpuOptMain(xDSLOptMain):
             raise UserError(f"{name}: malformed MLIR: {type(error).__name__}: {error}") from None
 
     def model_parser(self, extension: str) -> Callable[[IO[bytes]], ModuleOp]:
-        """The front end of one kind of model."""
+        """The front end for models with a file extension."""
 
         def parse(io: IO[bytes]) -> ModuleOp:
             dims = parse_input_dims(self.args.input_dim)
@@ -116,7 +120,7 @@ class NpuOptMain(xDSLOptMain):
         return parse
 
     def register_all_targets(self) -> None:
-        """The targets of the universe; `mlir` with a printer that is quick with weights."""
+        """Register the targets of the universe; `mlir` gets a printer that is fast with weights."""
 
         def weight_target() -> type[Target]:
             from npu_tools.compiling.printer import ElidingTarget, WeightTarget
@@ -127,7 +131,12 @@ class NpuOptMain(xDSLOptMain):
         self.available_targets["mlir"] = weight_target
 
     def setup_pipeline(self) -> None:
-        """The passes of `-p` or `--pass-pipeline`, with xDSL's callback between them."""
+        """Set up the passes of `-p` or `--pass-pipeline`.
+
+        Between passes, xDSL's own callback runs, then the check of discardable attributes.
+
+        Raises: UserError if both options are given, or if the pipeline's text is wrong.
+        """
         if self.args.passes and self.args.pass_pipeline:
             raise UserError("expected -p or --pass-pipeline, got both")
         text = self.args.pass_pipeline or self.args.passes
@@ -148,9 +157,10 @@ class NpuOptMain(xDSLOptMain):
 
     @staticmethod
     def check_attributes(module: ModuleOp) -> None:
-        """Check discardable attributes; the dialects are imported only if there are some of ours.
+        """Check discardable attributes. The check is imported only if an op has attributes.
 
-        Raises: VerifyException, attached to the op.
+        Raises: VerifyException for an attribute with a wrong value or in a wrong place; the IR
+        with the op marked is attached.
         """
         if any(op.attributes or "arg_attrs" in op.properties for op in module.walk()):
             from npu_dialect.contract import check_attributes
@@ -158,14 +168,20 @@ class NpuOptMain(xDSLOptMain):
             check_attributes(module)
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
-        """The text of the target."""
+        """Print the module with the target of `-t`.
+
+        Raises: UserError for wrong options of the target.
+        """
         spec = parse_spec(self.args.target)
         kind: Any = self.available_targets[spec.name]
         check_options("target", kind(), spec)
         return super().output_resulting_program(prog)
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
-        """Open the input; its extension must have a front end."""
+        """Open the input.
+
+        Raises: UserError if no front end reads files with its extension.
+        """
         try:
             return super().prepare_input()
         except ValueError:
@@ -175,14 +191,14 @@ class NpuOptMain(xDSLOptMain):
             ) from None
 
     def prepare_output(self) -> IO[str]:
-        """Standard output, or a text that becomes a file at the end."""
+        """The output stream: standard output, or text in memory that becomes a file at the end."""
         if self.args.output_file is None:
             return super().prepare_output()
         self.held = HeldOutput()
         return self.held
 
     def run(self) -> None:
-        """Run, and write the output file if there is one."""
+        """Run the passes and the target, then write the output file of `-o`."""
         super().run()
         if self.held is not None:
             from npu_tools.shared.files import write_file

@@ -1,9 +1,9 @@
-"""npu-quantize: a float32 ONNX model becomes one of 8-bit integers.
+"""npu-quantize: quantise a float32 ONNX model to 8-bit integers.
 
     npu-quantize model.onnx --calibrate data.npz -o model_int8.onnx
 
-Post-training static quantisation through onnxruntime. The file is written at the end or not at
-all; what a user gets wrong is one message and exit code 1.
+It does post-training static quantisation with onnxruntime. The file is written at the end, or not
+at all. A user's mistake gives one message and exit code 1.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    """All options of npu-quantize."""
+    """The argument parser with all options of npu-quantize."""
     parser = argparse.ArgumentParser(TOOL, description="Quantise a float32 ONNX model to 8 bits.")
     parser.error = usage_error
     add = parser.add_argument
@@ -64,44 +64,44 @@ def argument_parser() -> argparse.ArgumentParser:
 
 
 def add_recipe_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that a recipe is made of."""
+    """Add the options that become the fields of `Recipe`."""
     add = parser.add_argument
     add(
         "--format",
         choices=("qdq", "operators"),
         default="qdq",
-        help="QuantizeLinear and DequantizeLinear around operators, or operators that name their "
-        "scales, such as QLinearConv (default: %(default)s)",
+        help="qdq: QuantizeLinear and DequantizeLinear around float operators; operators: integer "
+        "operators with their scales as inputs, such as QLinearConv (default: %(default)s)",
     )
     filters = parser.add_mutually_exclusive_group()
     filters.add_argument(
         "--per-channel",
         action="store_true",
         default=True,
-        help="a scale for each filter of a weight (the default)",
+        help="one scale for each filter of a weight tensor (the default)",
     )
     filters.add_argument(
         "--per-tensor",
         action="store_false",
         dest="per_channel",
-        help="one scale for the whole of a weight",
+        help="one scale for each weight tensor",
     )
     add(
         "--activations",
         choices=("int8", "uint8"),
         default="int8",
-        help="elements of maps (default: %(default)s); weights are int8",
+        help="element type of feature maps (default: %(default)s); weights are int8",
     )
     add(
         "--method",
         choices=("minmax", "entropy", "percentile"),
         default="minmax",
-        help="how the range of a map follows from its values (default: %(default)s)",
+        help="how to choose the range of a map from its calibration values (default: %(default)s)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Quantise, check, write, say what was written."""
+    """Quantise and check the model, write it, and print its size; returns the exit code."""
     from npu_tools.quantizing.quantize_model import Recipe, need_quantiser
     from npu_tools.shared.files import write_files
 
@@ -115,9 +115,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def place_for(output: Path, model: Path) -> Path:
-    """Where to write.
+    """The path to write to, with symbolic links resolved.
 
-    Raises: UserError where that cannot be, or for the model itself.
+    Raises: UserError if the name does not end with .onnx, if its folder is missing, if it is no
+    regular file, or if it is the model itself.
     """
     from npu_tools.shared.files import replaceable
 
@@ -130,11 +131,12 @@ def place_for(output: Path, model: Path) -> Path:
 
 
 def quantised_bytes(options: argparse.Namespace, recipe: Recipe) -> bytes:
-    """The quantised model, which npu-compile takes: both are imported here.
+    """The quantised model as the bytes of an ONNX file.
 
-    Nodes that stay in float32 are named in warnings.
+    The model is imported before, and the result after quantisation, so npu-compile accepts both.
+    The second import warns about nodes that stay in float32.
 
-    Raises: UserError.
+    Raises: UserError if the model or the calibration data cannot be used.
     """
     from npu_tools.importers.frontends import load, parse_input_dims
     from npu_tools.importers.onnx import import_model

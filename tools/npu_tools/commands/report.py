@@ -1,11 +1,11 @@
-"""npu-report: what can be seen of a network without compiling it.
+"""npu-report: report on a network without compiling it.
 
     npu-report zero-blocks model.onnx --image picture.png --block-size 4 --threshold 0.1 -o out.png
 
-prints a table of the network's maps (blocks that are zero, bytes before and after, the index) and
-lays the kept and skipped blocks of some maps over the picture, as figure 5 of paper 003 does.
-Everything is checked and computed before the picture is written; what a user gets wrong is one
-message and exit code 1.
+prints a table of the network's feature maps: their zero blocks, and the bytes of the map before
+compression, of its index, and after compression. It draws the kept and skipped blocks of some maps
+over the picture, as figure 5 of paper 003 does. The picture is written after everything is checked
+and computed. A user's mistake gives one message and exit code 1.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TOOL = "npu-report"
 PANELS = 11
-"""Most maps in a picture unless somebody asks for more: with the input, three rows of panels."""
+"""Most maps that are drawn without --layer. With the input they fill three rows of panels."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -47,7 +47,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    """All reports and their options."""
+    """The argument parser with all reports and their options."""
     parser = argparse.ArgumentParser(TOOL, description="Report on a neural network.")
     parser.error = usage_error
     parser.add_argument(
@@ -61,51 +61,57 @@ def argument_parser() -> argparse.ArgumentParser:
 
 
 def zero_block_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `npu-report zero-blocks`."""
+    """Add the options of `npu-report zero-blocks`."""
     add = parser.add_argument
     add("model", type=Path, help="an .onnx model, or a .pt2 file of torch.export")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
-        "--image", type=Path, metavar="picture.png", help="the input, in the input's size"
+        "--image", type=Path, metavar="picture.png", help="a picture of the input's H x W"
     )
     source.add_argument(
         "--input",
         type=Path,
         metavar="data.npz",
-        help="an array for each input, or samples along its first axis",
+        help="an array for each input: one sample, or several along the first axis",
     )
     add(
         "--mean",
         type=colours,
         metavar="M[,M,M]",
         default=[],
-        help="of a picture from 0 to 1 (default: 0)",
+        help="subtracted from the picture's colours, which go from 0 to 1 (default: 0)",
     )
-    add("--std", type=deviations, metavar="S[,S,S]", default=[], help="its deviation (default: 1)")
-    add("--block-size", type=positive, default=4, metavar="N", help="default: %(default)s")
+    add(
+        "--std",
+        type=deviations,
+        metavar="S[,S,S]",
+        default=[],
+        help="divides the colours after --mean (default: 1)",
+    )
+    add("--block-size", type=positive, default=4, metavar="N", help="N x N (default: %(default)s)")
     add(
         "--threshold",
         type=threshold,
         metavar="T",
-        help="blocks behind a ReLU become zero if all of them is below (default: nothing does)",
+        help="set blocks behind a ReLU to zero if all their values are below T (default: none)",
     )
     add(
         "--layer",
         action="append",
         default=[],
         metavar="NAME",
-        help="a map for the picture, by its layer or its value; more than once (default: the last "
-        f"one behind a ReLU of each size, at most {PANELS})",
+        help="draw the map of this layer or with this name; may be repeated (default: for each map "
+        f"size the last one behind a ReLU, at most {PANELS})",
     )
-    add("-o", dest="picture", type=Path, metavar="out.png", help="draw this (first sample)")
+    add("-o", dest="picture", type=Path, metavar="out.png", help="write a picture (first sample)")
     add("--json", action="store_true", help="print the table as JSON")
     add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
 
 
 def colours(text: str) -> list[float]:
-    """Numbers with commas in between, for argparse.
+    """Parse finite numbers with commas in between; a `type` for argparse.
 
-    Raises: argparse.ArgumentTypeError for anything else.
+    Raises: argparse.ArgumentTypeError for any other text.
     """
     try:
         values = [float(part) for part in text.split(",")]
@@ -117,9 +123,9 @@ def colours(text: str) -> list[float]:
 
 
 def deviations(text: str) -> list[float]:
-    """Numbers above 0 with commas in between, for argparse.
+    """Parse finite numbers above 0 with commas in between; a `type` for argparse.
 
-    Raises: argparse.ArgumentTypeError for anything else.
+    Raises: argparse.ArgumentTypeError for any other text.
     """
     values = colours(text)
     if min(values) <= 0:
@@ -128,9 +134,9 @@ def deviations(text: str) -> list[float]:
 
 
 def threshold(text: str) -> float:
-    """A number of at least 0, for argparse.
+    """Parse a finite number of at least 0; a `type` for argparse.
 
-    Raises: argparse.ArgumentTypeError for anything else.
+    Raises: argparse.ArgumentTypeError for any other text.
     """
     try:
         value = float(text)
@@ -142,7 +148,7 @@ def threshold(text: str) -> float:
 
 
 def zero_blocks(options: argparse.Namespace) -> int:
-    """Run the network, draw, then print the table."""
+    """Run the network, write the picture of -o, print the table; returns the exit code."""
     from npu_dialect.interpreters import Signature, find_function
     from npu_tools.importers.frontends import load, parse_input_dims
     from npu_tools.reports.zero_block_input import need_matplotlib
@@ -169,9 +175,9 @@ def zero_blocks(options: argparse.Namespace) -> int:
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """Check that options go together.
+    """Check that the options fit each other.
 
-    Raises: UserError.
+    Raises: UserError for --mean or --std without --image, or --layer without -o.
     """
     if options.image is None and (options.mean or options.std):
         raise UserError("--mean and --std are for --image")
@@ -180,9 +186,9 @@ def check_options(options: argparse.Namespace) -> None:
 
 
 def load_samples(options: argparse.Namespace, ports: Sequence[Port]) -> list[list[Any]]:
-    """The inputs of each run.
+    """The inputs of each run of the network: an array for each port.
 
-    Raises: UserError for a file that does not hold them.
+    Raises: UserError if the file does not hold arrays or a picture that fit the inputs.
     """
     from npu_tools.reports.zero_block_input import picture, samples
 
@@ -192,9 +198,10 @@ def load_samples(options: argparse.Namespace, ports: Sequence[Port]) -> list[lis
 
 
 def check_layers(names: Sequence[str], block: int, module: ModuleOp) -> None:
-    """Check that there are maps of these names, as large as a block.
+    """Check that each name of --layer is that of a map at least as large as a block.
 
-    Raises: UserError.
+    Raises: UserError if no map has the name, or if a map has fewer rows and fewer columns than a
+    block.
     """
     from npu_dialect.npu.maps import shape_of
     from npu_tools.reports.zero_block_maps import map_layers, value_name
@@ -217,7 +224,10 @@ def check_layers(names: Sequence[str], block: int, module: ModuleOp) -> None:
 
 
 def chosen(maps: Sequence[BlockMap], names: Sequence[str]) -> list[BlockMap]:
-    """The maps to draw: those that are named, or the last behind a ReLU of each size."""
+    """The maps to draw: the named ones, or for each size (H, W) the last one behind a ReLU.
+
+    If no map is behind a ReLU, all maps count.
+    """
     if names:
         return [each for name in names for each in maps if name in (each.layer, each.value)]
     behind = [each for each in maps if each.relu] or list(maps)
@@ -226,9 +236,9 @@ def chosen(maps: Sequence[BlockMap], names: Sequence[str]) -> list[BlockMap]:
 
 
 def drawn(options: argparse.Namespace, sample: Sequence[Any], shown: Sequence[BlockMap]) -> bytes:
-    """The picture.
+    """The picture as a PNG file: the first sample, and the blocks of some maps over it.
 
-    Raises: UserError without an input that has rows and columns.
+    Raises: UserError if no input has the shape [N, C, H, W].
     """
     from npu_tools.pictures.zero_block_picture import png
     from npu_tools.reports.zero_block_input import visible
@@ -240,14 +250,14 @@ def drawn(options: argparse.Namespace, sample: Sequence[Any], shown: Sequence[Bl
 
 
 def title(options: argparse.Namespace) -> str:
-    """What is reported."""
+    """The heading of the table and of the picture: model, block size and threshold."""
     size = options.block_size
     pruned = "" if options.threshold is None else f", pruned below {options.threshold:g}"
     return f"{options.model.name}: zero blocks of {size} x {size}{pruned}"
 
 
 def report(options: argparse.Namespace, maps: Sequence[BlockMap]) -> None:
-    """Print the table."""
+    """Print the table, or the JSON of --json."""
     from npu_tools.reports.zero_block_table import as_dict, table
 
     if options.json:

@@ -3,8 +3,8 @@
     npu-run lenet5.mlir --inputs digits.npz -o outputs.npz
     npu-run lenet5.onnx --seed 0
 
-It works at every stop of the road: tensors, buffers at their offsets, loops. In an .npz file an
-input has its `npu.name`, or `input0`, `input1`, ...; outputs are called the same way.
+It runs every level of IR: tensors, buffers at their offsets, loops. In an .npz file the array of an
+input is called like its `npu.name`, or else `input0`, `input1`, ...; those of outputs likewise.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    """All options of npu-run."""
+    """The argument parser with all options of npu-run."""
     parser = argparse.ArgumentParser(prog=TOOL, description="Run a function on numpy arrays")
     parser.error = usage_error
     parser.add_argument(
@@ -49,12 +49,17 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("file", type=Path, help="a .mlir file, or a model")
     parser.add_argument("--function", metavar="NAME", help="default: the only public function")
     parser.add_argument(
-        "--input", action="append", type=Path, default=[], metavar="FILE.npy", help="the next input"
+        "--input",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE.npy",
+        help="the next input; repeat it for each input of the function",
     )
     parser.add_argument(
         "--inputs", type=Path, metavar="FILE.npz", help="all inputs, by their names"
     )
-    parser.add_argument("--seed", type=natural, default=0, help="of inputs that are not given")
+    parser.add_argument("--seed", type=natural, default=0, help="seed of random inputs")
     parser.add_argument(
         "--input-dim",
         action="append",
@@ -67,9 +72,10 @@ def argument_parser() -> argparse.ArgumentParser:
 
 
 def load_module(path: Path, input_dims: Sequence[str]) -> ModuleOp:
-    """The verified module of a file.
+    """Read a .mlir file or import a model; returns the verified module.
 
-    Raises: UserError, OSError, or what a parser or importer finds.
+    Raises: UserError if a .mlir file is not UTF-8 or a model cannot be imported; OSError if the
+    file cannot be read; ParseError or DiagnosticException for wrong IR.
     """
     if path.suffix.removeprefix(".") in MODELS:
         return load(path, parse_input_dims(input_dims))[1]
@@ -86,9 +92,9 @@ def load_module(path: Path, input_dims: Sequence[str]) -> ModuleOp:
 
 
 def load_inputs(options: argparse.Namespace, signature: Signature) -> list[Array]:
-    """The inputs from the files of the command line, or random ones.
+    """The inputs from the files of the command line; without files, random ones for all inputs.
 
-    Raises: UserError for a file that does not hold them.
+    Raises: UserError if a file holds no array, or if an .npz file lacks an input's name.
     """
     if options.inputs is not None:
         archive = read_npz(options.inputs)
@@ -106,7 +112,10 @@ def load_inputs(options: argparse.Namespace, signature: Signature) -> list[Array
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run, print the outputs, and write them if asked to."""
+    """Run the function, print its outputs, write them with -o; returns the exit code.
+
+    Raises: UserError if both --input and --inputs are given; see the functions called here.
+    """
     if options.input and options.inputs:
         raise UserError("expected --input or --inputs, got both")
     module = load_module(options.file, options.input_dim)
@@ -124,7 +133,10 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def archived(arrays: Mapping[str, Array]) -> bytes:
-    """The arrays as an .npz file; numpy's own `savez` takes neither all names nor a fixed date."""
+    """The arrays as the bytes of an .npz file.
+
+    numpy's `savez` is not used: it rejects some names, and it does not let the date be fixed.
+    """
     buffer = io.BytesIO()
     with ZipFile(buffer, "w") as archive:
         for name, array in arrays.items():

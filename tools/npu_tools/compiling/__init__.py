@@ -1,1 +1,1 @@
-"""The road from a model to files, its observers, and the checks of meaning."""
+"""The compiler driver from a model to C, its observers, and the check that results stay equal."""

@@ -1,8 +1,9 @@
-"""The meaning stays the same: run the IR after every step, on the same numbers.
+"""`npu-compile --check-passes`: check after every pass that the IR still computes the same.
 
-`MeaningCheck` is an observer of the driver (and, through `callback`, of any xDSL pass pipeline).
-The first module that it sees gives the results that every later one must give, as the interpreter
-defines it. Loops are interpreted op by op, about 150 000 a second: it is for small networks.
+`MeaningCheck` is an observer of the driver and, through `callback`, of any xDSL pass pipeline. It
+interprets the IR after every step on the same inputs. The results of the first module are what all
+later modules must give. Loops are interpreted op by op, about 150 000 ops a second, so the check is
+for small networks.
 """
 
 from __future__ import annotations
@@ -27,21 +28,25 @@ from npu_tools.shared.errors import UserError
 Array = npt.NDArray[np.float32]
 
 RELATIVE = 1e-5
-"""Largest difference that is not a difference, relative to the largest magnitude of a result."""
+"""The largest error that counts as equal, relative to the largest magnitude of a result."""
 
 
 @dataclass
 class MeaningCheck:
-    """Compares the meaning of a module after each step with its meaning at first."""
+    """Compares the results of a module after each step with those after the first step.
+
+    `inputs` are random, from `seed`, unless they are given. `expected` are the results after the
+    first step.
+    """
 
     inputs: Sequence[Array] | None = None
     seed: int = 0
     expected: Sequence[Array] | None = None
 
     def __call__(self, step: str, module: ModuleOp) -> None:
-        """Run the module.
+        """Interpret the module, and compare its results with the expected ones if there are some.
 
-        Raises: UserError that names the step after which the results differ.
+        Raises: UserError if an output differs by more than `RELATIVE`; it names the step.
         """
         if self.inputs is None:
             self.inputs = random_inputs(module, self.seed)
@@ -57,15 +62,16 @@ class MeaningCheck:
                 )
 
     def callback(self, previous: ModulePass | None, module: ModuleOp, _: ModulePass | None) -> None:
-        """The same as a callback of xDSL's `PassPipeline`."""
+        """Do the same check as a callback of xDSL's `PassPipeline`."""
         self(previous.name if previous else "import", module)
 
 
 def relative_error(got: Array, want: Array) -> float:
-    """The largest difference, divided by the largest magnitude of what is wanted.
+    """The largest absolute difference, divided by the largest finite magnitude in `want`.
 
-    Infinite where shapes differ or one side is not a number where the other is; equal infinities
-    are no difference.
+    Equal infinities, and NaN on both sides, are no difference. The result is infinite if the shapes
+    differ, if an element is NaN or infinite on one side only, or if something differs and all
+    finite elements of `want` are zero.
     """
     if got.shape != want.shape:
         return float("inf")
@@ -81,7 +87,7 @@ def relative_error(got: Array, want: Array) -> float:
 
 
 def entry_function(module: ModuleOp) -> func.FuncOp:
-    """The function that a module is for: its first public one.
+    """The first public function of a module.
 
     Raises: UserError if there is none.
     """
@@ -93,10 +99,7 @@ def entry_function(module: ModuleOp) -> func.FuncOp:
 
 
 def random_inputs(module: ModuleOp, seed: int) -> list[Array]:
-    """Seeded standard normal values for each input of the module's function.
-
-    Inputs of integers get all integers of their type.
-    """
+    """A random array for each input of the module's entry function; see `random_array`."""
     function, generator = entry_function(module), np.random.default_rng(seed)
     roles = attributes_of_arguments(function)
     outputs = {index for index, role in enumerate(roles) if is_output(role)}
@@ -114,7 +117,7 @@ def random_inputs(module: ModuleOp, seed: int) -> list[Array]:
 def random_array(
     generator: np.random.Generator, shape: Sequence[int], dtype: np.dtype[Any]
 ) -> npt.NDArray[Any]:
-    """Standard normal float32 values, or all integers of a type."""
+    """Standard normal values for floats; for integers, values from the whole range of the type."""
     if dtype.kind == "f":
         return generator.standard_normal(shape, dtype=np.float32)
     limits = np.iinfo(dtype)

@@ -1,9 +1,9 @@
-"""The whole road from a model's file to C, in one process and without touching the disk.
+"""The compiler driver: from a model's file to the text of the C files, in one process.
 
     import -> npu.target -> the passes of the pipeline (among them npu-plan-as) -> C
 
-While the passes run, observers look at the module after each of them: the verifier, the IR dump,
-the measurement at the buffers stop, and on request a check that the meaning stays what it was.
+After each pass the module is verified, and observers read it: the IR dump, the measurements for
+report.json, and on request a check that its results stay the same. Only the IR dump writes files.
 """
 
 from __future__ import annotations
@@ -51,21 +51,22 @@ COMPRESS = "npu-compress-spills"
 MEASURE = "npu-measure-zero-blocks"
 
 LARGEST_ARRAYS = 64 * 2**20
-"""Most bytes of weights that are C arrays unless somebody asks for them: 64 MiB are some 200 MB of
-text, for which gcc takes a minute and gigabytes."""
+"""Most bytes of weights that become C arrays with `--weights=auto`. 64 MiB of weights are some
+200 MB of text, for which gcc needs a minute and gigabytes of memory."""
 
 HEADERS = frozenset(
     "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg "
     "stdbool stddef stdint stdio stdlib string tgmath time wchar wctype".split()
 )
-"""C99's headers: with a `string.h` of ours on its path, a compiler would not find its own."""
+"""C99's headers. A network must not be called like one: a compiler would take its `string.h` for
+the standard one."""
 LONGEST_PREFIX = 100
-"""Characters of a prefix; file systems take 255 in a file's name."""
+"""Most characters of a prefix. File systems allow 255 in a file's name."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run of npu-compile; see its options."""
+    """What one run of npu-compile has to do; the fields are the options of the command."""
 
     model: Path
     target: str
@@ -83,14 +84,15 @@ class Job:
     input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
     dump_ir: Path | None = None
     jobs: int = 1
-    """Layers that are searched for tiles at the same time; nothing else depends on it."""
+    """How many layers are searched for tiles at the same time. Results do not depend on it."""
     observers: tuple[Observer, ...] = ()
 
     @property
     def name(self) -> str:
-        """The C identifier that all names start with: the prefix, or what the file's stem gives.
+        """The C identifier that all names start with: the prefix, or one from the file's name.
 
-        Raises: UserError for a prefix that is no C identifier, or a keyword.
+        Raises: UserError if the prefix is no C identifier, is a keyword or a standard header's
+        name, or is longer than `LONGEST_PREFIX`.
         """
         if self.prefix is None:
             name = identifier(self.model.stem, "model")
@@ -110,9 +112,10 @@ def is_name(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What a job gives: the measurements, the files of the C program (none if only planned).
+    """The result of a job: measurements and the files of the C program, by name.
 
-    `reference` is the model as onnxruntime can run it.
+    There are no files if the job only plans memory. `reference` is the model in a form that
+    onnxruntime can run.
     """
 
     name: str
@@ -120,13 +123,15 @@ class Compiled:
     files: Mapping[str, str | bytes]
     reference: ModelProto
     exact: bool = True
-    """Whether integers change scales as in the model, not by multipliers and shifts."""
+    """Whether integers change scales as in the model. False with `--requantize=fixed`, which uses
+    integer multipliers and shifts."""
 
 
 def compile_model(job: Job) -> Compiled:
     """Compile a model.
 
-    Raises: UserError, MachineError, DiagnosticException or OSError for what the user got wrong.
+    Raises: UserError for a wrong option, model or pipeline; MachineError for a wrong machine file;
+    DiagnosticException from a pass; OSError if a file cannot be read or written.
     """
     with paused_collector():
         return take_the_road(job)
@@ -134,7 +139,7 @@ def compile_model(job: Job) -> Compiled:
 
 @contextmanager
 def paused_collector() -> Generator[None]:
-    """Keep Python from searching for garbage: IR lives, and a quarter of the time goes there."""
+    """Switch Python's garbage collector off: it takes a quarter of the time, and IR stays alive."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -145,7 +150,7 @@ def paused_collector() -> Generator[None]:
 
 
 def take_the_road(job: Job) -> Compiled:
-    """Import, run the passes, emit."""
+    """Import the model, run the passes, measure, emit C. Raises as `compile_model`."""
     name, machine = job.name, Machine.load(job.target)
     passes = job_passes(job, machine)
     model, module = load(job.model, job.input_dims)
@@ -175,7 +180,10 @@ def take_the_road(job: Job) -> Compiled:
 
 
 def prepare(module: ModuleOp, job: Job) -> None:
-    """Change what the network computes, where the job says so: before the meaning is compared."""
+    """Apply the options that change what the network computes.
+
+    This happens before the first observer runs, so `--check-passes` compares with the result.
+    """
     if job.io == "int8":
         IntegerIoPass().apply(context(), module)
     if job.requantize is not None:
@@ -185,9 +193,9 @@ def prepare(module: ModuleOp, job: Job) -> None:
 
 
 def check_flash(report: Report, machine: Machine) -> None:
-    """Check that the weights fit.
+    """Check that the weights fit into the machine's flash.
 
-    Raises: UserError with the bytes that are needed and available.
+    Raises: UserError if they do not; it names the bytes that are needed and available.
     """
     needed = max(report.weights_bytes, report.stored_bytes or 0)
     if needed > machine.flash_bytes:
@@ -198,16 +206,19 @@ def check_flash(report: Report, machine: Machine) -> None:
 
 
 def place_of_weights(job: Job, report: Report) -> Literal["c", "bin"]:
-    """Where the weights go: where the job says, else in a file if there are many of them."""
+    """Where the weights go: `c` for C arrays, `bin` for a file.
+
+    With `--weights=auto` it is a file if they have more than `LARGEST_ARRAYS` bytes.
+    """
     if job.weights != "auto":
         return job.weights
     return "bin" if report.weights_bytes > LARGEST_ARRAYS else "c"
 
 
 def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str, str | bytes]:
-    """The files of the C program: `name.c`, `name.h`, and `name_weights.bin` if asked for.
+    """The files of the C program: `name.c`, `name.h`, and `name_weights.bin` if `weights` is `bin`.
 
-    With transfers, their engine, too.
+    A program with transfers also gets the runtime and the files of the DMA engine.
     """
     from npu_passes.emit.c import emit as emit_c
     from npu_passes.emit.c.off_chip import RUNTIME
@@ -223,9 +234,10 @@ def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str,
 
 
 def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
-    """The passes of a job: its pipeline with the options that the command line changes.
+    """The passes of a job: its pipeline, changed by the options of the command line.
 
-    Raises: UserError for a pipeline without the pass that an option is for.
+    Raises: UserError for a wrong pipeline text, or if the pipeline lacks the pass that an option
+    is for.
     """
     available = available_passes()
     specs = list(pass_specs(available, pipeline_for(job.pipeline, machine)))
@@ -249,18 +261,19 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
 
 
 def planned_as(specs: Sequence[ArgSpec], element: str) -> list[ArgSpec]:
-    """A pipeline with `npu-plan-as{type=...}` in it.
+    """The pipeline with `npu-plan-as{type=...}` as its first pass.
 
-    It comes first, but for folding, which needs the values that it drops.
+    If the pipeline starts with `npu-fold-batch-norm`, it is the second: folding needs the values of
+    constants, which `npu-plan-as` drops.
     """
     place = 1 if specs and specs[0].name == FOLD else 0
     return [*specs[:place], ArgSpec(PlanAsPass.name, {"type": (element,)}), *specs[place:]]
 
 
 def index_of(specs: Sequence[ArgSpec], name: str) -> int:
-    """The place of a pass in a pipeline.
+    """The index of the first pass of a name in a pipeline.
 
-    Raises: UserError if it is not there.
+    Raises: UserError if there is none.
     """
     for index, spec in enumerate(specs):
         if spec.name == name:
@@ -269,7 +282,10 @@ def index_of(specs: Sequence[ArgSpec], name: str) -> int:
 
 
 def with_option(specs: list[ArgSpec], name: str, option: str, value: str | int) -> list[ArgSpec]:
-    """A pipeline in which one pass has another option."""
+    """The pipeline with one option set on each pass of a name.
+
+    Raises: UserError if there is no such pass.
+    """
     index_of(specs, name)
     return [
         ArgSpec(name, {**spec.parameters, option: (value,)}) if spec.name == name else spec
@@ -278,7 +294,7 @@ def with_option(specs: list[ArgSpec], name: str, option: str, value: str | int) 
 
 
 def through_offsets(passes: Sequence[ModulePass]) -> tuple[ModulePass, ...]:
-    """The passes up to the one that assigns offsets."""
+    """The passes up to the one that assigns SRAM offsets, this included; all if there is none."""
     names = [each.name for each in passes]
     end = names.index(ASSIGN_OFFSETS) + 1 if ASSIGN_OFFSETS in names else len(names)
     return tuple(passes[:end])
@@ -287,7 +303,10 @@ def through_offsets(passes: Sequence[ModulePass]) -> tuple[ModulePass, ...]:
 def run_passes(
     module: ModuleOp, passes: Sequence[ModulePass], observers: Sequence[Observer]
 ) -> None:
-    """Run passes; after the import and after each pass verify, then call the observers."""
+    """Run passes. Before the first and after each of them, verify and then call the observers.
+
+    Raises: VerifyException for IR that is wrong; what passes and observers raise.
+    """
 
     def after(previous: ModulePass | None, module: ModuleOp, _: ModulePass | None) -> None:
         module.verify()
@@ -299,9 +318,10 @@ def run_passes(
 
 
 def baseline_bytes(module: ModuleOp, job: Job) -> dict[str, int | None]:
-    """Bytes with one place per map, unfused and fused: two other pipelines on clones.
+    """The arena in bytes if every map has its own place: without fusion and with fusion.
 
-    The clones have no machine: what does not fit is a number here, not an error.
+    The pipelines `naive` and `fused` run on clones of the module. The clones have no machine, so an
+    arena that is too large is a number here and not an error.
     """
     found: dict[str, int | None] = {}
     available = available_passes()

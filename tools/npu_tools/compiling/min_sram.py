@@ -1,13 +1,15 @@
-"""The smallest SRAM with which a pipeline works: `npu-compile --find-min-sram`.
+"""`npu-compile --find-min-sram`: the smallest SRAM, in bytes, with which a pipeline works.
 
-A size works if the passes up to the offsets run on a machine with that much SRAM, and move no more
-bytes of feature maps off the chip than with the largest SRAM that can be said. What is searched:
+A size works if two things hold on a machine with that much SRAM. The passes up to the offsets
+succeed, and they move no more bytes of feature maps off the chip than with 2^63 - 1 bytes of SRAM.
+The search:
 
 - If the IR before the offsets is the same with 1 byte of SRAM as with 2^63 - 1, no pass decides by
-  the size. The arena is the answer, exactly.
-- Else the sizes between one that works and one that fails are halved, to the byte. As less SRAM may
-  lead to a better decision, `STEPS` sizes in even steps below are tried too; where one works, the
-  search goes on there. A smaller size that works only between two steps is not found.
+  the size. Then the arena is the answer, exactly.
+- Else the size is found by bisection, to the byte, between a size that works and one that fails.
+  Less SRAM may lead to a better decision. So smaller sizes, in steps of 1 / `STEPS` of the size
+  found, are tried too. If one works, bisection goes on below it. A smaller size that works is
+  missed if it lies between two steps and no step works.
 """
 
 from __future__ import annotations
@@ -40,15 +42,16 @@ from npu_tools.shared.installed import context
 from npu_tools.shared.progress import Progress
 
 STEPS = 16
-"""Sizes that are tried below the smallest one that halving has found."""
+"""Into how many equal steps the sizes are divided below the size that bisection has found."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What the passes give with one size of SRAM.
+    """The outcome of the passes with one size of SRAM.
 
-    `arena`: bytes of SRAM in use, None if the passes fail; `traffic`: bytes of feature maps that
-    cross the border of the chip; `decisions`: the IR before the offsets, None if it fails earlier.
+    `arena`: bytes of SRAM in use, None if a pass fails. `traffic`: bytes of feature maps that are
+    read from and written to memory off the chip. `decisions`: the IR before the offsets; None if it
+    was not asked for, or if a pass fails before.
     """
 
     arena: int | None
@@ -59,7 +62,8 @@ class Trial:
 def find_min_sram(job: Job) -> int:
     """The smallest SRAM, in bytes, with which the pipeline of a job works.
 
-    Raises: UserError or DiagnosticException if there is none.
+    Raises: DiagnosticException if a pass fails with the largest SRAM; UserError if the pipeline
+    plans no memory.
     """
     machine = Machine.load(job.target)
     passes = through_offsets(job_passes(job, machine))
@@ -81,9 +85,12 @@ def find_min_sram(job: Job) -> int:
 
 
 def trial(module: ModuleOp, passes: Sequence[ModulePass], *, ends: bool, must_work: bool) -> Trial:
-    """Run the passes on a module, which is changed; `ends`: whether its decisions are wanted.
+    """Run the passes on a module, which they change.
 
-    Raises: DiagnosticException from the passes if they must work; UserError if nothing is planned.
+    `ends`: whether the size is the smallest or largest one, for which `decisions` are needed.
+
+    Raises: DiagnosticException if a pass fails and `must_work` is set; UserError if the pipeline
+    plans no memory.
     """
     names = [each.name for each in passes]
     split = names.index(ASSIGN_OFFSETS) if ASSIGN_OFFSETS in names else len(names)
@@ -112,7 +119,7 @@ def trial(module: ModuleOp, passes: Sequence[ModulePass], *, ends: bool, must_wo
 
 
 def text_without_target(module: ModuleOp) -> str:
-    """The IR without its machine and without large constants."""
+    """The text of the IR without its `npu.target` and without large constants."""
     target = TARGET.raw(module)
     assert target is not None
     TARGET.drop(module)
@@ -122,7 +129,10 @@ def text_without_target(module: ModuleOp) -> str:
 
 
 def search(attempt: Callable[[int], Trial]) -> int:
-    """The smallest size that works, as the module says; each size is tried once at most."""
+    """The smallest size that works, in bytes; the docstring of this file has the rules.
+
+    `attempt` runs the passes with a size. It is called at most once for each size.
+    """
     top, bottom = attempt(MOST), attempt(1)
     assert top.arena is not None
     if top.decisions is not None and top.decisions == bottom.decisions:
@@ -150,7 +160,10 @@ def search(attempt: Callable[[int], Trial]) -> int:
 
 
 def halved(works: Callable[[int], bool], fails: int, size: int) -> int:
-    """A size that works whose next smaller one fails, between `fails` and `size`, which works."""
+    """Bisect between `fails`, which does not work, and `size`, which does.
+
+    Returns a size that works while one byte less fails.
+    """
     while size - fails > 1:
         middle = (fails + size) // 2
         if works(middle):

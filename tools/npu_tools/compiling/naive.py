@@ -1,7 +1,7 @@
-"""What a network moves when it is executed layer by layer with all maps off chip.
+"""Off-chip traffic of a network that runs layer by layer with all feature maps off chip.
 
-The level of IR is layers on tensors, in modules of branches or not, before rows and buffers. Each
-convolution, pool and other layer reads its IFM and writes its OFM; see
+The level of IR is layers on tensors, inside and outside modules of branches, before layers run row
+by row or on buffers. Each layer reads its IFM from off-chip memory and writes its OFM there; see
 `passes/npu_plans/modules/traffic.py` for the conventions, which are those of paper 001.
 """
 
@@ -21,23 +21,24 @@ from npu_plans.modules.traffic import Traffic, naive_layer, naive_module, total
 
 @dataclass
 class NaiveStop:
-    """Keeps the traffic of layer-by-layer execution, for a machine that has DRAM for it.
+    """An observer that measures the traffic of layer-by-layer execution on a machine with DMA.
 
-    Of the last step before layers run row by row or on buffers: parameters are folded then, and
-    layers fused, but a fused pool or addition counts as a layer of its own.
+    `last` is a copy of the module after the last step in which all layers are on tensors and none
+    runs row by row. Parameters are folded and layers fused then. A fused pool or addition counts as
+    a layer of its own.
     """
 
     last: ModuleOp | None = None
 
     def __call__(self, step: str, module: ModuleOp) -> None:
-        """Keep a copy if layers are still on tensors."""
+        """Copy the module if the machine has DMA channels and the layers are still on tensors."""
         machine = machine_of(module)
         if machine is not None and machine.dma_channels and on_tensors(module):
             self.last = module.clone()
 
     @property
     def traffic(self) -> Traffic | None:
-        """What that step counts; None if there was none, or no DRAM."""
+        """The traffic of the copied module; None if no module was copied."""
         machine = None if self.last is None else machine_of(self.last)
         if self.last is None or machine is None:
             return None
@@ -48,7 +49,7 @@ class NaiveStop:
 
 
 def on_tensors(module: ModuleOp) -> bool:
-    """Whether there are layers, all work on tensors, and none row by row."""
+    """Whether the module has layers, all on tensors, and none that runs row by row."""
     layers = [op for op in module.walk() if isinstance(op, LayerOp | RowsOp)]
     return bool(layers) and not any(
         isinstance(op, RowsOp) or op.destination is not None for op in layers

@@ -1,10 +1,10 @@
-"""Pass pipelines as text: what `--pass-pipeline`, `-p` and `npu-compile --pipeline` take.
+"""Parsing the text of pass pipelines, for `--pass-pipeline`, `-p` and `npu-compile --pipeline`.
 
     builtin.module(npu-fold-batch-norm, npu-bufferize{x=1}, canonicalize)   // MLIR's spelling
     npu-fold-batch-norm,npu-bufferize{x=1},canonicalize                     // xDSL's
     unlu2020                                                                // a named pipeline
 
-All three become the same passes.
+All three spellings are accepted everywhere. Each named pipeline stands for its passes.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ from npu_tools.shared.errors import UserError
 PassTable = Mapping[str, Callable[[], type[ModulePass]]]
 
 ANCHOR = "builtin.module("
-# Texts may be hostile: a search starts at every character, so what it reads must not be read again
-# from the next one. What is not closed ends with the text; blanks and words start at their start.
+# These patterns take linear time, as a text may be hostile. A search starts at every character, so
+# a failed match must not be tried again from the next one: a string that is not closed matches to
+# the end of the text, and runs of blanks and words match only from their first character.
 QUOTED = re.compile(r'"(?:\\[\s\S]|[^"\\])*(?:"|\\?\Z)|\[[^\]]*(?:\]|\Z)')
-"""A string, or the text of an mlir-opt pipeline: they stay as they are."""
+"""A string, or the `[...]` text of an mlir-opt pipeline. Blanks in them are kept."""
 SPACED = re.compile(rf"({QUOTED.pattern})|(?:(?<!\s)\s++)?([,{{}}=()])\s*+")
-"""The same, or punctuation with blanks around it."""
+"""What `QUOTED` matches, or a punctuation mark with the blanks around it."""
 NESTED = re.compile(r"(?<![\w.-])([\w.-]++)\(")
-"""The anchor of a nested pipeline."""
+"""The anchor of a nested pipeline: the op's name in front of `(`."""
 
 
 def plain_text(text: str) -> str:
-    """A pipeline without its anchor and without blanks around punctuation.
+    """The text of a pipeline without its `builtin.module(...)` and blanks around punctuation.
 
-    Raises: UserError for an anchor that is not closed, or one that is not `builtin.module`.
+    Raises: UserError if the anchor is not closed, or if an anchor is not `builtin.module`.
     """
     text = SPACED.sub(lambda found: found[1] or found[2], text.strip())
     if text.startswith(ANCHOR):
@@ -54,9 +55,9 @@ def plain_text(text: str) -> str:
 
 
 def pass_specs(available: PassTable, text: str) -> Iterator[ArgSpec]:
-    """The passes of a pipeline with their options; named pipelines replaced by their passes.
+    """The passes of a pipeline with their options; named pipelines are replaced by their passes.
 
-    Raises: UserError for text that does not parse, or a pass that does not exist.
+    Raises: UserError if the text does not parse, or if a pass does not exist.
     """
     try:
         specs = list(parse_pipeline(plain_text(text)))
@@ -74,15 +75,15 @@ def pass_specs(available: PassTable, text: str) -> Iterator[ArgSpec]:
 
 
 def parse_passes(available: PassTable, text: str) -> tuple[ModulePass, ...]:
-    """The passes that a pipeline text means.
+    """The passes of a pipeline, built with their options.
 
-    Raises: UserError that names the pass or the option that is wrong, and what would be right.
+    Raises: UserError if the text does not parse, or for a wrong pass or option; it names them.
     """
     return tuple(build_pass(available[spec.name](), spec) for spec in pass_specs(available, text))
 
 
 def build_pass(kind: type[ModulePass], spec: ArgSpec) -> ModulePass:
-    """One pass with its options.
+    """Build one pass with its options.
 
     Raises: UserError for an unknown or missing option, or a value of the wrong type.
     """
@@ -91,7 +92,7 @@ def build_pass(kind: type[ModulePass], spec: ArgSpec) -> ModulePass:
 
 
 def check_options(what: str, kind: type[ArgSpecConvertible], spec: ArgSpec) -> None:
-    """Check the options of a pass or a target.
+    """Check the options of a pass or a target; `what` is "pass" or "target", for the message.
 
     Raises: UserError for an unknown or missing option, or a value of the wrong type.
     """
@@ -118,12 +119,12 @@ def check_options(what: str, kind: type[ArgSpecConvertible], spec: ArgSpec) -> N
 
 
 def accepts(hint: Any, values: tuple[Any, ...]) -> bool:
-    """Whether an option of a type takes these values, as xDSL decides it."""
+    """Whether xDSL accepts these values for an option with this type hint."""
     return (len(values) == 1 and isa(values[0], hint)) or isa(values, hint)
 
 
 def expected(hint: Any) -> str:
-    """An option's type in words."""
+    """The type hint of an option, in words for a message."""
     if get_origin(hint) is Literal:
         return f"one of {', '.join(str(choice) for choice in get_args(hint))}"
     return type_repr(hint)

@@ -1,8 +1,8 @@
-"""Printing modules that hold megabytes of weights.
+"""A fast printer for modules that hold megabytes of weights.
 
-xDSL's printer unpacks every element of a constant to find out whether all are equal; 25 MB of int8
-take it two seconds and a gigabyte. This one looks at the bytes. The text is the same, character by
-character.
+xDSL's printer unpacks every element of a constant to find out whether all are equal. For 25 MB of
+int8 this takes two seconds and a gigabyte. This printer compares the bytes instead. Its text equals
+that of xDSL, character by character.
 """
 
 from __future__ import annotations
@@ -31,21 +31,22 @@ Constant: TypeAlias = DenseIntOrFPElementsAttr[Any]
 LISTED = 100
 """Constants of at most this many elements are printed as lists (xDSL's rule)."""
 ELIDE_ABOVE = 16
-"""Constants of more elements than this disappear when weights are elided."""
+"""With elided weights, constants of more elements than this are left out."""
 ELIDED = "dense_resource<__elided__>"
-"""What stands for an elided constant: MLIR's own spelling. It can be read, not compiled."""
+"""Printed in place of an elided constant, as MLIR does. Such text parses but cannot be compiled."""
 
 
 def hides_splat(attribute: Constant) -> bool:
-    """Whether xDSL might find equal elements in bytes that differ: zeros of both signs."""
+    """Whether all elements may be float zeros of both signs: equal numbers with other bytes."""
     element = attribute.get_element_type()
     return isinstance(element, AnyFloat) and not attribute.data.data.strip(b"\x00\x80")
 
 
 def quick_text(attribute: Constant) -> str | Constant | None:
-    """What stands for a long constant: its text, a short constant with the same text, or None.
+    """A quick way to print a long constant: its text, or a short constant with the same text.
 
-    None: xDSL's printer decides (short constants, and the rare ones that need values).
+    None if xDSL's printer must do it: for constants of at most `LISTED` elements, for unusual
+    element types, and if only the values tell whether all elements are equal.
     """
     element: Attribute = attribute.get_element_type()
     count, data = len(attribute), attribute.data.data
@@ -55,17 +56,17 @@ def quick_text(attribute: Constant) -> str | Constant | None:
     if data != data[:width] * count:
         return None if hides_splat(attribute) else f'dense<"0x{data.hex().upper()}">'
     pair = Constant(TensorType[Any](element, [2]), BytesAttr(data[: 2 * width]))
-    return pair if pair.is_splat() else f'dense<"0x{data.hex().upper()}">'  # not a number: unequal
+    return pair if pair.is_splat() else f'dense<"0x{data.hex().upper()}">'  # NaN differs from NaN
 
 
 @dataclass(eq=False, repr=False)
 class WeightPrinter(Printer):
-    """A printer that is quick with large constants, and leaves them out on request."""
+    """A printer that is fast with large constants, or leaves them out with `elide_weights`."""
 
     elide_weights: bool = field(default=False)
 
     def print_attribute(self, attribute: Attribute) -> None:
-        """Print an attribute; large constants without unpacking them."""
+        """Print an attribute; a large constant is not unpacked."""
         if not isinstance(attribute, DenseIntOrFPElementsAttr):
             super().print_attribute(attribute)
             return
@@ -85,7 +86,7 @@ class WeightPrinter(Printer):
 
 @dataclass(frozen=True)
 class WeightTarget(MLIRTarget):
-    """The `mlir` target of xDSL with our printer."""
+    """xDSL's target `mlir`, with `WeightPrinter`."""
 
     name = "mlir"
 
@@ -115,7 +116,7 @@ class WeightTarget(MLIRTarget):
 
 @dataclass(frozen=True)
 class ElidingTarget(WeightTarget):
-    """The same without large constants."""
+    """The target `mlir` that leaves large constants out: `npu-opt --elide-weights`."""
 
     elide_weights: bool = True
 

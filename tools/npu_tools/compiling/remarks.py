@@ -1,8 +1,8 @@
-"""What the passes have noted in the IR for people: `npu-compile --verbose`.
+"""`npu-compile --verbose`: print the remarks that passes have written into the IR for people.
 
     %y = npu.concat %a, %b axis 1 {npu.layer = "cat", npu.no_module = "its operands share conv3"}
 
-is the remark
+gives the remark
 
     cat: no module: its operands share conv3
 """
@@ -31,13 +31,16 @@ from npu_dialect.npu.rows import RowsOp
 
 @dataclass
 class Remarks:
-    """Says each remark once, when the pass that it comes from has run."""
+    """An observer that passes each remark to `say` once, after the pass that wrote it.
+
+    `said` holds the remarks so far, as keys.
+    """
 
     say: Callable[[str], None]
     said: dict[str, None] = field(default_factory=dict[str, None])
 
     def __call__(self, step: str, module: ModuleOp) -> None:
-        """Say what is new."""
+        """Say the remarks of the module that are new."""
         for remark in remarks(module):
             if remark not in self.said:
                 self.said[remark] = None
@@ -45,7 +48,7 @@ class Remarks:
 
 
 def remarks(module: ModuleOp) -> Iterator[str]:
-    """The remarks that stand in a module, in the order of the text."""
+    """The remarks of a module, in the order of its ops."""
     for op in module.walk():
         yield from spill_remarks(op)
         if isinstance(op, RowsOp):
@@ -70,7 +73,10 @@ def remarks(module: ModuleOp) -> Iterator[str]:
 
 
 def peak_remark(op: Operation, peak: int) -> str:
-    """What a module needs on chip, and what it would need in the best order of its layers."""
+    """A remark on a module of branches: its peak memory on chip, in bytes.
+
+    It also names the peak in the best order of the layers, if the op carries that bound.
+    """
     bound = PEAK_BOUND.get(op)
     text = f"{layer_name(op)}: {peak} bytes live on chip"
     if bound is None:
@@ -81,7 +87,7 @@ def peak_remark(op: Operation, peak: int) -> str:
 
 
 def spill_remarks(op: Operation) -> Iterator[str]:
-    """Which maps lie off chip, and what that costs their function."""
+    """Remarks on maps off chip: which they are, and the bytes that their function moves."""
     if isinstance(op, dram.AllocOp):
         yield f"{op.buffer.name_hint or 'a map'}: lies off chip"
         if (reason := NOT_COMPRESSED.get(op)) is not None:
@@ -91,18 +97,18 @@ def spill_remarks(op: Operation) -> Iterator[str]:
 
 
 def symbol_of(op: Operation) -> str:
-    """The name of a function in the text."""
+    """A function's symbol as the IR text spells it, `@name`; else the op's name."""
     name = op.properties.get("sym_name")
     return f"@{name.data}" if isinstance(name, StringAttr) else op.name
 
 
 def layer_name(op: Operation) -> str:
-    """The layer's name in the model; the op's own if it has none."""
+    """The layer's name in the model; the op's name, such as `npu.concat`, if it has none."""
     return LAYER.get(op) or op.name
 
 
 def value_name(value: SSAValue) -> str:
-    """The value's name in the model, or in the text."""
+    """The value's name in the model, else in the IR text, else "an operand"."""
     owner = value.owner
     name = VALUE.get(owner) if isinstance(owner, Operation) else None
     return name or value.name_hint or "an operand"

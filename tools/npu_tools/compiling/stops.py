@@ -1,4 +1,4 @@
-"""What is looked at while the passes of a job run: measurements at certain stops, dumps."""
+"""Observers of the driver: the measurements for report.json, and the IR dump."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ from npu_tools.shared.files import write_file
 TILE_LOOPS = "npu-tile-loops"
 
 Observer = Callable[[str, ModuleOp], None]
-"""Called after each step with its name (`import`, or a pass) and the module."""
+"""A function that the driver calls after each step, with the step's name and the module.
+
+The name is `import` or that of a pass."""
 
 
 @dataclass
 class Measurements:
-    """What the stops of the road say of a network, put together at the end.
+    """An observer that measures the IR at several steps and joins the results in `report`.
 
-    `buffers`: layers at their offsets, the last time that they were there. `planned`: the plan for
-    modules of branches, right behind it. `layers`: each layer as a whole, before it is cut into
-    tiles.
+    `buffers`: the report after the last step in which layers are on buffers with offsets.
+    `planned`: the report right after `npu-plan-modules`. `layers`: the layers on buffers before
+    `npu-tile-loops` cuts them into tiles; `tiled` says that it has run.
     """
 
     model: str
@@ -45,7 +47,7 @@ class Measurements:
     naive: NaiveStop = field(default_factory=NaiveStop)
 
     def __call__(self, step: str, module: ModuleOp) -> None:
-        """Measure what is there to be measured."""
+        """Take the measurements that are possible after this step."""
         self.naive(step, module)
         self.tiled |= step == TILE_LOOPS
         if not self.tiled:
@@ -57,7 +59,7 @@ class Measurements:
 
     @property
     def report(self) -> Report | None:
-        """What is known in the end; None if nothing was planned."""
+        """The report from all measurements; None if no pass has planned memory."""
         found = self.buffers or self.planned
         if found is None or self.buffers is None:
             return found
@@ -68,14 +70,17 @@ class Measurements:
         return replace(found, layers=self.whole_layers(found)) if self.tiled else found
 
     def measured_modules(self, report: Report) -> tuple[dict[str, object], ...]:
-        """The modules of the plan, with what their layers really move off the chip."""
+        """The modules of the plan, with the traffic that the transfers of their layers cause.
+
+        The traffic is counted in the IR. It replaces what the plan has predicted.
+        """
         return tuple(
             {**row, "off_chip": asdict(report.module_traffic.get(str(row["name"]), Traffic()))}
             for row in report.modules
         )
 
     def whole_layers(self, report: Report) -> tuple[LayerReport, ...]:
-        """Each layer as it was before it was tiled, with its first place and its tile."""
+        """Each layer as it was before tiling, with the offset and tile that its first tile has."""
         tiles = {layer.name: layer for layer in reversed(report.layers)}
         return tuple(
             replace(layer, offset=tiles[layer.name].offset, tile=tiles[layer.name].tile)
@@ -87,13 +92,16 @@ class Measurements:
 
 @dataclass
 class IrDump:
-    """Writes the IR after every step: `00-import.mlir`, `01-npu-fold-batch-norm.mlir`, ..."""
+    """An observer that writes the IR after every step, to files in `folder`.
+
+    They are called `00-import.mlir`, `01-npu-fold-batch-norm.mlir`, ...
+    """
 
     folder: Path
     steps: int = 0
 
     def __call__(self, step: str, module: ModuleOp) -> None:
-        """Write one file."""
+        """Write the IR after one step; make the folder if it is missing."""
         self.folder.mkdir(parents=True, exist_ok=True)
         write_file(self.folder / f"{self.steps:02}-{step}.mlir", ir_text(module))
         self.steps += 1

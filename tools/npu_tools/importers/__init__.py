@@ -1,1 +1,1 @@
-"""From model files and microcode to modules."""
+"""Imports model files and microcode as modules of IR."""

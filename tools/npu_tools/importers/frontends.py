@@ -1,6 +1,7 @@
-"""From a model's file to a module, for npu-opt and npu-compile; .mlir is the parser's business.
+"""The front ends by file extension: each turns a model's file into a module of IR.
 
-The importers are loaded only when a model of their kind comes along.
+npu-opt, npu-compile and the other commands use them. MLIR text is not among them. An importer and
+its packages are loaded when the first model of its kind is read.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def parse_input_dims(texts: Sequence[str]) -> dict[str, int]:
-    """The values of `--input-dim name=N`.
+    """Parse the values of `--input-dim name=N` into sizes by name.
 
-    Raises: UserError for text of another form, or a size below one.
+    Raises: UserError if a text has another form, or if N is below 1.
     """
     dims: dict[str, int] = {}
     for text in texts:
@@ -32,9 +33,9 @@ def parse_input_dims(texts: Sequence[str]) -> dict[str, int]:
 
 
 def load(path: Path, input_dims: Mapping[str, int]) -> tuple[ModelProto, ModuleOp]:
-    """A model's file as onnxruntime can run it, and as a module.
+    """Read a model's file; returns a model that onnxruntime can run, and the module of IR.
 
-    Raises: UserError for an extension without a front end, and for what the importer finds.
+    Raises: UserError if no front end has the extension, or if the model cannot be imported.
     """
     if path.suffix.removeprefix(".") not in MODELS:
         known = " or ".join(f".{name}" for name in MODELS)
@@ -46,9 +47,9 @@ def load(path: Path, input_dims: Mapping[str, int]) -> tuple[ModelProto, ModuleO
 
 
 def parse_onnx(data: bytes, path: str | None, input_dims: Mapping[str, int]) -> ModuleOp:
-    """The module of an ONNX model's bytes; `path` is where they come from, None for standard input.
+    """Import an ONNX model from its bytes; `path` is its file, None for standard input.
 
-    Raises: UserError for what the importer finds.
+    Raises: UserError if the model cannot be imported.
     """
     from npu_tools.importers.onnx import build_module, load_model
 
@@ -59,9 +60,9 @@ def parse_onnx(data: bytes, path: str | None, input_dims: Mapping[str, int]) -> 
 
 
 def parse_torch(data: bytes, path: str | None, input_dims: Mapping[str, int]) -> ModuleOp:
-    """The module of a PyTorch export, which torch reads from its file.
+    """Import a PyTorch export. torch reads it from its file; `data` is not used.
 
-    Raises: UserError for what the importer finds, or without a file.
+    Raises: UserError without a file, or if the model cannot be imported.
     """
     if path is None:
         raise UserError("a .pt2 model cannot come from standard input: expected its path")
@@ -69,9 +70,9 @@ def parse_torch(data: bytes, path: str | None, input_dims: Mapping[str, int]) ->
 
 
 def parse_pl330(data: bytes, path: str | None, input_dims: Mapping[str, int]) -> ModuleOp:
-    """The module of microcode of a PL-330, as bytes or as lines of hex.
+    """Import microcode of a PL-330, given as bytes or as lines of hex.
 
-    Raises: UserError for what is no microcode.
+    Raises: UserError if it is no microcode, or none that the dialect can express.
     """
     from npu_tools.importers.pl330 import read_programs
 

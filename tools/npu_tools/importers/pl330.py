@@ -1,11 +1,11 @@
-"""From bytes of a PL-330 back to IR: loops are found from the jumps of their ends.
+"""Disassembles microcode of a PL-330 into IR; loops are found by the jumps at their ends.
 
     tile: bc 01 25 40 09 00 ... 00  # channel 0
 
-is a line of hex for each program, as `-t pl330-hex` prints it; name and comment may be missing.
-A file with control characters (DMAEND is one) is taken as the bytes of one program. Everything that
-the dialect cannot say is one UserError with the byte where it is; assembling the IR gives the same
-bytes again.
+A text file has a line of hex like this for each program, as `-t pl330-hex` prints it. Name and
+comment may be missing. A file with control characters (the byte of DMAEND is one) is taken as the
+bytes of one program. Bytes that the dialect cannot express give one UserError with their address.
+Assembling the IR gives the same bytes again.
 """
 
 from __future__ import annotations
@@ -46,38 +46,39 @@ LINE = re.compile(
     r"(?:#(?P<comment>.*))?",
     re.ASCII,
 )
-"""A program as text. Its bytes are not given back: the choices would take 100 bytes for each."""
+"""A program as a line of text. The possessive quantifiers (`*+`, `++`) keep the regex from storing
+a choice for each byte, which would take 100 bytes of memory each."""
 
 LARGEST_PROGRAM = 2**14
-"""Bytes of a program that is read: an op for each of a million instructions would take a minute.
-Programs of transfers have some hundred."""
+"""Most bytes of a program. Ops for a million instructions would take a minute; the program of a
+transfer has some hundred bytes."""
 
 THREAD = re.compile(r"\s*(?:(?P<manager>manager)|channel\s+(?P<channel>\d{1,4}))\b.*", re.ASCII)
-"""The comment that says whose program it is."""
+"""The comment that says which thread runs the program: the manager or a channel."""
 
 Build = Callable[[bytes], Operation]
 
 
 class DecodeError(Exception):
-    """Bytes that the dialect cannot say."""
+    """The bytes are no microcode, or none that the dialect can express; the message says why."""
 
 
 @dataclass
 class Open:
-    """A counted loop, or the program, whose end is still to come."""
+    """A counted loop whose end is not decoded yet, or the program itself."""
 
     start: int
     """Address of the first byte of the body."""
     head: tuple[int, int] | None = None
-    """Counter and rounds; None for the program."""
+    """The loop's counter (0 or 1) and number of iterations; None for the program."""
     body: list[tuple[int, Operation]] = field(default_factory=list[tuple[int, Operation]])
-    """Addresses and ops so far."""
+    """The ops of the body so far, each after its address."""
 
 
 def _event(byte: int, mask: int = 0) -> int:
-    """The number in bits 7:3.
+    """The event or peripheral number in bits 7:3 of a byte.
 
-    Raises: DecodeError for other bits than those of the mask.
+    Raises: DecodeError if one of bits 2:0 is set that `mask` does not allow.
     """
     if byte & 7 & ~mask:
         raise DecodeError(f"reserved bits in {byte:#04x}")
@@ -115,7 +116,7 @@ def _peripheral(kind: type[PeripheralOp], request: str) -> Build:
 
 
 def _instructions() -> dict[int, tuple[int, Build]]:
-    """Length and decoder of each opcode; those of loops are not among them."""
+    """The length in bytes and the decoder of each opcode, but for those of loops."""
     table: dict[int, tuple[int, Build]] = {
         0xBC: (6, _mov),
         0x34: (2, lambda data: SevOp(_event(data[1]))),
@@ -136,9 +137,9 @@ def _instructions() -> dict[int, tuple[int, Build]]:
 INSTRUCTIONS = _instructions()
 
 LOOPS = {0x20: 0, 0x22: 1}
-"""DMALP and its counter."""
+"""The opcodes of DMALP, with the loop counter that each uses."""
 
-# DMALPEND of DMALPFE with counter 0 and a condition (29, 2B) is DMASTP.
+# Opcodes 29 and 2B would be DMALPEND for DMALPFE with counter 0 and a condition: they are DMASTP.
 ENDS = {
     opcode | counter << 2 | bits: (counted, counter, request)
     for opcode, counted in ((0x38, True), (0x28, False))
@@ -146,13 +147,13 @@ ENDS = {
     for bits, request in ((0, None), (1, "single"), (3, "burst"))
     if counted or counter or request is None
 }
-"""DMALPEND: whether the loop is counted, its counter, its condition."""
+"""The opcodes of DMALPEND: whether the loop is counted, its counter, its condition."""
 
 
 def decode(data: bytes) -> list[Operation]:
-    """The instructions of a program.
+    """Decode the instructions of a program.
 
-    Raises: DecodeError, with the byte.
+    Raises: DecodeError that names the address of the wrong byte.
     """
     stack = [Open(0)]
     at = 0
@@ -167,7 +168,12 @@ def decode(data: bytes) -> list[Operation]:
 
 
 def _step(data: bytes, at: int, stack: list[Open]) -> int:
-    """Decode one instruction; returns the address of the next."""
+    """Decode the instruction at address `at`; returns the address of the next.
+
+    `stack` holds the program and the open loops, the innermost last.
+
+    Raises: DecodeError for an unknown opcode, missing bytes, or wrong loops.
+    """
     opcode = data[at]
     length, build = INSTRUCTIONS.get(opcode, (2, None))
     if build is None and opcode not in LOOPS and opcode not in ENDS:
@@ -189,7 +195,10 @@ def _step(data: bytes, at: int, stack: list[Open]) -> int:
 
 
 def _close_counted(at: int, code: bytes, stack: list[Open]) -> None:
-    """Make a loop of what stands since DMALP."""
+    """Close the innermost counted loop: its ops since DMALP become the body of a `LoopOp`.
+
+    Raises: DecodeError if no loop is open, or if counter or jump do not fit it.
+    """
     _, counter, request = ENDS[code[0]]
     loop = stack[-1]
     if loop.head is None:
@@ -208,7 +217,12 @@ def _close_counted(at: int, code: bytes, stack: list[Open]) -> None:
 
 
 def _close_forever(at: int, code: bytes, stack: list[Open]) -> None:
-    """Make a loop of what stands since the target of the jump: DMALPFE is no code."""
+    """Close a loop forever: the ops since the target of the jump become its body.
+
+    DMALPFE, its start, has no code of its own, so only the jump says where it begins.
+
+    Raises: DecodeError if no instruction is at the target, or if the loop contains another one.
+    """
     _, counter, request = ENDS[code[0]]
     target = at - code[1]
     around = stack[-1].body
@@ -225,7 +239,7 @@ def _close_forever(at: int, code: bytes, stack: list[Open]) -> None:
 
 
 def _detached(loop: AnyLoopOp) -> list[Operation]:
-    """The body of a loop, taken out of it."""
+    """Detach the ops of a loop's body, and return them."""
     ops = list(loop.body.ops)
     for op in ops:
         op.detach()
@@ -233,9 +247,9 @@ def _detached(loop: AnyLoopOp) -> list[Operation]:
 
 
 def program_of(name: str, channel: int | None, data: bytes) -> ProgramOp:
-    """The program of some bytes; no channel: the manager's.
+    """The program that some bytes encode; without a channel it is the manager's.
 
-    Raises: DecodeError.
+    Raises: DecodeError if the bytes are too many, cannot be decoded, or give a wrong program.
     """
     if len(data) > LARGEST_PROGRAM:
         raise DecodeError(f"{len(data)} bytes: expected a program of at most {LARGEST_PROGRAM}")
@@ -248,9 +262,9 @@ def program_of(name: str, channel: int | None, data: bytes) -> ProgramOp:
 
 
 def read_line(text: str, default: str) -> ProgramOp:
-    """The program of a line of hex; without a name it gets the default.
+    """The program of a line of hex; `default` is its name if the line has none.
 
-    Raises: DecodeError.
+    Raises: DecodeError if the line has another form, or if its bytes cannot be decoded.
     """
     match = LINE.fullmatch(text.strip())
     if match is None:
@@ -261,7 +275,7 @@ def read_line(text: str, default: str) -> ProgramOp:
 
 
 def text_of(data: bytes) -> str | None:
-    """The text of a file; None for the bytes of a program."""
+    """The text of a file; None if it holds the bytes of a program."""
     if re.search(rb"[\x00-\x08\x0e-\x1f\x7f]", data):
         return None
     try:
@@ -271,9 +285,10 @@ def text_of(data: bytes) -> str | None:
 
 
 def read_programs(data: bytes, name: str) -> ModuleOp:
-    """The module of a file; `name` is for programs without one.
+    """The module with the programs of a file; programs without a name get one from `name`.
 
-    Raises: UserError.
+    Raises: UserError if a program cannot be decoded, if two have the same name, or if there is
+    none.
     """
     default = re.sub(r"\W", "_", name, flags=re.ASCII) or "program"
     default = f"_{default}" if default[0].isdigit() else default

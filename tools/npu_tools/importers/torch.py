@@ -1,6 +1,6 @@
-"""`torch.export` files (.pt2) to ONNX bytes, through torch's own exporter.
+"""Converts `torch.export` files (.pt2) to ONNX with torch's own exporter.
 
-Nothing here is needed for .onnx files; torch and onnxscript are imported on first use.
+torch and onnxscript are imported on first use, so .onnx files need neither.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from npu_tools.shared.errors import UserError
 
 
 def exported_onnx(path: Path) -> bytes:
-    """The ONNX model of a program that `torch.export.save` wrote.
+    """The bytes of an ONNX model for a program that `torch.export.save` wrote.
 
-    The file is read by `torch.export.load`, which unpickles parts of it: only load files that you
-    trust, a .pt2 file can run code.
+    `torch.export.load` reads the file and unpickles parts of it. A .pt2 file can so run code: only
+    load files that you trust.
 
-    Raises: UserError if the file, torch or onnxscript is missing, or it is no exported program.
+    Raises: UserError if the file, torch or onnxscript is missing, if the file is no exported
+    program, or if torch cannot export it.
     """
     if not path.is_file():
         raise UserError(f"{path}: no such file")
@@ -42,7 +43,7 @@ def exported_onnx(path: Path) -> bytes:
 
 @contextlib.contextmanager
 def quiet() -> Generator[None]:
-    """Keep the exporter's progress and its warnings about other packages to itself."""
+    """Suppress the exporter's output, warnings and log messages up to WARNING."""
     level = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -54,7 +55,10 @@ def quiet() -> Generator[None]:
 
 
 def loaded(torch: Any, path: Path) -> Any:
-    """The exported program of a file."""
+    """Load the exported program of a file.
+
+    Raises: UserError if the file is no exported program.
+    """
     try:
         return torch.export.load(str(path))
     except Exception as error:  # zip, pickle and schema errors of any kind
@@ -65,12 +69,15 @@ def loaded(torch: Any, path: Path) -> Any:
 
 
 def reason(error: Exception) -> str:
-    """The first line of an exception."""
+    """The first line of an exception's text, or its class if it has no text."""
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def required(package: str, task: str) -> Any:
-    """An optional package that a task needs. Raises: UserError that says how to get it."""
+    """Import an optional package that a task needs.
+
+    Raises: UserError that says how to install it.
+    """
     try:
         return import_module(package)
     except ImportError as error:

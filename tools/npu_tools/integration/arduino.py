@@ -5,8 +5,8 @@
     out/arduino/lenet5/src/lenet5.c, lenet5.h
     out/arduino/lenet5/examples/lenet5_once/lenet5_once.ino
 
-Arduino compiles what lies in `src/`, so the C is there once more. The sketch runs the network once;
-programs with transfers, or with a file of weights, have none.
+Arduino compiles only what lies in `src/`, so the C is copied there. The sketch runs the network
+once. Programs with transfers or with a file of weights get no sketch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from npu_tools.integration.network import MARK, Network
 
 LONGEST = 63
-"""Characters of a library's or a sketch's name, which names its folder."""
+"""Most characters of the name of a library or sketch, which is also its folder's."""
 
 PROPERTIES = """\
 # {mark}.
@@ -67,7 +67,7 @@ PARAMETER = re.compile(r"(const )?(\w+) \*(?:restrict )?(\w+)")
 
 
 def arduino_files(network: Network) -> dict[str, str]:
-    """The files of the library."""
+    """The files of the library: path below the output folder to text."""
     library = library_name(network.name)
     root = f"arduino/{library}"
     files = {
@@ -85,13 +85,13 @@ def arduino_files(network: Network) -> dict[str, str]:
 
 
 def library_name(name: str) -> str:
-    """The name of the library: only Arduino's own begin with that word."""
+    """The name of the library. Names that begin with `arduino` are reserved and get a prefix."""
     free = f"npu_{name}" if name.lower().startswith("arduino") else name
     return free[:LONGEST]
 
 
 def keywords(network: Network) -> Iterator[str]:
-    """What the editor colours: the function and its macros."""
+    """The lines of keywords.txt: the function and its macros, which the editor colours."""
     yield f"# {MARK}.\n"
     yield f"{network.name}_run\tKEYWORD2\n"
     pattern = rf"^#define ({network.name.upper()}_\w+) "
@@ -100,7 +100,7 @@ def keywords(network: Network) -> Iterator[str]:
 
 
 def sketch(network: Network) -> str | None:
-    """The example; None for a program whose arguments are not all in the arena."""
+    """The text of the example sketch; None if an argument of the program is not in the arena."""
     upper = network.name.upper()
     run = re.search(rf"^int {network.name}_run\(([^)]*)\);", network.header, re.MULTILINE)
     assert run is not None, "every header has its function"

@@ -12,7 +12,7 @@ RESERVED = frozenset(
     "all ALL_BUILD clean depend edit_cache help install package package_source preinstall "
     "rebuild_cache RUN_TESTS test ZERO_CHECK".split()
 )
-"""Targets that CMake has itself."""
+"""Names of CMake's own targets."""
 
 TEXT = """\
 # {mark}.
@@ -55,12 +55,12 @@ set({variable} "${{CMAKE_CURRENT_SOURCE_DIR}}/{file}" CACHE INTERNAL "weights of
 
 
 def target_name(network: Network) -> str:
-    """The name of the library target."""
+    """The name of the library target; it differs from the network's if CMake reserves that."""
     return f"{network.name}_network" if network.name in RESERVED else network.name
 
 
 def cmake_files(network: Network) -> dict[str, str]:
-    """The file."""
+    """The file for CMake: path below the output folder to text."""
     target = target_name(network)
     sources = "\n".join(f"  {name}" for name in (*network.sources, *network.headers))
     text = TEXT.format(mark=MARK, name=network.name, target=target, sources=sources)

@@ -15,13 +15,13 @@ from npu_tools.shared.errors import UserError
 KINDS: Mapping[str, Callable[[Network], dict[str, str]]] = MappingProxyType(
     {"cmake": cmake_files, "zephyr": zephyr_files, "arduino": arduino_files}
 )
-"""What prints each of them: path below the output folder to text."""
+"""For each kind a function that returns its files: path below the output folder to text."""
 
 
 def parse_kinds(text: str) -> tuple[str, ...]:
-    """The kinds of a list with commas, each once, in the order of KINDS.
+    """Parse a list of kinds with commas; returns each once, in the order of KINDS.
 
-    Raises: UserError for one that does not exist.
+    Raises: UserError if a kind does not exist.
     """
     asked = [word.strip() for word in text.split(",")]
     if wrong := [word for word in asked if word not in KINDS]:
@@ -33,9 +33,10 @@ def parse_kinds(text: str) -> tuple[str, ...]:
 def integration_files(
     kinds: Sequence[str], name: str, files: Mapping[str, str | bytes], folder: Path
 ) -> dict[str, str]:
-    """The integration files of a compiled network, path below `folder` to text.
+    """The integration files of a compiled network: path below `folder` to text.
 
-    Raises: UserError without C, or where a file of another hand would be written over.
+    Raises: UserError if there is no C, or if a file that npu-compile did not write would be
+    overwritten.
     """
     if not kinds:
         return {}
@@ -51,9 +52,9 @@ def integration_files(
 
 
 def check_ours(path: Path) -> None:
-    """Check that a file may be written over: there is none, or one of ours.
+    """Check that a path is free, or that npu-compile wrote the file there.
 
-    Raises: UserError.
+    Raises: UserError if another file is there, or if it cannot be read.
     """
     if not path.is_file():
         return

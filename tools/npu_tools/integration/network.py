@@ -1,4 +1,4 @@
-"""What integration files need to know of a compiled network."""
+"""The view of a compiled network from which integration files are made."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 MARK = "Printed by npu-dialect, do not edit"
-"""What every integration file but the C says at its top: files that do are written over."""
+"""The text at the top of each integration file but the C. Only files with it are overwritten."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A compiled network: what its names start with, and its files by name."""
+    """A compiled network: the start of its C names, and the contents of its files by name."""
 
     name: str
     files: Mapping[str, str | bytes]
@@ -29,7 +29,7 @@ class Network:
 
     @property
     def blobs(self) -> list[str]:
-        """Files that are no C: weights that the program has to load."""
+        """The files that are no C: weights that the program has to load."""
         return sorted(name for name in self.files if not name.endswith((".c", ".h")))
 
     @property
@@ -43,6 +43,6 @@ class Network:
         return str(self.files[f"{self.name}.h"])
 
     def macro(self, name: str) -> int:
-        """The number of a macro `ID_NAME` of the header; 0 if it is not there."""
+        """The number of the macro `ID_NAME` in the header; 0 if there is none."""
         found = re.search(rf"^#define {self.name.upper()}_{name} (\d+)$", self.header, re.MULTILINE)
         return int(found[1]) if found else 0

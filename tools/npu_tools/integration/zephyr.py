@@ -1,8 +1,8 @@
-"""`--emit=zephyr`: the output folder becomes a Zephyr module.
+"""`--emit=zephyr`: files that make the output folder a Zephyr module.
 
     west build ... -- -DEXTRA_ZEPHYR_MODULES=/path/of/out        and CONFIG_NPU_LENET5=y in prj.conf
 
-All of its files lie in `zephyr/`, where Zephyr looks for them.
+All of these files lie in `zephyr/`, where Zephyr looks for them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ endif()
 
 
 def zephyr_files(network: Network) -> dict[str, str]:
-    """The files of the module."""
+    """The files of the module: path below the output folder to text."""
     symbol = f"NPU_{network.name.upper()}"
     weights = network.macro("WEIGHTS_BYTES")
     constants = f"Its weights take {weights} bytes of flash."

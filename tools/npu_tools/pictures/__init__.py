@@ -1,1 +1,1 @@
-"""What was decided, as pictures."""
+"""Pictures: the memory map of the SRAM, and zero blocks over the input."""

@@ -1,4 +1,4 @@
-"""`npu-compile --memory-map`: the observer that keeps the last memory map of a compilation."""
+"""`npu-compile --memory-map`: the observer that reads the memory map while passes run."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from npu_tools.shared.errors import UserError
 
 @dataclass
 class MapStop:
-    """Keeps the map of the last module in which buffers lie at their offsets."""
+    """An observer that keeps the memory map after the last step in which buffers have offsets.
+
+    `model` is the model's name, for the title. `found` is the map so far.
+    """
 
     model: str
     found: MemoryMap | None = None
 
     def __call__(self, step: str, module: ModuleOp) -> None:
-        """Read the module if it is there."""
+        """Read the memory map of the module, if its buffers have offsets."""
         self.found = memory_map(module, self.model) or self.found
 
     def picture(self) -> str:
         """The map as the text of an SVG file; needs matplotlib.
 
-        Raises: UserError if there was no such module.
+        Raises: UserError if buffers had offsets after no step.
         """
         from npu_tools.pictures.memory_map_svg import svg
 

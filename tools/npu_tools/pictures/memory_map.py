@@ -1,7 +1,7 @@
-"""What lies where in the SRAM, and when: the data of `npu-compile --memory-map`, read from the IR.
+"""The memory map of the SRAM: which buffer lies where and when. Data of `npu-compile --memory-map`.
 
-The level of IR is the buffers stop. A step is an op of the function's body that uses on-chip
-buffers: a layer, or a loop that runs several layers row by row.
+It is read from IR in which layers are on buffers that have their offsets. A step is an op of the
+function's body that uses on-chip buffers: a layer, or a loop that runs several layers row by row.
 
     %pool1 = sram.alloc at 4096 : memref<1x6x14x14xf32, #npu.sram>      // Box("pool1", 4096, 4704,
     npu.conv2d ins(%image, ...) outs(%pool1 : ...) {npu.layer = "conv1"}  //     first=0, last=1)
@@ -42,7 +42,7 @@ Role: TypeAlias = Literal["input", "output", "map", "scratch"]
 
 @dataclass(frozen=True)
 class Box:
-    """One buffer: bytes [offset, offset + size) of the arena, taken in steps first to last."""
+    """One buffer: it takes bytes [offset, offset + size) of the arena in steps first to last."""
 
     name: str
     role: Role
@@ -54,9 +54,10 @@ class Box:
 
 @dataclass(frozen=True)
 class MemoryMap:
-    """The buffers of one function. Sizes are in bytes; `steps` are names, in execution order.
+    """The buffers of one function. Sizes are in bytes.
 
-    `bound` is the largest sum of buffers that live at one time, first reached in step `peak`.
+    `steps` are the names of the steps, in execution order. `bound` is the largest sum of buffers
+    that live at one time; step `peak` is the first that reaches it.
     """
 
     model: str
@@ -70,7 +71,7 @@ class MemoryMap:
 
 
 def memory_map(module: ModuleOp, model: str = "") -> MemoryMap | None:
-    """The memory map of a module; None if no function has its buffers at their offsets."""
+    """The memory map of a module; None if no function has buffers with offsets."""
     function = planned_function(module)
     if function is None:
         return None
@@ -106,7 +107,7 @@ def memory_map(module: ModuleOp, model: str = "") -> MemoryMap | None:
 
 
 def steps_of(function: func.FuncOp) -> Iterator[Operation]:
-    """The ops of a function's body that do something with on-chip buffers."""
+    """The ops of a function's body that use on-chip buffers; views and allocations do not count."""
     for block in function.body.blocks:
         for op in block.ops:
             passive = is_view(op) or has(op, MemoryAllocEffect) or has(op, IsTerminator)
@@ -115,12 +116,12 @@ def steps_of(function: func.FuncOp) -> Iterator[Operation]:
 
 
 def touches(op: Operation) -> bool:
-    """Whether an op is a layer, or takes a buffer that lies on chip."""
+    """Whether an op is a layer or has an operand that lies on chip."""
     return isinstance(op, LayerOp) or any(in_space(value, SramSpace()) for value in op.operands)
 
 
 def step_name(op: Operation) -> str:
-    """The layers that an op runs; its own name if there are none."""
+    """A step's name: that of its layer, "first .. last" for several, the op's name without any."""
     names = [each.layer_name or each.name for each in op.walk() if isinstance(each, LayerOp)]
     distinct = list(dict.fromkeys(names))
     if len(distinct) > 1:
@@ -129,13 +130,16 @@ def step_name(op: Operation) -> str:
 
 
 def spans_of(found: Lifetimes, steps: Sequence[Operation]) -> tuple[tuple[int, int], ...]:
-    """First and last program point of each op, that of the ops inside it included."""
+    """First and last program point of each step, with those of the ops inside it."""
     start = {op: point for point, op in enumerate(found.ops)}
     return tuple((start[op], start[op] + sum(1 for _ in op.walk()) - 1) for op in steps)
 
 
 def columns(spans: Sequence[tuple[int, int]], first: int, last: int) -> tuple[int, int]:
-    """First and last step that a range of program points meets; between two steps, the next."""
+    """The first and last step that the program points `first` to `last` overlap.
+
+    `spans` are those of `spans_of`. Points between two steps count for the next one.
+    """
     met = [index for index, (start, end) in enumerate(spans) if first <= end and start <= last]
     if met:
         return met[0], met[-1]
@@ -145,7 +149,7 @@ def columns(spans: Sequence[tuple[int, int]], first: int, last: int) -> tuple[in
 
 
 def role_of(buffer: OnChipBuffer, *, is_written: bool) -> Role:
-    """What a buffer holds; `is_written`: a layer's output."""
+    """What a buffer holds; `is_written` says that a layer writes its output there."""
     if isinstance(buffer.value, BlockArgument):
         return "input" if SRAM_INPUT.is_in(argument_attributes(buffer.value)) else "output"
     return "map" if is_written else "scratch"

@@ -1,7 +1,7 @@
-"""Where the names of buffers stand in the picture of a memory map: geometry, without matplotlib.
+"""Places for the names of buffers in the picture of a memory map; it needs no matplotlib.
 
-A name stands in its buffer where it fits, else above it in free space, where a line leads. Lengths
-are in points from the lower left corner of the axes.
+A name stands in its buffer if it fits. Else it stands in free space above, and a line leads there.
+Lengths are in points, coordinates start at the lower left corner of the axes.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from itertools import product
 from npu_tools.pictures.memory_map import Box, MemoryMap
 
 SIZES = (8.0, 7.0, 6.0)
-"""Font sizes in points that a label may have, the best first."""
+"""Font sizes of labels in points, the preferred first."""
 PLACES = (0.5, 0.25, 0.75, 0.0, 1.0)
-"""Where a label may stand in its buffer, as parts of the free length."""
+"""Places of a label in its buffer, the preferred first: the share of the free length before it."""
 EM = 0.62
-"""Width of a character, as a part of the font size."""
+"""Estimated width of a character, as a multiple of the font size."""
 LINE = 1.25
-"""Height of a line of text, as a part of the font size."""
+"""Height of a line of text, as a multiple of the font size."""
 LONGEST_NAME = 28
-"""Characters of a name that are shown."""
+"""Most characters of a name that are shown."""
 HEAD = 8
-"""How many of them are from its start; what tells layers apart is at the end."""
+"""How many of them are the start of a long name. Most are its end, where layers' names differ."""
 UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
@@ -38,7 +38,7 @@ class Area:
 
     @property
     def middle(self) -> tuple[float, float]:
-        """The middle."""
+        """The middle of the area, in points."""
         return self.left + self.width / 2, self.bottom + self.height / 2
 
     def overlaps(self, other: Area) -> bool:
@@ -53,7 +53,11 @@ class Area:
 
 @dataclass(frozen=True)
 class Scale:
-    """From steps and bytes to points; `width` and `height` are those of the axes."""
+    """Converts steps and bytes into points, and back.
+
+    `width` and `height` are those of the axes in points. `steps` is how many there are, `top` the
+    bytes at the upper end.
+    """
 
     width: float
     height: float
@@ -61,30 +65,30 @@ class Scale:
     top: float
 
     def area(self, box: Box) -> Area:
-        """Where a buffer lies."""
+        """The area that a buffer takes in the picture."""
         across, up = self.width / self.steps, self.height / self.top
         length = (box.last - box.first + 1) * across
         return Area(box.first * across, box.offset * up, length, box.size * up)
 
     def place(self, across: float, up: float) -> tuple[float, float]:
-        """Points as (step, byte)."""
+        """A position in points as (step, byte)."""
         return across * self.steps / self.width, up * self.top / self.height
 
 
 @dataclass(frozen=True)
 class Label:
-    """Text with its middle at a place, in points; `area` is what it covers."""
+    """A text in the middle of `area`; `size` is that of its font. All lengths are in points."""
 
     text: str
     area: Area
     size: float
     upright: bool = False
     beside: bool = False
-    """Whether it stands outside its buffer, and a line leads there."""
+    """Whether the label stands outside its buffer, with a line between them."""
 
 
 def labels(memory: MemoryMap, scale: Scale) -> Iterator[tuple[Box, Label]]:
-    """A label for each buffer: inside where it fits, else in free space above it."""
+    """A label for each buffer: inside if it fits, else in free space above it."""
     areas = [scale.area(box) for box in memory.boxes]
     taken = [area for area in areas if area.height > 1]
     outside: list[tuple[Box, Area]] = []
@@ -101,9 +105,9 @@ def labels(memory: MemoryMap, scale: Scale) -> Iterator[tuple[Box, Label]]:
 
 
 def inside(box: Box, area: Area, above: Sequence[Area]) -> Label | None:
-    """The label within a buffer, in the largest font that fits; None if none does.
+    """The label inside a buffer, in the largest font that fits; None if no font fits.
 
-    `above` are the buffers that are drawn over this one, as they share memory with it.
+    `above` are the areas of buffers that share memory with this one and are drawn over it.
     """
     name, size_line = shortened(box.name), size_text(box.size)
     full = (f"{name}\n{size_line}", f"{name} {size_line}", f"{wrapped(name)}\n{size_line}")
@@ -118,7 +122,10 @@ def inside(box: Box, area: Area, above: Sequence[Area]) -> Label | None:
 
 
 def free_place(area: Area, width: float, height: float, above: Sequence[Area]) -> Area | None:
-    """A place of a size within an area and beside others, as near to its middle as there is."""
+    """A place for a label inside `area` that overlaps none of `above`; None if there is none.
+
+    Places near the middle are tried first.
+    """
     across, up = area.width - width, area.height - height
     if across < 0 or up < 0:
         return None
@@ -130,7 +137,10 @@ def free_place(area: Area, width: float, height: float, above: Sequence[Area]) -
 
 
 def beside(box: Box, area: Area, scale: Scale, taken: Sequence[Area]) -> Label:
-    """The label in the nearest free space above a buffer; in its place if there is none."""
+    """The label in the nearest free space above a buffer, or over the buffer if there is none.
+
+    `taken` are the areas of buffers and of labels that are placed already.
+    """
     text, size = f"{shortened(box.name)} {size_text(box.size)}", SIZES[1]
     width, height = extent(text, size)
     bottom = area.bottom + area.height + 3
@@ -147,13 +157,13 @@ def beside(box: Box, area: Area, scale: Scale, taken: Sequence[Area]) -> Label:
 
 
 def extent(text: str, size: float) -> tuple[float, float]:
-    """Width and height of a text in points, estimated."""
+    """The estimated width and height of a text in points."""
     lines = text.split("\n")
     return max(map(len, lines)) * EM * size, len(lines) * LINE * size
 
 
 def size_text(size: int) -> str:
-    """Bytes for a label: exact below 10 KiB, else rounded."""
+    """A number of bytes as text: exact below 10 KiB, else rounded to four digits with a unit."""
     for name, unit in UNITS:
         if size >= unit and size >= 10 * 2**10:
             return f"{size / unit:.4g} {name}"
@@ -161,7 +171,7 @@ def size_text(size: int) -> str:
 
 
 def shortened(name: str) -> str:
-    """A name that can be shown, with its middle left out if it is long."""
+    """A printable name; the middle of a long one is replaced by an ellipsis."""
     name = printable(name)
     if len(name) <= LONGEST_NAME:
         return name
@@ -169,12 +179,12 @@ def shortened(name: str) -> str:
 
 
 def printable(name: str) -> str:
-    """A name in which every character can be shown, and stand in XML."""
+    """A name with `?` for each character that cannot be shown or cannot stand in XML."""
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def wrapped(name: str) -> str:
-    """A name in two lines, broken behind the / or _ that is nearest to its middle."""
+    """A name in two lines, broken behind the `/`, `_` or `.` that is nearest to its middle."""
     places = [index + 1 for index, letter in enumerate(name[:-1]) if letter in "/_."]
     if not places:
         return name

@@ -1,7 +1,7 @@
-"""A memory map as a picture: SRAM address upwards, execution order to the right.
+"""Draws a memory map as an SVG picture: SRAM addresses upwards, execution order to the right.
 
-Drawn with matplotlib, which is an extra (`plot`). The same map gives the same bytes: ids come from
-a fixed salt, there is no date, and no setting of the user's matplotlib counts.
+It needs matplotlib, which is an extra (`plot`). The same map always gives the same bytes: ids come
+from a fixed salt, no date is written, and the user's settings of matplotlib are not used.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from npu_tools.pictures.memory_map_labels import (
 
 Figure: TypeAlias = Any
 Axes: TypeAlias = Any
-"""matplotlib's: its stubs leave every keyword argument unknown, so nothing would be checked."""
+"""Any for matplotlib's classes, whose stubs do not type keyword arguments."""
 
 INK, PAPER, FAINT = "#22303c", "#ffffff", "#7b8794"
 ENDS = {"input": "#7fb3d9", "output": "#8cc79a", "scratch": "#c9ced4"}
 MAPS = ("#f4c38b", "#c9b3dd", "#f2a9a0", "#9fd3d0", "#e8dc8a", "#e3b7cf")
-"""Colours of the maps in turns, so that neighbours differ."""
+"""Colours of feature maps, used in turns so that neighbours differ."""
 SRAM_RED, BOUND_BLUE, PEAK = "#c0392b", "#2a5d9c", "#f3f0e6"
 
 SETTINGS = {"svg.hashsalt": "npu-dialect", "svg.fonttype": "none", "text.parse_math": False}
-"""Ids that do not change; text stays text, and a name with dollar signs is no formula."""
+"""Ids are always the same, text stays text, and a name with dollar signs is no formula."""
 NEAR = 8
-"""Points between a buffer and a label that needs no line to it."""
+"""A label that is fewer points above its buffer than this gets no line."""
 LABELLED_STEPS = 60
 """Most names on the x axis."""
 WIDEST = 44.0
 """Most inches from the first to the last step."""
 OFF_SCALE = 2.0
-"""SRAM of more arenas than this lies above the picture."""
+"""If the SRAM is larger than the arena by more than this factor, its line is above the picture."""
 
 
 def svg(memory: MemoryMap) -> str:
@@ -52,7 +52,7 @@ def svg(memory: MemoryMap) -> str:
     matplotlib: Any = import_module("matplotlib")
     out = StringIO()
     with matplotlib.rc_context(), catch_warnings():
-        simplefilter("ignore")  # a letter that the font does not have: the reader's may have it
+        simplefilter("ignore")  # matplotlib warns of letters that its font lacks; viewers have more
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)
         figure = draw(memory)
@@ -61,7 +61,7 @@ def svg(memory: MemoryMap) -> str:
 
 
 def draw(memory: MemoryMap) -> Figure:
-    """The picture."""
+    """Draw the whole picture as a figure of matplotlib."""
     names = [shortened(name) for name in memory.steps]
     inches = min(WIDEST, max(6.0, 0.5 * len(names)))
     left, right, above, below = 0.9, 1.75, 0.75, 0.25 + 0.072 * max(map(len, names))
@@ -88,7 +88,7 @@ def draw(memory: MemoryMap) -> Figure:
 
 
 def top_of(memory: MemoryMap) -> float:
-    """Bytes at the upper end of the picture: there is room above the arena for labels."""
+    """The bytes at the upper end of the picture, which leaves room for labels above the arena."""
     arena = max(memory.arena, 1)
     if memory.sram is None or memory.sram > OFF_SCALE * arena:
         return 1.15 * arena
@@ -96,18 +96,18 @@ def top_of(memory: MemoryMap) -> float:
 
 
 def title(memory: MemoryMap) -> str:
-    """What is shown."""
+    """The title: model and machine."""
     return " on ".join(part for part in (printable(memory.model), memory.machine) if part)
 
 
 def subtitle(memory: MemoryMap) -> str:
-    """The figures in full."""
+    """The line below the title: the sizes in bytes, and notes on what is drawn."""
     parts = [f"arena {memory.arena:,} bytes", f"bound {memory.bound:,}"]
     if memory.sram is not None:
         parts.append(f"{100 * memory.arena / memory.sram:.3g} % of {memory.sram:,} bytes of SRAM")
     notes = [", ".join(parts), "shaded: the step that needs most"]
     if any(starmap(share_memory, combinations(memory.boxes, 2))):
-        notes.append("one buffer over another: in a place that no slice has reached yet")
+        notes.append("one buffer over another: it lies where the other is not filled yet")
     return "; ".join(notes)
 
 
@@ -118,7 +118,7 @@ def share_memory(one: Box, two: Box) -> bool:
 
 
 def draw_boxes(axes: Axes, memory: MemoryMap, scale: Scale) -> None:
-    """The buffers, and their names."""
+    """Draw the buffers and their names."""
     rectangle: Any = import_module("matplotlib.patches").Rectangle
     turns = count()
     for box in memory.boxes:
@@ -136,7 +136,7 @@ def draw_boxes(axes: Axes, memory: MemoryMap, scale: Scale) -> None:
 
 
 def draw_leader(axes: Axes, scale: Scale, own: Area, label: Area) -> None:
-    """A line from a buffer to its label, unless that stands right above it."""
+    """Draw a line from a buffer to its label, unless the label stands right above it."""
     across, up = own.middle
     across = min(max(label.middle[0], own.left + 2), own.left + own.width - 2)
     if label.bottom - (own.bottom + own.height) < NEAR:
@@ -148,7 +148,7 @@ def draw_leader(axes: Axes, scale: Scale, own: Area, label: Area) -> None:
 
 
 def draw_levels(axes: Axes, memory: MemoryMap, scale: Scale) -> None:
-    """Lines for the arena, the live-set bound and the SRAM, named at the right edge."""
+    """Draw lines for the arena, the bound and the SRAM, with their names at the right edge."""
     levels = [(memory.arena, INK, "solid", "arena"), (memory.bound, BOUND_BLUE, "dotted", "bound")]
     if memory.arena == memory.bound:
         levels = [(memory.arena, BOUND_BLUE, "solid", "arena = bound")]
@@ -175,7 +175,7 @@ def draw_levels(axes: Axes, memory: MemoryMap, scale: Scale) -> None:
 
 
 def draw_axes(axes: Axes, names: Sequence[str], top: float) -> None:
-    """The names of the steps below, addresses to the left."""
+    """Write the names of the steps below the picture and the addresses to its left."""
     every = ceil(len(names) / LABELLED_STEPS)
     shown = range(0, len(names), every)
     axes.set_xticks([index + 0.5 for index in shown], [names[index] for index in shown])
@@ -195,7 +195,7 @@ def draw_axes(axes: Axes, names: Sequence[str], top: float) -> None:
 
 
 def unit_of(step: int) -> tuple[str, int]:
-    """The unit in which multiples of a number of bytes are short numbers."""
+    """The name and the bytes of the unit in which multiples of `step` bytes are short numbers."""
     for name, size in UNITS:
         if step * 4 >= size:
             return name, size

@@ -1,11 +1,11 @@
-"""Kept and skipped blocks of maps, laid over the input: figure 5 of paper 003.
+"""Draws the kept and skipped blocks of maps over the input, as figure 5 of paper 003.
 
-Each map is stretched over the whole input. A block lets as much of the input through as the share
-of channels that keep it: bright where it moves in all channels, dark where in few. Where it moves
-in none, it is blue.
+Each map is stretched over the whole input. The brightness of a block shows in which share of the
+channels it is kept, because it is not zero: bright in all, dark in few. A block that no channel
+keeps is blue.
 
-Drawn with matplotlib, which is an extra (`plot`). The same maps give the same picture, and no
-setting of the user's matplotlib counts.
+It needs matplotlib, which is an extra (`plot`). The same maps always give the same picture; the
+user's settings of matplotlib are not used.
 """
 
 from __future__ import annotations
@@ -25,31 +25,34 @@ from npu_tools.reports.zero_block_maps import BlockMap
 
 Image: TypeAlias = NDArray[np.float64]
 Axes: TypeAlias = Any
-"""matplotlib's: its stubs leave every keyword argument unknown, so nothing would be checked."""
+"""Any for matplotlib's class, whose stubs do not type keyword arguments."""
 
 SKIPPED = (0.10, 0.24, 0.62)
 """Colour of blocks that no channel keeps."""
 HIDDEN, TINTED = 0.85, 0.65
-"""How much of the input is hidden where next to no channel keeps a block, and where none does."""
+"""Opacity over the input where almost no channel keeps a block, and where no channel does."""
 LEGEND = "blocks: bright, kept in all channels; dark, in few; blue, in none"
 SIDE, GAP, HEAD = 3.2, 0.3, 0.62
-"""Inches: the longer side of a panel, between two of them, and for its title."""
+"""Lengths in inches: the longer side of a panel, the gap between panels, a panel's title."""
 FRAME = 0.9
 """Inches for the title above all panels and the legend below them."""
 ACROSS = 4
 """Most panels side by side."""
 DOTS = 120
-"""Dots an inch."""
+"""Dots per inch."""
 LINES = 48
-"""Most blocks along an axis that get lines between them."""
+"""Lines are drawn between blocks if there are at most this many along each axis."""
 
 
 def png(image: Image, maps: Sequence[BlockMap], title: str) -> bytes:
-    """The input [H, W, 3] and a panel for each map (of the first sample), as a PNG file."""
+    """The bytes of a PNG file: a panel with the input [H, W, 3], then one for each map.
+
+    The panels show the first sample.
+    """
     matplotlib: Any = import_module("matplotlib")
     out = BytesIO()
     with matplotlib.rc_context(), catch_warnings():
-        simplefilter("ignore")  # a letter that the font does not have
+        simplefilter("ignore")  # matplotlib warns of letters that its font lacks
         matplotlib.rcdefaults()
         matplotlib.rcParams["text.parse_math"] = False
         figure = draw(image, maps, title)
@@ -58,7 +61,7 @@ def png(image: Image, maps: Sequence[BlockMap], title: str) -> bytes:
 
 
 def draw(image: Image, maps: Sequence[BlockMap], title: str) -> Any:
-    """All panels in rows."""
+    """Draw all panels, in rows, as a figure of matplotlib."""
     height, width = image.shape[:2]
     high, wide = (SIDE * extent / max(height, width) for extent in (height, width))
     wide = max(wide, SIDE / 2)  # room for a title
@@ -84,7 +87,7 @@ def draw(image: Image, maps: Sequence[BlockMap], title: str) -> Any:
 
 
 def overlay(axes: Axes, each: BlockMap, size: tuple[int, int]) -> None:
-    """Lay the blocks of a map over an input of `size` (height, width)."""
+    """Draw the blocks of a map over the input; `size` is the input's (height, width)."""
     height, width = size
     share = kept_share(each)
     axes.imshow(cover(share), extent=(0, width, height, 0), interpolation="nearest", aspect="auto")
@@ -103,13 +106,13 @@ def overlay(axes: Axes, each: BlockMap, size: tuple[int, int]) -> None:
 
 
 def kept_share(each: BlockMap) -> Image:
-    """The share of channels that keep its block, for each element [H, W] of the first sample."""
+    """For each element [H, W] of the first sample, the share of channels that keep its block."""
     share = each.kept[: each.shape[0]].mean(axis=(0, 1), keepdims=True)
     return spread(share, each.block, each.shape)[0, 0]
 
 
 def cover(share: Image) -> Image:
-    """What hides the input, [H, W, 4]: red, green, blue, and how much."""
+    """The picture [H, W, 4] that is laid over the input: red, green, blue and opacity."""
     colours = np.zeros((*share.shape, 4))
     colours[..., 3] = HIDDEN * (1 - share)
     colours[share == 0] = (*SKIPPED, TINTED)

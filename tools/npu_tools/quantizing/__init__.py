@@ -1,1 +1,1 @@
-"""Post-training quantisation."""
+"""Post-training quantisation, for npu-quantize."""

@@ -1,4 +1,4 @@
-"""Calibration data: what a float model gets while the ranges of its maps are measured."""
+"""Reads calibration data: the inputs on which the ranges of a float model's maps are measured."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from npu_tools.shared.errors import UserError
 
 Array: TypeAlias = npt.NDArray[Any]
 Feeds: TypeAlias = dict[str, Array]
-"""One run of a model: an array for each input."""
+"""The inputs of one run of a model: an array for each, by name."""
 
 
 def calibration_runs(path: Path, inputs: Mapping[str, tuple[int, ...]]) -> list[Feeds]:
-    """The runs that an .npz file holds, for inputs of these shapes; other arrays are left alone.
+    """Read the runs of an .npz file for `inputs`, shapes by name; other arrays are ignored.
 
-    An array has samples of its input's shape along a new first axis, or along the first axis of
-    that shape (the batch).
+    An array holds samples along a new first axis, or along the first axis of its input's shape (the
+    batch).
 
-    Raises: UserError for a file that is no .npz, a missing input, and arrays of a wrong shape, of
-    other elements than numbers, of numbers that are not finite; OSError if it cannot be read.
+    Raises: UserError if the file is no .npz, if an input is missing, if an array has a wrong shape
+    or holds anything but finite numbers, or if inputs have different numbers of samples; OSError if
+    the file cannot be read.
     """
     held = read_npz(path)
     samples: dict[str, Array] = {}
@@ -44,9 +45,9 @@ def calibration_runs(path: Path, inputs: Mapping[str, tuple[int, ...]]) -> list[
 
 
 def as_samples(what: str, array: Array, shape: tuple[int, ...]) -> Array:
-    """An array as float32 samples of a shape along a new first axis.
+    """An array as float32 samples of `shape` along a new first axis.
 
-    Raises: UserError.
+    Raises: UserError if its shape does not fit, or if it holds anything but finite numbers.
     """
     if array.dtype.kind not in "fiub":
         raise UserError(f"{what} holds {array.dtype} elements; expected float32")

@@ -1,9 +1,9 @@
 """Post-training static quantisation by onnxruntime's quantiser, which is an optional dependency.
 
-The model is simplified first (batch normalisations become part of convolutions, constants are
-folded), then it runs on the calibration data while the range of every map is measured, then maps,
-weights and biases get scales and zero points. All of that is onnxruntime's; here are its options,
-and what it leaves in files, on the terminal and in the log is kept away.
+onnxruntime first simplifies the model: it folds batch normalisations and constants. Then it runs
+the model on the calibration data and measures the range of each map. Last it gives scales and zero
+points to maps, weights and biases. This file chooses the options, and suppresses the quantiser's
+files, output and log messages.
 """
 
 from __future__ import annotations
@@ -34,37 +34,38 @@ Activations: TypeAlias = Literal["int8", "uint8"]
 Method: TypeAlias = Literal["minmax", "entropy", "percentile"]
 
 OPSET = 13
-"""The first opset whose QuantizeLinear knows one scale for each filter."""
+"""The first opset whose QuantizeLinear can have one scale for each filter."""
 QUANTISED = tuple(
     "Add AveragePool Clip Concat Conv Flatten Gemm GlobalAveragePool MatMul MaxPool Pad Relu "
     "Reshape Squeeze Transpose Unsqueeze".split()
 )
-"""Operators that work on integers once they are imported; all others stay in float32."""
+"""Operators that the importer can compute on integers; all others stay in float32."""
 WITH_WEIGHTS = frozenset(("Conv", "Gemm", "MatMul"))
-"""Operators worth to be quantised; without one of them there is no quantised network."""
+"""Operators with weights. A model without any of them is rejected: it has nothing to quantise."""
 RUNS_AT_ONCE = 32
-"""How many runs to keep in memory where only the least and the largest values matter."""
+"""How many runs the method `minmax` keeps in memory at a time, as it needs only the extremes."""
 ENTROPY_BINS = 1024
-"""Bins of the histogram in which entropy looks for 128; onnxruntime's own 128 leave no choice."""
+"""Bins of the histogram in which the method `entropy` chooses a range of 128 bins. onnxruntime's
+default is 128 bins in all, which leaves no choice."""
 GIVEN = ("_scale", "_zero_point", "_quantized", "_QuantizeLinear", "_DequantizeLinear", "_Output")
-"""How names end that the quantiser gives, without a look at those that are there."""
+"""Endings of the names that the quantiser adds, without a check whether a name is taken."""
 ALREADY = ("DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear", "QLinear", "QGemm")
-"""How the names of operators of quantised models start."""
+"""How the names of operators start that only quantised models have."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to quantise: each field is the option of npu-quantize of that name."""
+    """How to quantise: the fields are options of npu-quantize with these names."""
 
     format: Format = "qdq"
     activations: Activations = "int8"
     method: Method = "minmax"
     per_channel: bool = True
-    """One scale for each filter of a weight, or one for the whole of it."""
+    """Whether a weight tensor has one scale for each filter, or one scale only."""
 
 
 def need_quantiser() -> None:
-    """Check that onnxruntime is there, before the work begins.
+    """Check that onnxruntime is installed, before the work begins.
 
     Raises: UserError that says what to install.
     """
@@ -73,10 +74,10 @@ def need_quantiser() -> None:
 
 
 def check_floats(model: ModelProto) -> None:
-    """Check that there is something to quantise.
+    """Check that a model can be quantised.
 
-    Raises: UserError for a model that is quantised already, or has no weights, or such of
-    infinite numbers.
+    Raises: UserError if it is quantised already, has no operators with weights, or has weights that
+    are not finite.
     """
     for node in model.graph.node:
         if node.op_type.startswith(ALREADY):
@@ -97,9 +98,9 @@ def check_floats(model: ModelProto) -> None:
 
 
 def quantised(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe) -> ModelProto:
-    """A quantised model, from a checked one and calibration data; the same for the same input.
+    """Quantise a checked model with calibration data; the same arguments give the same model.
 
-    Raises: UserError for what onnxruntime does not do.
+    Raises: UserError if onnxruntime cannot quantise it, or if a map is not finite.
     """
     with tempfile.TemporaryDirectory(prefix="npu-quantize-") as folder, quiet():
         try:
@@ -113,7 +114,7 @@ def quantised(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe) -> Model
 
 @contextmanager
 def quiet() -> Generator[None]:
-    """Keep what the quantiser logs and prints from the terminal."""
+    """Suppress the output, warnings and log messages of the quantiser."""
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -125,14 +126,14 @@ def quiet() -> Generator[None]:
 
 
 def at_least_opset(model: ModelProto) -> ModelProto:
-    """The model in an opset that knows scales of filters."""
+    """The model, converted to opset `OPSET` if its own is older."""
     return (
         model if default_opset(model) >= OPSET else version_converter.convert_version(model, OPSET)
     )
 
 
 def simplified(model: ModelProto, folder: Path) -> ModelProto:
-    """The model as onnxruntime simplifies it for any machine, with the shapes of its maps."""
+    """The model after onnxruntime's machine-independent simplifications, with inferred shapes."""
     ort: Any = import_module("onnxruntime")
     path = folder / "simplified.onnx"
     options = ort.SessionOptions()
@@ -146,7 +147,7 @@ def simplified(model: ModelProto, folder: Path) -> ModelProto:
 
 
 def without_clashes(model: ModelProto) -> ModelProto:
-    """The model without names that the quantiser gives, and without "" at the end of inputs."""
+    """Rename values whose names the quantiser might add; drop empty names at the end of inputs."""
     graph = model.graph
     ports = {value.name for value in (*graph.input, *graph.output)}
     taken = ports | {tensor.name for tensor in graph.initializer}
@@ -172,9 +173,9 @@ def without_clashes(model: ModelProto) -> ModelProto:
 
 
 def static(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe, folder: Path) -> ModelProto:
-    """What onnxruntime's static quantisation makes of a model; it needs a folder for its files.
+    """Quantise a simplified model with onnxruntime; `folder` is for its files.
 
-    This is its `quantize_static`, which does not let the number of bins through.
+    This does the same as onnxruntime's `quantize_static`, which has no option for the bins.
     """
     ort: Any = import_module("onnxruntime.quantization")
     elements = {"int8": ort.QuantType.QInt8, "uint8": ort.QuantType.QUInt8}
@@ -203,7 +204,10 @@ def static(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe, folder: Pat
 def measured_ranges(
     model: ModelProto, runs: Sequence[Feeds], method: Method, folder: Path
 ) -> object:
-    """The range of each map, in onnxruntime's own form."""
+    """Measure the range of each map on the runs; the result is an object of onnxruntime.
+
+    Raises: UserError if a map is not finite.
+    """
     ort: Any = import_module("onnxruntime.quantization")
     methods: dict[Method, tuple[Any, dict[str, int]]] = {
         "minmax": (ort.CalibrationMethod.MinMax, {}),
@@ -233,12 +237,12 @@ def measured_ranges(
 
 
 def reader(runs: Sequence[Feeds]) -> object:
-    """What hands out the runs one by one, then None."""
+    """A calibration reader of onnxruntime, which returns the runs one by one and then None."""
     ort: Any = import_module("onnxruntime.quantization")
     feeds = iter(runs)
 
     class Reader(ort.CalibrationDataReader):
-        """Reads from memory."""
+        """Reads the runs from memory."""
 
         def get_next(self) -> Feeds | None:
             return next(feeds, None)
@@ -247,7 +251,7 @@ def reader(runs: Sequence[Feeds]) -> object:
 
 
 def cleaned(model: ModelProto) -> ModelProto:
-    """The model without what is not needed to read it: shapes, notes, domains of no node."""
+    """The model without inferred shapes, metadata and imports of unused domains."""
     del model.graph.value_info[:]
     del model.metadata_props[:]
     used = {node.domain for node in model.graph.node} & DOMAINS

@@ -1,1 +1,1 @@
-"""What was decided, as data and tables."""
+"""Reports on a network: the data of report.json, and tables for people."""

@@ -1,9 +1,10 @@
-"""What microcode a compiled network has, read from the IR: for report.json and the table.
+"""The DMA microcode of a compiled network, read from the IR: for report.json and the table.
 
     {"name": "read_1x4x8x16", "channel": 1, "bytes": 42, "template_bytes": 111, "layers": ["conv1"]}
 
-`template_bytes` is what the paper's unrolled program for the same transfer takes (paper 004,
-listing 1.2); a layer is named once for each program that its transfers use.
+Each microcode program of the module gives such a row. `bytes` is its size. `template_bytes` is the
+size of the paper's unrolled program for the same transfer (paper 004, listing 1.2). `layers` names
+each layer whose transfers use the program, once.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from npu_plans.transfers.template import template_bytes
 
 
 def microcode_of(module: ModuleOp) -> tuple[Mapping[str, Any], ...]:
-    """The programs of a module, in its order: the key `microcode` of report.json."""
+    """A row for each program of a module, in module order: the key `microcode` of report.json."""
     machine, starts = machine_of(module), list(starts_of(module))
     return tuple(row(program, machine, starts) for program in programs_of(module))
 
 
 def starts_of(module: ModuleOp) -> Iterator[tuple[str, StartOp]]:
-    """The transfers that have a program, with its name."""
+    """Each transfer that has a program, with the program's name first."""
     for op in module.walk():
         if isinstance(op, StartOp):
             reference = PROGRAM.get(op)
@@ -42,7 +43,7 @@ def starts_of(module: ModuleOp) -> Iterator[tuple[str, StartOp]]:
 def row(
     program: ProgramOp, machine: Machine | None, starts: Sequence[tuple[str, StartOp]]
 ) -> Mapping[str, Any]:
-    """One program."""
+    """The row of one program; `starts` are all transfers with the names of their programs."""
     name = program.sym_name.data
     used = [op for symbol, op in starts if symbol == name]
     layers = [LAYER.get(op) for op in used]
@@ -57,7 +58,7 @@ def row(
 
 
 def template_of(op: StartOp, machine: Machine) -> int:
-    """Bytes of the paper's program for a transfer."""
+    """Bytes of the paper's unrolled program for a transfer (paper 004, listing 1.2)."""
     each = microcode_transfer(op, machine)
     beat, beats = widest_beat(machine), longest_burst(machine)
     bursts = bursts_of(each.runs.bytes, each.source, each.target, beat, beats)
@@ -65,7 +66,7 @@ def template_of(op: StartOp, machine: Machine) -> int:
 
 
 def microcode_line(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The sums, for the table."""
+    """One line for the table: how many programs there are, and their bytes in total."""
     size = sum(each["bytes"] for each in rows)
     template = sum(each["template_bytes"] or 0 for each in rows)
     return f"microcode: {len(rows)} programs, {size} bytes (unrolled as in paper 004: {template})"

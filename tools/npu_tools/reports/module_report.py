@@ -1,9 +1,9 @@
-"""What planned modules cost, read from the IR: the numbers and the table of paper 001.
+"""Memory and off-chip traffic of planned modules of branches, read from the IR (paper 001).
 
-The level of IR is layers on tensors behind `npu-plan-modules`. Which map stays on chip is read off
-the attributes that the pass has written; what crosses the border of the chip follows from them by
-the conventions of `passes/npu_plans/modules/traffic.py`. Layers outside modules are executed one
-by one, as in the paper: they read and write all their maps off chip.
+The level of IR is layers on tensors after `npu-plan-modules`. The attributes of that pass say which
+maps stay on chip. The traffic follows from them by the conventions of
+`passes/npu_plans/modules/traffic.py`. Layers outside modules run one by one, as in the paper: they
+read and write all their maps off chip.
 
     {"name": "reduction_a", "policy": "II",
      "off_chip": {"feature_map_write_bytes": 307200, "feature_map_writes": 3, ...}, ...}
@@ -46,11 +46,12 @@ from npu_tools.reports.report import Memory, Report, layer_report, layers_of
 
 @dataclass(frozen=True)
 class ModuleReport:
-    """One module in execution order, those nested in it included; sizes in bytes.
+    """The report of one module, with the modules nested in it; sizes in bytes.
 
-    `policy` is "none" for a module that has been left without a plan: it counts layer by layer.
-    `branches` are in execution order: part of the merge, policy, what they require and what is
-    occupied before them. `peak_bytes` is the most that is on chip at one time.
+    `policy` is "none" for a module without a plan; its traffic is that of layer-by-layer execution.
+    `branches` are in execution order: the index of the part of the merge that the branch computes,
+    its policy, the bytes that it requires, and the bytes occupied before it runs. `peak_bytes` is
+    the most that is on chip at one time.
     """
 
     name: str
@@ -63,7 +64,11 @@ class ModuleReport:
 
 @dataclass(frozen=True)
 class ModulesReport:
-    """All modules of a program; `off_chip` and `naive` are of the whole network."""
+    """The reports of all modules of a program, in execution order.
+
+    `off_chip` is the planned traffic of the whole network, `naive` that of layer-by-layer
+    execution. Both include layers outside modules.
+    """
 
     modules: tuple[ModuleReport, ...]
     off_chip: Traffic
@@ -71,7 +76,7 @@ class ModulesReport:
 
     @property
     def peak_bytes(self) -> int:
-        """The most that is on chip while a module runs."""
+        """The most bytes that are on chip while any module runs."""
         return max((each.peak_bytes for each in self.modules), default=0)
 
     def rows(self) -> tuple[Mapping[str, Any], ...]:
@@ -80,7 +85,10 @@ class ModulesReport:
 
 
 def analyze_modules(program: ModuleOp) -> ModulesReport | None:
-    """Measure the modules of a program; None if one is not planned, or there is no machine."""
+    """Measure the modules of a program.
+
+    None without a machine, or if a module neither has a plan nor is marked as left without one.
+    """
     machine = machine_of(program)
     ops = modules_of(program)
     if machine is None or not all(op.policy or NOT_PLANNED.is_on(op) for op in ops):
@@ -115,14 +123,18 @@ def analyze_modules(program: ModuleOp) -> ModulesReport | None:
 
 
 def layer_by_layer(name: str, module: Module, arrives: OffChip | None) -> ModuleReport:
-    """A module without a plan: what of its input the module before it has kept is written first."""
+    """The report of a module without a plan, which runs layer by layer.
+
+    `arrives` is the part of its input that lies off chip already; None means all of it. The rest is
+    on chip and is written off chip first.
+    """
     naive = naive_module(module)
     kept = 0 if arrives is None else module.input.size.full - arrives.size
     return ModuleReport(name, "none", 0, (), naive + write(kept), naive)
 
 
 def branch_row(op: BranchOp, plan: ModulePlan) -> Mapping[str, Any]:
-    """One branch for report.json."""
+    """The row of one branch in report.json."""
     required, occupied = op.required, op.occupied
     return {
         "part": op.part.value.data,
@@ -133,7 +145,7 @@ def branch_row(op: BranchOp, plan: ModulePlan) -> Mapping[str, Any]:
 
 
 def read_plan(op: BranchedModuleOp) -> ModulePlan:
-    """The plan that stands in the attributes of a module."""
+    """Read the plan of a module from its attributes and those of its branches and layers."""
     assert op.policy is not None
     policy = cast(Policy, op.policy.data)
     branches = tuple(
@@ -151,19 +163,20 @@ def read_plan(op: BranchedModuleOp) -> ModulePlan:
 
 
 def policy_of(op: BranchOp, default: Policy) -> Policy:
-    """The policy of a branch: its own, or that of its module."""
+    """The policy of a branch: its own attribute, or else `default`, that of its module."""
     return cast(Policy, POLICY.get(op) or default)
 
 
 def read_layer(op: Operation) -> LayerPlan:
-    """The plan of one layer; a layer that nobody has planned forwards nothing."""
+    """Read the plan of one layer; without attributes it needs 0 bytes and forwards no map."""
     return LayerPlan(REQUIRED.get(op) or 0, AVAILABLE.get(op) or 0, FORWARD.get(op) or False)
 
 
 def planned_report(program: ModuleOp, model: str = "") -> Report | None:
-    """The report of a network that is only planned: no buffers, so no offsets of layers.
+    """The report of a network that is only planned: it has no buffers, so layers have no offsets.
 
-    Its arena is the most that is on chip while a module runs; None if a module is not planned.
+    Its arena is the most that is on chip while a module runs. None if there is no machine or no
+    function, or if a module is not planned.
     """
     planned, machine = analyze_modules(program), machine_of(program)
     function = next((op for op in program.ops if isinstance(op, func.FuncOp)), None)
@@ -190,7 +203,7 @@ def planned_report(program: ModuleOp, model: str = "") -> Report | None:
 
 
 def memory_of(planned: ModulesReport, machine: Machine, function: func.FuncOp) -> Memory:
-    """The memory that the plan needs; its peak is also the most that lives at once."""
+    """The memory that the plan needs, in bytes; without offsets, arena and bound are its peak."""
     maps = [op.output_type for op in layers_of(function)]
     elements = [bytes_of(each) // max(1, each.element_count()) for each in maps]
     return Memory(

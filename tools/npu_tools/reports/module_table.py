@@ -1,10 +1,10 @@
-"""The table of paper 001 for the modules of a report: KB (1024 bytes) and accesses, off chip.
+"""The off-chip traffic of the modules of a report, as Table 1 of paper 001 prints it.
 
     module        W      naive: maps  all     planned: maps  all   all %  maps %  reads  writes ...
     reduction_a   1125   1798.5       2923.5  300            1425  48.74  16.68   5      5      ...
 
-The columns are those of Table 1. `maps` are feature maps, `all` is maps and weights; the ratios are
-planned to naive.
+The columns are those of Table 1. `W` is weights, `maps` are feature maps, `all` is both, in KB of
+1024 bytes. `reads` and `writes` count accesses to maps. The percentages are planned over naive.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ KILOBYTE = 1024
 
 
 def rows(modules: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
-    """A row for each module of a report, and their total; the first cell is the name."""
+    """The cells of a row for each module of a report, then of their total.
+
+    `modules` is the key `modules` of report.json. The first cell is the name.
+    """
     naive = [Traffic(**each["naive"]) for each in modules]
     planned = [Traffic(**each["off_chip"]) for each in modules]
     for each, before, after in zip(modules, naive, planned, strict=True):
@@ -51,17 +54,21 @@ def cells(naive: Traffic, planned: Traffic) -> tuple[str, ...]:
 
 
 def kilobytes(size: int) -> str:
-    """Bytes as KB with one decimal, or none if it is a zero."""
+    """Bytes as KB of 1024 bytes, with one decimal unless that is zero."""
     return f"{size / KILOBYTE:.1f}".removesuffix(".0")
 
 
 def percent(part: int, whole: int) -> str:
-    """A ratio in percent with two decimals."""
+    """`part` of `whole` in percent with two decimals; "-" if `whole` is zero."""
     return f"{100 * part / whole:.2f}" if whole else "-"
 
 
 def module_table(report: Report) -> Iterator[str]:
-    """The table of the modules, if any; on machines with DMA, the traffic of the whole network."""
+    """The lines of the table of modules, then those of the whole network's traffic.
+
+    The first part is left out if there are no modules, the second if the report counts no
+    layer-by-layer reads, as for a machine without DMA.
+    """
     if report.modules:
         yield ""
         yield from columns([GROUPS, HEADINGS, *rows(report.modules)], 1)
@@ -77,9 +84,10 @@ def module_table(report: Report) -> Iterator[str]:
 
 
 def whole_network(naive: Traffic, planned: Traffic, *, placed: bool) -> Iterator[str]:
-    """All that the network moves, planned and layer by layer.
+    """The lines that compare the whole network's traffic, planned and layer by layer.
 
-    `placed`: whether every layer has its transfers; else those outside modules have no plan.
+    `placed`: whether a layer has an offset, so that all transfers are known. Else layers outside
+    modules have no plan, and a last line says so.
     """
     lines = [("whole network off chip, KB", "layer by layer", "planned", "%")]
     for what, before, after in (

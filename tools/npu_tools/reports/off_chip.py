@@ -1,12 +1,12 @@
-"""What a program moves across the border of the chip, counted in the IR without running a layer.
+"""The off-chip traffic of a program, counted in the IR without running a layer.
 
 The level of IR is transfers in loops, before layers are outlined. Loops and branches are followed
-with the numbers that they have at run time; of the rest only `dma` ops count:
+with the numbers that they have at run time. Of all other ops only `dma` ops count:
 
     scf.for %z = %c0 to %c6 step %c1 {
       %t = dma.start weights %kernels to %tile channel 0 : memref<16x8x3x3xf32, ...> to ...
-is 6 times 4608 bytes of weights. The emitted program counts the same when it runs, except for
-transfers in blocks: of those it moves what is counted here if no block is zero, else less.
+is 6 times 4608 bytes of weights. The emitted program counts the same numbers when it runs. Only
+transfers in blocks differ: they move the bytes counted here if no block is zero, and else fewer.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ ARITHMETIC: Mapping[type[Operation], Callable[[int, int], int]] = {
     arith.CeilDivSIOp: lambda a, b: -(-a // b),
     arith.RemSIOp: lambda a, b: a - b * int(a / b),
 }
-"""Index arithmetic that may stand between a loop's variable and a bound or condition."""
+"""The ops on integers from which bounds and conditions may be computed."""
 
 WORD = 2**64
-"""What an index counts up to, where it is compared as unsigned."""
+"""The range of an index, for unsigned comparisons: negative numbers wrap around."""
 
 COMPARISONS: Mapping[int, Callable[[int, int], bool]] = {
     0: lambda a, b: a == b,
@@ -66,7 +66,7 @@ COMPARISONS: Mapping[int, Callable[[int, int], bool]] = {
 
 @dataclass(frozen=True)
 class TransferTotal:
-    """Bytes of maps and weights, and in how many transfers."""
+    """Bytes of maps and weights that one layer moves, and the number of its transfers."""
 
     bytes: int = 0
     transfers: int = 0
@@ -74,9 +74,9 @@ class TransferTotal:
 
 @dataclass(frozen=True)
 class OffChip:
-    """The traffic of a function: all of it, that of each module of branches, and of each layer.
+    """The traffic of a function: in total, by module of branches, and by layer name.
 
-    Layers are in the order in which they begin to move. `starts`: how often each transfer runs.
+    Layers are in the order of their first transfers. `starts`: how often each transfer runs.
     """
 
     total: Traffic
@@ -86,9 +86,10 @@ class OffChip:
 
 
 def off_chip(function: Operation) -> OffChip | None:
-    """Count what a function moves; None if it has no transfers.
+    """Count the traffic of a function; None if it has no transfers.
 
-    Raises: UserError for a loop around transfers whose bounds cannot be told.
+    Raises: UserError if the bounds of a loop or the condition of a branch around a transfer cannot
+    be computed, or if a transfer is inside another kind of op.
     """
     ops = [op for op in function.walk() if isinstance(op, TRANSFERS)]
     if not ops:
@@ -115,7 +116,7 @@ def off_chip(function: Operation) -> OffChip | None:
 
 
 def ancestors(op: Operation) -> list[Operation]:
-    """An op and the ops around it."""
+    """An op and the ops that contain it, from the inside out."""
     found = [op]
     while (parent := found[-1].parent_op()) is not None:
         found.append(parent)
@@ -123,7 +124,7 @@ def ancestors(op: Operation) -> list[Operation]:
 
 
 def traffic_of(op: Operation, times: int) -> Traffic:
-    """What an op moves when it runs so many times."""
+    """The traffic of a `dma` op that runs `times` times; blocks and their index count in full."""
     if isinstance(op, dma.ReadsOp):
         return Traffic(feature_map_reads=times)
     if isinstance(op, dma.WritesOp):
@@ -143,20 +144,27 @@ def traffic_of(op: Operation, times: int) -> Traffic:
 
 
 def worst_index(op: dma.StartOp) -> int:
-    """Bytes of the index that a transfer in blocks meets, at most."""
+    """The most bytes of the zero-block index that a transfer in blocks reads or writes."""
     blocks = block_runs_of(op, bytes_of(map_type(op.source)) // prod(shape_of(op.source)))
     return 0 if blocks is None else blocks.worst
 
 
 @dataclass(frozen=True)
 class Counter:
-    """Counts how often each transfer runs; `moving` are transfers and the ops around them."""
+    """Counts in `times` how often each transfer runs.
+
+    `moving` are the transfers and the ops that contain them.
+    """
 
     moving: frozenset[Operation]
     times: dict[Operation, int] = field(default_factory=dict[Operation, int])
 
     def count(self, block: Block, known: dict[SSAValue, int], times: int) -> None:
-        """Follow a block that runs `times` times with the same numbers."""
+        """Count the transfers of a block that runs `times` times with the same `known` values.
+
+        Raises: UserError if a bound or condition cannot be computed, or if a transfer is in an op
+        other than a loop or branch.
+        """
         for op in block.ops:
             if op not in self.moving:
                 continue
@@ -172,7 +180,7 @@ class Counter:
                 raise UserError(f"expected transfers in loops and branches only, got {op.name}")
 
     def follow_loop(self, op: scf.ForOp, known: dict[SSAValue, int], times: int) -> None:
-        """All iterations of a loop: at once where they move the same, else one by one."""
+        """Count a loop's iterations: at once if they run the same transfers, else one by one."""
         bounds = (number(each, known) for each in (op.lb, op.ub, op.step))
         values = range(*bounds)
         if values and self.uniform(op):
@@ -182,7 +190,7 @@ class Counter:
             self.count(op.body.block, {**known, op.body.block.args[0]: value}, times)
 
     def uniform(self, op: scf.ForOp) -> bool:
-        """Whether no bound or condition around a transfer depends on a loop's variable."""
+        """Whether all bounds and conditions around transfers in the loop's body are constants."""
         deciding = [
             value
             for inner in op.body.walk()
@@ -193,14 +201,14 @@ class Counter:
 
 
 def is_constant(value: SSAValue) -> bool:
-    """Whether a value is a constant op's."""
+    """Whether a value is the result of `arith.constant`."""
     return isinstance(value.owner, arith.ConstantOp)
 
 
 def number(value: SSAValue, known: Mapping[SSAValue, int]) -> int:
-    """The number that a value has.
+    """Compute an integer value; `known` holds the variables of the loops around it.
 
-    Raises: UserError if it cannot be told.
+    Raises: UserError if it depends on an argument or on an op that is not index arithmetic.
     """
     if value in known:
         return known[value]

@@ -1,11 +1,11 @@
-"""What a compiled network costs, read from the IR: layers, memory, traffic.
+"""The contents of report.json, read from the IR: layers, memory and off-chip traffic.
 
-The level of IR is the buffers stop: layers in destination style on buffers that have their offset,
-the function carrying its arena. Every number comes from there, none from the passes' heads.
+The level of IR is layers in destination style on buffers that have their offsets, in a function
+that carries its arena. Every number is measured in the IR; none is handed over by a pass.
 
     sram.alloc at 4096 : memref<1x6x14x14xf32, #npu.sram>
     npu.conv2d ins(%image, %w, %b : ...) outs(%pool1 : ...) ... {npu.layer = "conv1"}
-is the line
+gives the row
     {"name": "conv1", "op": "npu.conv2d", "macs": 117600, "output_bytes": 4704, "offset": 4096, ...}
 """
 
@@ -50,7 +50,11 @@ from npu_tools.shared.errors import UserError
 
 @dataclass(frozen=True)
 class LayerReport:
-    """One layer, in execution order; sizes in bytes. `value` is its OFM's name in the model."""
+    """The row of one layer; sizes in bytes.
+
+    `value` is its OFM's name in the model; None if it has none, or if the layer runs row by row.
+    `shape` is that of its OFM. `offset` is that of its OFM in the arena.
+    """
 
     name: str
     op: str
@@ -66,9 +70,11 @@ class LayerReport:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of on-chip memory: one place per map without fusion and with it, planned, the least.
+    """On-chip memory in bytes.
 
-    `live_bound_bytes` is the largest sum of buffers that live at one time: no plan needs less.
+    `naive_bytes` and `fused_bytes`: the arena if every map has its own place, without and with
+    fusion. `arena_bytes`: the planned arena. `live_bound_bytes`: the largest sum of buffers that
+    live at one time, below which no plan can go. `element_bytes`: bytes of one element of a map.
     """
 
     naive_bytes: int | None
@@ -79,7 +85,7 @@ class Memory:
     sram_bytes: int | None
 
     def as_dict(self) -> dict[str, int | None]:
-        """The bytes, and the same numbers in elements."""
+        """The key `memory` of report.json: the sizes in bytes, and the same in elements."""
         table: dict[str, int | None] = asdict(self)
         for key in ("naive", "fused", "arena", "live_bound"):
             size = table[f"{key}_bytes"]
@@ -89,7 +95,11 @@ class Memory:
 
 @dataclass(frozen=True)
 class Report:
-    """What report.json holds."""
+    """The contents of report.json; sizes in bytes, shapes as in the model.
+
+    `scratch_bytes`: the most bytes at one time of buffers that hold no layer's output. `off_chip`:
+    the traffic of the compiled network. `naive`: that of layer-by-layer execution.
+    """
 
     model: str
     target: str | None
@@ -107,13 +117,13 @@ class Report:
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     outputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     off_chip_at_most: bool = False
-    """Whether `off_chip` is what moves if no block is zero: transfers in blocks move less."""
+    """Whether `off_chip` is an upper limit. Transfers in blocks reach it if no block is zero."""
     zero_blocks: tuple[Mapping[str, Any], ...] = ()
-    """Each map off the chip of a pipeline that moves them in blocks; see `zero_block_plan.py`."""
+    """A row for each map off the chip that may move in blocks; see `zero_block_plan.py`."""
     stored_bytes: int | None = None
-    """Constants of the emitted C: weights as they were repacked, biases, scales."""
+    """Bytes of the constants in the emitted C: repacked weights, biases and scales."""
     module_traffic: Mapping[str, Traffic] = field(default_factory=dict[str, Traffic])
-    """What the layers of each module move: for the rows of `modules`, no key of its own."""
+    """The traffic of each module's layers, for the rows of `modules`. It is no key of its own."""
 
     def as_dict(self) -> dict[str, Any]:
         """The keys and values of report.json."""
@@ -128,9 +138,10 @@ class Report:
 
 
 def planned_function(module: ModuleOp) -> func.FuncOp | None:
-    """The function at the buffers stop: its arena is known and its layers stand in it.
+    """The function whose buffers have offsets and whose layers are not yet lowered; None if none.
 
-    A network of views only has no layers, but neither calls nor loops.
+    Such a function carries its arena and contains layers. A network that only makes views has no
+    layers; then the function must contain neither calls nor loops.
     """
     for op in module.ops:
         if not isinstance(op, func.FuncOp) or not ARENA.is_on(op):
@@ -147,9 +158,10 @@ def layers_of(function: func.FuncOp) -> Iterator[LayerOp]:
 
 
 def report_of(module: ModuleOp, model: str = "") -> Report:
-    """Measure a module at the buffers stop.
+    """Measure a module whose buffers have offsets and whose layers are not yet lowered.
 
-    Raises: UserError if no function has an arena and layers in destination style.
+    Raises: UserError if no function has an arena and layers, if a layer works on off-chip memory
+    without transfers, or if the traffic cannot be counted.
     """
     function = planned_function(module)
     if function is None:
@@ -194,9 +206,9 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
 
 
 def check_transfers(function: func.FuncOp) -> None:
-    """Check that layers leave memory off the chip to transfers, which are what is counted.
+    """Check that only transfers touch off-chip memory, as only they are counted.
 
-    Raises: UserError.
+    Raises: UserError if a layer has an operand in `#npu.dram`.
     """
     for op in layers_of(function):
         types = (value.type for value in op.operands if isa(value.type, MemRefType[Attribute]))
@@ -210,13 +222,13 @@ def check_transfers(function: func.FuncOp) -> None:
 
 
 def buffered_layers(module: ModuleOp) -> tuple[LayerReport, ...]:
-    """The layers of a module that write into buffers, in execution order."""
+    """The rows of all layers of a module that write into buffers, in execution order."""
     found = [op for op in module.walk() if isinstance(op, LayerOp) and op.destination is not None]
     return tuple(layer_report(op, index) for index, op in enumerate(found))
 
 
 def layer_report(op: LayerOp, index: int) -> LayerReport:
-    """Measure one layer."""
+    """The row of one layer; a layer without a name is called after its `index`."""
     weights = [each for each in op.inputs if each in op.parameter_inputs or is_parameter(each)]
     value = VALUE.get(op)
     return LayerReport(
@@ -233,14 +245,14 @@ def layer_report(op: LayerOp, index: int) -> LayerReport:
 
 
 def is_parameter(value: SSAValue) -> bool:
-    """Whether a buffer is a learned parameter: a global, or something in flash."""
+    """Whether a buffer holds a learned parameter: a global, or anything in flash."""
     root = root_of(value)
     space = getattr(root.type, "memory_space", None)
     return isinstance(root.owner, memref.GetGlobalOp) or isinstance(space, FlashSpace)
 
 
 def offset_of(value: SSAValue) -> int | None:
-    """Byte offset of a buffer in the arena, if it has one."""
+    """The byte offset of a buffer in the arena; None if it has none."""
     root = root_of(value)
     if isinstance(root.owner, AllocOp):
         return root.owner.place
@@ -252,7 +264,7 @@ def offset_of(value: SSAValue) -> int | None:
 def named_arguments(
     function: func.FuncOp, has_role: Callable[[Attributes], bool]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Names and shapes of the inputs, or of the outputs."""
+    """Names and shapes of the arguments that carry one of these role attributes."""
     for argument in function.args:
         attributes = argument_attributes(argument)
         if has_role(attributes):
@@ -261,18 +273,18 @@ def named_arguments(
 
 
 def parameter_bytes(module: ModuleOp) -> int:
-    """Bytes of all parameters of a module, each counted once."""
+    """Bytes of all `memref.global` ops of a module: each parameter counts once."""
     return sum(bytes_of(cast(Map, op.type)) for op in module.ops if isinstance(op, memref.GlobalOp))
 
 
 def live_bound(found: lifetimes.Lifetimes) -> int:
-    """The most bytes that live at one point of the program, what may overlap counted once."""
+    """The most bytes of buffers that live at one program point; overlapping bytes count once."""
     buffers = [Buffer(b.name, b.size, first=b.first, last=b.last) for b in found.buffers]
     return bound_of(Problem(tuple(buffers), found.overlays, found.floor)).bytes
 
 
 def scratch_bytes(function: func.FuncOp, buffers: Sequence[OnChipBuffer]) -> int:
-    """The most bytes at once of buffers that hold no layer's output: tiles, lines and the like."""
+    """The most bytes at one time of buffers that hold no layer's output, such as tiles."""
     outputs = {root_of(op.output) for op in layers_of(function)}
     scratch = [
         each
@@ -287,7 +299,7 @@ def scratch_bytes(function: func.FuncOp, buffers: Sequence[OnChipBuffer]) -> int
 
 
 def element_bytes(buffers: Sequence[OnChipBuffer]) -> int:
-    """Bytes of one element of the maps: of the first buffer."""
+    """Bytes of one element of the first buffer, which stands for all maps."""
     type_ = map_type(buffers[0].value)
     return bytes_of(type_) // max(1, prod(type_.get_shape())) or 1
 

@@ -1,4 +1,4 @@
-"""A report as a table for people."""
+"""The table that npu-compile prints for a report."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from npu_tools.reports.report import LayerReport, Report
 
 HEADINGS = ("layer", "op", "output", "MACs", "in", "out", "weights", "offset")
 LEFT = 3
-"""Columns that are text; the others are numbers and stand to the right."""
+"""How many columns are text and flush left. The others are numbers and flush right."""
 
 
 def table(report: Report, stack: str) -> str:
-    """The layers, then the memory; `stack` says what is known about the stack."""
+    """The text of the table: layers, then memory. `stack` is the text on the worst-case stack."""
     lines = [f"{report.model} for {report.target}", ""]
     if report.planned_as is not None:
         lines[:1] = [f"{lines[0]}, planned as if all tensors were {report.planned_as}: no values"]
@@ -30,14 +30,14 @@ def table(report: Report, stack: str) -> str:
 
 
 def stored(report: Report) -> str:
-    """What the C has in constants, where that differs from the weights."""
+    """A text with the bytes of the C's constants; empty if unknown or equal to the weights."""
     if report.stored_bytes in (None, report.weights_bytes):
         return ""
     return f"; as stored, with scales: {report.stored_bytes}"
 
 
 def layer_row(layer: LayerReport) -> tuple[str, ...]:
-    """One layer; sizes in bytes."""
+    """The cells of one layer; sizes in bytes."""
     return (
         layer.name,
         layer.op,
@@ -51,7 +51,7 @@ def layer_row(layer: LayerReport) -> tuple[str, ...]:
 
 
 def memory_rows(report: Report) -> Iterator[tuple[str, ...]]:
-    """Bytes and elements of the plans, the bound and the machine."""
+    """The rows of the memory table, in bytes and elements: the plans, the bound, the machine."""
     memory, element = report.memory, report.memory.element_bytes
     for what, size in (
         ("naive: a place for every map", memory.naive_bytes),
@@ -72,7 +72,7 @@ def number(value: int | None) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]], left: int = LEFT) -> Iterator[str]:
-    """Rows with their columns under each other."""
+    """The lines of a table with aligned columns; the first `left` columns are flush left."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         cells = (

@@ -1,7 +1,7 @@
-"""The samples of `npu-report zero-blocks`: a picture, or arrays.
+"""The inputs of `npu-report zero-blocks`: a picture, or arrays from an .npz file.
 
-A picture becomes an input [1, 3, H, W] or [1, 1, H, W]: (value / 255 - mean) / deviation for each
-colour, or the bytes themselves where the input is uint8.
+A picture becomes an input [1, 3, H, W] or [1, 1, H, W]. A float32 input gets (value / 255 - mean) /
+deviation for each colour, a uint8 input the bytes themselves.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Array: TypeAlias = NDArray[Any]
 Colours: TypeAlias = Sequence[float]
 
 MODES = {1: "L", 3: "RGB"}
-"""Pillow's modes by the channels of an input."""
+"""Pillow's mode for an input of so many channels."""
 EIGHT_BITS = ("1", "L", "LA", "P", "RGB", "RGBA")
-"""Modes of pictures whose values are bytes."""
+"""Pillow's modes of pictures with at most 8 bits for each colour."""
 
 
 def need_matplotlib(what: str) -> None:
-    """Check that pictures can be read and drawn, before the work begins.
+    """Check that matplotlib is installed, before the work begins; `what` is the option.
 
     Raises: UserError that says what to install.
     """
@@ -41,9 +41,9 @@ def need_matplotlib(what: str) -> None:
 
 
 def samples(path: Path, ports: Sequence[Port]) -> list[list[Array]]:
-    """The inputs of each run out of an .npz file, as `--calibrate` of npu-compile takes it.
+    """The inputs of each run from an .npz file, as for `npu-compile --calibrate`.
 
-    Raises: UserError for a file or arrays that do not fit.
+    Raises: UserError if the file cannot be read, or if its arrays do not fit the inputs.
     """
     try:
         return measure_zero_blocks.samples(str(path), ports)
@@ -52,9 +52,12 @@ def samples(path: Path, ports: Sequence[Port]) -> list[list[Array]]:
 
 
 def picture(path: Path, ports: Sequence[Port], mean: Colours, deviation: Colours) -> Array:
-    """A picture as the only input of a network; `mean` and `deviation` for one colour, or each.
+    """A picture as the array of a network's only input.
 
-    Raises: UserError for a network without such an input, and a picture that does not fit.
+    `mean` and `deviation` hold one number for each colour, or one for all colours.
+
+    Raises: UserError if the network's input is not one of [1, 1, H, W] or [1, 3, H, W] of float32
+    or uint8, or if the picture has another size.
     """
     if len(ports) != 1:
         names = ", ".join(port.name for port in ports) or "none"
@@ -82,9 +85,9 @@ def picture(path: Path, ports: Sequence[Port], mean: Colours, deviation: Colours
 
 
 def fitting(option: str, values: Colours, channels: int) -> Array:
-    """The numbers of an option, one for each channel or one for all.
+    """The numbers of an option as an array: one for each channel, or one for all.
 
-    Raises: UserError for another number of them.
+    Raises: UserError if there are more or fewer.
     """
     if len(values) not in (1, channels):
         raise UserError(f"{option}: expected {channels} numbers or one, got {len(values)}")
@@ -92,21 +95,21 @@ def fitting(option: str, values: Colours, channels: int) -> Array:
 
 
 def read_picture(path: Path, mode: str, size: tuple[int, int]) -> NDArray[np.uint8]:
-    """The bytes of a picture of `size` (width, height), [height, width, colours].
+    """The colours of a picture, [height, width, colours]; `size` is (width, height).
 
-    Raises: UserError for a file that is no picture, or one of another size; OSError if it cannot be
-    read.
+    Raises: UserError if the file is no picture, or one of another size or with more than 8 bits a
+    colour; OSError if it cannot be read.
     """
     data = path.read_bytes()
     pillow: Any = import_module("PIL.Image")
     with catch_warnings():
-        simplefilter("ignore")  # that a picture is very large: its size is said below
+        simplefilter("ignore")  # Pillow warns of very large pictures; a wrong size is found below
         try:
             opened = pillow.open(io.BytesIO(data))
             if opened.size == size and opened.mode in EIGHT_BITS:
                 values = np.asarray(opened.convert(mode), np.uint8)
                 return values.reshape(size[1], size[0], -1)
-        except Exception:  # Pillow's readers raise what they like for bytes that are no picture
+        except Exception:  # Pillow's readers raise all kinds of errors for wrong bytes
             raise UserError(f"{path}: expected a picture, as PNG or in another format") from None
     if opened.size != size:
         raise UserError(
@@ -117,9 +120,10 @@ def read_picture(path: Path, mode: str, size: tuple[int, int]) -> NDArray[np.uin
 
 
 def visible(array: Array) -> NDArray[np.float64]:
-    """An input [N, C, H, W] as something to look at, [H, W, 3] from 0 to 1: its first sample.
+    """The first sample of an input [N, C, H, W] as an image [H, W, 3] with values from 0 to 1.
 
-    Three channels are colours, others are averaged; the least becomes black, the most white.
+    Three channels are taken as colours; any other number is averaged to grey. The smallest value
+    becomes 0, the largest 1.
     """
     channels = array[0].astype(np.float64)
     if len(channels) != 3:

@@ -1,15 +1,15 @@
-"""Which blocks of which maps are zero: a network is interpreted, and its maps are looked at.
+"""Find the zero blocks of a network's feature maps by interpreting the network on samples.
 
-The level of IR is layers on tensors, fused as for transfers in blocks: what is a map of its own
-there can lie off the chip. With a threshold, `npu-prune-zero-blocks{where=all}` comes first, and
-layers read what is left.
+The level of IR is layers on tensors, fused as for transfers in blocks: each map that is left can
+lie off the chip. With a threshold, `npu-prune-zero-blocks{where=all}` runs first, and the next
+layers read the pruned maps.
 
     %y = npu.conv2d %x, %w ... then relu {npu.layer = "c1"} : ... -> tensor<1x8x32x32xf32>
-is, with blocks of 4 x 4,
+gives, with blocks of 4 x 4,
     BlockMap("c1", "npu.conv2d", ..., kept=<bool[1, 8, 8, 8]>)
 
-A block is zero if nothing of it moves: all bits of its floats are zero, or all of its bytes are the
-zero point. Concatenations are left out: they copy nothing, and their parts are maps already.
+A block is zero if a transfer skips it: all bits of its floats are zero, or all its integers equal
+the zero point. Concatenations are left out: their parts are maps already, and nothing is copied.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class BlockMap:
-    """The blocks of one layer's map [N, C, H, W], over all samples; sizes in bytes.
+    """The blocks of one layer's feature map [N, C, H, W] over all samples; sizes in bytes.
 
-    `kept` are the blocks that are not zero, [samples * N, C, rows, columns]; `pruned`: small blocks
-    became zero; `relu`: nothing in it is below zero.
+    `value` is the map's name in the model, `block` the side of a block in elements. `kept` flags
+    the blocks that are not zero, [samples * N, C, block rows, block columns]. `pruned`: blocks of
+    small values were set to zero. `relu`: the layer ends with a ReLU.
     """
 
     layer: str
@@ -71,46 +72,49 @@ class BlockMap:
 
     @property
     def blocks(self) -> int:
-        """Blocks of all samples: the bits of their indices, equation (2) of paper 003."""
+        """The number of blocks in all samples: one bit of the index each, paper 003, equation 2."""
         return self.samples * index_bits(self.shape, self.block)
 
     @property
     def zero_blocks(self) -> int:
-        """Blocks of all samples that need not move."""
+        """The number of zero blocks in all samples; they need not move."""
         return self.blocks - int(np.count_nonzero(self.kept))
 
     @cached_property
     def kept_elements(self) -> int:
-        """Elements of blocks that are not zero; those at the edges may hold fewer than others."""
+        """The number of elements in blocks that are not zero; blocks at edges may be smaller."""
         shape = (len(self.kept), *self.shape[1:])
         return int(np.count_nonzero(spread(self.kept, self.block, shape)))
 
     @property
     def bytes_before(self) -> int:
-        """What one pass over the map of each sample moves without compression."""
+        """Bytes that one access to the map of each sample moves without compression."""
         return self.samples * prod(self.shape) * self.element_bytes
 
     @property
     def index_bytes(self) -> int:
-        """The index of each sample."""
+        """Bytes of the zero-block indices of all samples."""
         return self.samples * index_bytes(self.shape, self.block)
 
     @property
     def bytes_after(self) -> int:
-        """What one pass over the map of each sample moves in blocks."""
+        """Bytes that one access to the map of each sample moves in blocks, with the index."""
         first = moved_bytes(self.shape, self.block, self.element_bytes, self.kept_elements)
         return first + (self.samples - 1) * index_bytes(self.shape, self.block)
 
 
 @dataclass
 class BlockListener(Interpreter.Listener):
-    """Keeps which blocks of each layer's map are not zero, run by run."""
+    """Listens to the interpreter and collects which blocks of each layer's map are not zero.
+
+    `found` holds for each layer an array [N, C, block rows, block columns] for each run.
+    """
 
     block: int
     found: dict[LayerOp, list[Flags]] = field(default_factory=dict[LayerOp, list[Flags]])
 
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
-        """Look at the result of a layer."""
+        """Flag the non-zero blocks of the result if the op is a layer that makes a map."""
         if isinstance(op, LayerOp) and is_map(op):
             array: Array = results[0]
             self.found.setdefault(op, []).append(
@@ -119,22 +123,25 @@ class BlockListener(Interpreter.Listener):
 
 
 def is_map(op: LayerOp) -> bool:
-    """Whether a layer makes a map with rows and columns."""
+    """Whether a layer makes a map [N, C, H, W]; concatenations do not count."""
     return len(shape_of(op.output)) == 4 and not isinstance(op, ConcatOp)
 
 
 def map_layers(module: ModuleOp) -> list[LayerOp]:
-    """The layers of a module that make maps."""
+    """The layers of a module that make maps [N, C, H, W]."""
     return [op for op in module.walk() if isinstance(op, LayerOp) and is_map(op)]
 
 
 def value_name(op: LayerOp) -> str | None:
-    """The name of a layer's map in the model."""
+    """The name of a layer's map in the model; None if it has none."""
     return VALUE.get(op)
 
 
 def is_zero(array: Array, zero: int) -> Flags:
-    """Which elements are zero to a transfer, which looks at bytes: -0.0 is not."""
+    """Which elements count as zero for a transfer. It compares bytes, so -0.0 does not count.
+
+    `zero` is the zero point of integers.
+    """
     if array.dtype.kind == "f":
         array = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
         return array == 0
@@ -142,9 +149,10 @@ def is_zero(array: Array, zero: int) -> Flags:
 
 
 def prepare(module: ModuleOp, block: int, threshold: float | None) -> None:
-    """Fuse layers, and prune if there is a threshold.
+    """Fuse layers, and prune maps if there is a threshold.
 
-    Raises: UserError if there are no maps, or none as large as a block; what passes raise.
+    Raises: UserError if there are no maps, or if a block is larger than all of them;
+    DiagnosticException from a pass.
     """
     run(module, [FoldBatchNormPass(), FuseConvReluPoolPass()])
     maps = map_layers(module)
@@ -160,16 +168,16 @@ def prepare(module: ModuleOp, block: int, threshold: float | None) -> None:
 
 
 def run(module: ModuleOp, passes: Iterable[ModulePass]) -> None:
-    """Run passes."""
+    """Run passes on a module, and verify it after each."""
     for each in passes:
         each.apply(context(), module)
         module.verify()
 
 
 def measure(module: ModuleOp, inputs: Sequence[Sequence[Array]], block: int) -> list[BlockMap]:
-    """Run a network on samples; its maps in the order in which they are computed.
+    """Run a network on samples; returns its maps in execution order.
 
-    Raises: UserError where it cannot be interpreted.
+    Raises: UserError if the interpreter does not know an op.
     """
     listener = BlockListener(block)
     try:
@@ -181,7 +189,10 @@ def measure(module: ModuleOp, inputs: Sequence[Sequence[Array]], block: int) -> 
 
 
 def block_maps(found: Mapping[LayerOp, Sequence[Flags]], block: int) -> list[BlockMap]:
-    """The maps of layers; one that is pruned takes the place of what its layer wrote."""
+    """The maps of layers, from the flags of each run.
+
+    If a layer's map is pruned and has no other reader, the pruned map is listed in its place.
+    """
     maps: list[BlockMap] = []
     for op, flags in found.items():
         if pruned_by(op) is not None:
@@ -206,6 +217,6 @@ def block_maps(found: Mapping[LayerOp, Sequence[Flags]], block: int) -> list[Blo
 
 
 def pruned_by(op: LayerOp) -> PruneZeroBlocksOp | None:
-    """The op that prunes a layer's map if nobody else reads it."""
+    """The op that prunes a layer's map, if it is the only reader; else None."""
     users = list(dict.fromkeys(use.operation for use in op.output.uses))
     return users[0] if len(users) == 1 and isinstance(users[0], PruneZeroBlocksOp) else None

@@ -1,15 +1,16 @@
-"""What maps off the chip move at most, map by map, where a pipeline lets them move in blocks.
+"""The most bytes that each off-chip map moves in a pipeline that moves maps in blocks.
 
 The level of IR is transfers in loops, before layers are outlined. With `npu-compress-spills`,
 
     %a = dram.alloc at 0 : memref<1x8x20x22xf32, #npu.dram>
     %t = dma.start %tile to %part channel 3 blocks 4 zero 0 of %a, %a_index : ...
-is the row
+gives the row
     {"map": "a", "layers": ["c1"], "compressed": true, "predicted_sparsity": 0.44,
      "bytes_before": 28160, "index_bytes": 30, "bytes_at_most": 28224, ...}
 
-`bytes_before` is all that its transfers move in one inference without blocks, `bytes_at_most` what
-they move if no block is zero: with every byte of the index that they meet.
+`bytes_before` is what all transfers of the map move in one inference without blocks.
+`bytes_at_most` is what they move in blocks if no block is zero: the same and the bytes of the index
+that they read and write. `index_bytes` is the size of the map's index.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from npu_tools.reports.off_chip import worst_index
 
 
 def block_rows(function: Operation, times: Mapping[dma.StartOp, int]) -> Iterator[dict[str, Any]]:
-    """A row for each map that moves in blocks, or that has been left alone.
+    """A row for each map that moves in blocks, or that `npu-compress-spills` has left as it is.
 
     `times`: how often each transfer runs in one inference.
     """
@@ -49,7 +50,7 @@ def block_rows(function: Operation, times: Mapping[dma.StartOp, int]) -> Iterato
 def block_row(
     spilled: SpilledMap, times: Mapping[dma.StartOp, int], block: int | None
 ) -> dict[str, Any]:
-    """One map; `block`: None if it moves as it is."""
+    """The row of one map; `block` is the side of a block, or None without blocks."""
     moved = [(op, times[op]) for op in (*spilled.stores, *spilled.loads)]
     before = sum(bytes_of(map_type(op.target)) * count for op, count in moved)
     index = sum(worst_index(op) * count for op, count in moved if op.block is not None)
@@ -69,5 +70,5 @@ def block_row(
 
 
 def layer_name(op: LayerOp) -> str:
-    """A layer as a person calls it."""
+    """The layer's name in the model; the op's name if it has none."""
     return op.layer_name or op.name

@@ -1,10 +1,10 @@
-"""What zero blocks of a network's maps save, as a table for people and as numbers.
+"""The bytes that zero blocks of a network's maps save: the table and the JSON of npu-report.
 
     zero blocks   op          map        blocks  zero %  before  index  after  after %
     c1            npu.conv2d  8x20x22    240     43.75   14080   30     7950   56.46
 
-`before` is one pass over the map as it is, in bytes, `after` one in blocks with its index. These
-are the formulas of `passes/npu_plans/zero_blocks/model.py`.
+`before` is the bytes that one access to the whole map moves, `after` those of one access in blocks,
+with the index. The formulas are in `passes/npu_plans/zero_blocks/model.py`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ HEADINGS = (
     *("before", "index", "after", "after %"),
 )
 LEFT = 4
-"""Columns of text."""
+"""How many columns are text."""
 PLANNED = ("bytes_before", "index_bytes", "bytes_at_most")
-"""Keys of a plan's rows that are bytes."""
+"""The keys of a plan's rows (`zero_block_plan.py`) that hold bytes."""
 
 
 def counts(maps: Sequence[BlockMap]) -> dict[str, Any]:
-    """Blocks and bytes of some maps together."""
+    """The sums of blocks and bytes over some maps, and their share of zero blocks."""
     blocks = sum(each.blocks for each in maps)
     zero = sum(each.zero_blocks for each in maps)
     return {
@@ -43,7 +43,7 @@ def counts(maps: Sequence[BlockMap]) -> dict[str, Any]:
 
 
 def as_dict(maps: Sequence[BlockMap]) -> dict[str, Any]:
-    """The numbers of `--json`: each map, then those behind a ReLU, then all."""
+    """The contents of `--json`: each map, then the sums of maps behind a ReLU, then of all."""
     return {
         "samples": maps[0].samples,
         "maps": [
@@ -65,7 +65,7 @@ def as_dict(maps: Sequence[BlockMap]) -> dict[str, Any]:
 
 
 def table(maps: Sequence[BlockMap]) -> Iterator[str]:
-    """The lines of the table; bytes of all samples together."""
+    """The lines of the table. Bytes are sums over all samples."""
     rows = [row(each) for each in maps]
     behind = [each for each in maps if each.relu]
     ends = [("behind a ReLU", "", "", "", *cells(behind)), ("all", "", "", "", *cells(maps))]
@@ -73,14 +73,14 @@ def table(maps: Sequence[BlockMap]) -> Iterator[str]:
 
 
 def row(each: BlockMap) -> tuple[str, ...]:
-    """One map."""
+    """The cells of one map."""
     shape = "x".join(str(extent) for extent in each.shape[1:])
     relu = "pruned" if each.pruned else "yes" if each.relu else ""
     return (each.layer, each.op, shape, relu, *cells([each]))
 
 
 def cells(maps: Sequence[BlockMap]) -> tuple[str, ...]:
-    """The numbers of some maps together."""
+    """The cells with the sums over some maps."""
     numbers = counts(maps)
     return (
         str(numbers["blocks"]),
@@ -91,9 +91,9 @@ def cells(maps: Sequence[BlockMap]) -> tuple[str, ...]:
 
 
 def plan_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What maps off the chip move at most (`zero_block_plan.py`), and all of them together.
+    """The lines of the table of a plan: the most bytes that each map off chip moves, and the sums.
 
-    Nothing if there are no rows.
+    `rows` are those of `zero_block_plan.py`. Without rows there are no lines.
     """
     if not rows:
         return
@@ -110,7 +110,7 @@ def plan_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def plan_row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """One map; why it moves as it is comes last."""
+    """The cells of one map; the last one says why it does not move in blocks, if so."""
     share = row["predicted_sparsity"]
     return (
         row["map"],

@@ -1,1 +1,1 @@
-"""Errors, files, arrays and progress: what every tool uses."""
+"""Helpers of all tools: errors, files, arrays, progress."""

@@ -1,4 +1,4 @@
-"""Numpy arrays out of files that users give."""
+"""Reads numpy arrays from users' files."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ DAMAGED = (
     BadZipFile,
     ZlibError,
 )
-"""What numpy and zipfile raise for bytes that are no arrays."""
+"""The exceptions that numpy and zipfile raise for damaged files."""
 
 
 def read_npz(path: Path) -> Mapping[str, npt.NDArray[Any]]:
-    """The arrays of an .npz file by name.
+    """Read the arrays of an .npz file, by name.
 
-    Raises: UserError for a file that is none, or holds objects; OSError if it cannot be read.
+    Raises: UserError if it is no .npz file, or holds pickled objects; OSError if it cannot be read.
     """
     data = path.read_bytes()
     try:
@@ -44,9 +44,9 @@ def read_npz(path: Path) -> Mapping[str, npt.NDArray[Any]]:
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
-    """The array of an .npy file.
+    """Read the array of an .npy file.
 
-    Raises: UserError for a file that is none, or holds objects; OSError if it cannot be read.
+    Raises: UserError if it is no .npy file, or holds pickled objects; OSError if it cannot be read.
     """
     data = path.read_bytes()
     try:

@@ -1,4 +1,4 @@
-"""One diagnostic for a person, exit code 1, no traceback."""
+"""Turns exceptions into one message for the user and exit code 1, without a traceback."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ MARKED_OP = re.compile(r"^(?P<op>[^\n]*)\n[ ]*\^\^+-*\n", re.MULTILINE)
 
 
 TRACEBACK = "NPU_TRACEBACK"
-"""Environment variable: where to see the traceback of an exception that nobody foresaw."""
+"""The environment variable that shows the traceback of an unexpected exception, if it is set."""
 
 LONGEST_CONTEXT = 200
-"""Characters of a line of the input that is shown in a message."""
+"""Most characters of an input line that a message quotes."""
 LONGEST_LINE = 1000
-"""Characters of a line of a message; what stands in the middle is left out."""
+"""Most characters of a line of a message; the middle of longer lines is left out."""
 
 
 class UserError(Exception):
-    """What the user gave is wrong: the message names file, node or op, and what would be right."""
+    """A user's mistake. The message names the file and the node or op, and what is expected."""
 
 
 def guarded(
     tool: str, body: Callable[[], int], where: Callable[[], str | None] = lambda: None
 ) -> int:
-    """Run the body of a tool and turn what users can cause into one message and exit code 1.
+    """Run the body of a tool; turn its exceptions into one message and an exit code.
 
-    `where` names the file at work; it is asked when something went wrong.
+    `where` returns the name of the input file, or None; it is called if an exception occurs.
     """
     open_standard_streams()
     mend_lexer()
@@ -48,7 +48,7 @@ def guarded(
         message = parse_message(error)
     except DiagnosticException as error:
         message = ": ".join(part for part in (where(), describe(error)) if part)
-    except BrokenPipeError:  # the reader of our output has gone: nobody is there to be told
+    except BrokenPipeError:  # the reader of the output is gone, so a message would not be read
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
@@ -56,7 +56,7 @@ def guarded(
     except KeyboardInterrupt:
         print(f"{tool}: interrupted", file=sys.stderr)
         return 130
-    except Exception as error:  # a mistake in a pass or a target: xDSL's, somebody's, or ours
+    except Exception as error:  # a bug in a pass, a target or another package
         if os.environ.get(TRACEBACK):
             raise
         message = ": ".join(part for part in (where(), unforeseen(error)) if part)
@@ -65,7 +65,7 @@ def guarded(
 
 
 def parse_message(error: ParseError) -> str:
-    """The message of a parse error: with the line that is wrong, unless that is a long one."""
+    """The message of a parse error; it quotes the wrong line unless that is too long."""
     text = str(error).strip()
     if max(map(len, text.splitlines())) <= LONGEST_CONTEXT:
         return text
@@ -73,7 +73,7 @@ def parse_message(error: ParseError) -> str:
 
 
 def clipped(message: str) -> str:
-    """A message whose lines are short: what it quotes may be a million characters long."""
+    """A message with the middle of long lines cut out: it may quote a million characters."""
     return "\n".join(
         f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}"
         if len(line) > LONGEST_LINE
@@ -83,7 +83,7 @@ def clipped(message: str) -> str:
 
 
 def open_standard_streams() -> None:
-    """Replace standard streams that were closed (`<&-`), which Python has as None."""
+    """Replace closed standard input and output (`<&-`), for which Python has None, by /dev/null."""
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")
     if sys.stdout is None:
@@ -91,7 +91,7 @@ def open_standard_streams() -> None:
 
 
 def unforeseen(error: Exception) -> str:
-    """An exception in one line: its type, the first line of its text, and who raised it."""
+    """An unexpected exception in one line: its type, the first line of its text, its place."""
     if isinstance(error, RecursionError):
         return TOO_DEEP
     text = next(iter(str(error).strip().splitlines()), "")
@@ -102,7 +102,7 @@ def unforeseen(error: Exception) -> str:
 
 
 def describe(error: DiagnosticException) -> str:
-    """The message of a diagnostic, behind the op it is about (name, layer) if xDSL marked one."""
+    """The message of a diagnostic. If xDSL marked an op, its name and layer come first."""
     notes: list[str] = getattr(error, "__notes__", [])
     marked = next((found for note in notes if (found := MARKED_OP.search(note))), None)
     if marked is None:

@@ -1,4 +1,4 @@
-"""Writing files all or nothing."""
+"""Writes files: all of them or none, and never half a file."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def write_files(
 ) -> list[Path]:
     """Write files (name to content) into a folder, which is made if it is missing.
 
-    A name may be a path below the folder. `elsewhere` are files (path to content) of other
-    folders, which have to be there.
+    A name may be a path below the folder. `elsewhere` are files (path to content) in other folders,
+    which must exist. Returns the paths that were written.
 
-    Everything is written beside its place and renamed at the end, so that a failure leaves neither
-    a half-written file nor a part of the files behind.
+    Each file is written under a temporary name in its folder; all are renamed at the end. So a
+    failure leaves neither half-written files nor only some of the files.
 
-    Raises: UserError that names the path that cannot be written.
+    Raises: UserError if a file cannot be written.
     """
     made: list[Path] = []
     staged: list[tuple[str, Path]] = []
@@ -54,9 +54,10 @@ def write_files(
 
 
 def replaceable(path: Path) -> Path:
-    """The file that a path leads to.
+    """The file behind a path, with a symbolic link resolved.
 
-    Raises: UserError for a device or a pipe, which must not be replaced, or where no folder is.
+    Raises: UserError if its folder does not exist, or if it is a device, a pipe or a folder, which
+    must not be replaced.
     """
     place = path.resolve() if path.is_symlink() else path
     if not place.parent.is_dir():
@@ -67,9 +68,9 @@ def replaceable(path: Path) -> Path:
 
 
 def write_file(path: Path, content: str) -> None:
-    """Write one file into a folder that exists; devices and pipes are written to, not replaced.
+    """Write one file into an existing folder. A device or pipe is written to and not replaced.
 
-    Raises: UserError that names the path that cannot be written.
+    Raises: UserError if the path cannot be written.
     """
     if not path.exists() or path.is_file():
         path = path.resolve()
@@ -84,7 +85,10 @@ def write_file(path: Path, content: str) -> None:
 
 
 def make_folders(folder: Path) -> list[Path]:
-    """Make a folder and its parents; returns those that were made, outermost first."""
+    """Make a folder and its missing parents; returns the new ones, outermost first.
+
+    Raises: OSError if that is not possible.
+    """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(20, "expected a folder, this is a file", str(folder))
@@ -93,7 +97,10 @@ def make_folders(folder: Path) -> list[Path]:
 
 
 def stage(folder: Path, content: str | bytes) -> str:
-    """Write a temporary file, with the permissions of a new file; returns its path."""
+    """Write a temporary file with the permissions of a normal new file; returns its path.
+
+    Raises: OSError if that is not possible; then the file is removed.
+    """
     handle, name = tempfile.mkstemp(dir=folder, prefix=".npu-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""What is installed: the dialects and passes of xDSL, ours, and those of other packages."""
+"""Finds the installed dialects and passes: those of xDSL, npu-dialect and other packages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from xdsl.universe import Universe
 
 
 def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    """All passes that are installed: xDSL's, ours, and other people's."""
+    """A factory for each installed pass, by the pass's name."""
     return Universe.get_multiverse().all_passes
 
 
 def context() -> Context:
-    """A context that knows all dialects that are installed."""
+    """A new context with all installed dialects registered."""
     made = Context()
     for name, factory in Universe.get_multiverse().all_dialects.items():
         made.register_dialect(name, factory)

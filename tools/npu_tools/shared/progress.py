@@ -1,4 +1,4 @@
-"""Progress on a terminal: one line that is written over and over; nothing where nobody looks."""
+"""Shows progress on a terminal, in one line that is overwritten; elsewhere it shows nothing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from npu_passes.tiling.tile_loops import StagedOp, TileLoopsPass
 
 
 class Progress:
-    """One line on a terminal."""
+    """One line on the terminal of standard error."""
 
     def __init__(self) -> None:
-        """Find out whether somebody looks."""
+        """Check whether standard error is a terminal; if not, nothing is shown."""
         self.shown = sys.stderr.isatty()
 
     def say(self, text: str) -> None:
-        """Replace the line."""
+        """Replace the text of the line."""
         if self.shown:
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
@@ -32,18 +32,21 @@ class Progress:
 
 @dataclass
 class PassProgress:
-    """Says which pass of a job is running; `names` are the passes in their order."""
+    """Shows which pass of a job is running; `names` are all passes in their order.
+
+    Both methods are observers. `ended` must be the first and `begins` the last of them.
+    """
 
     names: tuple[str, ...]
     line: Progress = field(default_factory=Progress)
     done: int = 0
 
     def ended(self, step: str, module: ModuleOp) -> None:
-        """A step has ended: room for what others say of it."""
+        """Clear the line after a step, so that other observers can print."""
         self.line.clear()
 
     def begins(self, step: str, module: ModuleOp) -> None:
-        """The next step begins."""
+        """Show the name of the pass that runs next."""
         if self.done < len(self.names):
             self.line.say(f"[{self.done + 1}/{len(self.names)}] {self.names[self.done]}")
         self.done += 1
@@ -51,19 +54,19 @@ class PassProgress:
 
 @dataclass(frozen=True)
 class TellingTileLoops(TileLoopsPass):
-    """`npu-tile-loops` that says which layers have their tiles."""
+    """`npu-tile-loops` that shows each layer when its tiles are found."""
 
     line: Progress = field(default_factory=Progress, init=False, compare=False, repr=False)
 
     def told(self, staged: StagedOp) -> None:
-        """See `TileLoopsPass`."""
+        """Show the layer and the bytes that its transfers move; see `TileLoopsPass.told`."""
         name = staged.op.layer_name if isinstance(staged.op, LayerOp) else None
         moved = "" if staged.staging is None else f": {staged.staging.bytes} bytes"
         self.line.say(f"{self.name}: {name or staged.op.name}{moved}")
 
 
 def telling(each: ModulePass) -> ModulePass:
-    """A pass that may take long in a form that shows how far it is, if there is one."""
+    """`npu-tile-loops` as a pass that shows its progress; any other pass as it is."""
     if type(each) is not TileLoopsPass:
         return each
     return TellingTileLoops(

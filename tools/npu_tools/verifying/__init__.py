@@ -1,1 +1,1 @@
-"""Emitted C against onnxruntime, on the host and on emulators."""
+"""Runs emitted C on the host and on emulated boards, and compares it with onnxruntime."""

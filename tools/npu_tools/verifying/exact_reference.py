@@ -1,10 +1,10 @@
-"""A copy of an ONNX model whose integer sums onnxruntime computes exactly on every computer.
+"""Rewrites an ONNX model so that onnxruntime computes its integer sums exactly on every computer.
 
-An x86 processor without VNNI multiplies uint8 by int8 with an instruction that adds two products in
-16 bits. onnxruntime uses it, so a sum of two products that does not fit is cut off. Products of two
-uint8 operands are added in 32 bits on every processor. So where a node would multiply uint8 by
-int8, the int8 operand becomes uint8 here. Its values and its zero point both grow by 128. Only
-their difference counts, and that stays.
+On x86 processors without VNNI, onnxruntime multiplies uint8 by int8 with an instruction that adds
+two products in 16 bits. A sum that does not fit saturates. Products of two uint8 operands are added
+in 32 bits on every processor. So if a node multiplies uint8 by int8, the int8 operand becomes uint8
+here: 128 is added to its values and to its zero point. Only their difference counts, and that stays
+the same.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.shape_inference import infer_shapes
 
 OFFSET = 128
-"""What lies between the int8 and the uint8 form of a number."""
+"""The difference between the uint8 and the int8 form of a number."""
 
 
 class Operands(NamedTuple):
-    """Where a node has its two factors: indices of the values and of their zero points."""
+    """The indices of a node's two factors among its inputs: (values, zero point) for each."""
 
     first: tuple[int, int]
     second: tuple[int, int]
     both: bool = False
-    """Whether either factor may have either type."""
+    """Whether each factor may be int8 or uint8, in any combination."""
 
 
 OPS = {
@@ -39,7 +39,7 @@ OPS = {
 
 
 def with_exact_sums(model: ModelProto) -> ModelProto:
-    """A model that computes the same; the model itself if no node of it multiplies such integers.
+    """A model with the same results and exact sums; the model itself if it has no node in `OPS`.
 
     All values that nodes of the model compute keep their names, types and numbers.
     """
@@ -56,7 +56,7 @@ def with_exact_sums(model: ModelProto) -> ModelProto:
 
 
 class Rewriting:
-    """The rewriting of one model, whose graph gets new initialisers."""
+    """Rewrites the nodes of one model, and adds initialisers to its graph."""
 
     def __init__(self, model: ModelProto) -> None:
         self.graph = model.graph
@@ -65,10 +65,10 @@ class Rewriting:
         self.nodes: list[NodeProto] = []
         """The nodes of the result, so far."""
         self.names: dict[str, str] = {}
-        """The uint8 form of each value that has one."""
+        """The name of the uint8 form of each value that has one."""
 
     def rewrite(self, node: NodeProto) -> None:
-        """Append a node, after those that its new operands need."""
+        """Append a node to the result, after the nodes that compute its new operands."""
         if operands := OPS.get(node.op_type):
             pairs = (operands.first, operands.second)
             signed = [self.is_signed(node, *pair) for pair in pairs]
@@ -80,14 +80,14 @@ class Rewriting:
         self.nodes.append(node)
 
     def is_signed(self, node: NodeProto, value: int, point: int) -> bool | None:
-        """Whether a factor is int8 rather than uint8; None if nothing says what it is."""
+        """Whether a factor is int8 and not uint8; None if its type is not known."""
         names = [node.input[index] for index in (value, point) if index < len(node.input)]
         known = {self.types.get(name, TensorProto.UNDEFINED) for name in names}
         known.discard(TensorProto.UNDEFINED)
         return known == {TensorProto.INT8} if known else None
 
     def change(self, node: NodeProto, value: int, point: int) -> None:
-        """Make a factor and its zero point uint8."""
+        """Replace a node's factor and its zero point by their uint8 forms."""
         node.input.extend([""] * (point + 1 - len(node.input)))
         for index in (value, point):
             name = node.input[index]
@@ -97,13 +97,13 @@ class Rewriting:
             node.input[index] = self.names[name]
 
     def constant(self, name: str) -> str:
-        """The uint8 form of an initialiser; without a name, of the zero point 0."""
+        """Add the uint8 form of an initialiser, or of the zero point 0 if the name is empty."""
         number: Any = numpy_helper.to_array(self.tensors[name]) if name else np.zeros((), np.int8)
         array = (number.astype(np.int16) + OFFSET).astype(np.uint8)
         return self.add(array, name or "zero_point")
 
     def computed(self, name: str) -> str:
-        """The uint8 form of a value that new nodes compute."""
+        """Add nodes that compute the uint8 form of a value; returns the form's name."""
         wide, moved, result = (self.fresh(f"{name}_{each}") for each in ("int32", "moved", "uint8"))
         offset = self.add(np.array(OFFSET, np.int32), f"{name}_offset")
         self.nodes += [
@@ -114,13 +114,13 @@ class Rewriting:
         return result
 
     def add(self, array: np.ndarray[Any, Any], name: str) -> str:
-        """A new initialiser; gives its name."""
+        """Add an initialiser; returns its name."""
         tensor = numpy_helper.from_array(array, self.fresh(f"{name}_exact"))
         self.graph.initializer.append(tensor)
         return tensor.name
 
     def fresh(self, name: str) -> str:
-        """A name that no value has."""
+        """A new name made from `name`, which no value has."""
         while name in self.types:
             name += "_"
         self.types[name] = TensorProto.UNDEFINED
@@ -128,7 +128,7 @@ class Rewriting:
 
 
 def types_of(model: ModelProto) -> dict[str, int]:
-    """The element types of all values: UNDEFINED where only onnxruntime knows it."""
+    """The element types of all values; UNDEFINED if ONNX's inference does not find one."""
     graph = infer_shapes(model).graph
     types: dict[str, int] = {
         name: TensorProto.UNDEFINED for node in graph.node for name in node.output

@@ -1,12 +1,12 @@
-"""Running the emitted C on the host: a small program around it, built with the host's compiler.
+"""Runs emitted C on the host, in a small program that the host's compiler builds.
 
-The program reads samples from a file (all inputs of one run, one after the other), runs the network
-on each, and writes the outputs to another file. With a third file it also writes every layer's OFM,
-taken from the arena by the `ID_ON_LAYER` hook as soon as the layer is done. The arena is filled
-with 0xA5 before each run, so that a plan that reads what nobody wrote shows.
+The program reads samples from a file, each with all inputs of one run in a row. It runs the network
+on each sample and writes the outputs to a second file. With a third file it also writes each
+layer's OFM, which the `ID_ON_LAYER` hook copies from the arena when the layer is done. Before each
+run the arena is filled with 0xA5, so that reads of bytes that nothing wrote change the outputs.
 
-A program with transfers gets memory off the chip, too, and the strict engine of `npu_dma.h`, which
-copies at the wait. It says what one run has moved.
+A program with transfers also gets off-chip memory and the strict engine of `npu_dma.h`, which
+copies only at the wait. It prints the counters of the transfers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FLAGS = ("-std=c99", "-O2")
 RUNTIME = "npu_dma.h"
 
 FENCE = 64
-"""Bytes behind each block of memory that must stay as they are."""
+"""Bytes after each block of memory that must stay unchanged, to detect writes past its end."""
 
 ENGINE = """\
 static unsigned char dram_memory[{upper}_DRAM_BYTES + 16 + {fence}];
@@ -123,24 +123,26 @@ int main(int argc, char **argv) {{
 
 @dataclass(frozen=True)
 class Harness:
-    """The program that runs a compiled network; build it with `built`."""
+    """The program that runs a compiled network; `built` makes one."""
 
     program: Path
     report: Report
     ports: Sequence[Port]
-    """Inputs, then outputs."""
+    """The inputs, then the outputs."""
     transfers: bool = False
-    """Whether the program has transfers, which it counts."""
+    """Whether the program has transfers; if so, it counts them."""
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The outputs for inputs that have a first axis more than the network's: the samples.
+        """Run the network on samples; returns the outputs.
+
+        Each input has the network's shape with an axis for samples in front, and so have outputs.
 
         Raises: UserError if the program fails.
         """
         return self.run_and_count(inputs)[0]
 
     def run_and_count(self, inputs: Sequence[Array]) -> tuple[list[Array], Counters | None]:
-        """The outputs, and what the transfers of one sample moved; None if there are none.
+        """Run as `run`; also returns the counters of the transfers, None without transfers.
 
         Raises: UserError if the program fails.
         """
@@ -148,10 +150,10 @@ class Harness:
         return outputs, read_counters(printed) if self.transfers else None
 
     def trace(self, inputs: Sequence[Array]) -> list[Bytes]:
-        """The bytes of each layer's OFM, in execution order, for one sample.
+        """Run one sample; returns the bytes of each layer's OFM, in execution order.
 
-        Nothing if the C does not say when a layer is done, as without `npu-outline-layers`, and for
-        a program with transfers: its maps are not on chip as a whole.
+        The list is empty if the C does not call the hook, as without `npu-outline-layers`. It is
+        also empty for a program with transfers, whose maps are never on chip as a whole.
 
         Raises: UserError if the program fails.
         """
@@ -162,7 +164,10 @@ class Harness:
     def start(
         self, inputs: Sequence[Array], *, trace: bool
     ) -> tuple[list[Array], list[Bytes], str]:
-        """Run the program: outputs, samples as first axis; the traced layers; what it printed."""
+        """Run the program; returns the outputs, the bytes of traced layers, and the printed text.
+
+        Raises: UserError if the program fails.
+        """
         folder, samples = self.program.parent, inputs[0].shape[0] if inputs else 1
         packed = [
             in_bytes(port.stored(value.reshape(samples, -1)))
@@ -192,25 +197,25 @@ class Harness:
 
 
 def failure(code: int) -> str:
-    """What an exit code of the program means."""
+    """The meaning of an exit code of the program, for a message."""
     if code == 6:
         return "it wrote behind its memory, or made a mistake with its transfers"
     return f"exit code {code}"
 
 
 def read_counters(text: str) -> Counters:
-    """The counters that a program printed, a name and a number on each line."""
+    """Parse the counters that a program printed, a name and a number on each line."""
     pairs = (line.split() for line in text.splitlines())
     return Counters(**{name: int(number) for name, number in pairs})
 
 
 def in_bytes(values: npt.NDArray[Any]) -> Bytes:
-    """The bytes of samples, sample by sample."""
+    """The values of samples as bytes; the first axis stays the samples."""
     return np.ascontiguousarray(values).view(np.uint8)
 
 
 def split(values: Bytes, sizes: Iterable[int]) -> Iterator[Bytes]:
-    """Cut the last axis into pieces."""
+    """Cut the last axis into pieces of the given sizes."""
     start = 0
     for size in sizes:
         yield values[:, start : start + size]
@@ -219,9 +224,9 @@ def split(values: Bytes, sizes: Iterable[int]) -> Iterator[Bytes]:
 
 @contextmanager
 def built(name: str, files: Mapping[str, str | bytes], report: Report) -> Generator[Harness]:
-    """Build the C in a folder of its own, which disappears at the end.
+    """Build the harness of a compiled network in a temporary folder, removed at the end.
 
-    Raises: UserError without a compiler, or with what the compiler says.
+    Raises: UserError if there is no compiler, or if it rejects the C.
     """
     compiler = os.environ.get("CC", "").strip() or "cc"
     if shutil.which(compiler.split()[0]) is None:
@@ -245,7 +250,7 @@ def ports(name: str, files: Mapping[str, str | bytes], report: Report) -> list[P
 
 
 def program_text(name: str, files: Mapping[str, str | bytes], report: Report) -> str:
-    """The C of the program."""
+    """The C text of the program."""
     ins = [prod(shape) for shape in report.inputs.values()]
     outs = [prod(shape) for shape in report.outputs.values()]
     kinds = ports(name, files, report)

@@ -1,9 +1,9 @@
-"""Stack of the library functions that emitted C calls, read from their machine code.
+"""Measures the stack of library functions that emitted C calls, from their machine code.
 
-They come without `-fstack-usage`, but in few instructions move the stack pointer. Their names are
-linked with the machine's own libraries and disassembled; the frame of a function is the sum of all
-that it takes, on whichever path: never less than it needs. Where code moves the stack pointer by a
-register, or calls through one, nothing is known.
+No compiler output tells their stack, but few instructions move the stack pointer. The functions are
+linked with the machine's libraries and disassembled. The frame of a function is the sum of all that
+its instructions take, over all paths, so it is never too small. If an instruction moves the stack
+pointer by a register, or calls through one, the function's stack is not known.
 
      8d38:  push  {r4, r5, r6, lr}          16 bytes
      8e90:  bl    9444 <__clzsi2>           calls __clzsi2
@@ -21,7 +21,7 @@ from pathlib import Path
 from npu_dialect.machine import Toolchain
 
 OBJDUMPS = ("arm-none-eabi-", "riscv64-unknown-elf-", "riscv32-unknown-elf-")
-"""What the names of bare-metal compilers begin with whose machine code can be read here."""
+"""The prefixes of the bare-metal compilers whose machine code can be read here."""
 
 HEAD = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 HEADS = re.compile(HEAD.pattern, re.MULTILINE)
@@ -42,13 +42,13 @@ UNKNOWN = re.compile(
     r"|blx(?:\.w|\.n)? (?:r\d|ip)|(?:c\.)?jalr (?!.*<)"
 )
 SAVE = re.compile(r"__riscv_save_(\d+)$")
-"""Takes stack for its caller: room for the return address and so many other registers."""
+"""A function that takes stack for its caller: for the return address and so many registers."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """Functions as their machine code shows them: frames in bytes, who calls whom, and those of
-    which nothing is known."""
+    """Functions of disassembled code: frames in bytes, the functions that each calls, and those
+    whose stack is not known."""
 
     frames: Mapping[str, int] = field(default_factory=dict[str, int])
     calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -56,9 +56,9 @@ class Code:
 
     @staticmethod
     def parse(text: str) -> Code:
-        """Read what `objdump -d --no-show-raw-insn` prints, and in front of it `nm`.
+        """Parse the output of `nm`, followed by that of `objdump -d --no-show-raw-insn`.
 
-        Of functions with several names objdump shows one.
+        objdump shows one name of each function only; `nm` gives the others.
         """
         frames: dict[str, int] = {}
         calls: dict[str, tuple[str, ...]] = {}
@@ -88,7 +88,7 @@ class Code:
         return Code(frames, calls, frozenset(unknown))
 
     def deepest(self, name: str, path: tuple[str, ...] = ()) -> int | None:
-        """Bytes of the heaviest path from a function; None if that is not known."""
+        """The bytes of stack on the deepest call path from a function; None if not known."""
         if name in self.unknown or name not in self.frames or name in path:
             return None
         below = [self.deepest(each, (*path, name)) for each in self.calls[name]]
@@ -107,17 +107,16 @@ def taken(instruction: str) -> int:
 
 
 def register_bytes(text: str) -> int:
-    """Bytes of a register of a list, or of a range of them (`d8-d11`)."""
+    """The bytes of one register in a list, or of a range of registers such as `d8-d11`."""
     first, _, last = text.partition("-")
     count = int(last[1:]) - int(first[1:]) + 1 if last else 1
     return count * (8 if text.startswith("d") else 4)
 
 
 def library_stack(toolchain: Toolchain, compiler: str, names: Iterable[str]) -> dict[str, int]:
-    """Bytes of stack that each of these functions takes, with all that it calls.
+    """The bytes of stack that each of these functions takes, with all functions that it calls.
 
-    Those of which nothing is known are left out: of libraries that are not linked statically, of
-    machine code that cannot be read.
+    Functions whose stack is not known are left out, such as those that are not linked statically.
     """
     names = sorted(set(names))
     if not names or not toolchain.compiler.startswith(OBJDUMPS):
@@ -129,7 +128,7 @@ def library_stack(toolchain: Toolchain, compiler: str, names: Iterable[str]) -> 
 
 
 def disassembled(toolchain: Toolchain, compiler: str, names: Iterable[str]) -> str:
-    """The machine code of functions of the machine's libraries; nothing if they do not link."""
+    """The output of `nm` and `objdump` for library functions; empty if they do not link."""
     with tempfile.TemporaryDirectory(prefix="npu-") as folder:
         Path(folder, "none.c").write_text("typedef int none;\n", encoding="utf-8")
         command = [compiler, *toolchain.flags, "-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,0"]

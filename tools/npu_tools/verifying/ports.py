@@ -1,10 +1,10 @@
-"""The inputs and outputs of emitted C as its header names them: element types, scales.
+"""Reads the element types and scales of inputs and outputs from the header of emitted C.
 
     #define NET_IMAGE_SCALE 0.0078430f
     #define NET_IMAGE_ZERO_POINT -1
     int net_run(const int8_t *image, float *scores, void *arena);
 
-A port with a scale holds the integers of real numbers, which the model itself takes or gives.
+A port with a scale holds quantised integers, where the model itself has real numbers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Port:
         return np.dtype(TYPES[self.ctype])
 
     def stored(self, values: Array) -> Array:
-        """Numbers of the model as the C program takes them."""
+        """Convert numbers of the model to what the C program reads: integers if it has a scale."""
         if self.scale is None:
             return values.astype(self.dtype)
         limits = np.iinfo(self.dtype)
@@ -44,7 +44,7 @@ class Port:
         return np.clip(steps, limits.min, limits.max).astype(self.dtype)
 
     def real(self, values: Array) -> npt.NDArray[np.float32]:
-        """What the C program gives as numbers of the model."""
+        """Convert what the C program wrote to float32 numbers of the model."""
         if self.scale is None:
             return values.astype(np.float32)
         steps = values.astype(np.int64) - self.zero_point
@@ -52,7 +52,7 @@ class Port:
 
 
 def ports_of(header: str, count: int) -> list[Port]:
-    """The first `count` arguments of ID_run, from the text of a header."""
+    """The ports for the first `count` parameters of ID_run, from the text of a header."""
     run = re.search(r"^int (\w+)_run\(([^)]*)\);", header, re.MULTILINE)
     assert run is not None, "every header has its function"
     ports: list[Port] = []

@@ -1,8 +1,8 @@
-"""Worst-case stack of the emitted C, from the machine's own compiler.
+"""Measures the worst-case stack of emitted C with the machine's own compiler.
 
-gcc writes the frame of each function and the calls between them (`-fcallgraph-info=su`); the answer
-is the heaviest path from the run function. What functions of libraries take is read from their
-machine code (library_stack.py); where that cannot be, they count nothing, and are named.
+gcc writes the frame of each function and the calls between functions (`-fcallgraph-info=su`). The
+result is the deepest call path from the run function. The stack of library functions is read from
+their machine code (library_stack.py). Functions for which that fails count 0 bytes and are named.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from npu_dialect.machine import Toolchain
 from npu_tools.verifying.library_stack import library_stack
 
 FLAGS = ("-std=c99", "-O2", "-ffunction-sections", "-fdata-sections", "-c", "-fcallgraph-info=su")
-"""How the C is meant to be built, and the option that makes gcc write what it knows. Others give
-other frames."""
+"""The flags with which the C is meant to be built, as others give other frames, and the option for
+the call graph."""
 LARGEST_SOURCE = 16_000_000
-"""Characters of C above which the compiler is not worth waiting for."""
+"""Most characters of C that are compiled for the measurement; more take too long."""
 
 NODE = re.compile(r'node: \{ title: "([^"]+)" label: "([^"]*)"')
 FRAME = re.compile(r"\\n(\d+) bytes \(")
@@ -31,14 +31,17 @@ EDGE = re.compile(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
 
 @dataclass(frozen=True)
 class StackUse:
-    """Bytes of stack, or why they are not known; the functions that are not in the sum."""
+    """The bytes of stack; None if they are not known, with a reason.
+
+    `without` are the functions whose stack is not in the sum.
+    """
 
     bytes: int | None
     reason: str = ""
     without: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """The number, or `not measured: why`."""
+        """The bytes with the functions left out, or `not measured: REASON`."""
         if self.bytes is None:
             return f"not measured: {self.reason}"
         more = f", and what {', '.join(self.without)} may take" if self.without else ""
@@ -47,7 +50,10 @@ class StackUse:
 
 @dataclass(frozen=True)
 class CallGraph:
-    """Frames in bytes, and who calls whom; those whose frames are not known."""
+    """Frames in bytes, and the functions that each function calls.
+
+    `foreign` are the functions whose frames are not known.
+    """
 
     frames: Mapping[str, int]
     calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -55,7 +61,7 @@ class CallGraph:
 
     @staticmethod
     def parse(text: str) -> CallGraph:
-        """Read what gcc writes (VCG)."""
+        """Parse a call graph as gcc writes it, in the format VCG."""
         found = {title: FRAME.search(label) for title, label in NODE.findall(text)}
         frames = {title: int(frame[1]) if frame else 0 for title, frame in found.items()}
         foreign = tuple(title for title, frame in found.items() if frame is None)
@@ -65,20 +71,20 @@ class CallGraph:
         return CallGraph(frames, calls, foreign)
 
     def using(self, library: Mapping[str, int]) -> CallGraph:
-        """The same with bytes of functions that were not known."""
+        """The same graph with frames for library functions that were not known."""
         foreign = tuple(name for name in self.foreign if name not in library)
         return CallGraph({**self.frames, **library}, self.calls, foreign)
 
     def deepest(self, name: str) -> int:
-        """Bytes of the heaviest path that starts at a function; emitted code never recurs."""
+        """The bytes of stack on the deepest call path from a function; there is no recursion."""
         below = (self.deepest(each) for each in dict.fromkeys(self.calls.get(name, ())))
         return self.frames.get(name, 0) + max(below, default=0)
 
 
 def measure_stack(files: Mapping[str, str | bytes], name: str, target: str) -> StackUse:
-    """Worst-case stack of `name_run` on a machine, if its compiler is installed.
+    """The worst-case stack of `name_run` on a machine, if the machine's compiler is installed.
 
-    Raises: MachineError, as for `Toolchain.load`.
+    Raises: MachineError if there is no such machine, or if its file is wrong.
     """
     toolchain, source = Toolchain.load(target), files.get(f"{name}.c")
     if toolchain is None:

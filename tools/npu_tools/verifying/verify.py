@@ -1,19 +1,22 @@
-"""npu-compile --verify: the emitted C against onnxruntime, on the same numbers.
+"""npu-compile --verify: compares the emitted C with onnxruntime on the same inputs.
 
-Three measures are printed for each output, over all samples: the largest absolute difference; the
-largest difference relative to the largest magnitude of the output in its sample, which is what
-decides (at most 1e-5); and the largest distance in units in the last place (ULP: float32 numbers in
-between), which is large where values nearly cancel to zero. Where an output differs, the network
-runs again on the first sample that shows it, layer by layer on both sides, and the first layer that
-differs is named.
+Three measures are printed for each output, over all samples:
 
-A program with transfers also has to move what the report says (`off_chip`): the report counts in
-the IR, the program at run time.
+- the largest absolute difference;
+- the largest difference relative to the largest magnitude of the output in its sample. It decides:
+  at most 1e-5 is allowed;
+- the largest distance in units in the last place (ULP), in steps between float32 numbers. It is
+  large if values nearly cancel to zero.
 
-Outputs of quantised networks are multiples of a step. Those of operators that name their scales are
-integers, and must be equal. Between DequantizeLinear and QuantizeLinear onnxruntime computes in
-float32, in an order of its own, and ties between two integers may fall to either: there two steps
-are no difference.
+If an output differs, the network runs again on the first sample that shows it, layer by layer in C
+and in onnxruntime. The message names the first layer that differs.
+
+A program with transfers must also move the bytes that the report names (`off_chip`). The report
+counts them in the IR, the program at run time.
+
+Outputs of quantised networks are multiples of a step. Those of operators with scales as operands
+are integers and must be equal. Between DequantizeLinear and QuantizeLinear, onnxruntime computes in
+float32 in an order of its own, and ties may be rounded either way. So two steps are allowed there.
 """
 
 from __future__ import annotations
@@ -40,21 +43,21 @@ from npu_tools.verifying.harness import Harness, built
 Array = npt.NDArray[np.float32]
 
 STEPS = 2
-"""Most quantisation steps that are no difference where onnxruntime computes in float32."""
+"""The quantisation steps that an output may be off where onnxruntime computes in float32."""
 FLOATS: Mapping[str, np.dtype[Any]] = MappingProxyType({})
-"""Element types of inputs that are all float32."""
+"""The element types of a model whose inputs are all float32; missing names mean float32."""
 
 
 @dataclass(frozen=True)
 class OutputErrors:
-    """The largest errors of one output."""
+    """The largest errors of one output over all samples."""
 
     name: str
     absolute: float
     relative: float
     ulp: int
     steps: float | None = None
-    """The largest difference in steps of a quantised output."""
+    """The largest difference in quantisation steps; None if the output is not quantised."""
     allowed_steps: int = 0
 
     @property
@@ -65,7 +68,7 @@ class OutputErrors:
         return self.relative <= RELATIVE
 
     def __str__(self) -> str:
-        """One line for a person."""
+        """One line with the errors."""
         if self.steps is not None:
             return f"verify {self.name}: largest error {self.steps:.0f} quantisation steps"
         return (
@@ -76,10 +79,10 @@ class OutputErrors:
 
 @dataclass(frozen=True)
 class Verified:
-    """What a comparison found; `first_layer` is the first that differs, if one does.
+    """The result of a comparison; `first_layer` is the first layer that differs, if one does.
 
-    `counters` is what the transfers of one run moved, if the program has transfers; `miscount` is
-    where that is not what the report says.
+    `counters` are those of the transfers, if the program has some. `miscount` is a text on the
+    first counter that is not as reported; None if all are.
     """
 
     samples: int
@@ -95,12 +98,12 @@ class Verified:
 
     @property
     def agrees(self) -> bool:
-        """Whether all outputs are within the tolerance, and what was moved is as reported."""
+        """Whether all outputs are within the tolerance, and all counters are as reported."""
         return self.close and self.miscount is None
 
     @property
     def lines(self) -> list[str]:
-        """The errors for a person, and the verdicts that are good."""
+        """Lines with the errors of each output, and one for each check that passed."""
         good = [f"verify: agrees with onnxruntime (samples: {self.samples})"]
         counted = self.counters is not None and self.miscount is None
         same = ["verify: moved over the border of the chip what the report says"]
@@ -108,7 +111,7 @@ class Verified:
 
     @property
     def complaint(self) -> str:
-        """The verdict if it is bad."""
+        """The message if the comparison failed."""
         if self.close:
             return f"--verify: {self.miscount}; nothing was written"
         worst = next(output for output in self.outputs if not output.close)
@@ -121,7 +124,7 @@ class Verified:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The result in report.json."""
+        """The key `verify` of report.json."""
         counted = {} if self.counters is None else {"counters": dict(self.counters)}
         return {
             "samples": self.samples,
@@ -134,9 +137,10 @@ class Verified:
 def verify(compiled: Compiled, inputs: str | None, seed: int) -> Verified:
     """Build and run the C of a network, and compare it with onnxruntime.
 
-    `inputs` is an .npz file with an array for each input, or None for seeded random numbers.
+    `inputs` is an .npz file with an array for each input, or None for random numbers from `seed`.
 
-    Raises: UserError for inputs that do not fit, or without a C compiler.
+    Raises: UserError if the inputs do not fit, if there is no C compiler, or if the C program or
+    onnxruntime fails.
     """
     report = compiled.report
     kinds = input_kinds(compiled.reference)
@@ -150,9 +154,10 @@ def verify(compiled: Compiled, inputs: str | None, seed: int) -> Verified:
 def compare(
     harness: Harness, model: ModelProto, samples: Sequence[Array], *, exact: bool = True
 ) -> Verified:
-    """Compare a built network with its model; each input has the samples as its first axis.
+    """Compare a built network with its model.
 
-    `exact`: integers change scales as in the model.
+    `samples` holds an array for each input, with the samples as first axis. `exact`: the C changes
+    scales of integers as the model does.
     """
     report = harness.report
     names, count = list(report.outputs), len(samples[0]) if samples else 1
@@ -188,11 +193,11 @@ def compare(
 
 
 IN_BLOCKS = frozenset(("feature_map_read_bytes", "feature_map_write_bytes"))
-"""Counters that transfers in blocks make smaller than reported."""
+"""Counters that may be smaller than reported if transfers are in blocks."""
 
 
 def first_miscount(counters: Mapping[str, int], report: Report) -> str | None:
-    """Where what a run has moved differs from the report, if it does."""
+    """A text on the first counter that differs from the report; None if none does."""
     for key, expected in vars(report.off_chip).items():
         fewer = report.off_chip_at_most and key in IN_BLOCKS and counters[key] <= expected
         if counters[key] != expected and not fewer:
@@ -202,13 +207,16 @@ def first_miscount(counters: Mapping[str, int], report: Report) -> str | None:
 
 
 def input_kinds(model: ModelProto) -> dict[str, np.dtype[Any]]:
-    """The element types of a model's inputs."""
+    """The element types of a model's inputs, by name."""
     kinds = ((value.name, value.type.tensor_type.elem_type) for value in model.graph.input)
     return {name: np.dtype(helper.tensor_dtype_to_np_dtype(kind)) for name, kind in kinds}
 
 
 def step_of(model: ModelProto, name: str) -> float | None:
-    """The step of a quantised output: 1 for integers, a scale; None for real numbers."""
+    """The step between values of a quantised output; None if the output is real numbers.
+
+    It is 1 if the output is integers, and else the scale of the DequantizeLinear that gives it.
+    """
     output = next(value for value in model.graph.output if value.name == name)
     if output.type.tensor_type.elem_type not in (TensorProto.FLOAT, TensorProto.UNDEFINED):
         return 1.0
@@ -221,7 +229,7 @@ def step_of(model: ModelProto, name: str) -> float | None:
 
 
 def allowed_steps(model: ModelProto, *, exact: bool) -> int:
-    """How many steps a quantised output may be away."""
+    """How many quantisation steps an output of the C may differ from onnxruntime."""
     in_floats = any(node.op_type == "DequantizeLinear" for node in model.graph.node)
     return STEPS if in_floats or not exact else 0
 
@@ -229,7 +237,7 @@ def allowed_steps(model: ModelProto, *, exact: bool) -> int:
 def output_errors(
     name: str, got: Array, want: Array, step: float | None = None, allowed: int = 0
 ) -> OutputErrors:
-    """The largest errors over all samples (the first axis)."""
+    """The largest errors of an output over all samples, which are the first axis."""
     with np.errstate(invalid="ignore"):
         absolute = np.abs(got.astype(np.float64) - want.astype(np.float64))
     absolute[got == want] = 0.0
@@ -244,13 +252,16 @@ def output_errors(
 
 
 def ordered(values: Array) -> npt.NDArray[np.int64]:
-    """Integers in the order of the float32 numbers: neighbours differ by one, both zeros are 0."""
+    """Map float32 numbers to integers in the same order; neighbours differ by 1, zeros are 0."""
     bits = values.astype(np.float32).view(np.int32).astype(np.int64)
     return np.where(bits < 0, -(2**31) - bits, bits)
 
 
 def first_difference(harness: Harness, model: ModelProto, inputs: Sequence[Array]) -> str:
-    """The first layer, in execution order, whose OFM differs; named with its op."""
+    """A text that names the first layer, in execution order, whose OFM differs.
+
+    `inputs` is one sample.
+    """
     layers = harness.report.layers
     known = {name for node in model.graph.node for name in node.output}
     names = (layer.value for layer in layers if layer.value is not None)
@@ -284,7 +295,7 @@ def first_difference(harness: Harness, model: ModelProto, inputs: Sequence[Array
 
 
 def with_outputs(model: ModelProto, names: Sequence[str]) -> ModelProto:
-    """A copy of a model that also returns intermediate values."""
+    """A copy of a model that also returns the intermediate values of these names."""
     copy = ModelProto()
     copy.CopyFrom(model)
     present = {value.name for value in copy.graph.output}
@@ -293,7 +304,10 @@ def with_outputs(model: ModelProto, names: Sequence[str]) -> ModelProto:
 
 
 def session_of(model: ModelProto) -> Any:
-    """onnxruntime for a model, on one thread, without rewriting it, with exact integer sums."""
+    """An onnxruntime session for a model: one thread, no optimisations, exact integer sums.
+
+    Raises: UserError if onnxruntime rejects the model.
+    """
     ort: Any = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -311,7 +325,7 @@ def feeds_of(
     report: Report, inputs: Sequence[Array], kinds: Mapping[str, np.dtype[Any]] = FLOATS
 ) -> dict[str, Any]:
     """Inputs by name, in the types of the model's inputs (default: float32)."""
-    # What is taken out of an array of samples of a scalar is no array.
+    # A sample of a scalar input is a numpy scalar, not an array.
     return {
         name: np.asarray(value).astype(kinds.get(name, np.float32), copy=False)
         for name, value in zip(report.inputs, inputs, strict=True)
@@ -321,7 +335,7 @@ def feeds_of(
 def random_samples(
     report: Report, seed: int, kinds: Mapping[str, np.dtype[Any]] = FLOATS
 ) -> list[Array]:
-    """One sample of standard normal values, or of all integers of an input's type."""
+    """One random sample for each input of the report; see `random_array` for the values."""
     generator = np.random.default_rng(seed)
     return [
         random_array(generator, (1, *shape), kinds.get(name, np.dtype(np.float32))).astype(
@@ -332,12 +346,12 @@ def random_samples(
 
 
 def load_samples(report: Report, path: str) -> list[Array]:
-    """The samples in an .npz file: arrays by input name, other arrays are left alone.
+    """Read samples from an .npz file with an array for each input; other arrays are ignored.
 
-    An array has the shape of its input, or holds several samples along the first axis of that
-    shape.
+    An array has the shape of its input, or a multiple of its first extent: several samples.
 
-    Raises: UserError for a file that is no .npz, a missing input, or a shape that does not fit.
+    Raises: UserError if the file is no .npz, an input is missing, a shape does not fit, or inputs
+    have different numbers of samples.
     """
     held = read_npz(Path(path))
     samples: list[Array] = []
@@ -355,9 +369,9 @@ def load_samples(report: Report, path: str) -> list[Array]:
 
 
 def as_samples(what: str, value: Any, shape: tuple[int, ...]) -> Array:
-    """An array with the samples as first axis.
+    """An array of one or several samples, as float32 with the samples as a new first axis.
 
-    Raises: UserError for a shape that does not fit.
+    Raises: UserError if its shape or its element type does not fit.
     """
     array = np.asarray(value)
     fits = array.shape == shape or (

@@ -1,4 +1,4 @@
-"""Training data, from files that somebody has brought: nothing is fetched.
+"""Data sets for training. They are read from local files or packages; nothing is downloaded.
 
 load("digits")  load("cifar10:FOLDER")  load("tiny-imagenet:FOLDER")
 """
@@ -21,14 +21,14 @@ IN_FOLDERS: Mapping[str, Callable[[Path], Classified]] = MappingProxyType(
     {"cifar10": cifar10, "tiny-imagenet": tiny_imagenet}
 )
 EXPECTED = "digits, cifar10:FOLDER or tiny-imagenet:FOLDER"
-"""What `load` takes."""
+"""The forms of text that `load` accepts, for messages."""
 
 
 def load(text: str) -> Classified:
-    """A data set: `NAME`, or `NAME:FOLDER` for one that lies in a folder.
+    """Load a data set from `NAME`, or from `NAME:FOLDER` if it lies in a folder.
 
-    Raises: UserError if there is no such data set, the folder is not what it says, or a package
-    that reads it is missing.
+    Raises: UserError if there is no such data set, if the folder does not hold it, or if a package
+    is missing that reads it.
     """
     name, _, folder = text.partition(":")
     if text == "digits":

@@ -1,10 +1,10 @@
-"""CIFAR-10 in the layouts it is published in, the python version and the binary version.
+"""Reads CIFAR-10 in its two published layouts, the python version and the binary version.
 
     data_batch_1 ... data_batch_5, test_batch               pickles: data [n, 3072], labels
     data_batch_1.bin ... data_batch_5.bin, test_batch.bin   n times: a label, 3072 bytes
 
-3072 bytes are an image: 32 x 32 of red, of green, of blue. The pickles are not trusted: see
-`pickles`.
+3072 bytes are an image: 32 x 32 of red, then of green, then of blue. The pickles are not trusted;
+`pickles.py` reads them without running code.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHAPE = (3, 32, 32)
 PIXELS = 3 * 32 * 32
 MEAN = (0.4914, 0.4822, 0.4465)
 DEVIATION = (0.2470, 0.2435, 0.2616)
-"""Of the training images, by channel, as fractions of 255."""
+"""Mean and standard deviation of the training images by channel, as fractions of 255."""
 
 TRAIN = tuple(f"data_batch_{number}" for number in range(1, 6))
 TEST = "test_batch"
@@ -35,7 +35,7 @@ Batch = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]
 
 
 def cifar10(folder: Path) -> Classified:
-    """CIFAR-10 from its folder, or from the folder that holds cifar-10-batches-py or -bin.
+    """Load CIFAR-10 from its folder, or from the one that holds cifar-10-batches-py or -bin.
 
     Raises: UserError if the folder does not hold it.
     """
@@ -48,7 +48,10 @@ def cifar10(folder: Path) -> Classified:
 
 
 def batches(folder: Path, end: str, reader: Callable[[bytes], Batch]) -> Classified:
-    """The batches of a folder."""
+    """Load all batches of a folder; `end` is how their names end, `reader` parses one file.
+
+    Raises: UserError if a batch is missing or damaged.
+    """
     read: dict[str, Batch] = {}
     for name in (*TRAIN, TEST):
         path = folder / f"{name}{end}"
@@ -71,12 +74,15 @@ def batches(folder: Path, end: str, reader: Callable[[bytes], Batch]) -> Classif
 
 
 def images(pixels: npt.NDArray[np.uint8], labels: npt.NDArray[np.int64]) -> Images:
-    """Images of rows of 3072 bytes."""
+    """The images in rows of 3072 bytes."""
     return Images.of(pixels.reshape(-1, *SHAPE), labels, 255.0, MEAN, DEVIATION)
 
 
 def pickled(data: bytes) -> Batch:
-    """A batch of the python version. Raises: ValueError."""
+    """Parse a batch of the python version.
+
+    Raises: ValueError if it is none.
+    """
     found: Any = plain_pickle(data)
     if not isinstance(found, dict):
         raise ValueError("expected a dictionary with data and labels")
@@ -93,7 +99,10 @@ def pickled(data: bytes) -> Batch:
 
 
 def binary(data: bytes) -> Batch:
-    """A batch of the binary version. Raises: ValueError."""
+    """Parse a batch of the binary version.
+
+    Raises: ValueError if the file has a wrong length.
+    """
     if len(data) % (PIXELS + 1):
         raise ValueError(f"{len(data)} bytes, expected a multiple of {PIXELS + 1}")
     rows = np.frombuffer(data, np.uint8).reshape(-1, PIXELS + 1)
@@ -101,7 +110,11 @@ def binary(data: bytes) -> Batch:
 
 
 def checked(pixels: npt.NDArray[np.uint8], labels: npt.NDArray[np.int64]) -> Batch:
-    """A batch with an image for each label. Raises: ValueError."""
+    """Check a batch, and return it.
+
+    Raises: ValueError if it is empty, if there is not an image for each label, or if a label is no
+    class.
+    """
     if not len(labels) or pixels.shape != (len(labels), PIXELS):
         raise ValueError(
             f"expected {PIXELS} bytes for each label, got {list(pixels.shape)} for {len(labels)}"

@@ -1,7 +1,7 @@
 """The handwritten digits that come with scikit-learn: 1 797 images of 8 x 8, 17 levels of grey.
 
-Data before it is a tensor. They are enlarged to 32 x 32, so that the networks for CIFAR-10 take
-them as they are; black stays 0, as around the image where convolutions pad.
+They are enlarged to 32 x 32, the size for which the networks for CIFAR-10 are made. Black is 0,
+like the padding of convolutions.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from npu_train.data.images import Classified, Images, needs
 
 SIZE = 32
 HELD_OUT = 447
-"""Images that are never trained on: about a quarter."""
+"""How many images are held out from training: about a quarter."""
 SPLIT_SEED = 20200507
 LEVELS = 16.0
 
 
 def digits() -> Classified:
-    """The digits, [N, 1, 32, 32] in [0, 1], split in the same way whenever they are loaded.
+    """Load the digits, [N, 1, 32, 32] in [0, 1]; the split into two sets is always the same.
 
     Raises: UserError if scikit-learn is not installed.
     """
@@ -44,7 +44,7 @@ def digits() -> Classified:
 
 
 def enlarged(images: npt.NDArray[np.float64], size: int) -> npt.NDArray[np.float64]:
-    """Square images [N, n, n] as [N, size, size]: linear between the middles of their pixels."""
+    """Enlarge images [N, n, n] to [N, size, size], linearly between the middles of pixels."""
     count = images.shape[1]
     at = ((np.arange(size) + 0.5) * count / size - 0.5).clip(0, count - 1)
     low = np.minimum(at.astype(np.int64), count - 2)

@@ -1,7 +1,7 @@
-"""What a training set is, whatever files it came from.
+"""The form that all data sets have after they are loaded.
 
-Images are bytes or float32 until a batch needs them; then they become float32 [C, H, W], by the
-mean and the deviation of each channel.
+Images stay bytes or float32 until a batch needs them. Then they become float32 [C, H, W],
+normalised by the mean and the deviation of each channel.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Array = npt.NDArray[Any]
 class Images(Dataset[tuple[Tensor, int]]):
     """Images with a label each.
 
-    `load` gives image i, [C, H, W], of bytes or of float32; `labels` [N]. What comes out is
-    (image / `scale` - `mean`) / `deviation`, the last two by channel.
+    `load` returns image i, [C, H, W], of bytes or float32; `labels` is [N]. An item is (image /
+    `scale` - `mean`) / `deviation`, with a mean and a deviation for each channel.
     """
 
     load: Callable[[int], Array]
@@ -47,7 +47,7 @@ class Images(Dataset[tuple[Tensor, int]]):
         return Images(images.__getitem__, labels, scale, mean, deviation)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of images."""
         return len(self.labels)
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
@@ -61,10 +61,10 @@ class Images(Dataset[tuple[Tensor, int]]):
 
 @dataclass(frozen=True)
 class Classified:
-    """A data set: images to train on, and images that are never trained on.
+    """A data set: images to train on, and images that are held out from training.
 
-    `classes`: what the labels mean. `flips`: whether an image in a mirror is one of its class, so
-    that training may show mirrored and shifted ones.
+    `classes`: the name of the class of each label. `flips`: whether training shifts and mirrors
+    images at random; a mirrored image must belong to the same class.
     """
 
     name: str
@@ -75,17 +75,17 @@ class Classified:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Channels, and rows or columns, of an image."""
+        """The channels of an image, and its rows, which are as many as its columns."""
         image, _ = self.held_out[0]
         return image.shape[0], image.shape[1]
 
 
 def together(images: Images, indices: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Some images as a batch [N, C, H, W], and their labels [N]."""
+    """The images of some indices as a batch [N, C, H, W], and their labels [N]."""
     pairs = [images[index] for index in indices]
     return torch.stack([image for image, _ in pairs]), torch.tensor([label for _, label in pairs])
 
 
 def needs(package: str, what: str) -> UserError:
-    """What to raise if a package of the extra is missing."""
+    """The error for a missing package of the extra `train`."""
     return UserError(f"{what} needs {package}: pip install 'npu-dialect[train]'")

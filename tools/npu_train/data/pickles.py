@@ -1,8 +1,8 @@
-"""Pickles of plain data and arrays of bytes, read without running anything that they name.
+"""Reads pickles of plain data and arrays of bytes without running any code that they name.
 
-A pickle may call any function by its name. Those of CIFAR-10 need three of numpy, to make arrays:
-here these are stand-ins that only keep what they are given, so no code of numpy sees a state that
-somebody made up either. Any other name is an error.
+A pickle may call any function by its name. Those of CIFAR-10 name three of numpy, which make
+arrays. Here stand-ins replace them, which only keep their arguments. So numpy's code never gets a
+state that an attacker may have made up. Any other name is an error.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy.typing as npt
 
 
 class Kind:
-    """Stands in for numpy.dtype: `code` is what it was made of."""
+    """Stands in for numpy.dtype; `code` is its argument, such as `u1`."""
 
     def __init__(self, code: object, *_: object) -> None:
         self.code = code
 
     def __setstate__(self, state: object) -> None:
-        """Byte order and fields: bytes have none."""
+        """Ignore byte order and fields, which bytes do not have."""
 
 
 class Raw:
@@ -40,12 +40,15 @@ class Raw:
 
 
 def reconstruct(*_: object) -> Raw:
-    """Stands in for numpy's function that makes an array to be filled."""
+    """Stands in for numpy's `_reconstruct`, which makes an empty array."""
     return Raw()
 
 
 def encode(text: object, encoding: object) -> bytes:
-    """Stands in for `_codecs.encode`, by which newer pickles of protocol 2 say bytes."""
+    """Stands in for `_codecs.encode`, with which newer pickles of protocol 2 make bytes.
+
+    Raises: UnpicklingError for anything but text in latin1.
+    """
     if not isinstance(text, str) or encoding != "latin1":
         raise pickle.UnpicklingError("_codecs.encode of something that is no latin1")
     return text.encode("latin1")
@@ -63,10 +66,13 @@ ALLOWED: Mapping[tuple[str, str], Callable[..., Any]] = MappingProxyType(
 
 
 class PlainUnpickler(pickle.Unpickler):
-    """Knows the stand-ins and nothing else."""
+    """An unpickler that finds the names in `ALLOWED` only."""
 
     def find_class(self, module_name: str, global_name: str, /) -> Any:
-        """What a name means. Raises: UnpicklingError for a name that is not allowed."""
+        """The stand-in for a name.
+
+        Raises: UnpicklingError if the name is not allowed.
+        """
         found = ALLOWED.get((module_name, global_name))
         if found is None:
             raise pickle.UnpicklingError(f"it names {module_name}.{global_name}")
@@ -74,13 +80,13 @@ class PlainUnpickler(pickle.Unpickler):
 
 
 def plain_pickle(data: bytes) -> Any:
-    """The value of a pickle; arrays are `Raw`. Strings of Python 2 are taken as latin1.
+    """Read a pickle; its arrays become `Raw` objects. Strings of Python 2 are read as latin1.
 
-    Raises: ValueError for anything but a pickle of plain data.
+    Raises: ValueError if it is no pickle of plain data.
     """
     try:
         return PlainUnpickler(io.BytesIO(data), encoding="latin1").load()
-    except Exception as error:  # pickle raises whatever the opcodes run into
+    except Exception as error:  # damaged pickles raise exceptions of many types
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise ValueError(f"no pickle of plain data: {reason}") from None
 
@@ -88,7 +94,7 @@ def plain_pickle(data: bytes) -> Any:
 def byte_array(value: object) -> npt.NDArray[np.uint8]:
     """The array of bytes that a `Raw` stands for.
 
-    Raises: ValueError if it stands for another one.
+    Raises: ValueError if it stands for another kind of array, or if bytes and shape do not fit.
     """
     match value.state if isinstance(value, Raw) else None:
         case (_, tuple() as shape, Kind(code="u1"), order, str() | bytes() as content):  # pyright: ignore[reportUnknownVariableType]

@@ -1,7 +1,7 @@
-"""Tiny-ImageNet in the layout it is published in; Pillow decodes an image whenever it is needed.
+"""Reads Tiny-ImageNet in its published layout; Pillow decodes an image each time it is needed.
 
-train/WNID/images/*.JPEG    the class is the folder
-val/images/*.JPEG           the class stands in val/val_annotations.txt: file, WNID, a box
+train/WNID/images/*.JPEG    the folder WNID is the class
+val/images/*.JPEG           val/val_annotations.txt has the class: file, WNID, a box
 """
 
 from __future__ import annotations
@@ -19,19 +19,22 @@ from npu_train.data.images import Classified, Images, needs
 
 MEAN = (0.485, 0.456, 0.406)
 DEVIATION = (0.229, 0.224, 0.225)
-"""Of ImageNet, by channel, as fractions of 255."""
+"""Mean and standard deviation of ImageNet by channel, as fractions of 255."""
 ANNOTATIONS = "val_annotations.txt"
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """Decodes file `index` to bytes [3, size, size]; another size is an error."""
+    """Decodes file number `index` to bytes [3, size, size]."""
 
     paths: tuple[Path, ...]
     size: int
 
     def __call__(self, index: int) -> npt.NDArray[np.uint8]:
-        """The image. Raises: UserError that names the file."""
+        """Decode an image.
+
+        Raises: UserError if the file is no JPEG image, or has another size; it names the file.
+        """
         image = decoded(self.paths[index])
         if image.shape[1:] != (self.size, self.size):
             rows, columns = image.shape[1:]
@@ -43,9 +46,9 @@ class Decoder:
 
 
 def tiny_imagenet(folder: Path) -> Classified:
-    """Tiny-ImageNet from its folder; val is what is never trained on.
+    """Load Tiny-ImageNet from its folder; the images in val are held out from training.
 
-    Raises: UserError if the folder does not hold it, or Pillow is not installed.
+    Raises: UserError if the folder does not hold it, or if Pillow is not installed.
     """
     classes = tuple(sorted(path.parent.name for path in (folder / "train").glob("*/images")))
     if not classes:
@@ -66,7 +69,7 @@ def tiny_imagenet(folder: Path) -> Classified:
 
 
 def wrong(folder: Path, what: str) -> UserError:
-    """What to raise for a folder that holds something else."""
+    """The error for a folder that does not hold Tiny-ImageNet; `what` says what is wrong."""
     return UserError(
         f"{folder}: not Tiny-ImageNet: {what}; expected train/WNID/images/*.JPEG, "
         f"val/images/*.JPEG and val/{ANNOTATIONS}"
@@ -74,7 +77,10 @@ def wrong(folder: Path, what: str) -> UserError:
 
 
 def annotated(folder: Path, numbers: dict[str, int]) -> list[tuple[Path, int]]:
-    """The images of val with their labels. Raises: UserError."""
+    """The images in val with their labels; `numbers` are the labels by class.
+
+    Raises: UserError if the annotations are missing or empty, or if a line is wrong.
+    """
     path = folder / "val" / ANNOTATIONS
     if not path.is_file():
         raise wrong(folder, f"no val/{ANNOTATIONS}")
@@ -96,16 +102,16 @@ def annotated(folder: Path, numbers: dict[str, int]) -> list[tuple[Path, int]]:
 
 
 def images(files: list[tuple[Path, int]], size: int) -> Images:
-    """Images that are decoded when they are asked for."""
+    """Images that are decoded each time they are read."""
     labels = np.array([label for _, label in files], np.int64)
     decoder = Decoder(tuple(path for path, _ in files), size)
     return Images(decoder, labels, 255.0, MEAN, DEVIATION)
 
 
 def decoded(path: Path) -> npt.NDArray[np.uint8]:
-    """A JPEG file as bytes [3, rows, columns]; images in grey have three equal channels.
+    """Decode a JPEG file to bytes [3, rows, columns]; grey images get three equal channels.
 
-    Raises: UserError for another file, or without Pillow.
+    Raises: UserError if the file is no JPEG image, or if Pillow is not installed.
     """
     try:
         pillow: Any = import_module("PIL.Image")

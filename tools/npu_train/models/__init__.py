@@ -19,7 +19,7 @@ __all__ = ["NETWORKS", "ZebraOptions", "add_zebra", "build"]
 NETWORKS: Mapping[str, Callable[[Widths, int, int, int], nn.Module]] = MappingProxyType(
     {"vgg16": vgg16, "resnet18": resnet18, "resnet56": resnet56, "mobilenet": mobilenet}
 )
-"""Networks by name: functions of widths, channels and size of the image, and classes."""
+"""Functions that build the networks, by name: of widths, image channels, image size, classes."""
 
 
 def build(
@@ -31,13 +31,13 @@ def build(
     width: float = 1.0,
     zebra: ZebraOptions | None,
 ) -> nn.Module:
-    """A network for images [N, channels, size, size], that gives logits [N, classes].
+    """Build a network for images [N, channels, size, size] whose results are logits [N, classes].
 
-    `width` scales the channels of all layers. `zebra`: see `add_zebra`; None leaves the plain
-    network. Weights are initialised from torch's generator.
+    `width` scales the channels of all layers. `zebra` are the options of `add_zebra`; with None the
+    network has no Zebra modules. Weights are drawn from torch's generator.
 
-    Raises: UserError if there is no such network, `width` leaves a layer without channels, an
-    extent is below 1, or the block is larger than the image.
+    Raises: UserError if there is no such network, if `width` leaves a layer without channels, if
+    `classes`, `channels` or `size` is below 1, or if the block is larger than the image.
     """
     if name not in NETWORKS:
         raise UserError(f"network {name!r}: expected {', '.join(NETWORKS)}")

@@ -1,6 +1,6 @@
 """MobileNet (A. G. Howard et al. 2017) for small images.
 
-Stem and first stage keep rows and columns, and the maps of 32x32 images end at 2x2.
+Stem and first stage keep rows and columns. The last maps of a 32x32 image are 2x2.
 """
 
 from __future__ import annotations

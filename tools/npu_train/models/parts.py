@@ -1,7 +1,8 @@
-"""What the networks are made of: layers with batch norm, and the place of a Zebra module.
+"""Building blocks of the networks: layers with batch norm, and activations with Zebra modules.
 
-Decision: which block a map gets. The paper takes b = 4 at 32x32 and b = 8 at 64x64, and 2 where
-maps of VGG-16 and MobileNet are 2x2: the block is as large as the map then, and so here.
+`add_zebra` chooses the block size of each map. The paper uses b = 4 for images of 32x32 and b = 8
+for 64x64, and 2 for the 2x2 maps of VGG-16 and MobileNet. So a block is at most as large as the
+map, and here as well.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ class Widths:
     factor: float
 
     def __post_init__(self) -> None:
-        """Check the factor."""
+        """Check that the factor is a finite number above 0."""
         if not (isfinite(self.factor) and self.factor > 0):
             raise UserError(f"width {self.factor}: expected a finite number above 0")
 
     def __call__(self, channels: int) -> int:
-        """The channels of a layer, rounded to the nearest. Raises: UserError if none is left."""
+        """The scaled number of channels of a layer, rounded to the nearest integer.
+
+        Raises: UserError if it is 0.
+        """
         scaled = round(channels * self.factor)
         if scaled < 1:
             raise UserError(f"width {self.factor}: a layer of {channels} channels would have none")
@@ -39,7 +43,7 @@ class Widths:
 
 
 class Activation(nn.Module):
-    """A ReLU, and a Zebra module behind it if there is one. Maps [N, C, H, W] keep their shape."""
+    """A ReLU, followed by a Zebra module if it has one. Maps [N, C, H, W] keep their shape."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +51,7 @@ class Activation(nn.Module):
         self.zebra: Zebra | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        """The map with no element below 0, and without its unimportant blocks."""
+        """Set negative elements to 0, and with Zebra also the blocks below its thresholds."""
         x = self.relu(x)
         return x if self.zebra is None else self.zebra(x)
 
@@ -55,9 +59,9 @@ class Activation(nn.Module):
 def normed_conv(
     inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1
 ) -> nn.Sequential:
-    """A convolution that keeps rows and columns at stride 1, and its batch norm.
+    """A convolution with batch norm; at stride 1 it keeps the numbers of rows and columns.
 
-    Weights by He's method, as all four networks are trained from scratch.
+    The weights are initialised by He's method, as all four networks are trained from scratch.
     """
     conv = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False)
     nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")
@@ -65,12 +69,12 @@ def normed_conv(
 
 
 def activations(model: nn.Module) -> list[Activation]:
-    """The activations of a network, in the order of its modules."""
+    """The `Activation` modules of a network, in the order of its modules."""
     return [module for module in model.modules() if isinstance(module, Activation)]
 
 
 def map_shapes(model: nn.Module, channels: int, size: int) -> list[tuple[int, int, int]]:
-    """(channels, rows, columns) behind each of `activations`, for a square image."""
+    """(channels, rows, columns) of the map after each of `activations`, for a square image."""
     shapes: dict[Activation, tuple[int, int, int]] = {}
 
     def record(module: nn.Module, _: object, output: Tensor) -> None:
@@ -93,10 +97,10 @@ def map_shapes(model: nn.Module, channels: int, size: int) -> list[tuple[int, in
 
 
 def add_zebra(model: nn.Module, options: ZebraOptions, *, channels: int, size: int) -> None:
-    """Put a new Zebra module behind each ReLU, for images [N, channels, size, size].
+    """Add a new Zebra module after each ReLU, for images [N, channels, size, size].
 
-    Maps smaller than the block get the largest block that fits. Works on networks that were
-    trained or shrunk, and in place of the Zebra modules that they had.
+    A map that is smaller than the block gets the largest block that fits. Networks may be trained
+    or shrunk already; Zebra modules that they have are replaced.
 
     Raises: UserError if the block is larger than the image.
     """

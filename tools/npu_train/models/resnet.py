@@ -1,7 +1,8 @@
 """ResNet-18 and ResNet-56 for small images (K. He et al. 2016): a 3x3 stem, stages of basic blocks.
 
-A sum whose shape changes takes a 1x1 projection with batch norm. ResNet-56's authors pad with zero
-channels there instead, which costs 5 000 parameters less and which no ONNX layer of ours does.
+If a block changes the shape, its shortcut is a 1x1 projection with batch norm. ResNet-56's authors
+pad with zero channels instead. That saves 5 000 parameters, but the ONNX importer has no layer for
+it.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from torch import Tensor, nn
 from npu_train.models.parts import Activation, Widths, normed_conv
 
 SCALE = 0.1
-"""First scale of the batch norms. The thresholds of the paper suppose maps with values in [0, 1]
-"with the help of the BN layer" (II-A): a sum of ten such terms, as in the stages of ResNet-56, has
-a deviation of 0.3. With the usual 1 a threshold of 0.2 finds half as many blocks in a training of
-a few epochs. The two networks without sums keep the usual 1: nothing leads past their zeros."""
+"""Initial scale of the batch norms. The paper's thresholds assume maps with values in [0, 1], "with
+the help of the BN layer" (II-A). With this scale, a sum of ten terms, as in the stages of
+ResNet-56, has a deviation of 0.3. With the usual scale of 1, a threshold of 0.2 finds half as many
+zero blocks after a training of a few epochs. VGG-16 and MobileNet, which have no sums, keep 1."""
 
 
 class BasicBlock(nn.Module):
-    """Two 3x3 convolutions, added to what they were given, or to its 1x1 projection."""
+    """Two 3x3 convolutions whose result is added to their input, or to its 1x1 projection."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -32,12 +33,15 @@ class BasicBlock(nn.Module):
         self.outer = Activation()
 
     def forward(self, x: Tensor) -> Tensor:
-        """The sum of both ways through the block."""
+        """The activation of the sum of both paths through the block."""
         return self.outer(self.second(self.inner(self.first(x))) + self.shortcut(x))
 
 
 def stages(inputs: int, depths: Sequence[int], blocks: int) -> nn.Sequential:
-    """Stages of `blocks` basic blocks; each but the first halves rows and columns."""
+    """Stages of `blocks` basic blocks each; each stage but the first halves rows and columns.
+
+    `depths` are the output channels of the stages, `inputs` the channels before them.
+    """
     layers: list[nn.Module] = []
     for stage, outputs in enumerate(depths):
         for block in range(blocks):
@@ -48,7 +52,7 @@ def stages(inputs: int, depths: Sequence[int], blocks: int) -> nn.Sequential:
 
 
 def resnet(channels: int, depths: Sequence[int], blocks: int, classes: int) -> nn.Module:
-    """Stem, stages, and the classifier of their averages."""
+    """A network of a stem, stages with `depths` channels, a global average and a classifier."""
     model = nn.Sequential(
         normed_conv(channels, depths[0], 3),
         Activation(),
@@ -64,7 +68,10 @@ def resnet(channels: int, depths: Sequence[int], blocks: int, classes: int) -> n
 
 
 def resnet18(widths: Widths, channels: int, size: int, classes: int) -> nn.Module:
-    """ResNet-18 for images [N, channels, size, size]: 17 ReLUs, 557 056 elements at 32x32."""
+    """ResNet-18 for images [N, channels, size, size]: 17 ReLUs.
+
+    At 32x32 and full width their maps have 557 056 elements.
+    """
     return resnet(channels, [widths(depth) for depth in (64, 128, 256, 512)], 2, classes)
 
 

@@ -1,6 +1,7 @@
 """VGG-16 for small images: 13 convolutions with batch norm, 5 pools, and one classifier.
 
-The CIFAR form of K. Simonyan and A. Zisserman's network; the maps of 32x32 images end at 2x2.
+It is the CIFAR form of the network by K. Simonyan and A. Zisserman. The last convolutions on 32x32
+images have maps of 2x2.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512
 
 
 def vgg16(widths: Widths, channels: int, size: int, classes: int) -> nn.Module:
-    """VGG-16 for images [N, channels, size, size]; a pool of a single element is left out."""
+    """VGG-16 for images [N, channels, size, size]; pools of 1x1 maps are left out."""
     layers: list[nn.Module] = []
     for stage in STAGES:
         for depth in stage:

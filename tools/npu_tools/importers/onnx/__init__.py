@@ -1,4 +1,4 @@
-"""The ONNX importer: bytes of a model in, npu layers on tensors out.
+"""The ONNX importer turns the bytes of a model into npu layers on tensors.
 
 Before (opset 13):
 
@@ -12,7 +12,7 @@ After:
           {npu.layer = "conv1", npu.value = "c"}
       %r = npu.relu %c {npu.layer = "relu1", npu.value = "r"}
 
-A model is untrusted input: whatever is wrong with it becomes one `UserError`.
+A model is untrusted input. Any fault in it gives one `UserError`.
 """
 
 from npu_tools.importers.onnx.api import (

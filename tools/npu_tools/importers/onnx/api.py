@@ -1,4 +1,4 @@
-"""The entrances of the importer. Each raises `UserError`, and nothing else, for a bad model."""
+"""The public functions of the importer. For a bad model, each raises `UserError` only."""
 
 from __future__ import annotations
 
@@ -21,21 +21,24 @@ NO_DIMS: Mapping[str, int] = MappingProxyType({})
 def load_model(
     data: bytes, *, name: str, base_dir: Path | None, input_dims: Mapping[str, int] = NO_DIMS
 ) -> ModelProto:
-    """A checked model, ready for `build_module` and for onnxruntime.
+    """Read and check a model, for `build_module` and for onnxruntime.
 
-    `name` stands in messages; `base_dir` is the folder that external data may lie in (None: no
-    such data); `input_dims` gives sizes to dynamic dims by name (`batch`; `x[0]` if it has none).
+    `name` starts the messages. External data is read from the folder `base_dir` only; None allows
+    none. `input_dims` gives dynamic dims their sizes, by name; a dim without a name is called after
+    its input and axis, such as `x[0]`.
 
-    Raises: UserError.
+    Raises: UserError if the model is damaged, wrong, or of an unsupported version.
     """
     with diagnosed(name):
         return checked_model(data, base_dir, input_dims)
 
 
 def build_module(model: ModelProto, *, name: str, source: str | None = None) -> ModuleOp:
-    """The npu layers of a model from `load_model`: one public function, called after `name`.
+    """Import a model from `load_model`: one public function of npu layers, called after `name`.
 
-    `source` stands in messages instead of `name`. Raises: UserError.
+    `source` starts the messages instead of `name`.
+
+    Raises: UserError that lists the nodes that cannot be imported.
     """
     with diagnosed(source or name):
         return build(model, name)
@@ -44,15 +47,15 @@ def build_module(model: ModelProto, *, name: str, source: str | None = None) -> 
 def import_model(
     data: bytes, *, name: str, base_dir: Path | None, input_dims: Mapping[str, int] = NO_DIMS
 ) -> ModuleOp:
-    """Bytes to npu layers: `load_model`, then `build_module`. Raises: UserError."""
+    """Import a model from its bytes: `load_model`, then `build_module`. Raises as these."""
     model = load_model(data, name=name, base_dir=base_dir, input_dims=input_dims)
     return build_module(model, name=name)
 
 
 def load_file(path: Path, *, input_dims: Mapping[str, int] = NO_DIMS) -> ModelProto:
-    """`load_model` of an .onnx file, or of a .pt2 file by way of torch's exporter.
+    """`load_model` for an .onnx file, or for a .pt2 file, which torch exports to ONNX first.
 
-    Raises: UserError.
+    Raises: UserError also if the file cannot be read.
     """
     if path.suffix == ".pt2":
         return load_model(exported_onnx(path), name=str(path), base_dir=None, input_dims=input_dims)
@@ -64,6 +67,6 @@ def load_file(path: Path, *, input_dims: Mapping[str, int] = NO_DIMS) -> ModelPr
 
 
 def import_file(path: Path, *, input_dims: Mapping[str, int] = NO_DIMS) -> ModuleOp:
-    """`load_file`, then `build_module`, named after the file's stem. Raises: UserError."""
+    """Import a file: `load_file`, then `build_module`, called after the file. Raises as these."""
     model = load_file(path, input_dims=input_dims)
     return build_module(model, name=path.stem, source=str(path))

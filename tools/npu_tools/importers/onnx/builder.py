@@ -1,4 +1,4 @@
-"""What the rules build with: values of the model on one side, npu layers on the other."""
+"""The builder that importer rules use: it maps the model's values to IR and adds npu layers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from npu_tools.importers.onnx.tensors import LARGEST_MAP, MOST_AXES, Array
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A value that is known while importing; a layer sees it as `arith.constant`."""
+    """A value that is known while importing. It becomes `arith.constant` when a layer reads it."""
 
     name: str
     array: Array
@@ -46,10 +46,11 @@ class Constant:
 
 @dataclass(frozen=True, eq=False)
 class BlockFlags:
-    """Which blocks of a map are not small, on the way to the Mul that prunes the others.
+    """Flags of the blocks of map `source` that have a value of at least `threshold`.
 
-    `shape` is that of the flags now; `spread`: there is one for each element, no more one a block.
-    `pool` took the maxima; None if somebody else reads them too.
+    They are read by the Mul that sets all other blocks to zero. `shape` is the shape of the flags.
+    With `spread` there is a flag for each element, without it one for each block. `pool` is the op
+    that computes the maxima of the blocks; None if it has other readers.
     """
 
     source: SSAValue
@@ -62,11 +63,11 @@ class BlockFlags:
 
 @dataclass(frozen=True)
 class Unknown:
-    """The value of a node that could not be imported."""
+    """Stands for the value of a node that could not be imported."""
 
 
 class Lazy(abc.ABC):
-    """A float32 map that is computed when somebody asks for it."""
+    """A float32 map without layers yet; they are built when its value is needed."""
 
     @property
     @abc.abstractmethod
@@ -75,10 +76,10 @@ class Lazy(abc.ABC):
 
     @abc.abstractmethod
     def as_float(self, graph: Builder) -> SSAValue:
-        """The map; the layers are built here."""
+        """Build the layers that compute the map; returns it."""
 
     def as_padded_float(self, graph: Builder) -> Padded:
-        """The map, with zeros around it kept apart."""
+        """Build the map, but keep zeros around it apart, for a layer with pads."""
         return unpadded(self.as_float(graph))
 
 
@@ -86,46 +87,63 @@ Value: TypeAlias = SSAValue | Constant | Padded | Lazy | BlockFlags | Unknown
 
 
 class Builder:
-    """The function under construction, and what each value of the model has become."""
+    """The function under construction, and the IR value of each value of the model."""
 
     def __init__(self, block: Block, uses: Mapping[str, int], names: UniqueNames) -> None:
         self.block = block
         self.names = names
         self.values: dict[str, Value] = {}
         self.uses = Counter(uses)
-        """How often each value of the model is read, the graph's outputs included."""
+        """How often each value of the model is read; being an output of the graph counts as one."""
         self.emitted: list[LayerOp] = []
-        """The layers of the node that is being imported."""
+        """The layers that the node being imported has added so far."""
         self._materialised: dict[Constant, SSAValue] = {}
 
     # -- operands ------------------------------------------------------------------------------
 
     def value(self, node: Node, index: int) -> Value:
-        """An operand that must be there."""
+        """The value of an operand.
+
+        Raises: NodeError if it is left out.
+        """
         name = node.operand(index)
         if not name:
             raise NodeError(f"input {index} is missing")
         return self.values[name]
 
     def optional(self, node: Node, index: int) -> Constant | None:
-        """A constant operand that may be left out."""
+        """A constant operand; None if it is left out.
+
+        Raises: NodeError if it is no constant.
+        """
         name = node.operand(index)
         return self.constant(node, index) if name else None
 
     def constant(self, node: Node, index: int) -> Constant:
-        """An operand that must be known while importing."""
+        """A constant operand.
+
+        Raises: NodeError if it is left out, or computed at run time.
+        """
         value = self.value(node, index)
         if not isinstance(value, Constant):
             raise NodeError(f"input '{node.operand(index)}' is computed; expected a constant")
         return value
 
     def weight(self, node: Node, index: int) -> Array:
-        """A constant operand of float32 elements."""
+        """The elements of a constant float32 operand.
+
+        Raises: NodeError if it is left out, computed, of other elements, or empty.
+        """
         constant = self.constant(node, index)
         return float_array(constant)
 
     def ints(self, node: Node, attribute: str, index: int) -> list[int] | None:
-        """Integers that older opsets give as an attribute and newer ones as a constant operand."""
+        """Integers that older opsets give as an attribute and newer ones as a constant operand.
+
+        None if neither is there.
+
+        Raises: NodeError if the operand is computed, or no list of integers.
+        """
         constant = self.optional(node, index)
         if constant is None:
             return node.ints(attribute)
@@ -134,11 +152,16 @@ class Builder:
         return [int(item) for item in constant.array.reshape(-1)]
 
     def map(self, node: Node, index: int) -> SSAValue:
-        """A feature map; a constant becomes one."""
+        """An operand as a feature map; see `as_map`."""
         return self.as_map(self.value(node, index), node.operand(index))
 
     def as_map(self, value: Value, name: str) -> SSAValue:
-        """A value as a feature map."""
+        """A value as a feature map; layers that are pending are built, a constant is added.
+
+        `name` is the value's name in the model, for messages.
+
+        Raises: NodeError if the value is no map, or not known.
+        """
         if isinstance(value, Padded):
             return self.padded_map(value)
         if isinstance(value, Constant):
@@ -154,16 +177,16 @@ class Builder:
         return value
 
     def element_of(self, name: str) -> Attribute | None:
-        """The element type of a feature map; None for a value that is none."""
+        """The element type of a feature map by its name; None if the value is no map."""
         value = self.values.get(name)
         if isinstance(value, Padded):
             value = value.source
         return map_type(value).get_element_type() if isinstance(value, SSAValue) else None
 
     def padded_map(self, padded: Padded) -> SSAValue:
-        """A map with what is around it, as a layer of its own.
+        """Build a layer that adds the pads to a map of quantised integers; returns the larger map.
 
-        Raises: NodeError for real numbers.
+        Raises: NodeError if the map holds real numbers.
         """
         if not padded.is_integer:
             raise NodeError(
@@ -177,9 +200,9 @@ class Builder:
         return result
 
     def _copied(self, padded: Padded) -> SSAValue:
-        """The map [N, C, H, W] with what is around it."""
+        """Copy the map to [N, C, H, W] with its pads; see `padding.py` for the way."""
         batch, channels, *spatial = shape_of(padded.source)
-        rows = [1] * (2 - len(spatial))  # one-dimensional maps have one row, and nothing around it
+        rows = [1] * (2 - len(spatial))  # one-dimensional maps have one row, without pads
         image = self.reshape(padded.source, (batch, channels, *rows, *spatial))
         none = [0] * len(rows)
         pads = (*none, *padded.before, *none, *padded.after)
@@ -194,7 +217,7 @@ class Builder:
         return self.emit(lambda out: RequantizeOp(sums, [1.0], (0, padded.fill), out), element)
 
     def padded(self, node: Node, index: int) -> Padded:
-        """A feature map with the zeros around it, if any, kept apart."""
+        """A feature map operand, with the pads around it, if any, kept apart."""
         value = self.value(node, index)
         if isinstance(value, Padded):
             return value
@@ -207,11 +230,13 @@ class Builder:
     def emit(
         self, build: Callable[[Attribute], LayerOp], element: Attribute | None = None
     ) -> SSAValue:
-        """Add the layer that `build` makes from a result type; its shape rule gives the type.
+        """Add the layer that `build` makes for a result type; returns the layer's result.
 
-        Its elements are those of its first input, unless `element` says otherwise.
+        The layer's shape rule gives the result's shape. Its element type is `element`, or else that
+        of the layer's first input.
 
-        Raises: NodeError for a result of absurd size; VerifyException from the shape rule.
+        Raises: NodeError if the result has too many elements or axes; VerifyException if the shape
+        rule rejects the operands.
         """
         layer = build(TensorType(f32, []))
         shape = layer.infer_shape()
@@ -221,7 +246,10 @@ class Builder:
         return self._added(layer, result)
 
     def reshape(self, source: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """The same elements in another shape; no layer if it is the same."""
+        """Add a layer that gives a map another shape; no layer if the shape is the same.
+
+        Raises: NodeError if the shapes have different numbers of elements.
+        """
         if tuple(shape) == shape_of(source):
             return source
         if prod(shape) != prod(shape_of(source)) or min(shape, default=1) < 1:
@@ -236,7 +264,7 @@ class Builder:
         return result
 
     def parameter(self, array: Array, hint: str) -> SSAValue:
-        """A parameter that a rule computed from the model's."""
+        """Add a parameter that a rule has computed; `hint` is a hint for its name."""
         return self.materialise(Constant(hint, array))
 
     def ones(self, channels: int) -> SSAValue:
@@ -244,12 +272,15 @@ class Builder:
         return self.integers(Constant("ones", np.ones((channels, 1, 1, 1), np.int8)))
 
     def materialise(self, constant: Constant) -> SSAValue:
-        """The `arith.constant` of a constant of float32; the same one gives the same value."""
+        """The `arith.constant` of a float32 constant; each `Constant` object gets one op only.
+
+        Raises: NodeError if it is empty or holds other elements.
+        """
         float_array(constant)
         return self.integers(constant)
 
     def integers(self, constant: Constant) -> SSAValue:
-        """The `arith.constant` of a constant, which may be one of 8-bit or 32-bit integers."""
+        """The `arith.constant` of a constant of float32, int8, uint8 or int32 elements."""
         if constant not in self._materialised:
             array = constant.array
             type_ = TensorType(CONSTANTS[array.dtype.str[1:]], array.shape)
@@ -262,7 +293,10 @@ class Builder:
         return self._materialised[constant]
 
     def replace_last_use(self, old: Operation, new: SSAValue) -> SSAValue:
-        """Drop a layer whose only use is gone into a new one, which keeps its attributes."""
+        """Remove layer `old`, which `new` replaces and whose result has no use left.
+
+        The layer of `new` gets the attributes of `old`. Returns `new`.
+        """
         assert isinstance(new.owner, Operation)
         new.owner.attributes.update(old.attributes)
         old.detach()
@@ -276,7 +310,7 @@ CONSTANTS: Mapping[str, Float32Type | IntegerType] = {
     "u1": IntegerType(8, Signedness.UNSIGNED),
     "i4": i32,
 }
-"""Element types of constants in the IR, by numpy's name for them."""
+"""Element types of constants in the IR, by numpy's type code without byte order."""
 
 
 def element_name(element: Attribute) -> str:
@@ -286,7 +320,7 @@ def element_name(element: Attribute) -> str:
 
 
 def float_array(constant: Constant) -> Array:
-    """The elements of a constant that a layer reads.
+    """The elements of a float32 constant.
 
     Raises: NodeError if they are not float32, or if there are none.
     """
@@ -303,7 +337,7 @@ def float_array(constant: Constant) -> Array:
 def check_size(shape: Sequence[int]) -> None:
     """Check the shape of a map.
 
-    Raises: NodeError if it has too many axes, or cannot be indexed by 32-bit integers.
+    Raises: NodeError if it has more than `MOST_AXES` axes or more than `LARGEST_MAP` elements.
     """
     if len(shape) > MOST_AXES:
         raise NodeError(f"a map of rank {len(shape)}; expected at most {MOST_AXES} axes")

@@ -1,4 +1,4 @@
-"""What can be wrong with a model, and how it reaches the person who gave it."""
+"""The importer's errors, and how they become one message for the user."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from npu_tools.shared.errors import UserError
 
 
 class ModelError(Exception):
-    """The model is wrong: what is wrong, what would be right (without the file's name)."""
+    """The model is wrong. The message says why and what is expected, not which file it is."""
 
 
 class NodeError(Exception):
-    """One node is wrong or unsupported: why, and what would be right (without the node's name)."""
+    """A node is wrong or unsupported. The message says why and what is expected, not which node."""
 
 
 @contextmanager
 def diagnosed(source: str) -> Generator[None]:
-    """Turn what a bad model causes into one `UserError` that starts with the file's name.
+    """Turn each exception that a bad model causes into a `UserError` that starts with `source`.
 
-    Protocol buffers check text only when it is read, so a damaged name shows up late.
+    Protocol buffers check text only when it is read, so a damaged name is found late.
     """
     try:
         yield
@@ -39,6 +39,6 @@ def diagnosed(source: str) -> Generator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an exception's text that says something, or its class."""
+    """The first line of an exception's text that is not empty, or else its class."""
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if line), type(error).__name__)

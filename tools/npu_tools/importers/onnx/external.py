@@ -1,7 +1,7 @@
-"""External data: tensors whose bytes lie in files beside the model.
+"""Reads external data: tensors whose bytes lie in files beside the model.
 
-The model names the file, so the name is not trusted: only regular files inside the model's own
-folder are read, and only as many bytes as the tensor's shape asks for.
+The file's name comes from the model, so it is not trusted. Only regular files inside the model's
+folder are read, and only as many bytes as the tensor's shape needs.
 """
 
 from __future__ import annotations
@@ -14,20 +14,24 @@ from npu_tools.importers.onnx.errors import ModelError
 from npu_tools.importers.onnx.tensors import expected_bytes
 
 LARGEST_TOTAL = 2**31 - 1
-"""Most bytes of all external tensors together: what one ONNX message can hold."""
+"""Most bytes of all external tensors together, which one ONNX message can hold."""
 
 
 class ExternalData:
-    """Reads external tensors below one folder into their messages."""
+    """Reads external tensors from files in `base_dir` into their messages.
+
+    `total` is how many bytes it has read so far.
+    """
 
     def __init__(self, base_dir: Path | None) -> None:
         self.base_dir = base_dir
         self.total = 0
 
     def resolve(self, tensor: TensorProto) -> None:
-        """Move a tensor's external bytes into the message; nothing if it has none.
+        """Read a tensor's external bytes into its message; do nothing if it has none.
 
-        Raises: ModelError for a file that is missing, too short, or outside the folder.
+        Raises: ModelError if the file is missing, too short or outside the folder, if the length
+        does not fit the shape, or if all tensors together exceed `LARGEST_TOTAL`.
         """
         if tensor.data_location != TensorProto.EXTERNAL:
             return
@@ -48,7 +52,10 @@ class ExternalData:
         del tensor.external_data[:]
 
     def read(self, tensor: TensorProto, location: str, offset: int, size: int) -> bytes:
-        """`size` bytes at `offset` of a file."""
+        """Read `size` bytes at `offset` of a file.
+
+        Raises: ModelError if that is not possible.
+        """
         path = self.path(tensor, location)
         try:
             with path.open("rb") as file:
@@ -66,7 +73,10 @@ class ExternalData:
         return data
 
     def path(self, tensor: TensorProto, location: str) -> Path:
-        """The file of a location, once it is known to lie inside the folder."""
+        """The path of an external file, after the checks that it lies inside the folder.
+
+        Raises: ModelError if it does not, if it is missing, or if it is no regular file.
+        """
         where = f"tensor '{tensor.name}': external file '{location}'"
         if self.base_dir is None:
             raise ModelError(f"{where} has no folder to lie in; expected the model as a file")
@@ -89,7 +99,10 @@ class ExternalData:
 
 
 def number(tensor: TensorProto, fields: dict[str, str], key: str, default: int) -> int:
-    """A whole number among the fields of an external tensor."""
+    """A field of an external tensor as an integer of at least 0; `default` if it is missing.
+
+    Raises: ModelError for any other text.
+    """
     text = fields.get(key, str(default))
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise ModelError(f"tensor '{tensor.name}' has external {key} '{text}'; expected a number")

@@ -1,7 +1,7 @@
-"""Constant folding: nodes with known operands are computed by ONNX's reference evaluator.
+"""Constant folding: ONNX's reference evaluator computes nodes whose operands are all constants.
 
-Only operators on the list are computed: for each of them the size of the result is known before
-it is computed, so that a model of a few bytes cannot ask for gigabytes.
+Only the operators in `SIZES` are computed. For each of them the size of the result is bounded
+before it is computed, so a model of a few bytes cannot ask for gigabytes.
 """
 
 from __future__ import annotations
@@ -20,49 +20,52 @@ from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.tensors import LARGEST_FOLDED, NUMPY_TYPES, Array, decode, type_name
 
 Size = Callable[[Node, Sequence[Array]], int]
-"""An upper bound of the elements of a node's results, from its operands."""
+"""A function that bounds the number of elements of a node's result, from the node's operands."""
 
 
 def same(_: Node, operands: Sequence[Array]) -> int:
-    """As many as the first operand has."""
+    """The number of elements of the first operand."""
     return operands[0].size
 
 
 def all_together(_: Node, operands: Sequence[Array]) -> int:
-    """As many as all operands together."""
+    """The sum of the elements of all operands."""
     return sum(operand.size for operand in operands)
 
 
 def broadcast(_: Node, operands: Sequence[Array]) -> int:
-    """As many as the broadcast shape has."""
+    """The number of elements of the operands' broadcast shape."""
     return prod(np.broadcast_shapes(*(operand.shape for operand in operands)))
 
 
 def expand(_: Node, operands: Sequence[Array]) -> int:
-    """As many as the operand broadcast to the given shape."""
+    """The number of elements of the first operand, broadcast with the shape in the second."""
     shape = tuple(int(extent) for extent in operands[1])
     return prod(np.broadcast_shapes(operands[0].shape, shape))
 
 
 def constant_of_shape(_: Node, operands: Sequence[Array]) -> int:
-    """As many as the given shape has."""
+    """The number of elements of the shape in the first operand."""
     return prod(int(extent) for extent in operands[0])
 
 
 def tile(_: Node, operands: Sequence[Array]) -> int:
-    """As many as the operand has, each axis repeated."""
+    """The number of elements of the first operand, times the repeats of each axis in the second."""
     return operands[0].size * prod(int(count) for count in operands[1])
 
 
 def pad(node: Node, operands: Sequence[Array]) -> int:
-    """As many as the padded operand can have."""
+    """An upper bound for Pad: all pads together are added to each axis."""
     pads = operands[1].reshape(-1).tolist() if len(operands) > 1 else node.ints("pads") or []
     width = sum(abs(int(count)) for count in pads)
     return prod(extent + width for extent in operands[0].shape)
 
 
 def gather(node: Node, operands: Sequence[Array]) -> int:
-    """One slice for each index."""
+    """The number of elements of Gather's result: one slice for each index.
+
+    Raises: NodeError for an axis that the operand does not have.
+    """
     shape, axis = operands[0].shape, node.int("axis", 0)
     if not -len(shape) <= axis < len(shape):
         raise NodeError(f"axis {axis} of a tensor of rank {len(shape)}")
@@ -70,7 +73,10 @@ def gather(node: Node, operands: Sequence[Array]) -> int:
 
 
 def count_range(_: Node, operands: Sequence[Array]) -> int:
-    """As many as there are steps."""
+    """An upper bound of the numbers that Range gives.
+
+    Raises: NodeError if they are infinitely many.
+    """
     start, limit, delta = (operand.item() for operand in operands)
     if not np.isfinite([start, limit, delta]).all() or delta == 0:
         raise NodeError(f"range from {start} to {limit} by {delta}")
@@ -78,7 +84,10 @@ def count_range(_: Node, operands: Sequence[Array]) -> int:
 
 
 def cast_size(node: Node, operands: Sequence[Array]) -> int:
-    """As many as the operand has, if the target type is one of numpy's."""
+    """The number of elements of the operand.
+
+    Raises: NodeError if numpy does not have the type to cast to.
+    """
     target = node.int("to", TensorProto.FLOAT)
     if target not in NUMPY_TYPES:
         raise NodeError(f"cast to {type_name(target)}; expected float32 or an integer type")
@@ -106,13 +115,14 @@ SIZES: dict[str, Size] = {
     **dict.fromkeys(BROADCASTING.split(), broadcast),
     **dict.fromkeys(NOT_GROWING.split(), same),
 }
-"""The operators that are computed, with the size of what they give."""
+"""The operators that are folded, and for each the bound of its result's elements."""
 
 
 def fold(node: Node, operands: Sequence[Constant | None]) -> list[Constant]:
-    """The results of a node whose operands are known; None stands for one that is left out.
+    """Compute the results of a node; an operand that is left out is None.
 
-    Raises: NodeError if it cannot be computed, or gives too much.
+    Raises: NodeError if it cannot be computed, or if the result takes more than `LARGEST_FOLDED`
+    bytes.
     """
     given = [operand.array for operand in operands if operand is not None]
     if not given:
@@ -131,7 +141,7 @@ def fold(node: Node, operands: Sequence[Constant | None]) -> list[Constant]:
 
 
 def largest_item(node: Node, operands: Sequence[Array]) -> int:
-    """Bytes of one element of the result, at most."""
+    """The most bytes that one element of the result can take."""
     if node.op_type == "ConstantOfShape":
         value = node.tensor("value")
         return 4 if value is None else NUMPY_TYPES.get(value.data_type, np.dtype(np.int64)).itemsize
@@ -140,7 +150,10 @@ def largest_item(node: Node, operands: Sequence[Array]) -> int:
 
 
 def evaluate(node: Node, operands: Sequence[Constant | None]) -> list[Array]:
-    """Run one node with ONNX's reference evaluator."""
+    """Run one node with ONNX's reference evaluator.
+
+    Raises: NodeError if the evaluator rejects it.
+    """
     feeds = {operand.name: operand.array for operand in operands if operand is not None}
     try:
         evaluator = ReferenceEvaluator(single_node_model(node, feeds))
@@ -152,7 +165,7 @@ def evaluate(node: Node, operands: Sequence[Constant | None]) -> list[Array]:
 
 
 def single_node_model(node: Node, feeds: dict[str, Array]) -> ModelProto:
-    """A model of one node, which knows the node's opset."""
+    """A model of one node, with inputs for `feeds` and with the node's opset."""
     inputs = [
         helper.make_tensor_value_info(
             name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
@@ -169,7 +182,7 @@ def single_node_model(node: Node, feeds: dict[str, Array]) -> ModelProto:
 def constant_value(node: Node) -> Constant:
     """The value of a Constant node.
 
-    Raises: NodeError for strings and sparse tensors.
+    Raises: NodeError if it has no value, or strings or a sparse tensor as value.
     """
     name = node.outputs[0]
     if (tensor := node.tensor("value")) is not None:

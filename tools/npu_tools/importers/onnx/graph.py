@@ -1,4 +1,4 @@
-"""The graph of a model as a graph: names, order, cycles, local functions. No tensors in here."""
+"""Checks and changes on the graph of a model: names, node order, cycles, local functions."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from onnx.inliner import inline_local_functions
 from npu_tools.importers.onnx.errors import ModelError, first_line
 
 MOST_INLINED_NODES = 100_000
-"""Most nodes that local functions may become: functions that call functions grow exponentially."""
+"""Most nodes after local functions are inlined; functions that call functions can multiply them."""
 
 MOST_NAMES = 10
 """Most nodes of a cycle that a message names."""
 
 
 def node_label(node: NodeProto) -> str:
-    """What a node is called in messages and in `npu.layer`: its name, or its first output's."""
+    """A node's name in messages and `npu.layer`: its own, else that of its first output."""
     return node.name or next((name for name in node.output if name), node.op_type)
 
 
 def weight_names(graph: GraphProto) -> set[str]:
-    """Names of the initialisers (old models list them among the inputs too)."""
+    """The names of the initialisers, which old models also list among the inputs."""
     return {tensor.name for tensor in graph.initializer}
 
 
 def check_names(graph: GraphProto) -> None:
-    """Check that every value has one definition, and that every value used has one at all.
+    """Check that no value is defined twice, and that every value that is read is defined.
 
-    Raises: ModelError.
+    Raises: ModelError if that is not so, or if the graph has no outputs.
     """
     for what, names in (
         ("initialiser", [tensor.name for tensor in graph.initializer]),
@@ -53,7 +53,10 @@ def check_names(graph: GraphProto) -> None:
 
 
 def check_definitions(node: NodeProto, defined: set[str]) -> None:
-    """Add what a node defines to the names that are defined."""
+    """Add the outputs of a node to the defined names.
+
+    Raises: ModelError if one is defined already.
+    """
     for name in node.output:
         if name and name in defined:
             raise ModelError(
@@ -64,7 +67,10 @@ def check_definitions(node: NodeProto, defined: set[str]) -> None:
 
 
 def check_outputs(graph: GraphProto, defined: set[str]) -> None:
-    """Check that there are outputs, and that each is defined."""
+    """Check that the graph has outputs, and that each is defined.
+
+    Raises: ModelError if not.
+    """
     if not graph.output:
         raise ModelError("the graph is empty: it has no outputs; expected at least one")
     for value in graph.output:
@@ -75,7 +81,7 @@ def check_outputs(graph: GraphProto, defined: set[str]) -> None:
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that comes a second time."""
+    """The first name that occurs a second time; None if all differ."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -85,9 +91,9 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def sort_nodes(graph: GraphProto) -> None:
-    """Put the nodes in topological order; nodes that already are keep their order.
+    """Sort the nodes topologically. Nodes that are sorted already keep their order.
 
-    Raises: ModelError if there is a cycle.
+    Raises: ModelError if there is a cycle; it names the nodes.
     """
     nodes = list(graph.node)
     producer = {name: i for i, node in enumerate(nodes) for name in node.output if name}
@@ -107,7 +113,7 @@ def sort_nodes(graph: GraphProto) -> None:
 
 
 def drop_dead_nodes(graph: GraphProto) -> None:
-    """Drop the nodes, sorted already, that no output depends on."""
+    """Remove the nodes that no output of the graph depends on; nodes must be sorted."""
     needed = {value.name for value in graph.output}
     live = [False] * len(graph.node)
     for index, node in reversed(list(enumerate(graph.node))):
@@ -120,13 +126,16 @@ def drop_dead_nodes(graph: GraphProto) -> None:
 
 
 def inputs_of(node: NodeProto) -> Iterator[str]:
-    """Names that a node reads, those that its sub-graphs read included."""
+    """The names that a node and the nodes in its sub-graphs read."""
     for inner in nested_nodes([node]):
         yield from inner.input
 
 
 def topological_order(needs: Sequence[set[int]]) -> list[int]:
-    """Indices, each after those it needs, the smallest first; it stops short at a cycle."""
+    """The indices in topological order: each after all in its `needs`, smaller ones first.
+
+    Indices in a cycle, and those that need them, are missing.
+    """
     users: list[list[int]] = [[] for _ in needs]
     for index, sources in enumerate(needs):
         for source in sources:
@@ -145,7 +154,10 @@ def topological_order(needs: Sequence[set[int]]) -> list[int]:
 
 
 def cycle(needs: Sequence[set[int]], done: set[int]) -> list[int]:
-    """One cycle among the nodes that are not done, in the direction of the data."""
+    """One cycle among the nodes that are not in `done`, in the direction of the data.
+
+    The first node is listed again at the end.
+    """
     index = next(i for i in range(len(needs)) if i not in done)
     path: dict[int, None] = {}
     while index not in path:
@@ -158,7 +170,8 @@ def cycle(needs: Sequence[set[int]], done: set[int]) -> list[int]:
 def inline_functions(model: ModelProto) -> ModelProto:
     """The model with its local functions inlined; the same object if it has none.
 
-    Raises: ModelError for recursive functions, and for those that ONNX cannot inline.
+    Raises: ModelError for recursive functions, if the result has too many nodes, or if ONNX cannot
+    inline a function.
     """
     if not model.functions:
         return model
@@ -167,13 +180,16 @@ def inline_functions(model: ModelProto) -> ModelProto:
         raise ModelError(f"the local functions become {nodes} nodes; expected a smaller model")
     try:
         inlined = inline_local_functions(model)
-    except Exception as error:  # the inliner is C++: it raises what it likes
+    except Exception as error:  # the inliner is C++ and raises exceptions of many types
         raise ModelError(f"the local functions cannot be inlined: {first_line(error)}") from error
     return inlined
 
 
 def inlined_nodes(model: ModelProto) -> int:
-    """Nodes that the calls of local functions in the main graph become."""
+    """How many nodes the calls of local functions in the main graph become.
+
+    Raises: ModelError for recursive functions.
+    """
     functions = {function_key(function): function for function in model.functions}
     sizes: dict[tuple[str, str, str], int] = {}
     needs = {
@@ -193,17 +209,17 @@ def inlined_nodes(model: ModelProto) -> int:
 
 
 def function_key(function: FunctionProto) -> tuple[str, str, str]:
-    """What a call must match: domain, name, overload."""
+    """What a call of the function must match: domain, name, overload."""
     return function.domain, function.name, function.overload
 
 
 def call_key(node: NodeProto) -> tuple[str, str, str]:
-    """The function that a node calls, if there is one of that key."""
+    """The key of the local function that a node calls, if one has this key."""
     return node.domain, node.op_type, node.overload
 
 
 def nested_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    """The nodes, and those of their sub-graphs."""
+    """The nodes, each followed by those of its sub-graphs."""
     for node in nodes:
         yield node
         for attribute in node.attribute:

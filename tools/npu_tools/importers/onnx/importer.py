@@ -1,7 +1,7 @@
-"""A checked model to a module: one function, its nodes imported one by one.
+"""Turns a checked model into a module with one function, node by node.
 
-A node is folded if all its operands are known, else its rule is asked. Nodes that cannot be
-imported do not stop the walk: all of them are reported together.
+A node is folded if all its operands are constants; else the rule of its operator imports it. A node
+that cannot be imported does not stop the walk: all such nodes are reported together.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from npu_tools.importers.onnx.tensors import Array, decode, type_name
 LOGGER = logging.getLogger("npu-dialect")
 UNSUPPORTED = "the operator is not supported"
 LARGEST_FOLDED_TOTAL = 2**30
-"""Most bytes of all tensors together that the importer computes itself."""
+"""Most bytes of all tensors together that constant folding computes."""
 
 
 def build(model: ModelProto, name: str) -> ModuleOp:
-    """The module of a model that `checked_model` gave; its function is called after `name`.
+    """Import a model that `checked_model` has returned; the function is called after `name`.
 
-    Raises: ModelError, which lists all nodes that cannot be imported.
+    Raises: ModelError that lists all nodes that cannot be imported.
     """
     return Importer(model).module(identifier(name, "model"))
 
 
 class Importer:
-    """One walk over one model."""
+    """Imports one model; `problems` are the messages of the nodes that it cannot import."""
 
     def __init__(self, model: ModelProto) -> None:
         self.model = model
@@ -65,7 +65,10 @@ class Importer:
         self.builder = Builder(self.block, reads(self.graph), self.names)
 
     def module(self, symbol: str) -> ModuleOp:
-        """Import everything into a function of this name."""
+        """Import the whole model into a function of this name.
+
+        Raises: ModelError if a node, initialiser or output cannot be imported.
+        """
         for value, argument in zip(self.inputs, self.block.args, strict=True):
             argument.name_hint = self.names.hint(value.name, "input")
             self.builder.values[value.name] = argument
@@ -84,7 +87,7 @@ class Importer:
     def decoded(self, tensor: TensorProto) -> Array:
         """The elements of an initialiser.
 
-        Raises: ModelError that names a node that reads it.
+        Raises: ModelError if they do not fit type and shape; it names a node that reads them.
         """
         try:
             return decode(tensor)
@@ -92,11 +95,11 @@ class Importer:
             reader = next((node for node in self.graph.node if tensor.name in node.input), None)
             if reader is None:
                 raise
-            kind = f"node '{node_label(reader)}' ({reader.op_type})"
-            raise ModelError(f"{kind}: {error}") from error
+            type_ = f"node '{node_label(reader)}' ({reader.op_type})"
+            raise ModelError(f"{type_}: {error}") from error
 
     def function(self, symbol: str, results: Sequence[SSAValue]) -> FuncOp:
-        """The function around the block, its arguments and results named as in the model."""
+        """The function around the block; attributes hold the model's names of its ports."""
         return FuncOp(
             symbol,
             (self.block.arg_types, [result.type for result in results]),
@@ -106,13 +109,16 @@ class Importer:
         )
 
     def import_node(self, node: Node) -> None:
-        """Bind the outputs of a node, or note why that is not possible."""
+        """Import a node and store the values of its outputs.
+
+        If that fails, the reason is added to `problems`, and its outputs are unknown.
+        """
         self.builder.emitted.clear()
         try:
             values = self.values_of(node)
         except (NodeError, VerifyException) as error:
-            kind = node.op_type if node.is_standard else f"{node.proto.domain}.{node.op_type}"
-            self.problems.append(f"node '{node.label}' ({kind}): {first_line(error)}")
+            type_ = node.op_type if node.is_standard else f"{node.proto.domain}.{node.op_type}"
+            self.problems.append(f"node '{node.label}' ({type_}): {first_line(error)}")
             values = []
         values = [*values, *[Unknown()] * (len(node.outputs) - len(values))]
         for name, value in zip(node.outputs, values, strict=True):
@@ -122,7 +128,7 @@ class Importer:
             self.name_layers(node, values[0])
 
     def name_layers(self, node: Node, value: Value) -> None:
-        """Give the new layers the name of the node, and the last one that of its output."""
+        """Name the new layers after the node; the one that gives `value` also after its output."""
         for layer in self.builder.emitted:
             LAYER.set_default(layer, node.label)
             layer.results[0].name_hint = self.names.hint(node.outputs[0], "value")
@@ -130,7 +136,10 @@ class Importer:
                 VALUE.set(layer, node.outputs[0])
 
     def values_of(self, node: Node) -> list[Value]:
-        """The values of a node's outputs; those that are not given are unknown."""
+        """Import a node; returns the values of its first outputs, none if an operand is unknown.
+
+        Raises: NodeError or VerifyException if it cannot be imported.
+        """
         foreign = FOREIGN.get(node.proto.domain, {}).get(node.op_type)
         known = node.op_type in RULES or node.op_type in SIZES or node.op_type == "Constant"
         if foreign is None and not (node.is_standard and known):
@@ -151,7 +160,12 @@ class Importer:
         return [self.computed(node)]
 
     def computed(self, node: Node) -> Value:
-        """The value of a node with a rule: on integers where they are and that can be."""
+        """The value of a node that has a rule, computed on quantised integers if possible.
+
+        Else it is computed in float32, with a warning in a quantised network.
+
+        Raises: NodeError or VerifyException from the rule.
+        """
         rule = RULES[node.op_type]
         if node.op_type in ON_SCALED:
             return rule(node, self.builder)
@@ -172,7 +186,7 @@ class Importer:
         return value
 
     def warn_of_floats(self, node: Node) -> None:
-        """Name a node that works on float32 among others that work on integers."""
+        """Log a warning that a node of a quantised network is computed in float32."""
         LOGGER.warning(
             "node '%s' (%s) of a quantised network is computed in float32",
             node.label,
@@ -182,7 +196,7 @@ class Importer:
     def reject_integers(self, node: Node) -> None:
         """Check that no operand is a map of integers.
 
-        Raises: NodeError.
+        Raises: NodeError if one is.
         """
         for name in node.inputs:
             element = self.builder.element_of(name)
@@ -192,18 +206,25 @@ class Importer:
                 )
 
     def is_unknown(self, name: str) -> bool:
-        """Whether a value is that of a node that could not be imported."""
+        """Whether the value of this name comes from a node that could not be imported."""
         return name != "" and isinstance(self.builder.values[name], Unknown)
 
     def check_schema(self, node: Node) -> None:
-        """Check operands and attributes against ONNX's own definition of the operator."""
+        """Check operands and attributes against ONNX's own definition of the operator.
+
+        Raises: NodeError if they do not fit it.
+        """
         try:
             check_node(node.proto, self.schema)
         except ValidationError as error:
             raise NodeError(first_line(error)) from error
 
     def folded(self, node: Node, constants: Sequence[Constant | None]) -> list[Value]:
-        """The results of a node whose operands are known."""
+        """Fold a node whose operands are constants.
+
+        Raises: NodeError if it cannot be computed, or if all folded constants together take more
+        than `LARGEST_FOLDED_TOTAL` bytes.
+        """
         results = fold(node, constants)
         self.folded_bytes += sum(result.array.nbytes for result in results)
         if self.folded_bytes > LARGEST_FOLDED_TOTAL:
@@ -214,7 +235,10 @@ class Importer:
         return [*results]
 
     def result(self, output: ValueInfoProto) -> SSAValue:
-        """The value of an output of the graph, checked against the type that the model declares."""
+        """The value of an output of the graph.
+
+        Raises: ModelError if it is no map, or differs from the type that the model declares.
+        """
         declared = output.type.tensor_type
         if declared.elem_type not in (TensorProto.UNDEFINED, *PORTS):
             raise ModelError(
@@ -233,7 +257,10 @@ class Importer:
         return value
 
     def output_map(self, name: str) -> SSAValue:
-        """The map of an output of the graph; what is pending is computed here."""
+        """The map of an output of the graph; its pending layers are built here.
+
+        Raises: ModelError if it is no map.
+        """
         self.builder.emitted.clear()
         try:
             value = self.builder.as_map(self.builder.values[name], name)
@@ -248,15 +275,15 @@ class Importer:
 
 
 def is_quantised(node: NodeProto) -> bool:
-    """Whether a node works on quantised integers, or makes some."""
+    """Whether a node's operator reads or gives quantised integers."""
     known = ("QuantizeLinear", "DequantizeLinear", *QLINEAR)
     return node.op_type in (known if node.domain == "" else FOREIGN.get(node.domain, ()))
 
 
 def check_declared_shape(output: ValueInfoProto, shape: tuple[int, ...]) -> None:
-    """Check an output's shape against the declared one, where that is known.
+    """Check an output's shape against the declared one; dims without a size fit any.
 
-    Raises: ModelError.
+    Raises: ModelError if they differ.
     """
     dims = output.type.tensor_type.shape.dim
     sizes = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in dims]
@@ -270,25 +297,28 @@ def check_declared_shape(output: ValueInfoProto, shape: tuple[int, ...]) -> None
 
 
 def reads(graph: GraphProto) -> Counter[str]:
-    """How often each value is read by a node and as an output of the graph."""
+    """How often each value is read; being an output of the graph counts as one read."""
     counts = Counter(name for node in graph.node for name in node.input)
     counts.update(value.name for value in graph.output)
     return counts
 
 
 def port_type(value: ValueInfoProto) -> TensorType[Attribute]:
-    """The type of an input."""
+    """The tensor type of an input."""
     type_ = value.type.tensor_type
     return TensorType(PORTS[type_.elem_type], [dim.dim_value for dim in type_.shape.dim])
 
 
 def port_names(values: Sequence[ValueInfoProto]) -> ArrayAttr[DictionaryAttr]:
-    """The attributes that keep the model's names of inputs or outputs."""
+    """The attributes of inputs or outputs that hold their names in the model."""
     return ArrayAttr([DictionaryAttr(PORT.entry(value.name)) for value in values])
 
 
 def listing(problems: Sequence[str]) -> str:
-    """One problem on one line, more as a list."""
+    """The message for some problems: one as it is, several as a list.
+
+    If an operator is not supported, the supported ones are named at the end.
+    """
     if len(problems) == 1:
         text = problems[0]
     else:

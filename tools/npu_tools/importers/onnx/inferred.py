@@ -1,7 +1,7 @@
-"""A second opinion: the shapes that ONNX infers must be those of our layers.
+"""Checks the shapes of the imported layers against those that ONNX's shape inference finds.
 
-ONNX's inference runs last, on values that our own rules have already checked, and without the data
-of the weights: it copies the model several times.
+The inference runs last, on values that the importer's rules have checked. It gets the model without
+the data of large constants, because it copies the model several times.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from npu_tools.importers.onnx.errors import ModelError, first_line
 from npu_tools.importers.onnx.load import PORTS, default_opset
 
 MOST_SHAPE_ELEMENTS = 1024
-"""Constants above this size are no shapes or axes: inference does without their data."""
+"""Constants of more elements are no shapes or axes, so inference does not need their data."""
 
 
 def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> None:
     """Compare the shape of each value with the one that ONNX infers, if it infers one.
+
+    `values` are those of the importer, by their names in the model.
 
     Raises: ModelError if they differ, or if ONNX finds the model inconsistent.
     """
     try:
         bare = skeleton(model, values)
         inferred = infer_shapes(bare, strict_mode=True, data_prop=True)
-    except Exception as error:  # shape inference is C++: it raises what it likes
+    except Exception as error:  # shape inference is C++ and raises exceptions of many types
         raise ModelError(f"ONNX finds the model inconsistent: {first_line(error)}") from error
     for info in (*inferred.graph.value_info, *inferred.graph.output):
         theirs, ours = static_shape(info), known_shape(values.get(info.name))
@@ -42,7 +44,7 @@ def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> Non
 
 
 def static_shape(info: ValueInfoProto) -> tuple[int, ...] | None:
-    """The shape of a value, if all of it is known."""
+    """The shape of a value; None if one of its dims has no size."""
     type_ = info.type.tensor_type
     if not type_.HasField("shape") or not all(dim.HasField("dim_value") for dim in type_.shape.dim):
         return None
@@ -50,7 +52,7 @@ def static_shape(info: ValueInfoProto) -> tuple[int, ...] | None:
 
 
 def known_shape(value: Value | None) -> tuple[int, ...] | None:
-    """The shape that the importer gave to a value."""
+    """The shape that the importer gave to a value; None if it gave none."""
     if isinstance(value, SSAValue):
         return shape_of(value)
     if isinstance(value, Lazy | BlockFlags):
@@ -59,15 +61,15 @@ def known_shape(value: Value | None) -> tuple[int, ...] | None:
 
 
 def element_number(value: Value | None) -> int:
-    """ONNX's number of the element type of a value."""
+    """ONNX's number for the element type of a map; that of float32 for any other value."""
     element = map_type(value).get_element_type() if isinstance(value, SSAValue) else f32
-    return next((number for number, kind in PORTS.items() if kind == element), TensorProto.FLOAT)
+    return next((number for number, type_ in PORTS.items() if type_ == element), TensorProto.FLOAT)
 
 
 def skeleton(model: ModelProto, values: Mapping[str, Value]) -> ModelProto:
-    """The model with every large constant turned into an input of the same type.
+    """The model with an input of the same type in place of each large constant.
 
-    So is the output of every node whose inference is wrong.
+    An input also replaces each node for which ONNX's inference is wrong.
     """
     graph = GraphProto(name=model.graph.name or "skeleton")
     graph.output.extend(
@@ -91,22 +93,22 @@ def skeleton(model: ModelProto, values: Mapping[str, Value]) -> ModelProto:
 
 
 def is_large(tensor: TensorProto) -> bool:
-    """Whether a tensor is too large to be a shape."""
+    """Whether a tensor has too many elements to be a shape or axes."""
     return prod(tensor.dims) > MOST_SHAPE_ELEMENTS
 
 
 def constant_tensor(node: NodeProto) -> TensorProto | None:
-    """The tensor of a Constant node."""
+    """The tensor of a Constant node; None for any other node or value."""
     if node.op_type != "Constant" or not node.output:
         return None
     return next((a.t for a in node.attribute if a.name == "value" and a.HasField("t")), None)
 
 
 def is_inferred_wrong(node: NodeProto) -> bool:
-    """Whether ONNX's inference is not to be trusted with a node.
+    """Whether ONNX's inference gives no or a wrong shape for a node.
 
-    It knows no operators of other domains, and with ceil_mode it counts windows that start behind
-    the map, which neither the specification, its reference implementation nor onnxruntime do.
+    It does not know operators of other domains. With ceil_mode it counts windows that start beyond
+    the map; the specification, its reference implementation and onnxruntime do not.
     """
     return node.domain != "" or any(
         attribute.name == "ceil_mode" and attribute.i for attribute in node.attribute
@@ -114,5 +116,5 @@ def is_inferred_wrong(node: NodeProto) -> bool:
 
 
 def stand_in(name: str, element: int, shape: Sequence[int]) -> ValueInfoProto:
-    """An input of a type."""
+    """A graph input with this name, element type and shape."""
     return helper.make_tensor_value_info(name, element, list(shape))

@@ -1,6 +1,7 @@
-"""Bytes to a checked ModelProto: one opset, no dynamic dims, no external data, nodes in order.
+"""Parses, checks and normalises a model.
 
-What comes out can be given to the builder of IR as well as to onnxruntime.
+The resulting ModelProto has one opset, no dynamic dims, no external data, and sorted nodes. The
+importer reads it, and onnxruntime can run it.
 """
 
 from __future__ import annotations
@@ -27,28 +28,29 @@ from npu_tools.importers.onnx.graph import (
 from npu_tools.importers.onnx.tensors import LARGEST_MAP, MOST_AXES, type_name
 
 OLDEST_OPSET = 7
-"""Before opset 7 Add and Gemm broadcast by attribute, and BatchNormalization had a test mode."""
+"""The oldest opset that is imported. Before it, Add and Gemm broadcast by an attribute, and
+BatchNormalization had a test mode."""
 DOMAINS = frozenset(("com.microsoft",))
-"""Domains beside ONNX's own whose operators are imported."""
+"""Domains with supported operators, beside ONNX's own."""
 INPUTS: Mapping[int, Attribute] = {
     TensorProto.FLOAT: f32,
     TensorProto.INT8: i8,
     TensorProto.UINT8: ui8,
 }
-"""Element types of inputs of a model."""
+"""Element types that inputs of a model may have."""
 PORTS: Mapping[int, Attribute] = {**INPUTS, TensorProto.INT32: i32}
-"""Element types of outputs of a model."""
+"""Element types that outputs of a model may have."""
 OLDEST_IR = 3
-"""The first IR version that names its opset."""
+"""The oldest IR version of ONNX that is imported: the first in which a model names its opset."""
 
 
 def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, int]) -> ModelProto:
-    """Parse and clean a model.
+    """Parse, check and normalise a model.
 
-    Local functions are inlined, external data is read in, dims are pinned, nodes are sorted; nodes
-    that no output needs are dropped.
+    Local functions are inlined, external data is read, dynamic dims get their sizes, and nodes are
+    sorted. Nodes that no output needs are dropped.
 
-    Raises: ModelError.
+    Raises: ModelError if the model is wrong or unsupported; DecodeError if `data` is no ONNX model.
     """
     model = ModelProto.FromString(data)
     check_versions(model)
@@ -64,13 +66,16 @@ def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, i
     sort_nodes(model.graph)
     drop_dead_nodes(model.graph)
     pin_dims(model, input_dims)
-    # Written shapes may be stale once dims are pinned; both readers infer their own.
+    # Stored shapes may be wrong once dims have sizes; the importer and onnxruntime infer their own.
     del model.graph.value_info[:]
     return model
 
 
 def default_opset(model: ModelProto) -> int:
-    """The version of the standard operators that a model uses."""
+    """The version of the standard operators that a model uses.
+
+    Raises: ModelError if it imports none or several.
+    """
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     if len(set(versions)) != 1:
         raise ModelError(
@@ -80,9 +85,9 @@ def default_opset(model: ModelProto) -> int:
 
 
 def check_versions(model: ModelProto) -> None:
-    """Check that this is a model, of versions that are known.
+    """Check that a parsed message is a model of supported versions.
 
-    Raises: ModelError.
+    Raises: ModelError if it has no graph, or another IR version or opset.
     """
     if not model.HasField("ir_version") or not model.HasField("graph"):
         raise ModelError("not an ONNX model, or a truncated one: it has no graph")
@@ -100,9 +105,9 @@ def check_versions(model: ModelProto) -> None:
 
 
 def name_domains(model: ModelProto) -> None:
-    """Call the standard domain "" wherever it is called by its other name.
+    """Rename the standard domain from "ai.onnx" to "" everywhere.
 
-    Of other domains only those are kept that have operators that are supported.
+    The imports of other domains are dropped unless they are in `DOMAINS`.
     """
     opset = default_opset(model)
     if not model.functions:
@@ -117,7 +122,7 @@ def name_domains(model: ModelProto) -> None:
 
 
 def all_tensors(model: ModelProto) -> Iterator[TensorProto]:
-    """The tensors of the main graph: initialisers and attributes."""
+    """The tensors of the main graph: initialisers, and attributes of nodes."""
     yield from model.graph.initializer
     for node in model.graph.node:
         yield from attribute_tensors(node)
@@ -132,18 +137,18 @@ def attribute_tensors(node: NodeProto) -> Iterator[TensorProto]:
 
 
 def model_inputs(model: ModelProto) -> list[ValueInfoProto]:
-    """The inputs that a caller must give: those that are no initialisers."""
+    """The inputs that a caller must give: those that are not also initialisers."""
     weights = weight_names(model.graph)
     return [value for value in model.graph.input if value.name not in weights]
 
 
 def pin_dims(model: ModelProto, input_dims: Mapping[str, int]) -> None:
-    """Give every dynamic dim of an input its size, and the outputs' dims of the same name.
+    """Give sizes to the dynamic dims of inputs, and to dims of outputs with the same names.
 
     A dim without a name is called `input[axis]`.
 
-    Raises: ModelError for a dim that stays dynamic, a name that is none, an input that is no
-    float32 tensor.
+    Raises: ModelError if a dim of an input stays dynamic, if `input_dims` names no dynamic dim or
+    holds a wrong size, or if an input is no tensor of a supported type, rank and size.
     """
     inputs = model_inputs(model)
     for value in inputs:
@@ -164,7 +169,10 @@ def pin_dims(model: ModelProto, input_dims: Mapping[str, int]) -> None:
 
 
 def check_tensor_type(value: ValueInfoProto) -> None:
-    """Check that an input is a tensor of float32 or quantised elements, of known rank."""
+    """Check that an input is a tensor of known rank.
+
+    Raises: ModelError if it is not, or if its elements are not float32, int8 or uint8.
+    """
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
         raise ModelError(
@@ -180,7 +188,7 @@ def check_tensor_type(value: ValueInfoProto) -> None:
 
 
 def dynamic_dims(value: ValueInfoProto) -> list[str]:
-    """The name of each dim that has no size yet, "" for those that have one."""
+    """A text for each dim: its name if it has no size yet, "" if it has one."""
     return [
         "" if dim.HasField("dim_value") else dim.dim_param or f"{value.name}[{axis}]"
         for axis, dim in enumerate(value.type.tensor_type.shape.dim)
@@ -188,7 +196,7 @@ def dynamic_dims(value: ValueInfoProto) -> list[str]:
 
 
 def pin(value: ValueInfoProto, input_dims: Mapping[str, int]) -> None:
-    """Give the named dims of a value their sizes."""
+    """Give the dynamic dims of a value the sizes in `input_dims`; others stay dynamic."""
     if value.type.WhichOneof("value") != "tensor_type":
         return
     for dim, name in zip(value.type.tensor_type.shape.dim, dynamic_dims(value), strict=True):
@@ -197,7 +205,11 @@ def pin(value: ValueInfoProto, input_dims: Mapping[str, int]) -> None:
 
 
 def check_static(inputs: Iterable[ValueInfoProto]) -> None:
-    """Check that every dim of every input has a sensible size."""
+    """Check the dims of all inputs.
+
+    Raises: ModelError if a dim has no size or one below 1, or if an input has more than `MOST_AXES`
+    dims or more than `LARGEST_MAP` elements.
+    """
     for value in inputs:
         dims = value.type.tensor_type.shape.dim
         for axis, name in enumerate(dynamic_dims(value)):

@@ -1,10 +1,12 @@
-"""What moves elements, or picks the largest of some, behind a real map that is not computed yet.
+"""Nodes that move elements or pick the largest, after a quantised map without layers yet.
 
-It does to quantised integers what it does to real numbers, so it can wait until there are some:
+Such a node does the same to quantised integers as to real numbers. So it is not built before the
+integers are known:
 
     Conv -> Flatten -> QuantizeLinear
 
-is a convolution, a requantisation by one scale for each channel, and a reshape of 8-bit integers.
+becomes a convolution, a requantisation with one scale for each channel, and a reshape of 8-bit
+integers.
 """
 
 from __future__ import annotations
@@ -28,30 +30,33 @@ Rule = Callable[[Node, Builder], Value]
 
 @dataclass(frozen=True, eq=False)
 class MovedMap(Quantized):
-    """A node that moves elements, and the map that it reads."""
+    """The result of a node that moves or picks elements of `source`; `rule` builds the node."""
 
     source: Quantized
     node: Node
     rule: Rule
     result: tuple[int, ...]
-    """The shape of the map."""
+    """The shape of the node's result."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the map."""
+        """The shape of the node's result."""
         return self.result
 
     def floats(self, graph: Builder) -> SSAValue:
-        """The node on floats."""
+        """Build the node on float32 elements."""
         return applied(self.rule, self.node, graph, self.source.as_float(graph))
 
     def integers(self, graph: Builder, params: Params) -> SSAValue:
-        """The node on quantised integers."""
+        """Build the node on quantised integers."""
         return applied(self.rule, self.node, graph, self.source.quantize(graph, params))
 
 
 def applied(rule: Rule, node: Node, graph: Builder, value: SSAValue) -> SSAValue:
-    """What a rule makes of a node whose first input is `value`."""
+    """Apply a rule to a node as if the node's first operand were `value`.
+
+    Raises: NodeError if the result is no map; what the rule raises.
+    """
     name = node.operand(0)
     held = graph.values[name]
     graph.values[name] = value
@@ -65,7 +70,10 @@ def applied(rule: Rule, node: Node, graph: Builder, value: SSAValue) -> SSAValue
 
 
 def moved(rule: Rule, node: Node, graph: Builder, source: Quantized) -> MovedMap:
-    """A node behind a map that is not computed yet; its shape is found on the side."""
+    """The `MovedMap` value of a node whose operand `source` has no layers yet.
+
+    The shape of its result is found by a trial on a block that is thrown away.
+    """
     block = Block(arg_types=[TensorType(f32, source.shape)])
     trial = Builder(block, Counter(graph.uses), UniqueNames())
     trial.values.update(graph.values)

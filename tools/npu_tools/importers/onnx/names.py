@@ -1,4 +1,4 @@
-"""Names of a model as C identifiers and as SSA value names."""
+"""Turns names of a model into C identifiers and into hints for names of SSA values."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 
 def identifier(text: str, fallback: str) -> str:
-    """The nearest C identifier: `/conv1/Conv_output_0` becomes `conv1_Conv_output_0`.
+    """A C identifier made from a text: `/conv1/Conv_output_0` becomes `conv1_Conv_output_0`.
 
-    `fallback` is used when nothing is left, and stands in front of a leading digit.
+    `fallback` is used if no character is left, and as a prefix if the first one is a digit.
     """
     cleaned = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
     if not cleaned:
@@ -17,17 +17,17 @@ def identifier(text: str, fallback: str) -> str:
 
 
 class UniqueNames:
-    """Gives out each name hint once.
+    """Makes name hints that are all different.
 
-    xDSL drops a number behind the last underscore of a hint (`w_1` becomes `w`), so the number is
-    joined to the word (`w1`), and a second taker of a name gets `w1x2`.
+    xDSL drops a number after the last underscore of a hint: `w_1` becomes `w`. So the number is
+    joined to the word, as `w1`. If `w1` is taken, the next value gets `w1x2`.
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
     def hint(self, text: str, fallback: str) -> str:
-        """A name hint near `text` that no other value has."""
+        """A new name hint made from `text`; `fallback` as for `identifier`."""
         base = re.sub(r"_(\d+)$", r"\1", identifier(text, fallback))
         if base[:1].isdigit():  # as PyTorch's older exporters name values
             base = f"{fallback}{base}"

@@ -1,4 +1,4 @@
-"""A node as the rules see it: attributes with their types checked, operands by position."""
+"""The importer's view of a node: attributes with checked types, operands by position."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from npu_tools.importers.onnx.graph import node_label
 
 @dataclass(frozen=True)
 class Node:
-    """One node of a model with the opset that it follows."""
+    """One node of a model, with the opset that defines its operator."""
 
     proto: NodeProto
     opset: int
@@ -24,7 +24,7 @@ class Node:
 
     @property
     def op_type(self) -> str:
-        """The operator."""
+        """The name of the operator."""
         return self.proto.op_type
 
     @property
@@ -34,7 +34,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """What the node is called."""
+        """The node's name in messages and in `npu.layer`."""
         return node_label(self.proto)
 
     @property
@@ -48,11 +48,11 @@ class Node:
         return self.proto.output
 
     def operand(self, index: int) -> str:
-        """Name of an operand; "" if it is left out."""
+        """The name of an operand in the model; "" if it is left out."""
         return self.inputs[index] if index < len(self.inputs) else ""
 
     def attribute(self, name: str, kind: int) -> AttributeProto | None:
-        """An attribute of a type.
+        """An attribute, which must have type `kind`; None if it is not there.
 
         Raises: NodeError if it has another type.
         """
@@ -62,26 +62,26 @@ class Node:
         return found
 
     def int(self, name: str, default: int) -> int:
-        """An integer attribute."""
+        """An integer attribute, or its default. Raises as `attribute`."""
         found = self.attribute(name, AttributeProto.INT)
         return default if found is None else found.i
 
     def ints(self, name: str) -> list[int] | None:
-        """A list of integers."""
+        """An attribute that is a list of integers; None if it is not there."""
         found = self.attribute(name, AttributeProto.INTS)
         return None if found is None else list(found.ints)
 
     def float(self, name: str, default: float) -> float:
-        """A float attribute."""
+        """A float attribute, or its default. Raises as `attribute`."""
         found = self.attribute(name, AttributeProto.FLOAT)
         return default if found is None else found.f
 
     def string(self, name: str, default: str) -> str:
-        """A string attribute."""
+        """A string attribute, or its default. Raises as `attribute`."""
         found = self.attribute(name, AttributeProto.STRING)
         return default if found is None else found.s.decode("utf-8", "replace")
 
     def tensor(self, name: str) -> TensorProto | None:
-        """A tensor attribute."""
+        """A tensor attribute; None if it is not there. Raises as `attribute`."""
         found = self.attribute(name, AttributeProto.TENSOR)
         return None if found is None else found.t

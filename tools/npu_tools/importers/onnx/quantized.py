@@ -1,13 +1,13 @@
-"""Real numbers that quantised integers stand for, while importing.
+"""Values of the importer for real maps that are represented by quantised integers.
 
-DequantizeLinear gives no layer yet, but a `Quantized` value: what it means, and the integers that
-are there. A rule that can work on integers does, and gives a `Quantized` value again; at a
-QuantizeLinear it becomes integers of the scale asked for. So
+DequantizeLinear adds no layer at first. It gives a `Quantized` value: the integers, and the real
+numbers that they mean. A rule that can work on the integers gives a `Quantized` value again.
+QuantizeLinear turns that into integers of its own scale. So
 
     DequantizeLinear -> Conv -> Relu -> QuantizeLinear
 
 becomes a convolution of integers, a requantisation, and a clamp if the zero point is no limit of
-the type. Only where a rule wants floats, `npu.dequantize` appears.
+the type. `npu.dequantize` is added only if a rule needs floats.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Params:
     element: IntegerType
 
     def integer(self, real: float) -> int:
-        """The integer that a real number becomes; infinities are the limits of the type."""
+        """The integer that stands for a real number; it saturates at the limits of the type."""
         low, high = limits_of(self.element)
         with np.errstate(all="ignore"):
             steps = np.float32(real) / self.scale
@@ -70,26 +70,26 @@ class Params:
 
 @dataclass(frozen=True, eq=False)
 class QuantizedConstant(Constant):
-    """A constant in float32 (`array`) and as the integers that it comes from."""
+    """A constant as float32 numbers (`array`) and as the integers from which they were computed."""
 
     integers: Array = field(default_factory=lambda: np.zeros(0, np.int8))
     scale: Array = field(default_factory=lambda: np.ones((), np.float32))
-    """One scale, or one for each place along `axis`."""
+    """One scale, or one for each index along `axis`."""
     zero_point: Array = field(default_factory=lambda: np.zeros((), np.int64))
     axis: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Quantized(Lazy):
-    """A real map, clamped to [low, high], that is not computed yet."""
+    """A real map without layers yet; its values are clamped to [low, high]."""
 
     low: float = field(default=-inf, kw_only=True)
     high: float = field(default=inf, kw_only=True)
     label: str = field(default="", kw_only=True)
-    """The node that computes it; the layer is called so."""
+    """The node that computes the map; its layers get this name."""
 
     def clamped(self, low: float, high: float) -> Quantized:
-        """The map, clamped once more."""
+        """The same map with its values clamped once more."""
         return replace(
             self,
             low=min(max(self.low, low), high),
@@ -107,7 +107,7 @@ class Quantized(Lazy):
         """The shape of the map."""
 
     def as_float(self, graph: Builder) -> SSAValue:
-        """The map in float32."""
+        """Build the map in float32."""
         before = len(graph.emitted)
         value = self.floats(graph)
         if self.is_clamped:
@@ -117,7 +117,7 @@ class Quantized(Lazy):
         return value
 
     def quantize(self, graph: Builder, params: Params) -> SSAValue:
-        """The map as quantised integers: a clamp is monotone, so it may come last."""
+        """Build the map as quantised integers; the clamp may come last, because it is monotone."""
         before = len(graph.emitted)
         value = self.integers(graph, params)
         self.name_layers(graph, before)
@@ -129,22 +129,22 @@ class Quantized(Lazy):
         return meaning(value, params)
 
     def name_layers(self, graph: Builder, first: int) -> None:
-        """Call the new layers after the node that they compute, if it is another one."""
+        """Name the layers from index `first` on after `label`, if it is set."""
         for layer in graph.emitted[first:] if self.label else ():
             LAYER.set_default(layer, self.label)
 
     @abc.abstractmethod
     def floats(self, graph: Builder) -> SSAValue:
-        """The map in float32, not clamped."""
+        """Build the map in float32, not clamped."""
 
     @abc.abstractmethod
     def integers(self, graph: Builder, params: Params) -> SSAValue:
-        """The map as quantised integers, not clamped."""
+        """Build the map as quantised integers with the given parameters, not clamped."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scaled(Quantized):
-    """(value - zero_point) * scale; the integers are i8, ui8, or i32 sums of products.
+    """The real map (value - zero_point) * scale; `value` holds i8, ui8, or i32 sums of products.
 
     Sums may have one scale for each channel (the second axis of `value`).
     """
@@ -153,7 +153,7 @@ class Scaled(Quantized):
     scales: Array
     zero_point: int = 0
     view: tuple[int, ...] | None = None
-    """The shape of the map, if it is not that of `value`."""
+    """The shape of the map if it differs from that of `value`; else None."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -169,31 +169,31 @@ class Scaled(Quantized):
 
     @property
     def is_sum(self) -> bool:
-        """Whether the integers are i32 sums."""
+        """Whether the integers are i32 sums of products."""
         return self.element not in ELEMENTS.values()
 
     @property
     def scale(self) -> np.float32:
-        """The one scale."""
+        """The scale of a map with one scale."""
         return np.float32(self.scales.reshape(-1)[0])
 
     @property
     def params(self) -> Params:
-        """Scale, zero point and element type of a map that is no sum."""
+        """Scale, zero point and element type of a map of 8-bit integers."""
         return Params(self.scale, self.zero_point, self.element)
 
     def reshaped(self, value: SSAValue, graph: Builder) -> SSAValue:
-        """A result of the integers' shape in the shape of the map."""
+        """Reshape a result from the shape of the integers to that of the map."""
         return graph.reshape(value, self.shape)
 
     def floats(self, graph: Builder) -> SSAValue:
-        """The integers times their scale."""
+        """Build the dequantised integers."""
         scales = [float(scale) for scale in self.scales.reshape(-1)]
         value = graph.emit(lambda out: DequantizeOp(self.value, scales, self.zero_point, out), f32)
         return self.reshaped(value, graph)
 
     def integers(self, graph: Builder, params: Params) -> SSAValue:
-        """The integers themselves, or in another scale."""
+        """The integers themselves if they have these parameters; else requantise them."""
         if not self.is_sum and self.params == params:
             return self.reshaped(self.value, graph)
         points = (self.zero_point, params.zero_point)
@@ -212,29 +212,29 @@ class Scaled(Quantized):
 
 @dataclass(frozen=True, eq=False)
 class Sum(Quantized):
-    """The sum of two quantised maps."""
+    """The sum of two quantised maps, without layers yet."""
 
     lhs: Scaled
     rhs: Scaled
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shapes of both, broadcast."""
+        """The broadcast shape of both maps."""
         return tuple(np.broadcast_shapes(self.lhs.shape, self.rhs.shape))
 
     def floats(self, graph: Builder) -> SSAValue:
-        """Both in float32, added."""
+        """Build both maps in float32, and add them."""
         lhs, rhs = self.lhs.as_float(graph), self.rhs.as_float(graph)
         return graph.emit(lambda out: AddOp(lhs, rhs, out))
 
     def integers(self, graph: Builder, params: Params) -> SSAValue:
-        """One layer."""
+        """Build one layer that adds the integers."""
         return added(graph, self.lhs, self.rhs, params, "float")
 
 
 @dataclass(frozen=True, eq=False)
 class Average(Quantized):
-    """The averages of a quantised map [N, C, H, W] over a window."""
+    """The averages of a quantised map [N, C, H, W] over a sliding window, without layers yet."""
 
     source: Scaled
     window: PoolAttr
@@ -247,44 +247,44 @@ class Average(Quantized):
         return self.result
 
     def floats(self, graph: Builder) -> SSAValue:
-        """Averages of floats."""
+        """Build the map in float32, and average it."""
         source = self.source.as_float(graph)
         value = graph.emit(lambda out: AvgPool2dOp(source, self.window, out))
         return graph.reshape(value, self.result)
 
     def integers(self, graph: Builder, params: Params) -> SSAValue:
-        """One layer."""
+        """Build one layer that averages the integers."""
         value = averaged(graph, self.source, self.window, params, "float")
         return graph.reshape(value, self.result)
 
 
 @dataclass(frozen=True, eq=False)
 class Joined(Quantized):
-    """Quantised maps of different scales, one behind the other along an axis."""
+    """Quantised maps of different scales, concatenated along an axis, without layers yet."""
 
     parts: Sequence[Quantized]
     axis: int
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shapes, added up along the axis."""
+        """The shape of the result: the sum of the parts along the axis."""
         first = list(self.parts[0].shape)
         first[self.axis] = sum(part.shape[self.axis] for part in self.parts)
         return tuple(first)
 
     def floats(self, graph: Builder) -> SSAValue:
-        """All in float32."""
+        """Build all parts in float32, and concatenate them."""
         values = [part.as_float(graph) for part in self.parts]
         return graph.emit(lambda out: ConcatOp(values, self.axis, out))
 
     def integers(self, graph: Builder, params: Params) -> SSAValue:
-        """All in the one new scale."""
+        """Build all parts with the given parameters, and concatenate them."""
         values = [part.quantize(graph, params) for part in self.parts]
         return graph.emit(lambda out: ConcatOp(values, self.axis, out))
 
 
 def added(graph: Builder, lhs: Scaled, rhs: Scaled, params: Params, mode: str) -> SSAValue:
-    """The layer that adds two quantised maps."""
+    """Add a layer that sums two quantised maps; `mode` is that of `npu.quantized_add`."""
     scales = [float(scale) for scale in (lhs.scale, rhs.scale, params.scale)]
     points = (lhs.zero_point, rhs.zero_point, params.zero_point)
     value = graph.emit(
@@ -297,7 +297,7 @@ def added(graph: Builder, lhs: Scaled, rhs: Scaled, params: Params, mode: str) -
 def averaged(
     graph: Builder, source: Scaled, window: PoolAttr, params: Params, mode: str
 ) -> SSAValue:
-    """The layer that averages a quantised map."""
+    """Add a layer that averages a quantised map; `mode` is that of `npu.quantized_avg_pool2d`."""
     scales = [float(source.scale), float(params.scale)]
     points = (source.zero_point, params.zero_point)
     value = graph.emit(
@@ -308,13 +308,13 @@ def averaged(
 
 
 def quantized_floats(graph: Builder, source: SSAValue, params: Params) -> SSAValue:
-    """The layer that quantises a float32 map."""
+    """Add a layer that quantises a float32 map."""
     scale = float(params.scale)
     return graph.emit(lambda out: QuantizeOp(source, scale, params.zero_point, out), params.element)
 
 
 def meaning(value: SSAValue, params: Params) -> SSAValue:
-    """Integers whose layer says what they mean, for passes that work on real numbers."""
+    """Write scale and zero point on the layer of `value`, for passes that work on real numbers."""
     if isinstance(layer := value.owner, LayerOp):
         SCALE.set(layer, float(params.scale))
         ZERO_POINT.set(layer, params.zero_point)
@@ -322,18 +322,18 @@ def meaning(value: SSAValue, params: Params) -> SSAValue:
 
 
 def check_ratios(scales: Array) -> None:
-    """Check that products and quotients of scales are still positive float32 numbers.
+    """Check ratios of scales, which may overflow or vanish in float32.
 
-    Raises: NodeError.
+    Raises: NodeError if one is not positive and finite.
     """
     if not (np.isfinite(scales).all() and (scales > 0).all()):
         raise NodeError(f"scales whose ratio is {scales.tolist()}; expected positive numbers")
 
 
 def scales_of(node: Node, graph: Builder, index: int) -> Array:
-    """A scale operand: one positive float32 number, or a vector of them.
+    """The scales in a constant operand: one positive float32 number, or a vector of them.
 
-    Raises: NodeError.
+    Raises: NodeError if it is computed, or holds anything else.
     """
     constant = graph.constant(node, index)
     array = constant.array
@@ -349,9 +349,9 @@ def scales_of(node: Node, graph: Builder, index: int) -> Array:
 
 
 def one_scale(node: Node, graph: Builder, index: int) -> np.float32:
-    """The scale of a whole map.
+    """The scale in a constant operand that must hold one number, for a whole map.
 
-    Raises: NodeError for a vector.
+    Raises: NodeError if it holds several; see also `scales_of`.
     """
     array = scales_of(node, graph, index)
     if array.size != 1:
@@ -362,9 +362,9 @@ def one_scale(node: Node, graph: Builder, index: int) -> np.float32:
 
 
 def zero_point_of(node: Node, graph: Builder, index: int) -> Array | None:
-    """A zero point operand, of 8-bit integers (of int32, all zero); None if it is left out.
+    """The zero points in a constant operand, int8 or uint8 (or int32 zeros); None if left out.
 
-    Raises: NodeError.
+    Raises: NodeError if it is computed, or holds anything else.
     """
     constant = graph.optional(node, index)
     if constant is None:
@@ -383,9 +383,9 @@ def zero_point_of(node: Node, graph: Builder, index: int) -> Array | None:
 def params_of(
     node: Node, graph: Builder, scale: int, zero_point: int, default: IntegerType = ui8
 ) -> Params:
-    """The parameters of a quantised map; without a zero point it is 0 of the `default` type.
+    """The parameters of a quantised map from operands number `scale` and `zero_point`.
 
-    Raises: NodeError.
+    A zero point that is left out is 0 of type `default`. Raises: NodeError for wrong operands.
     """
     found = one_scale(node, graph, scale)
     array = zero_point_of(node, graph, zero_point)

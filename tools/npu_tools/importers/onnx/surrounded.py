@@ -1,8 +1,8 @@
-"""Real numbers around a quantised map: what Pad does between DequantizeLinear and QuantizeLinear.
+"""Quantised maps with pads of real numbers, as Pad adds them after DequantizeLinear.
 
     DequantizeLinear -> Pad -> QuantizeLinear -> DequantizeLinear -> Conv
 
-gives a convolution with pads, and nothing else.
+becomes one convolution with pads.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from npu_tools.importers.onnx.quantized import Params, Quantized, Scaled
 
 @dataclass(frozen=True, eq=False)
 class Surrounded(Quantized):
-    """A map [N, C, ...] of integers with a real number around its spatial axes; not computed yet.
+    """A quantised map [N, C, ...] with pads of the real number `fill`, without layers yet.
 
-    `label` is the Pad node.
+    `before` and `after` are the pads of each spatial axis. `label` is the Pad node.
     """
 
     source: Scaled
@@ -32,23 +32,23 @@ class Surrounded(Quantized):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape with what is around."""
+        """The shape of the map with its pads."""
         return surrounded(self.source.shape, self.before, self.after)
 
     @property
     def is_zero(self) -> bool:
-        """Whether the map and what is around it can go into a convolution as they are."""
+        """Whether a convolution can take the pads: they are zeros, and no clamp is pending."""
         return self.fill == 0 and not self.is_clamped
 
     def padded(self, graph: Builder, params: Params) -> Padded:
-        """The map as quantised integers, what is around them kept apart."""
+        """The map as quantised integers with the given parameters; its pads are kept apart."""
         value = self.source.quantize(graph, params)
         return Padded(value, self.before, self.after, self.label, params.integer(self.fill))
 
     def settled(self, graph: Builder) -> Scaled:
-        """The map as integers of its own scale.
+        """Build the map with its pads, as integers of the map's own scale.
 
-        Raises: NodeError if what is around it is none of them.
+        Raises: NodeError if no integer of that scale stands for `fill`.
         """
         params = self.source.params
         padded = self.padded(graph, params)
@@ -61,20 +61,20 @@ class Surrounded(Quantized):
         return replace(self.source, value=value, view=None, low=self.low, high=self.high)
 
     def floats(self, graph: Builder) -> SSAValue:
-        """All in float32, not clamped."""
+        """The map with its pads in float32, not clamped."""
         return replace(self, low=-np.inf, high=np.inf).settled(graph).floats(graph)
 
     def integers(self, graph: Builder, params: Params) -> SSAValue:
-        """All in another scale."""
+        """The map with its pads as integers with the given parameters, not clamped."""
         return graph.padded_map(self.padded(graph, params))
 
     def as_padded_float(self, graph: Builder) -> Padded:
-        """The map in float32, the zeros around it kept apart."""
+        """The map in float32; pads of zeros are kept apart, other pads are built."""
         if not self.is_zero:
             return unpadded(self.as_float(graph))
         return Padded(self.source.as_float(graph), self.before, self.after, self.label)
 
 
 def settled(graph: Builder, value: Value) -> Value:
-    """A value without anything around it that is kept apart."""
+    """The value itself; if its pads are kept apart, they are built first."""
     return value.settled(graph) if isinstance(value, Surrounded) else value

@@ -1,4 +1,4 @@
-"""TensorProto to numpy, with every size checked before anything is allocated."""
+"""Turns ONNX tensors into numpy arrays; every size is checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_MAP = 2**31 - 1
 MOST_AXES = 32
 """Most axes of one feature map."""
 LARGEST_FOLDED = 512 * 2**20
-"""Most bytes of one tensor that the importer computes itself (ConstantOfShape, Expand, ...)."""
+"""Most bytes of one tensor that constant folding computes (ConstantOfShape, Expand, ...)."""
 
 READABLE: dict[int, str] = {
     TensorProto.FLOAT: "float_data",
@@ -34,7 +34,7 @@ READABLE: dict[int, str] = {
     TensorProto.UINT64: "uint64_data",
     TensorProto.BOOL: "int32_data",
 }
-"""Element types that numpy has, and the field that holds them when there is no raw data."""
+"""Element types that numpy has, and the field of the message that holds them without raw data."""
 
 NUMPY_TYPES: dict[int, np.dtype[Any]] = {
     TensorProto.FLOAT: np.dtype(np.float32),
@@ -62,7 +62,7 @@ def type_name(element: int) -> str:
 
 
 def expected_bytes(tensor: TensorProto) -> int:
-    """Bytes of a tensor's elements as its type and dims say.
+    """The bytes that a tensor's elements take, by its type and dims.
 
     Raises: ModelError for negative or too many dims, or an element type that numpy does not have.
     """

@@ -1,10 +1,10 @@
-"""Compiled networks on emulated boards: build with a bare-metal harness, run under QEMU, measure.
+"""Runs compiled networks on emulated boards: bare-metal builds, executed and measured under QEMU.
 
     result = run_on("fe310", Path("out/lenet5.c"), [{"input": image}])
     result.runs[0].outputs["output"], result.runs[0].instructions, result.ram_bytes
 
-What `npu-compile` wrote is built as it is, with a linker script that gives it the machine's RAM and
-no more: a network that does not fit is a link error (`BuildError`).
+The C that `npu-compile` wrote is built unchanged. The linker script offers exactly the machine's
+RAM, so a network that does not fit is a link error (`BuildError`).
 """
 
 from npu_tools.verifying.emulators.boards import BOARDS, Board

@@ -1,7 +1,7 @@
-"""The emulated boards: how QEMU is started, where memory lies, and what one tick of the clock is.
+"""The emulated boards: the command of QEMU, the addresses of memory, the tick of the clock.
 
-Sizes of RAM and flash are not here: they come from the machine's TOML file, bounded by what the
-emulated board has.
+The sizes of RAM and flash come from the machine's TOML file. The emulated board's own memory is an
+upper limit for them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from dataclasses import dataclass
 class Board:
     """A board that QEMU emulates.
 
-    `memory_most` bounds RAM and flash in bytes; `shift` is QEMU's icount option: an instruction
-    takes 2^shift ns of the emulated time, so with `tick_ns` ns in a tick of the board's clock
-    instructions = ticks * tick_ns / 2^shift, rounded.
+    `package` is the Debian package of QEMU, `start` the start-up file. `memory_most` are the
+    board's RAM and flash in bytes. `shift` is QEMU's icount option: an instruction takes 2^shift ns
+    of emulated time. The board's clock ticks every `tick_ns` ns, so instructions = ticks * tick_ns
+    / 2^shift, rounded.
     """
 
     machine: str
@@ -30,24 +31,24 @@ class Board:
     link_flags: tuple[str, ...] = ()
 
     def instructions(self, ticks: int) -> int:
-        """Instructions that the processor carried out in so many ticks of the clock."""
+        """The instructions that the processor executes in so many ticks of the clock."""
         return (ticks * self.tick_ns + (1 << self.shift) // 2) >> self.shift
 
     def command(self, program: str) -> list[str]:
-        """How to run a program: its text goes to stdout, its exit code is QEMU's."""
+        """The command that runs a program. Its output goes to stdout, its exit code is QEMU's."""
         return [
             *(self.qemu, "-M", self.machine, "-display", "none", "-monitor", "none"),
             *("-serial", "none", "-chardev", "stdio,id=console"),
             *("-semihosting-config", "enable=on,target=native,chardev=console"),
-            # sleep=off: the same counts whatever else the host does.
+            # With sleep=off the counts do not depend on the load of the host.
             *("-icount", f"shift={self.shift},sleep=off", "-kernel", program),
         ]
 
 
 def _mps2(machine: str) -> Board:
-    """An Arm MPS2 board: 4 MB at 0 and at 0x20000000, a 25 MHz CMSDK timer as the clock.
+    """An Arm MPS2 board: 4 MB of memory at 0 and at 0x20000000, a 25 MHz CMSDK timer as clock.
 
-    2^8 ns to an instruction make a tick (40 ns) shorter than one, so counts are exact.
+    An instruction takes 2^8 ns. A tick of 40 ns is shorter, so the counts are exact.
     """
     return Board(
         machine=machine,
@@ -76,8 +77,9 @@ BOARDS = {
         shift=0,
         tick_ns=1,
     ),
-    # A Cortex-M3: it carries out every instruction of Armv6-M, and has room for more than the 16 KB
-    # of QEMU's board with an M0. Start-up makes unaligned accesses faults, as they are on an M0.
+    # A Cortex-M3 stands for the M0: it executes every instruction of Armv6-M, and has more memory
+    # than the 16 KB of QEMU's board with an M0. The start-up code lets unaligned accesses fault, as
+    # on an M0.
     "cortex-m0": _mps2("mps2-an385"),
     "cortex-m4": _mps2("mps2-an386"),
     "cortex-m7": _mps2("mps2-an500"),

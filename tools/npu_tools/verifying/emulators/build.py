@@ -1,4 +1,4 @@
-"""Build a network and the harness for a board, and measure the program's sections."""
+"""Builds a network with the harness for a board, and measures the program's sections."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PACKAGES = {
 """Debian packages of the compilers that the known machines name."""
 
 SUPPORT = ("board.h", "board.c", "harness.c", "layers.h", "layers.c", "sections.ld")
-"""Files that every board uses, beside its own start-up file."""
+"""The files that every board needs, beside its own start-up file."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a program's parts in bytes, without the stack and without the test's own inputs."""
+    """Bytes of a program's sections; the stack and the inputs of the test are not counted."""
 
     text: int
     rodata: int
@@ -35,13 +35,16 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Hook:
-    """The macro that a network of so many layers calls after each of them: `NET_ON_LAYER`."""
+    """The macro that a network calls after each layer, such as `NET_ON_LAYER`.
+
+    `layers` is how many layers the network has.
+    """
 
     macro: str
     layers: int
 
     def options(self, board: Board) -> tuple[str, ...]:
-        """What the compiler is told, and the file that counts."""
+        """The options and the source file with which the compiler counts each layer."""
         names = {"LAYERS": self.layers, "TICK_NS": board.tick_ns, "SHIFT": board.shift}
         defined = (f"-D{name}={number}" for name, number in names.items())
         call = f"-D{self.macro}(index,name)=board_layer(index)"
@@ -60,9 +63,10 @@ def need(tool: str, package: str) -> str:
 
 
 def compiler_of(machine: str) -> tuple[str, tuple[str, ...]]:
-    """Full path of the machine's C compiler, and the flags that choose its core.
+    """The full path of the machine's C compiler, and the flags that choose its core.
 
-    Raises: EmulatorMissing; BuildError for a machine without a toolchain.
+    Raises: EmulatorMissing if the compiler is not installed; BuildError if the machine's file names
+    none.
     """
     toolchain = Toolchain.load(machine)
     if toolchain is None:
@@ -80,11 +84,13 @@ def build(
     stack_bytes: int,
     hook: Hook | None = None,
 ) -> Path:
-    """Compile and link the sources with the harness; `folder` holds cases.h and gets program.elf.
+    """Compile and link the sources with the harness; returns the path of the program.
 
-    With a hook, instructions of single layers are counted.
+    `folder` holds cases.h, and the program is written there. With a `hook` the program counts the
+    instructions of each layer.
 
-    Raises: BuildError with the output of the compiler or linker; EmulatorMissing.
+    Raises: BuildError with the compiler's output if that fails; EmulatorMissing if the compiler is
+    not installed.
     """
     compiler, core = compiler_of(machine)
     support = resources.files("npu_tools.verifying.emulators") / "support"
@@ -115,7 +121,7 @@ def build(
 
 
 def measure(machine: str, program: Path) -> Sizes:
-    """Sizes of the sections of a linked program."""
+    """Measure the sections of a linked program."""
     compiler, _ = compiler_of(machine)
     size = compiler.removesuffix("gcc") + "size"
     run = subprocess.run([size, "-A", program], capture_output=True, text=True, check=True)
@@ -130,7 +136,7 @@ def measure(machine: str, program: Path) -> Sizes:
 
 
 def stack_frames(folder: Path) -> dict[str, int]:
-    """Bytes of stack that each function takes for itself, as the compiler worked out."""
+    """The bytes of each function's own stack frame, by function, as the compiler reports them."""
     frames: dict[str, int] = {}
     for report in sorted(folder.glob("*.su")):
         for line in report.read_text(encoding="utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""What can go wrong between a compiled network and its outputs on a board."""
+"""The errors of building and running a network on an emulated board."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from npu_tools.shared.errors import UserError
 
 
 class EmulatorError(UserError):
-    """The program did not run to its end on the emulated board, or did not say what it should."""
+    """The program did not run to its end on the emulated board, or printed something unexpected."""
 
 
 class EmulatorMissing(EmulatorError):
@@ -14,4 +14,4 @@ class EmulatorMissing(EmulatorError):
 
 
 class BuildError(EmulatorError):
-    """The compiler or the linker refused the program (such as: it does not fit into the RAM)."""
+    """The compiler or linker failed, for example because the program does not fit into the RAM."""

@@ -22,7 +22,7 @@ TYPES = {"float": np.float32, "int8_t": np.int8, "uint8_t": np.uint8, "int32_t":
 
 @dataclass(frozen=True)
 class Argument:
-    """An input or output: its C name and type, and its place in the arena (bytes, elements)."""
+    """An input or output: its C name and type, its byte offset in the arena, its elements."""
 
     name: str
     c_type: str
@@ -63,7 +63,8 @@ class Interface:
     def read(header: Path) -> Interface:
         """Read a header that npu-compile wrote.
 
-        Raises: EmulatorError for a header without the function or one of its macros.
+        Raises: EmulatorError if the function or one of its macros is missing, or if a parameter has
+        an unknown type.
         """
         text = header.read_text(encoding="utf-8")
         run = re.search(r"^int (\w+)_run\(([^)]*)\);", text, re.MULTILINE)
@@ -86,7 +87,10 @@ class Interface:
 
 
 def _argument(header: Path, text: str, macros: dict[str, int]) -> Argument:
-    """One parameter of the function, `const float *input` or `float *output`."""
+    """Parse one parameter of the function, such as `const float *input` or `float *output`.
+
+    Raises: EmulatorError if its type is unknown, or if a macro of its is missing.
+    """
     match = re.fullmatch(r"(const )?(\w+) \*(?:restrict )?(\w+)", " ".join(text.split()))
     if match is None or match[2] not in TYPES:
         raise EmulatorError(f"{header}: cannot supply the parameter {text!r} of the network")

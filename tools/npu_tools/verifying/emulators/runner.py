@@ -1,4 +1,4 @@
-"""Run a compiled network on an emulated board; collect its outputs, its counts and its sizes."""
+"""Runs a compiled network on an emulated board; collects outputs, instruction counts and sizes."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ Array = npt.NDArray[Any]
 DEFAULT_FLAGS = ("-O2",)
 
 STACK_MARGIN = 64
-"""Bytes of the stack that must stay unused: paint shows through unused parts of a frame."""
+"""Bytes of the stack that must stay unused. Painting may miss bytes of a frame that nothing writes
+to, so the measured depth can be too small."""
 
 
 @dataclass(frozen=True)
 class EmulatedRun:
-    """One call of the network: its outputs by C name (flat arrays) and what it cost.
+    """One call of the network: its outputs by C name, as flat arrays, and its instructions.
 
-    `layers` are the instructions of each layer, if they were asked for: the first one's with those
-    from the call to it, and without those behind the last one.
+    `layers` are the instructions of each layer, if they were asked for. The first count includes
+    the instructions from the call to the first layer; those after the last layer are in none.
     """
 
     outputs: dict[str, Array]
@@ -43,8 +44,9 @@ class EmulatedRun:
 class Result:
     """All runs of a program on a board (a key of BOARDS); sizes in bytes.
 
-    `stack_bytes` is the depth of the stack at the end of the first run, found by painting;
-    `frames` is what the compiler says that each function takes. `log` is the board's output.
+    `stack_bytes` is the deepest use of the stack in the first run, found by painting the stack.
+    `frames` are the stack frames of the functions, as the compiler reports them. `log` is what the
+    board has printed.
     """
 
     board: str
@@ -62,7 +64,7 @@ class Result:
 
     @property
     def ram_bytes(self) -> int:
-        """RAM in use: initialised and zeroed data (the arena is among it), and the stack."""
+        """RAM in use: initialised data, zeroed data with the arena, and the stack."""
         return self.sizes.data + self.sizes.bss + self.stack_bytes
 
 
@@ -79,15 +81,15 @@ def run_on(
 ) -> Result:
     """Build a network for a machine and run it once for each case.
 
-    machine: name or TOML file, as for npu-compile. source: the .c file (or several; the first
-    one's header lies beside it). cases: inputs by C name, of any shape with the right number of
-    elements. flags: for the compiler, after those of the machine. stack_bytes: what is set
-    aside for the stack; it takes part in the link. board: a key of BOARDS if it is not the
-    machine's name. timeout: in seconds. layers: how many layers the network's report has, to count
-    the instructions of each by ID_ON_LAYER (which has costs of its own: in RAM, in code, and in
-    the instructions of the whole); 0 to leave that.
+    machine: its name or TOML file, as for npu-compile. source: the .c file, or several; the header
+    of the first one lies beside it. cases: inputs by C name, of any shape with the right number of
+    elements. flags: for the compiler, after those of the machine. stack_bytes: bytes that the
+    linker reserves for the stack. board: a key of BOARDS if it is not the machine's name. timeout:
+    in seconds. layers: how many layers the network's report has, to count the instructions of each
+    by ID_ON_LAYER; 0 counts none. The count itself takes RAM, code and instructions.
 
-    Raises: EmulatorMissing, BuildError, or EmulatorError for a run that goes wrong.
+    Raises: EmulatorMissing if a tool is not installed; BuildError if the program cannot be built;
+    EmulatorError if there is no such board, or if a run fails.
     """
     sources = [source] if isinstance(source, Path) else list(source)
     name = board or Machine.load(machine).name
@@ -113,7 +115,10 @@ def run_on(
 
 
 def write_cases(interface: Interface, header: Path, cases: Sequence[Mapping[str, Array]]) -> str:
-    """The C text of cases.h: inputs as constants, and the macros that the harness asks for."""
+    """The C text of cases.h: inputs as constants, and the macros that the harness needs.
+
+    Raises: EmulatorError if an input has a wrong number of elements.
+    """
     lines = [f'#include "{header}"', f"#define CASES {len(cases)}"]
     lines.append(f"#define ARENA_BYTES {interface.arena_bytes}")
     for argument in interface.inputs:
@@ -151,7 +156,7 @@ def write_cases(interface: Interface, header: Path, cases: Sequence[Mapping[str,
 def emulate(board: Board, program: Path, timeout: float) -> str:
     """Run a program to its end and return what it printed.
 
-    Raises: EmulatorError for a trap, an exit code other than 0, or no end in time.
+    Raises: EmulatorError if it traps, exits with another code than 0, or does not end in time.
     """
     command = board.command(str(program))
     try:
@@ -170,9 +175,9 @@ def emulate(board: Board, program: Path, timeout: float) -> str:
 def parse(
     board: Board, interface: Interface, cases: int, log: str, layers: int = 0
 ) -> tuple[list[EmulatedRun], int]:
-    """The runs that a board printed, and the stack that the first one used, in bytes.
+    """Parse a board's output: the runs, and the bytes of stack that the first run used.
 
-    Raises: EmulatorError for a run that failed, or a log that is no complete one.
+    Raises: EmulatorError if a run failed, or if the output is incomplete.
     """
     lines = iter(log.splitlines())
     runs: list[EmulatedRun] = []
@@ -194,7 +199,10 @@ def parse(
 
 
 def _words(lines: Iterator[str], kind: str, count: int) -> list[str]:
-    """The words of the next line, which must be of the given kind."""
+    """The `count` words after the word `kind` in the next line.
+
+    Raises: EmulatorError if the line is another one.
+    """
     words = next(lines, "").split()
     if len(words) != count + 1 or words[0] != kind:
         raise EmulatorError(f"expected a line {kind!r} from the board, got {' '.join(words)!r}")

@@ -1,6 +1,7 @@
-"""Operator -> rule. `RULES` are those of ONNX, `FOREIGN` those of another domain.
+"""The importer's rules by operator: `RULES` for ONNX's own, `FOREIGN` for those of other domains.
 
-A rule gives the value of a node's first output, or raises NodeError or VerifyException.
+A rule returns the value of a node's first output. It raises NodeError or VerifyException if it
+cannot import the node.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ RULES: Mapping[str, Rule] = {
     "Unsqueeze": unsqueeze,
     **QLINEAR,
 }
-"""The operators that become layers, or vanish."""
+"""The rules of ONNX's operators; some operators need no layer and vanish."""
 
 FOREIGN: Mapping[str, Mapping[str, Rule]] = {"com.microsoft": MICROSOFT}
-"""The operators of other domains."""
+"""The rules of operators of other domains, by domain."""

@@ -1,4 +1,4 @@
-"""Activations out of simpler layers: LeakyRelu, HardSigmoid, HardSwish, Sigmoid."""
+"""Activations that are built from simpler layers: LeakyRelu, HardSigmoid, HardSwish, Sigmoid."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def hard_swish(node: Node, graph: Builder) -> Value:
 
 
 def ramp(graph: Builder, source: SSAValue, alpha: float, beta: float) -> SSAValue:
-    """max(0, min(1, alpha * x + beta))."""
+    """Build max(0, min(1, alpha * x + beta))."""
     slope = times(graph, source, alpha, "alpha")
     offset = graph.parameter(np.array(beta, np.float32), "beta")
     line = graph.emit(lambda out: AddOp(slope, offset, out))
@@ -46,7 +46,7 @@ def ramp(graph: Builder, source: SSAValue, alpha: float, beta: float) -> SSAValu
 
 
 def times(graph: Builder, source: SSAValue, factor: float, hint: str) -> SSAValue:
-    """A map times a number."""
+    """Build a map times a number; `hint` is a hint for the number's name."""
     number = graph.parameter(np.array(factor, np.float32), hint)
     return graph.emit(lambda out: MulOp(source, number, out))
 

@@ -1,4 +1,4 @@
-"""Conv."""
+"""The rule for Conv, and what it shares with convolutions of quantised integers."""
 
 from __future__ import annotations
 
@@ -47,10 +47,13 @@ def convolution(
     build: Callable[[SSAValue, Array, Window], Callable[[Attribute], LayerOp]],
     element: Attribute | None = None,
 ) -> SSAValue:
-    """A convolution over one or two spatial axes; the result [N, C, H, W] has one row for one axis.
+    """Add a convolution over one or two spatial axes; returns the result [N, C, H, W].
 
-    `build` gets the map [N, C, H, W], the weight [O, C / groups, KH, KW] and the window, and gives
-    what makes the layer from its result type; `element` are the elements of the result.
+    With one spatial axis the result has one row. `build` gets the map [N, C, H, W], the weight
+    [O, C / groups, KH, KW] and the window; it returns a function that makes the layer for a result
+    type. `element` is the element type of the result, if it is not that of the map.
+
+    Raises: NodeError if weight, `kernel_shape`, strides, dilations or pads do not fit the map.
     """
     rank = spatial_rank(padded.source)
     shape = weight.shape

@@ -1,4 +1,4 @@
-"""QuantizeLinear and DequantizeLinear: where real numbers and quantised integers meet."""
+"""Rules for QuantizeLinear and DequantizeLinear, between real numbers and quantised integers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from npu_tools.importers.onnx.tensors import Array, type_name
 
 
 def quantize_linear(node: Node, graph: Builder) -> Value:
-    """QuantizeLinear of a constant, or of a map by one scale."""
+    """QuantizeLinear of a constant, or of a map with one scale."""
     check_plain(node)
     value = graph.value(node, 0)
     if isinstance(value, Constant):
@@ -50,9 +50,9 @@ def quantize_linear(node: Node, graph: Builder) -> Value:
 
 
 def default_element(node: Node) -> IntegerType:
-    """The elements that QuantizeLinear gives without a zero point: `output_dtype`, or uint8.
+    """The element type of QuantizeLinear without a zero point: `output_dtype`, or uint8.
 
-    Raises: NodeError for other elements than int8 and uint8.
+    Raises: NodeError if `output_dtype` is neither int8 nor uint8.
     """
     kind: int = node.int("output_dtype", TensorProto.UNDEFINED) or TensorProto.UINT8
     kinds: dict[int, IntegerType] = {TensorProto.INT8: i8, TensorProto.UINT8: ui8}
@@ -63,7 +63,10 @@ def default_element(node: Node) -> IntegerType:
 
 
 def quantized_constant(node: Node, graph: Builder, value: Constant) -> Constant:
-    """The integers of a constant of float32, as of weights that were trained in float32."""
+    """QuantizeLinear of a float32 constant, such as weights: the constant as integers.
+
+    Raises: NodeError if scales or zero points do not fit the constant.
+    """
     reals, scales = float_array(value), scales_of(node, graph, 1)
     array = zero_point_of(node, graph, 2)
     kind = np.int8 if default_element(node) == i8 else np.uint8
@@ -79,14 +82,17 @@ def quantized_constant(node: Node, graph: Builder, value: Constant) -> Constant:
 
 
 def along(vector: Array, rank: int, axis: int) -> Array:
-    """One number, or one for each place of an axis, so that it broadcasts to a rank."""
+    """Reshape a vector so that it broadcasts along `axis` of a tensor of rank `rank`.
+
+    A vector of one number becomes a scalar.
+    """
     if vector.size == 1:
         return vector.reshape(())
     return vector.reshape([-1 if i == axis % rank else 1 for i in range(rank)])
 
 
 def dequantize_linear(node: Node, graph: Builder) -> Value:
-    """DequantizeLinear of a constant, or of a map by one scale: no layer yet."""
+    """DequantizeLinear of a constant, or of a map with one scale; it adds no layer yet."""
     check_plain(node)
     value = graph.value(node, 0)
     if isinstance(value, Constant):
@@ -121,16 +127,19 @@ def dequantize_linear(node: Node, graph: Builder) -> Value:
 
 
 def check_plain(node: Node) -> None:
-    """Check that a node quantises whole tensors, or along one axis.
+    """Check that a node has one scale, or one for each index of an axis.
 
-    Raises: NodeError for blocks.
+    Raises: NodeError if it has scales for blocks (`block_size`).
     """
     if node.int("block_size", 0):
         raise NodeError("block_size; expected one scale, or one for each place of an axis")
 
 
 def dequantized_constant(node: Node, graph: Builder, value: Constant) -> QuantizedConstant:
-    """A constant that remembers its integers."""
+    """DequantizeLinear of a constant: its float32 numbers, with the integers kept.
+
+    Raises: NodeError for wrong elements, or if scales or zero points do not fit them.
+    """
     integers, scales = value.array, scales_of(node, graph, 1)
     if integers.dtype not in (*ELEMENTS, np.dtype(np.int32)):
         raise NodeError(
@@ -151,9 +160,9 @@ def dequantized_constant(node: Node, graph: Builder, value: Constant) -> Quantiz
 
 
 def check_along(scales: Array, points: Array, tensor: Array, axis: int) -> None:
-    """Check that there is a scale and a zero point for each place of an axis, or one at all.
+    """Check that there is one scale and one zero point, or one of each for each index of an axis.
 
-    Raises: NodeError.
+    Raises: NodeError if not.
     """
     if points.size != scales.size:
         raise NodeError(
@@ -169,9 +178,9 @@ def check_along(scales: Array, points: Array, tensor: Array, axis: int) -> None:
 
 
 def dynamic_quantize_linear(node: Node, graph: Builder) -> Value:
-    """DynamicQuantizeLinear: its scale depends on the map.
+    """DynamicQuantizeLinear is rejected: its scale is computed at run time.
 
-    Raises: NodeError.
+    Raises: NodeError, always.
     """
     raise NodeError(
         "its scale is computed at run time; expected static quantisation, as npu-quantize does it"

@@ -1,4 +1,4 @@
-"""Element by element: Relu, Clip, Add, Mul and their relatives, BatchNormalization, LRN."""
+"""Rules for element-wise operators: Relu, Clip, Add, Sub, Mul, Div; BatchNormalization, LRN."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def relu(node: Node, graph: Builder) -> Value:
 
 
 def clip(node: Node, graph: Builder) -> Value:
-    """Clip with constant bounds: attributes before opset 11, operands since."""
+    """Clip with constant bounds: attributes before opset 11, operands from then on."""
     source = graph.map(node, 0)
     low, high = clip_bounds(node, graph)
     if (low, high) == (-INFINITY, INFINITY):
@@ -46,14 +46,17 @@ def clip(node: Node, graph: Builder) -> Value:
 
 
 def clip_bounds(node: Node, graph: Builder) -> tuple[float, float]:
-    """The bounds of Clip; infinite ones where there are none."""
+    """The lower and upper bound of Clip; a bound that is left out is infinite."""
     if node.opset < 11:
         return node.float("min", -INFINITY), node.float("max", INFINITY)
     return bound(node, graph, 1, -INFINITY), bound(node, graph, 2, INFINITY)
 
 
 def bound(node: Node, graph: Builder, index: int, default: float) -> float:
-    """A scalar operand."""
+    """A scalar constant operand, or its default.
+
+    Raises: NodeError if it is computed, or no scalar.
+    """
     if not node.operand(index):
         return default
     array = graph.weight(node, index)
@@ -65,8 +68,9 @@ def bound(node: Node, graph: Builder, index: int, default: float) -> float:
 def add(node: Node, graph: Builder) -> Value:
     """Add.
 
-    A constant row behind a fully connected layer without bias becomes its bias; a constant per
-    channel behind a convolution or a normalisation becomes a normalisation, which can be folded.
+    A constant row after a fully connected layer without bias becomes its bias. A constant with one
+    number per channel after a convolution or normalisation becomes a normalisation, which a pass
+    can fold into the layer before.
     """
     return added(graph, [graph.value(node, 0), graph.value(node, 1)], node.inputs)
 
@@ -78,7 +82,7 @@ def sum_(node: Node, graph: Builder) -> Value:
 
 
 def added(graph: Builder, values: Sequence[Value], names: Sequence[str]) -> Value:
-    """The sum of values, from left to right."""
+    """Build the sum of values, from left to right; `names` are theirs in the model. See `add`."""
     if len(values) == 2:
         for (value, name), addend in zip(
             zip(values, names, strict=True), reversed(values), strict=True
@@ -96,7 +100,7 @@ def added(graph: Builder, values: Sequence[Value], names: Sequence[str]) -> Valu
 
 
 def biasless_layer(graph: Builder, value: SSAValue, name: str) -> FullyConnectedOp | None:
-    """The fully connected layer without bias behind a value that nobody else reads."""
+    """The fully connected layer without bias that gives a value with one reader; else None."""
     layer = value.owner
     if not isinstance(layer, FullyConnectedOp) or layer.bias is not None:
         return None
@@ -104,7 +108,7 @@ def biasless_layer(graph: Builder, value: SSAValue, name: str) -> FullyConnected
 
 
 def with_bias(graph: Builder, layer: FullyConnectedOp, addend: Constant, vector: Array) -> SSAValue:
-    """The layer with a bias, in its place."""
+    """Replace a layer by one with a bias `vector` [O]; `addend` is the constant it comes from."""
     source, weight = layer.input, layer.weight
     bias = (
         graph.materialise(addend)
@@ -116,7 +120,7 @@ def with_bias(graph: Builder, layer: FullyConnectedOp, addend: Constant, vector:
 
 
 def sub(node: Node, graph: Builder) -> Value:
-    """Sub: the negative of what is subtracted is added."""
+    """Sub: the negative of the second operand is added to the first."""
     subtrahend = graph.value(node, 1)
     if isinstance(subtrahend, Constant):
         negative: Value = Constant(subtrahend.name, -graph.weight(node, 1))
@@ -138,7 +142,7 @@ def mul(node: Node, graph: Builder) -> Value:
 
 
 def div(node: Node, graph: Builder) -> Value:
-    """Div by a constant."""
+    """Div by a constant: a product with its reciprocal."""
     name = graph.constant(node, 1).name
     with np.errstate(all="ignore"):
         factor = np.float32(1) / graph.weight(node, 1)
@@ -146,10 +150,10 @@ def div(node: Node, graph: Builder) -> Value:
 
 
 def scaled(graph: Builder, source: SSAValue, factor: Constant) -> SSAValue:
-    """A map times a constant.
+    """Build a map times a constant.
 
-    One factor per channel is a batch normalisation that does nothing else, as that can be folded
-    into a layer before it.
+    With one factor per channel it is a batch normalisation that only scales. A pass can fold that
+    into the layer before.
     """
     scale = channel_vector(float_array(factor), shape_of(source))
     if scale is None:
@@ -159,9 +163,9 @@ def scaled(graph: Builder, source: SSAValue, factor: Constant) -> SSAValue:
 
 
 def normalised(graph: Builder, source: SSAValue, scale: Array, shift: Array, name: str) -> SSAValue:
-    """A map times a scale plus a shift [C], as a batch normalisation that does nothing else.
+    """Build a map times `scale` [C] plus `shift` [C], as a batch normalisation.
 
-    `name` is that of the constant that it comes from.
+    Its mean is 0 and its variance 1. `name` is that of the constant that the numbers come from.
     """
     scales, shifts = graph.parameter(scale, name), graph.parameter(shift, name)
     zero = np.zeros_like(scale)
@@ -170,7 +174,10 @@ def normalised(graph: Builder, source: SSAValue, scale: Array, shift: Array, nam
 
 
 def channel_vector(array: Array, shape: Sequence[int]) -> Array | None:
-    """The factors [C] that `array` applies to a map [N, C, ...]; None if it is something else."""
+    """The numbers [C] that `array`, broadcast to a map [N, C, ...], has for each channel.
+
+    None if they are not the same over all other axes of the map.
+    """
     if len(shape) < 2 or array.ndim > len(shape):
         return None
     extents = (1,) * (len(shape) - array.ndim) + array.shape
@@ -181,7 +188,7 @@ def channel_vector(array: Array, shape: Sequence[int]) -> Array | None:
 
 
 def batch_normalization(node: Node, graph: Builder) -> Value:
-    """BatchNormalization as it is used after training."""
+    """BatchNormalization with the statistics of training, as in inference."""
     if node.int("training_mode", 0) or any(node.outputs[1:]):
         raise NodeError("training mode; expected a model exported for inference")
     if not node.int("spatial", 1):

@@ -1,4 +1,4 @@
-"""Gemm and MatMul with a constant right-hand side."""
+"""Rules for Gemm and MatMul with a constant right-hand matrix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from npu_tools.importers.onnx.tensors import Array
 
 
 def gemm(node: Node, graph: Builder) -> Value:
-    """alpha * A * B + beta * C with a constant B [I, O] (or [O, I] with transB)."""
+    """Gemm: alpha * A * B + beta * C with a constant B [I, O], or [O, I] with transB."""
     source = graph.map(node, 0)
     if len(shape_of(source)) != 2:
         raise NodeError(f"an input of shape {list(shape_of(source))}; expected [N, I]")
@@ -43,12 +43,12 @@ def gemm(node: Node, graph: Builder) -> Value:
 
 
 def transposed(graph: Builder, source: SSAValue) -> SSAValue:
-    """A matrix with its axes swapped."""
+    """Build a matrix with its axes swapped."""
     return graph.emit(lambda out: TransposeOp(source, (1, 0), out))
 
 
 def scaled_bias(node: Node, graph: Builder, beta: np.float32) -> Constant | None:
-    """beta * C; None if there is nothing to add."""
+    """The constant beta * C; None if C is left out or beta is 0."""
     if graph.optional(node, 2) is None or beta == 0:
         return None
     constant = graph.constant(node, 2)
@@ -57,9 +57,9 @@ def scaled_bias(node: Node, graph: Builder, beta: np.float32) -> Constant | None
 
 
 def check_broadcast(bias: Constant, shape: tuple[int, int]) -> None:
-    """Check that C can be broadcast to the result, and does not broadcast it.
+    """Check that the addend C of Gemm can be broadcast to the shape of the result.
 
-    Raises: NodeError.
+    Raises: NodeError if it cannot, or if the sum would have another shape.
     """
     try:
         fits = np.broadcast_shapes(bias.array.shape, shape) == shape
@@ -73,7 +73,7 @@ def check_broadcast(bias: Constant, shape: tuple[int, int]) -> None:
 
 
 def row_vector(array: Array, shape: tuple[int, ...]) -> Array | None:
-    """The vector [O] that `array` adds to each row of a map [..., O]; None if it differs by row."""
+    """The vector [O] that `array` adds to each row of a map [..., O]; None if rows differ."""
     if array.ndim > len(shape) or (array.ndim and array.shape[-1] not in (1, shape[-1])):
         return None
     if any(extent != 1 for extent in array.shape[:-1]):
@@ -88,7 +88,10 @@ def fully_connected(
     bias: Constant | None = None,
     vector: Array | None = None,
 ) -> SSAValue:
-    """The layer; `vector` is the bias as it is added, `bias` the tensor that it comes from."""
+    """Add a fully connected layer, for a weight [O, I].
+
+    `vector` is the bias [O]; `bias` is the constant that it comes from.
+    """
     weights = graph.materialise(weight)
     biases = None
     if bias is not None and vector is not None:
@@ -98,7 +101,7 @@ def fully_connected(
 
 
 def matmul(node: Node, graph: Builder) -> Value:
-    """x * W with a constant W [I, O] or [I]; leading axes of x are rows."""
+    """MatMul: x * W with a constant W [I, O] or [I]. All axes of x but the last become rows."""
     source = graph.map(node, 0)
     weight = graph.constant(node, 1)
     matrix, shape = graph.weight(node, 1), shape_of(source)

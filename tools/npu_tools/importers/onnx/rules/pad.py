@@ -1,4 +1,4 @@
-"""Pad: what is around the spatial axes is kept aside until a layer takes it into its own pads."""
+"""Rules for Pad: pads are kept apart until a layer takes them into its own pads."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from npu_tools.importers.onnx.tensors import Array
 
 
 def pad(node: Node, graph: Builder) -> Value:
-    """Pad with zeros around the spatial axes, or with any integer around quantised integers.
+    """Pad the spatial axes: real numbers with zeros, quantised integers with any integer.
 
-    Nothing if there is nothing to add.
+    If all pads are zero wide, the result is the operand.
+
+    Raises: NodeError for other pads; VerifyException from a layer.
     """
     padded = graph.padded(node, 0)
     rank = len(shape_of(padded.source))
@@ -45,7 +47,7 @@ def pad(node: Node, graph: Builder) -> Value:
 
 
 def pad_quantised(node: Node, graph: Builder) -> Value | None:
-    """Pad between DequantizeLinear and QuantizeLinear; None if it works on floats."""
+    """Pad of a quantised map after DequantizeLinear; None if it must be computed on floats."""
     value = settled(graph, graph.value(node, 0))
     if not isinstance(value, Scaled) or value.is_sum or value.is_clamped:
         return None
@@ -63,18 +65,18 @@ def pad_quantised(node: Node, graph: Builder) -> Value | None:
 
 
 def check_spatial(before: Sequence[int], after: Sequence[int]) -> None:
-    """Check that only spatial axes get something.
+    """Check that only spatial axes have pads.
 
-    Raises: NodeError.
+    Raises: NodeError if the axes N or C have some, or if there is no spatial axis.
     """
     if len(before) < 3 or any((*before[:2], *after[:2])):
         raise NodeError(f"pads {[*before, *after]}; expected zeros around the spatial axes only")
 
 
 def fill_of(node: Node, graph: Builder) -> Array | None:
-    """The one number that is added; None if it is left out.
+    """The value of the pads, as an array of one number; None if it is left out.
 
-    Raises: NodeError for another mode than constant, and for more than one number.
+    Raises: NodeError if the mode is not `constant`, or if there is more than one number.
     """
     mode = node.string("mode", "constant")
     if mode != "constant":
@@ -89,9 +91,9 @@ def fill_of(node: Node, graph: Builder) -> Array | None:
 
 
 def integer_fill(fill: Array | None, padded: Padded) -> int:
-    """What is added to quantised integers; 0 if that is left out.
+    """The integer in the pads of a quantised map; 0 if it is left out.
 
-    Raises: NodeError for a constant of another type.
+    Raises: NodeError if its type is not that of the map.
     """
     element = map_type(padded.source).get_element_type()
     if fill is None:
@@ -104,9 +106,9 @@ def integer_fill(fill: Array | None, padded: Padded) -> int:
 
 
 def check_zero(fill: Array | None, padded: Padded) -> None:
-    """Check that what is added to real numbers are zeros.
+    """Check that the pads of a map of real numbers are zeros.
 
-    Raises: NodeError.
+    Raises: NodeError if they are not, or if the map's elements are not float32.
     """
     element = map_type(padded.source).get_element_type()
     if element != f32:
@@ -118,9 +120,10 @@ def check_zero(fill: Array | None, padded: Padded) -> None:
 
 
 def all_pads(node: Node, graph: Builder, rank: int) -> tuple[list[int], list[int]]:
-    """What is added before and after each axis.
+    """The widths of the pads before and after each axis.
 
-    Raises: NodeError for lists of a wrong length, and for pads that cut.
+    Raises: NodeError for a list of a wrong length, an axis that the map does not have, or a
+    negative width.
     """
     pads = graph.ints(node, "pads", 1) or []
     axes = graph.ints(node, "axes", 3) or list(range(rank))

@@ -1,4 +1,4 @@
-"""Pooling: MaxPool, AveragePool, the global ones, and ReduceMean over the spatial axes."""
+"""Rules for pooling: MaxPool, AveragePool, the global pools, ReduceMean over spatial axes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def max_pool(node: Node, graph: Builder) -> Value:
 
 
 def average_pool(node: Node, graph: Builder) -> Value:
-    """AveragePool; zeros in front of it count as elements, so its own pads must be counted too."""
+    """AveragePool; it takes pads of zeros that a Pad in front of it has added."""
     padded = graph.padded(node, 0)
     pool = average_window(node, padded)
     image = as_rows(graph, padded.source)
@@ -36,7 +36,13 @@ def average_pool(node: Node, graph: Builder) -> Value:
 
 
 def average_window(node: Node, padded: Padded) -> PoolAttr:
-    """The window of AveragePool over a map with zeros around it."""
+    """The window of AveragePool over a map with pads.
+
+    Pads of a Pad node count as elements in averages. All pads of a window are treated alike, so the
+    node's own pads must count too.
+
+    Raises: NodeError if the node has pads of its own that do not count, beside those of Pad.
+    """
     counts_pad = bool(node.int("count_include_pad", 0))
     pool = pool_attribute(node, padded, "avg", counts_pad=counts_pad or bool(padded.label))
     total = sum((*padded.before, *padded.after))
@@ -49,12 +55,15 @@ def average_window(node: Node, padded: Padded) -> PoolAttr:
 
 
 def pool_pads(pool: PoolAttr) -> tuple[int, ...]:
-    """The pads of a pooling window."""
+    """The pads of a pooling window: top, left, bottom, right."""
     return tuple(int(value) for value in pool.pads.iter_values())
 
 
 def pool_attribute(node: Node, padded: Padded, kind: str, *, counts_pad: bool) -> PoolAttr:
-    """The pooling window of a node."""
+    """The window attribute of a pooling node.
+
+    Raises: NodeError if `kernel_shape` is missing, or if the window does not fit the map.
+    """
     kernel = node.ints("kernel_shape")
     if kernel is None:
         raise NodeError("no kernel_shape")
@@ -84,7 +93,7 @@ def global_average_pool(node: Node, graph: Builder) -> Value:
 
 
 def global_average(graph: Builder, source: SSAValue) -> SSAValue:
-    """The average of each channel, with the spatial axes kept."""
+    """Build the average of each channel; the spatial axes stay, with extent 1."""
     rank = spatial_rank(source)
     image = as_rows(graph, source)
     return from_rows(graph, graph.emit(lambda out: GlobalAvgPool2dOp(image, out)), rank)
@@ -100,7 +109,7 @@ def reduce_mean(node: Node, graph: Builder) -> Value:
 
 
 def mean_over_map(node: Node, graph: Builder, shape: Sequence[int]) -> bool:
-    """Whether ReduceMean does something; if so, it is over all spatial axes.
+    """Whether ReduceMean averages over all spatial axes; False if it averages over none.
 
     Raises: NodeError for other axes.
     """

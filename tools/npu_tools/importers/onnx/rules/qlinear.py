@@ -1,4 +1,4 @@
-"""Operators that name scales and zero points as operands (the operator format).
+"""Rules for operators with scales and zero points as operands (onnxruntime's operator format).
 
 QLinearConv, QLinearMatMul, ConvInteger and MatMulInteger are ONNX's own; QGemm, QLinearAdd,
 QLinearAveragePool, QLinearConcat and QLinearGlobalAveragePool are onnxruntime's (com.microsoft).
@@ -47,9 +47,9 @@ ONE = np.ones((), np.float32)
 
 
 def source_of(node: Node, graph: Builder, index: int, params: Params) -> Scaled:
-    """A map of 8-bit integers, which may be a constant.
+    """An operand as a map of 8-bit integers with the given parameters; it may be a constant.
 
-    Raises: NodeError for other elements than those of its zero point.
+    Raises: NodeError if its element type is not that of its zero point.
     """
     value = graph.value(node, index)
     if isinstance(value, Constant) and value.array.dtype in ELEMENTS:
@@ -60,9 +60,9 @@ def source_of(node: Node, graph: Builder, index: int, params: Params) -> Scaled:
 
 
 def scaled(source: SSAValue, name: str, params: Params) -> Scaled:
-    """The real numbers that a map of integers stands for.
+    """A map of integers as a quantised map with the given parameters; `name` is for messages.
 
-    Raises: NodeError for other elements than those of its zero point.
+    Raises: NodeError if its element type is not that of its zero point.
     """
     element = map_type(source).get_element_type()
     if element != params.element:
@@ -74,9 +74,9 @@ def scaled(source: SSAValue, name: str, params: Params) -> Scaled:
 
 
 def padded_source(node: Node, graph: Builder, index: int, params: Params) -> tuple[Scaled, Padded]:
-    """The input of a convolution, and its integers with what is around them kept apart.
+    """The input of a convolution, without pads and with its pads kept apart.
 
-    A convolution has the zero point around its input; anything else is a layer of its own.
+    A convolution can take pads that are the zero point. A layer of its own adds any other pads.
     """
     value = graph.value(node, index)
     if isinstance(value, Padded) and value.fill == params.zero_point:
@@ -86,18 +86,21 @@ def padded_source(node: Node, graph: Builder, index: int, params: Params) -> tup
 
 
 def map_operand(node: Node, graph: Builder, index: int) -> Scaled:
-    """A map, its scale and its zero point, three operands in a row."""
+    """A quantised map from three operands in a row: map, scale, zero point."""
     return source_of(node, graph, index, source_params(node, graph, index))
 
 
 def source_params(node: Node, graph: Builder, index: int) -> Params:
-    """The scale and the zero point behind a map; one that is left out has the type of the map."""
+    """The parameters of a map from the two operands after it.
+
+    A zero point that is left out is 0 of the map's element type.
+    """
     element = quantised_element(node, graph, index)
     return params_of(node, graph, index + 1, index + 2, ui8 if element is None else element)
 
 
 def quantised_element(node: Node, graph: Builder, index: int) -> IntegerType | None:
-    """int8 or uint8, if an operand holds such elements."""
+    """The element type of an operand if it is int8 or uint8; else None."""
     value = graph.value(node, index)
     if isinstance(value, Constant):
         return ELEMENTS.get(value.array.dtype)
@@ -106,7 +109,10 @@ def quantised_element(node: Node, graph: Builder, index: int) -> IntegerType | N
 
 
 def weight_operand(node: Node, graph: Builder, index: int, axis: int) -> Weight:
-    """Constant weights, their scale and their zero point, three operands in a row."""
+    """Constant weights from three operands in a row: weights, scales, zero points.
+
+    `axis` is that of the filters.
+    """
     scales = scales_of(node, graph, index + 1)
     return integer_weight(node, graph, index, index + 2, axis, scales)
 
@@ -114,7 +120,12 @@ def weight_operand(node: Node, graph: Builder, index: int, axis: int) -> Weight:
 def integer_weight(
     node: Node, graph: Builder, index: int, point: int, axis: int, scales: Array
 ) -> Weight:
-    """Constant weights with a zero point somewhere."""
+    """Constant weights from operand `index`, with their zero points in operand `point`.
+
+    `axis` is that of the filters.
+
+    Raises: NodeError if scales or zero points do not fit the weights.
+    """
     constant, points = graph.constant(node, index), zero_point_of(node, graph, point)
     array = constant.array
     zero = np.zeros((), np.int64) if points is None else points
@@ -133,9 +144,9 @@ def integer_weight(
 
 
 def int32_bias(bias: Constant | None, filters: int) -> Constant | None:
-    """A bias in units of the sums.
+    """A constant int32 bias as a vector with one number for each filter; None if there is none.
 
-    Raises: NodeError if it is not int32, or not as long as there are filters.
+    Raises: NodeError if it is not int32, or has neither one number nor one for each filter.
     """
     if bias is None:
         return None
@@ -166,7 +177,7 @@ def qlinear_matmul(node: Node, graph: Builder) -> Value:
 
 
 def qgemm(node: Node, graph: Builder) -> Value:
-    """QGemm; without a scale of its output it gives float32."""
+    """QGemm; without a scale for its output it gives real numbers."""
     source = map_operand(node, graph, 0)
     weight = weight_operand(node, graph, 3, 0 if node.int("transB", 0) else 1)
     if node.int("transA", 0):
@@ -182,7 +193,7 @@ def qgemm(node: Node, graph: Builder) -> Value:
 
 
 def conv_integer(node: Node, graph: Builder) -> Value:
-    """ConvInteger: the sums."""
+    """ConvInteger: a convolution whose result is the i32 sums."""
     source, padded = padded_source(node, graph, 0, integer_params(node, graph))
     weight = integer_weight(node, graph, 1, 3, 0, ONE)
     sums, shape = convolution_sums(node, graph, padded, source, weight, None)
@@ -190,7 +201,7 @@ def conv_integer(node: Node, graph: Builder) -> Value:
 
 
 def matmul_integer(node: Node, graph: Builder) -> Value:
-    """MatMulInteger with a constant matrix: the sums."""
+    """MatMulInteger with a constant matrix; its result is the i32 sums."""
     source = source_of(node, graph, 0, integer_params(node, graph))
     weight = integer_weight(node, graph, 1, 3, 1, ONE)
     sums, shape = matrix_sums(graph, source, weight, None)
@@ -198,7 +209,10 @@ def matmul_integer(node: Node, graph: Builder) -> Value:
 
 
 def integer_params(node: Node, graph: Builder) -> Params:
-    """The input of ConvInteger and MatMulInteger has scale 1; its zero point may be left out."""
+    """The parameters of the input of ConvInteger or MatMulInteger: scale 1, a zero point or 0.
+
+    Raises: NodeError if the input is no map of int8 or uint8, or if its zero point is wrong.
+    """
     points, element = zero_point_of(node, graph, 2), quantised_element(node, graph, 0)
     if element is None:
         raise NodeError(f"input '{node.operand(0)}' is no map of int8 or uint8; expected one")
@@ -219,7 +233,7 @@ def qlinear_add(node: Node, graph: Builder) -> Value:
 
 
 def qlinear_concat(node: Node, graph: Builder) -> Value:
-    """QLinearConcat: the scale of the result comes first."""
+    """QLinearConcat: its operands are scale and zero point of the result, then three per part."""
     if len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
         raise NodeError(f"{len(node.inputs)} inputs; expected 2 and 3 for each part")
     if "" in node.inputs:
@@ -244,9 +258,9 @@ def qlinear_global_average_pool(node: Node, graph: Builder) -> Value:
 
 
 def pooled_operands(node: Node, graph: Builder) -> tuple[Scaled, Params]:
-    """The input and the parameters of the result of a pooling operator.
+    """The input of a pooling operator, and the parameters of its result.
 
-    Raises: NodeError for channels last.
+    Raises: NodeError if `channels_last` is set; see also `map_operand`.
     """
     if node.int("channels_last", 0):
         raise NodeError("channels_last; expected maps [N, C, H, W]")
@@ -255,7 +269,7 @@ def pooled_operands(node: Node, graph: Builder) -> tuple[Scaled, Params]:
 
 
 def average(graph: Builder, source: Scaled, window: PoolAttr | None, params: Params) -> SSAValue:
-    """The averages over a window, or over the whole map."""
+    """Build the averages of a map over a sliding window; without one, over the whole map."""
     rank = spatial_rank(source.value)
     image = as_rows(graph, source.value)
     if window is None:
@@ -272,7 +286,7 @@ QLINEAR: Mapping[str, Rule] = {
     "QLinearConv": qlinear_conv,
     "QLinearMatMul": qlinear_matmul,
 }
-"""Operators of ONNX."""
+"""The rules of ONNX's own operators."""
 
 MICROSOFT: Mapping[str, Rule] = {
     "QGemm": qgemm,
@@ -281,4 +295,4 @@ MICROSOFT: Mapping[str, Rule] = {
     "QLinearConcat": qlinear_concat,
     "QLinearGlobalAveragePool": qlinear_global_average_pool,
 }
-"""Operators of the domain com.microsoft."""
+"""The rules of the operators of the domain com.microsoft."""

@@ -1,7 +1,7 @@
-"""What stands between DequantizeLinear and QuantizeLinear (the QDQ format).
+"""Rules for float operators between DequantizeLinear and QuantizeLinear (the QDQ format).
 
-Each rule of `ON_INTEGERS` gives None where it cannot work on integers; the node is computed in
-float32 then, and named in a warning.
+They compute on the quantised integers. A rule of `ON_INTEGERS` returns None if it cannot; the
+importer then computes the node in float32 and logs a warning that names it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ IntegerRule = Callable[[Node, Builder], Value | None]
 
 
 def conv(node: Node, graph: Builder) -> Value | None:
-    """Conv, zeros around its input included."""
+    """Conv, which also takes zeros that Pad has added around its input."""
     value = graph.value(node, 0)
     found = operands(node, graph)
     if found is None:
@@ -86,9 +86,10 @@ def conv(node: Node, graph: Builder) -> Value | None:
 
 
 def operands(node: Node, graph: Builder) -> tuple[Scaled, QuantizedConstant] | None:
-    """A map of 8-bit integers with nothing pending, and constant weights.
+    """The first operand as a map of 8-bit integers, the second as constant weights.
 
-    Zeros around the map are left to a convolution; all else is added to it here.
+    None if they are anything else, or if a clamp of the map is pending. Pads of zeros are left out,
+    as a convolution takes them; other pads are built here.
     """
     source, weight = graph.value(node, 0), graph.value(node, 1)
     if not isinstance(weight, QuantizedConstant):
@@ -98,17 +99,17 @@ def operands(node: Node, graph: Builder) -> tuple[Scaled, QuantizedConstant] | N
 
 
 def has_zeros(value: Value) -> TypeGuard[Surrounded]:
-    """Whether a value has zeros around it, and nothing else pending."""
+    """Whether a value is a map with pads of zeros and without a pending clamp."""
     return isinstance(value, Surrounded) and value.is_zero
 
 
 def is_plain(value: Value) -> TypeGuard[Scaled]:
-    """Whether a value is a map of 8-bit integers with nothing pending."""
+    """Whether a value is a map of 8-bit integers without a pending clamp."""
     return isinstance(value, Scaled) and not value.is_sum and not value.is_clamped
 
 
 def gemm(node: Node, graph: Builder) -> Value | None:
-    """Gemm with factors of one."""
+    """Gemm with alpha and beta of one, without transA."""
     found = operands(node, graph)
     plain = node.float("alpha", 1.0) == node.float("beta", 1.0) == 1 and not node.int("transA", 0)
     if found is None or not plain or found[1].integers.ndim != 2:
@@ -138,13 +139,13 @@ def matmul(node: Node, graph: Builder) -> Value | None:
 
 
 def relu(node: Node, graph: Builder) -> Value | None:
-    """Relu: pending until there is a scale."""
+    """Relu: the clamp is pending until QuantizeLinear gives a scale."""
     value = graph.value(node, 0)
     return value.clamped(0.0, INFINITY) if isinstance(value, Quantized) else None
 
 
 def clip(node: Node, graph: Builder) -> Value | None:
-    """Clip: pending until there is a scale."""
+    """Clip: the clamp is pending until QuantizeLinear gives a scale."""
     value = graph.value(node, 0)
     if not isinstance(value, Quantized):
         return None
@@ -153,14 +154,16 @@ def clip(node: Node, graph: Builder) -> Value | None:
 
 
 def same(node: Node, graph: Builder) -> Value | None:
-    """Identity, and Dropout after training."""
+    """Identity, and Dropout in inference: the operand itself."""
     return identity(node, graph) if node.op_type == "Identity" else dropout(node, graph)
 
 
 def moving(rule: Rule, *, keeps_channels: bool = False) -> IntegerRule:
-    """A rule that moves elements or picks some: what it does to integers it does to real numbers.
+    """A rule on integers from a rule that moves or picks elements of a map.
 
-    `keeps_channels`: the second axis stays what it is.
+    Such a node does the same to integers as to real numbers. It is applied to the integers at once
+    if they exist and keep their scales; else the result is a `Moved` value. `keeps_channels`: the
+    second axis stays the same, so scales for each channel stay right.
     """
 
     def on_integers(node: Node, graph: Builder) -> Value | None:
@@ -177,7 +180,7 @@ def moving(rule: Rule, *, keeps_channels: bool = False) -> IntegerRule:
 
 
 def concat(node: Node, graph: Builder) -> Value | None:
-    """Concat: of one scale at once, of different scales when there is a common one."""
+    """Concat: built at once if all parts have the same parameters, else when a scale is given."""
     values = [graph.value(node, index) for index in range(len(node.inputs))]
     parts = [value for value in values if isinstance(value, Quantized)]
     if len(parts) < len(values) or not parts:
@@ -196,7 +199,7 @@ def concat(node: Node, graph: Builder) -> Value | None:
 
 
 def add(node: Node, graph: Builder) -> Value | None:
-    """Add of two maps, of a map and a constant, or of a bias."""
+    """Add of two maps, of a map and a constant, or of a bias to sums of products."""
     values = [graph.value(node, 0), graph.value(node, 1)]
     for index, value in enumerate(values):
         other = values[1 - index]
@@ -209,7 +212,10 @@ def add(node: Node, graph: Builder) -> Value | None:
 
 
 def as_plain(graph: Builder, value: Value) -> Scaled | None:
-    """A map of 8-bit integers, which may be a constant."""
+    """A value as a map of 8-bit integers without a pending clamp; None if it is none.
+
+    A constant with one scale becomes such a map.
+    """
     value = settled(graph, value)
     if is_plain(value):
         return value
@@ -224,7 +230,11 @@ def as_plain(graph: Builder, value: Value) -> Scaled | None:
 def with_bias(
     node: Node, graph: Builder, value: Scaled, addend: Constant, name: str
 ) -> Scaled | None:
-    """The sums of a matrix product with a bias, if nobody else reads them."""
+    """Replace the layer of a matrix product's sums by one with a bias.
+
+    None if the sums are no matrix product, have a bias, a clamp or another reader, or if the addend
+    is no bias. `name` is that of the sums in the model.
+    """
     layer = value.value.owner
     if not isinstance(layer, FullyConnectedOp) or layer.bias is not None or value.is_clamped:
         return None
@@ -242,14 +252,14 @@ def with_bias(
 
 
 def required_bias(addend: Constant, scales: Array, shape: Sequence[int]) -> Constant:
-    """An addend as a bias of sums by weights of a shape."""
+    """An addend as the bias of sums with these scales; `shape` is that of the weights [O, ...]."""
     bias = bias_of(addend, scales.reshape(-1), shape)
     assert bias is not None
     return bias
 
 
 def mul(node: Node, graph: Builder) -> Value | None:
-    """Mul of sums that became real by Cast, and a constant: their scale."""
+    """Mul of integer sums that Cast has made real, and a constant, which becomes their scale."""
     for index in range(2):
         value, factor = graph.value(node, index), graph.value(node, 1 - index)
         if not isinstance(value, Scaled) or not isinstance(factor, Constant):
@@ -262,7 +272,10 @@ def mul(node: Node, graph: Builder) -> Value | None:
 
 
 def scale_factors(factor: Constant, shape: Sequence[int]) -> Array | None:
-    """The scales that a constant is for a map: one, or one for each channel; None if it is none."""
+    """A constant factor of a map as scales: one, or one for each channel.
+
+    None if it is not float32, not positive and finite, or varies along other axes.
+    """
     array = factor.array
     if array.dtype != np.float32 or not (np.isfinite(array).all() and (array > 0).all()):
         return None
@@ -272,7 +285,7 @@ def scale_factors(factor: Constant, shape: Sequence[int]) -> Array | None:
 
 
 def cast(node: Node, graph: Builder) -> Value:
-    """Cast: integers become real numbers of scale one, which is for later."""
+    """Cast to float32: a map of integers becomes a quantised map of scale one, without a layer."""
     value = graph.value(node, 0)
     element = graph.element_of(node.operand(0))
     to_float = node.int("to", TensorProto.FLOAT) == TensorProto.FLOAT
@@ -305,7 +318,7 @@ def reduce_mean(node: Node, graph: Builder) -> Value | None:
 
 
 def average(node: Node, graph: Builder, source: Scaled, window: PoolAttr | None) -> Average:
-    """The averages over a window, or over the whole map."""
+    """The averages of a map over a sliding window; without one, over the whole map."""
     rank = spatial_rank(source.value)
     image = as_rows(graph, source.value)
     batch, channels, height, width = shape_of(image)
@@ -340,13 +353,13 @@ ON_INTEGERS: Mapping[str, IntegerRule] = {
     "Transpose": moving(transpose),
     "Unsqueeze": moving(unsqueeze),
 }
-"""Operators that can work on the integers behind DequantizeLinear."""
+"""Rules for operators that can compute on the integers of quantised maps."""
 
 ON_SCALED = frozenset(("DequantizeLinear", "QuantizeLinear", "Shape", "Size"))
-"""Operators whose own rule knows what is pending."""
+"""Operators whose rule in `RULES` takes quantised maps without layers."""
 
 MOVING = frozenset(
     "Cast Concat Dropout Flatten GlobalMaxPool Identity MaxPool Pad Reshape Shape Size Squeeze "
     "Transpose Unsqueeze".split()
 )
-"""Operators that work on maps of integers as they are."""
+"""Operators whose rule in `RULES` also takes maps of integers."""

@@ -1,4 +1,4 @@
-"""What changes the shape or the order of elements, or nothing at all."""
+"""Rules for operators that change the shape or order of elements, or do nothing in inference."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from npu_tools.importers.onnx.tensors import type_name
 
 
 def axis_of(axis: int, rank: int, *, end: bool = False) -> int:
-    """An axis counted from the front; `end` allows the place behind the last one.
+    """An axis counted from the front; with `end` it may also be the one after the last.
 
-    Raises: NodeError if there is none.
+    Raises: NodeError if a map of this rank does not have the axis.
     """
     if not -rank <= axis < rank + end:
         raise NodeError(f"axis {axis} of a map of rank {rank}")
@@ -34,12 +34,12 @@ def axis_of(axis: int, rank: int, *, end: bool = False) -> int:
 
 
 def identity(node: Node, graph: Builder) -> Value:
-    """The operand itself."""
+    """Identity: the operand itself."""
     return graph.value(node, 0)
 
 
 def dropout(node: Node, graph: Builder) -> Value:
-    """Dropout as it is used after training: the operand itself."""
+    """Dropout in inference: the operand itself."""
     if len(node.outputs) > 1 and graph.uses[node.outputs[1]]:
         raise NodeError("the second output (mask) is used; expected the map only")
     training = graph.optional(node, 2)
@@ -49,7 +49,7 @@ def dropout(node: Node, graph: Builder) -> Value:
 
 
 def cast(node: Node, graph: Builder) -> Value:
-    """Cast of a map from float32 to float32."""
+    """Cast of a float32 map to float32: the operand itself."""
     target = node.int("to", TensorProto.FLOAT)
     if target != TensorProto.FLOAT:
         raise NodeError(f"cast of a map to {type_name(target)}; expected float32")
@@ -57,19 +57,22 @@ def cast(node: Node, graph: Builder) -> Value:
 
 
 def shape(node: Node, graph: Builder) -> Value:
-    """The shape of a map is known."""
+    """Shape: a constant, as the shapes of all maps are known."""
     extents = extents_of(graph.value(node, 0))
     start, end = node.int("start", 0), node.int("end", len(extents))
     return Constant(node.outputs[0], np.array(extents[start:end], np.int64))
 
 
 def size(node: Node, graph: Builder) -> Value:
-    """So is the number of its elements."""
+    """Size: the number of elements, as a constant."""
     return Constant(node.outputs[0], np.array(prod(extents_of(graph.value(node, 0))), np.int64))
 
 
 def extents_of(value: Value) -> tuple[int, ...]:
-    """The shape of a value, zeros around it included."""
+    """The shape of a value, with its pads.
+
+    Raises: NodeError if the value is not known.
+    """
     match value:
         case Constant():
             return value.array.shape
@@ -86,7 +89,7 @@ def extents_of(value: Value) -> tuple[int, ...]:
 
 
 def reshape(node: Node, graph: Builder) -> Value:
-    """Reshape: 0 copies an extent (unless allowzero), -1 is what is left."""
+    """Reshape: 0 copies the extent of the same axis (unless allowzero), -1 stands for the rest."""
     source = graph.map(node, 0)
     wanted = graph.ints(node, "shape", 1)
     if wanted is None:
@@ -116,7 +119,7 @@ def flatten(node: Node, graph: Builder) -> Value:
 
 
 def squeeze(node: Node, graph: Builder) -> Value:
-    """Squeeze: the given axes, or all of extent 1."""
+    """Squeeze: removes the given axes, or all axes of extent 1."""
     source = graph.map(node, 0)
     old = shape_of(source)
     axes = graph.ints(node, "axes", 1)
@@ -130,7 +133,7 @@ def squeeze(node: Node, graph: Builder) -> Value:
 
 
 def unsqueeze(node: Node, graph: Builder) -> Value:
-    """Unsqueeze: the given axes of the result have extent 1."""
+    """Unsqueeze: adds axes of extent 1; they are numbered as in the result."""
     source = graph.map(node, 0)
     axes = graph.ints(node, "axes", 1)
     if axes is None:
@@ -145,7 +148,7 @@ def unsqueeze(node: Node, graph: Builder) -> Value:
 
 
 def transpose(node: Node, graph: Builder) -> Value:
-    """Transpose; the axes in reverse unless it says otherwise."""
+    """Transpose; without `perm` it reverses the axes."""
     source = graph.map(node, 0)
     rank = len(shape_of(source))
     perm = node.ints("perm") or list(reversed(range(rank)))

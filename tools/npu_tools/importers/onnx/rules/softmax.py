@@ -1,4 +1,4 @@
-"""Softmax, whose meaning changed with opset 13."""
+"""The rule for Softmax, whose meaning changed with opset 13."""
 
 from __future__ import annotations
 

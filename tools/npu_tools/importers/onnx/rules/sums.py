@@ -1,7 +1,7 @@
 """Sums of products of quantised integers: convolutions and matrix products.
 
-Weights are stored as int8, whatever the model has: uint8 ones and their zero point move down by
-128. Biases are int32, in units of the product of the two scales.
+Weights are stored as int8. If the model has uint8 weights, 128 is subtracted from them and from
+their zero point. A bias is int32; its scale is the product of the scales of input and weights.
 """
 
 from __future__ import annotations
@@ -28,12 +28,15 @@ from npu_tools.importers.onnx.tensors import Array
 
 LARGEST_SUM = 2**31 - 1
 LARGEST_PRODUCT = 255 * 255
-"""The largest product of differences to zero points."""
+"""The largest product of two 8-bit integers after their zero points are subtracted."""
 
 
 @dataclass(frozen=True, eq=False)
 class Weight:
-    """int8 weights, filters first, with one zero point, and one scale or one for each filter."""
+    """int8 weights of a layer, [O, ...] with filters first.
+
+    There is one zero point, and one scale or one for each filter.
+    """
 
     name: str
     array: Array
@@ -42,9 +45,10 @@ class Weight:
 
 
 def weight_of(constant: QuantizedConstant, axis: int) -> Weight:
-    """The weights of a layer; `axis` is that of the filters.
+    """The weights of a layer from a quantised constant; `axis` is that of the filters.
 
-    Raises: NodeError for elements, zero points or a scale axis that no layer can have.
+    Raises: NodeError if elements are not int8 or uint8, if scales lie along another axis, or if
+    different zero points cannot become one.
     """
     integers, scales = constant.integers, constant.scale.reshape(-1)
     if integers.dtype not in ELEMENTS:
@@ -73,15 +77,15 @@ def weight_of(constant: QuantizedConstant, axis: int) -> Weight:
 
 
 def products_scale(source: Scaled, weight: Weight) -> Array:
-    """The scales of the sums, in float32 as onnxruntime computes them."""
+    """The scales of the sums: input scale times weight scales, in float32 as in onnxruntime."""
     with np.errstate(all="ignore"):
         return source.scale * weight.scales.astype(np.float32)
 
 
 def vector_operand(node: Node, graph: Builder, index: int) -> Constant | None:
-    """The bias of a convolution, which may be left out.
+    """The constant bias of a convolution; None if it is left out.
 
-    Raises: NodeError if it is no vector.
+    Raises: NodeError if it is computed, or no vector.
     """
     bias = graph.optional(node, index)
     if bias is not None and bias.array.ndim != 1:
@@ -93,12 +97,14 @@ def vector_operand(node: Node, graph: Builder, index: int) -> Constant | None:
 
 
 def bias_of(bias: Constant | None, scales: Array, shape: Sequence[int]) -> Constant | None:
-    """A bias [O] as int32 in units of the sums' scales, for weights of a shape [O, ...].
+    """A bias [O] as int32 with the scales of the sums, for weights of shape [O, ...].
 
-    One that was quantised so stays as it is; any other is rounded once. A bias so large that the
-    sums would wrap around is made smaller: what it is added to saturates all the same.
+    If it was quantised with these scales, its integers are kept. Any other bias is divided by the
+    scales and rounded once. A bias with which the sums could overflow is made smaller; the results
+    saturate all the same. None gives None.
 
-    Raises: NodeError for a bias of another length, of other numbers, or of more than 32 bits.
+    Raises: NodeError if it has another length, if it is not finite float32, or if it needs more
+    than 32 bits.
     """
     if bias is None:
         return None
@@ -136,9 +142,10 @@ def convolution_sums(
     weight: Weight,
     bias: Constant | None,
 ) -> tuple[SSAValue, tuple[int, ...]]:
-    """A convolution of integers as [N, C, H, W], and the shape that it stands for.
+    """Add a convolution of integers; returns its i32 sums [N, C, H, W], and their real shape.
 
-    `padded` is the integers of `source` with what is around them.
+    The real shape is [N, C, L] with one spatial axis. `padded` is the integers of `source` with
+    their pads.
     """
 
     def build(image: SSAValue, taps: Array, found: Window) -> Callable[[Attribute], LayerOp]:
@@ -164,7 +171,12 @@ def convolution_sums(
 def matrix_sums(
     graph: Builder, source: Scaled, weight: Weight, bias: Constant | None
 ) -> tuple[SSAValue, tuple[int, ...]]:
-    """A product [..., I] x [I, O] of integers as [rows, O], and the shape that it stands for."""
+    """Add a product [..., I] x [I, O] of integers.
+
+    Returns its i32 sums as [rows, O], and their real shape [..., O].
+
+    Raises: NodeError if the shapes of input and weights do not fit each other.
+    """
     if weight.array.ndim != 2:
         raise NodeError(
             f"weight '{weight.name}' has shape {list(weight.array.shape)}; expected [I, O]"

@@ -1,6 +1,6 @@
-"""Sliding windows as ONNX writes them: lists per spatial axis, auto_pad, one or two dimensions.
+"""Reads sliding windows of convolutions and pools from ONNX attributes, with auto_pad.
 
-One-dimensional windows run as two-dimensional ones over maps of one row.
+A one-dimensional window becomes a two-dimensional one over a map of one row.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Window:
 
 
 def spatial_rank(source: SSAValue) -> int:
-    """Spatial axes of a map [N, C, ...].
+    """The number of spatial axes of a map [N, C, ...].
 
-    Raises: NodeError if there are not one or two.
+    Raises: NodeError if it is neither 1 nor 2.
     """
     rank = len(shape_of(source)) - 2
     if rank not in (1, 2):
@@ -40,9 +40,9 @@ def spatial_rank(source: SSAValue) -> int:
 
 
 def per_axis(node: Node, name: str, count: int, default: int) -> list[int]:
-    """An attribute with one value for each of `count` places.
+    """An attribute that is a list of `count` integers; without it, a list of the default.
 
-    Raises: NodeError if it has more or fewer.
+    Raises: NodeError if the list has another length.
     """
     values = node.ints(name)
     if values is None:
@@ -53,9 +53,9 @@ def per_axis(node: Node, name: str, count: int, default: int) -> list[int]:
 
 
 def window(node: Node, padded: Padded, kernel: Sequence[int]) -> Window:
-    """The window of a node over a map, with the zeros in front of it added to its own pads.
+    """The window of a node over a map; the pads that the map has are added to the node's own.
 
-    Raises: NodeError for lists of a wrong length and for values out of range.
+    Raises: NodeError if a list has a wrong length, or if a value is out of range.
     """
     rank = spatial_rank(padded.source)
     if len(kernel) != rank:
@@ -83,7 +83,12 @@ def window(node: Node, padded: Padded, kernel: Sequence[int]) -> Window:
 def own_pads(
     node: Node, extents: Sequence[int], reach: Sequence[int], strides: Sequence[int]
 ) -> tuple[list[int], list[int]]:
-    """The pads of the node itself, by `pads` or `auto_pad`: before and after each axis."""
+    """The node's own pads before and after each axis, from `pads` or `auto_pad`.
+
+    `extents` are those of the map, `reach` those of the dilated kernel.
+
+    Raises: NodeError for negative pads, an unknown mode, or one for which runtimes disagree.
+    """
     rank, mode = len(extents), node.string("auto_pad", "NOTSET")
     if mode in ("NOTSET", ""):
         pads = per_axis(node, "pads", 2 * rank, 0)
@@ -109,18 +114,18 @@ def own_pads(
 
 
 def lift(values: Sequence[int], filler: int) -> tuple[int, int]:
-    """One value per axis as (rows, columns)."""
+    """One value per spatial axis as (rows, columns); `filler` is for the rows of a single axis."""
     rows, columns = (filler, *values) if len(values) == 1 else values
     return rows, columns
 
 
 def as_rows(graph: Builder, source: SSAValue) -> SSAValue:
-    """[N, C, L] as [N, C, 1, L]; [N, C, H, W] as it is."""
+    """Reshape a map [N, C, L] to [N, C, 1, L]; a map [N, C, H, W] stays as it is."""
     shape = shape_of(source)
     return source if len(shape) == 4 else graph.reshape(source, (*shape[:2], 1, shape[2]))
 
 
 def from_rows(graph: Builder, result: SSAValue, rank: int) -> SSAValue:
-    """[N, C, 1, L] as [N, C, L] if there is one spatial axis."""
+    """Undo `as_rows`: reshape [N, C, 1, L] to [N, C, L] if `rank`, the spatial axes, is 1."""
     shape = shape_of(result)
     return result if rank == 2 else graph.reshape(result, (*shape[:2], shape[3]))

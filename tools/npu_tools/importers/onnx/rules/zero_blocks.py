@@ -1,20 +1,20 @@
-"""Pruned zero blocks, as PyTorch exports them: a chain of operators that is one layer.
+"""Imports the pruning of zero blocks, which PyTorch exports as a chain of operators, as one layer.
 
     maxima = F.max_pool2d(x, b, b, ceil_mode=True)
     keep = (maxima >= threshold).to(x.dtype)
     keep = F.interpolate(keep, scale_factor=b, mode="nearest")
     y = x * keep[:, :, :height, :width]          # the slices only where b does not divide the map
 
-gives, from either of torch's exporters,
+is exported, by either of torch's exporters, as
 
     MaxPool -> GreaterOrEqual(threshold) -> Cast -> Resize(nearest, 1, 1, b, b) [-> Slice]* -> Mul
 
-From GreaterOrEqual on the flags are no map but a `BlockFlags` value, which only the next operator
-of the chain takes; Mul makes `npu.prune_zero_blocks` of it, and the pool is gone.
+GreaterOrEqual gives no map but a `BlockFlags` value. Only the next operator of the chain accepts
+it. Mul turns it into `npu.prune_zero_blocks` and removes the pool.
 
-In a quantised network QuantizeLinear and DequantizeLinear stand around the map, and may stand
-around its maxima and its flags, as onnxruntime's quantiser puts them. The flags are
-`QuantizedFlags` then, and the layer works on the integers.
+In a quantised network, onnxruntime's quantiser puts QuantizeLinear and DequantizeLinear around the
+map, and possibly around its maxima and flags. The flags are then `QuantizedFlags`, and the layer
+works on the integers.
 """
 
 from __future__ import annotations
@@ -41,14 +41,16 @@ GRIDS = {
     "asymmetric": ("floor",),
     "half_pixel": ("round_prefer_floor", "round_prefer_ceil"),
 }
-"""Ways to find the nearest element that repeat each one b times, where the scale is b."""
+"""The `nearest_mode`s that repeat each element b times at scale b, by
+`coordinate_transformation_mode`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QuantizedFlags(BlockFlags):
-    """Flags of blocks of a map of integers; as integers themselves, they are `held`.
+    """Flags of blocks of a map of integers, which is `scaled`.
 
-    `one` is the real number that a flag that is set stands for: its own scale may round it.
+    `held` are the parameters of the flags if they are quantised themselves. `one` is the real
+    number that a set flag has; it may differ from 1, as their scale rounds it.
     """
 
     scaled: Scaled
@@ -57,12 +59,12 @@ class QuantizedFlags(BlockFlags):
 
     @property
     def factor(self) -> np.float32:
-        """What the map is multiplied by where it stays; 1 if no integer can tell it from 1."""
+        """The factor of kept blocks: `one`, or 1 if the difference changes no 8-bit integer."""
         return np.float32(1) if abs(float(self.one) - 1) * 255 < 0.5 else self.one
 
 
 def flags_of(node: Node, graph: Builder) -> BlockFlags:
-    """The first operand, as flags of blocks.
+    """The first operand, which must be flags of blocks.
 
     Raises: NodeError if it is anything else.
     """
@@ -73,13 +75,13 @@ def flags_of(node: Node, graph: Builder) -> BlockFlags:
 
 
 def greater_or_equal(node: Node, graph: Builder) -> Value:
-    """GreaterOrEqual: which block maxima are not below the threshold."""
+    """GreaterOrEqual of block maxima and a threshold: the flags of blocks that are kept."""
     maxima = graph.value(node, 0)
     return flags_of_maxima(node, graph, maxima if isinstance(maxima, SSAValue) else None)
 
 
 def large_integers(node: Node, graph: Builder) -> Value | None:
-    """GreaterOrEqual of block maxima of a map of integers."""
+    """GreaterOrEqual of block maxima of a map of integers; None if the operand is no such map."""
     maxima = settled(graph, graph.value(node, 0))
     if not is_plain(maxima):
         return None
@@ -95,7 +97,7 @@ def large_integers(node: Node, graph: Builder) -> Value | None:
 
 
 def is_plain(value: Value) -> TypeGuard[Scaled]:
-    """Whether a value is a map of 8-bit integers with nothing pending."""
+    """Whether a value is a map of 8-bit integers without a pending clamp or reshape."""
     return (
         isinstance(value, Scaled)
         and not value.is_sum
@@ -105,9 +107,10 @@ def is_plain(value: Value) -> TypeGuard[Scaled]:
 
 
 def flags_of_maxima(node: Node, graph: Builder, maxima: SSAValue | None) -> BlockFlags:
-    """The flags of a map whose block maxima are compared with a threshold.
+    """The flags of a map from the comparison of its block maxima with a threshold.
 
-    Raises: NodeError for anything else.
+    Raises: NodeError if `maxima` are not the maxima of square blocks that cover a map, or if the
+    threshold is not a constant of at least 0.
     """
     array, pool = graph.weight(node, 1), None if maxima is None else maxima.owner
     if not isinstance(pool, MaxPool2dOp) or array.size != 1:
@@ -130,7 +133,7 @@ def flags_of_maxima(node: Node, graph: Builder, maxima: SSAValue | None) -> Bloc
 
 
 def names_of(graph: Builder, map: SSAValue) -> list[str]:
-    """The values of the model that a map is, as real numbers or as the integers themselves."""
+    """The names of the model's values that a map of the IR stands for."""
     return [
         name
         for name, value in graph.values.items()
@@ -139,7 +142,7 @@ def names_of(graph: Builder, map: SSAValue) -> list[str]:
 
 
 def resize(node: Node, graph: Builder) -> Value:
-    """Resize: the flag of a block for each of its elements."""
+    """Resize of flags: each block's flag is repeated for all elements of the block."""
     flags = flags_of(node, graph)
     images, channels, height, width = flags.shape
     size = flags.block
@@ -157,7 +160,7 @@ def resize(node: Node, graph: Builder) -> Value:
 
 
 def resized(node: Node, graph: Builder, shape: Sequence[int]) -> tuple[float, ...] | None:
-    """The extents that Resize gives, by its scales or sizes."""
+    """The shape of Resize's result, from its sizes or scales; None if they do not fit."""
     if node.operand(3):
         sizes = graph.constant(node, 3).array.reshape(-1)
         return tuple(int(extent) for extent in sizes)
@@ -170,7 +173,7 @@ def resized(node: Node, graph: Builder, shape: Sequence[int]) -> tuple[float, ..
 
 
 def slice_(node: Node, graph: Builder) -> Value:
-    """Slice: rows and columns of flags that the map does not have are cut off."""
+    """Slice of flags: it cuts off the rows and columns that the map does not have."""
     flags = flags_of(node, graph)
     starts, ends = graph.ints(node, "starts", 1), graph.ints(node, "ends", 2)
     axes, steps = graph.ints(node, "axes", 3), graph.ints(node, "steps", 4)
@@ -193,7 +196,7 @@ IntegerRule = Callable[[Node, Builder], Value | None]
 
 
 def quantize_or(rule: Rule) -> Rule:
-    """QuantizeLinear of flags, or what another rule says."""
+    """A rule for QuantizeLinear of flags; any other operand is left to `rule`."""
 
     def quantize(node: Node, graph: Builder) -> Value:
         flags = graph.value(node, 0)
@@ -207,7 +210,7 @@ def quantize_or(rule: Rule) -> Rule:
 
 
 def dequantize_or(rule: Rule) -> Rule:
-    """DequantizeLinear of flags, or what another rule says."""
+    """A rule for DequantizeLinear of flags; any other operand is left to `rule`."""
 
     def dequantize(node: Node, graph: Builder) -> Value:
         flags = graph.value(node, 0)
@@ -221,7 +224,7 @@ def dequantize_or(rule: Rule) -> Rule:
 
 
 def cast_or(rule: Rule) -> Rule:
-    """Cast of flags to 0.0 and 1.0, or what another rule says."""
+    """A rule for Cast of flags to 0.0 and 1.0; any other operand is left to `rule`."""
 
     def cast(node: Node, graph: Builder) -> Value:
         value = graph.value(node, 0)
@@ -235,7 +238,7 @@ def cast_or(rule: Rule) -> Rule:
 
 
 def mul_or(rule: Rule) -> Rule:
-    """Mul of a map and the flags of its blocks, or what another rule says."""
+    """A rule for Mul of a map and the flags of its blocks; other operands are left to `rule`."""
 
     def mul(node: Node, graph: Builder) -> Value:
         values = [graph.value(node, index) for index in range(2)]
@@ -251,7 +254,7 @@ def mul_or(rule: Rule) -> Rule:
 
 
 def mul_integers_or(rule: IntegerRule) -> IntegerRule:
-    """Mul of a map of integers and the flags of its blocks, or what another rule says."""
+    """A rule for Mul of a map of integers and its flags; other operands are left to `rule`."""
 
     def mul(node: Node, graph: Builder) -> Value | None:
         values = [graph.value(node, index) for index in range(2)]
@@ -273,9 +276,9 @@ def mul_integers_or(rule: IntegerRule) -> IntegerRule:
 
 
 def pruned(node: Node, graph: Builder, flags: BlockFlags) -> SSAValue:
-    """The layer; the pool that nobody else reads goes away.
+    """Add the layer that prunes a map, and remove the pool of its maxima if it has no other reader.
 
-    Raises: NodeError if the flags are not as many as elements.
+    Raises: NodeError if there is not a flag for each element.
     """
     if not flags.spread:
         raise NodeError(f"expected a Resize before it: {PATTERN} are supported")
