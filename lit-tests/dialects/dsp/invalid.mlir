@@ -49,18 +49,18 @@ func.func @f(%x: i32) {
 // -----
 
 func.func @f(%x: i32) {
-  %y = dsp.smla %x, %x, %x halves "b" : i32
+  %y = dsp.smla %x, %x, %x halves b : i32
   func.return
 }
-// CHECK: expected halves "bb", "bt", "tb" or "tt", got "b"
+// CHECK: Expected `bb`, `bt`, `tb`, or `tt`.
 
 // -----
 
 func.func @f(%x: i32) {
-  %y = dsp.pack %x, %x halves "top" : i32
+  %y = dsp.pack %x, %x halves top : i32
   func.return
 }
-// CHECK: expected halves "bb", "bt", "tb" or "tt", got "top"
+// CHECK: Expected `bb`, `bt`, `tb`, or `tt`.
 
 // -----
 

@@ -21,14 +21,14 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   // CHECK-NEXT: %s = dsp.smlad %a, %b, %c : i32
   // GENERIC: %s = "dsp.smlad"(%a, %b, %c) : (i32, i32, i32) -> i32
   %s = dsp.smlad %a, %b, %c : i32
-  // CHECK-NEXT: %t = dsp.smla %a, %b, %s halves "tb" : i32
-  // GENERIC: %t = "dsp.smla"(%a, %b, %s) <{halves = "tb"}> : (i32, i32, i32) -> i32
-  %t = dsp.smla %a, %b, %s halves "tb" : i32
+  // CHECK-NEXT: %t = dsp.smla %a, %b, %s halves tb : i32
+  // GENERIC: %t = "dsp.smla"(%a, %b, %s) <{halves = #dsp<halves tb>}> : (i32, i32, i32) -> i32
+  %t = dsp.smla %a, %b, %s halves tb : i32
   // CHECK-NEXT: dsp.keep_order
   // GENERIC: "dsp.keep_order"() : () -> ()
   dsp.keep_order
-  // CHECK-NEXT: %p = dsp.pack %d, %t halves "bt" : i32
-  %p = dsp.pack %d, %t halves "bt" : i32
+  // CHECK-NEXT: %p = dsp.pack %d, %t halves bt : i32
+  %p = dsp.pack %d, %t halves bt : i32
   // CHECK-NEXT: %q = dsp.round %f : f32 -> i32
   %q = dsp.round %f : f32 -> i32
   // CHECK-NEXT: %narrow = dsp.ssat %q to 16 : i32

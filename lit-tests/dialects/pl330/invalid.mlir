@@ -175,15 +175,15 @@ pl330.program @p channel 0 {
 // -----
 
 pl330.program @p channel 0 {
-  "pl330.mov"() <{register = "lc0", value = 1 : i64}> : () -> ()
+  "pl330.mov"() <{register = #pl330<register lc0>, value = 1 : i64}> : () -> ()
   pl330.end
 }
-// CHECK: expected ccr, sar or dar, got lc0
+// CHECK: Expected `sar`, `ccr`, or `dar`.
 
 // -----
 
 pl330.program @p channel 0 {
-  "pl330.mov"() <{register = "ccr", value = 1 : i64}> : () -> ()
+  "pl330.mov"() <{register = #pl330<register ccr>, value = 1 : i64}> : () -> ()
   pl330.end
 }
 // CHECK: expected clauses for ccr, and an address for sar and dar
@@ -191,7 +191,7 @@ pl330.program @p channel 0 {
 // -----
 
 pl330.program @p channel 0 {
-  "pl330.mov"() <{register = "ccr", value = #pl330.ccr<src 1x1 dst 1x1>, patched}> : () -> ()
+  "pl330.mov"() <{register = #pl330<register ccr>, value = #pl330.ccr<src 1x1 dst 1x1>, patched}> : () -> ()
   pl330.end
 }
 // CHECK: expected only sar and dar to be patched
@@ -199,7 +199,7 @@ pl330.program @p channel 0 {
 // -----
 
 pl330.program @p channel 0 {
-  "pl330.addh"() <{register = "ccr", amount = 1 : i64}> : () -> ()
+  "pl330.addh"() <{register = #pl330<register ccr>, amount = 1 : i64}> : () -> ()
   pl330.end
 }
 // CHECK: expected sar or dar, got ccr
@@ -207,7 +207,7 @@ pl330.program @p channel 0 {
 // -----
 
 pl330.program @p channel 0 {
-  "pl330.ldp"() <{peripheral = 1 : i64, request = "periph"}> : () -> ()
+  "pl330.ldp"() <{peripheral = 1 : i64, request = #pl330<request periph>}> : () -> ()
   pl330.end
 }
 // CHECK: expected the request to be single or burst, got periph
@@ -215,7 +215,7 @@ pl330.program @p channel 0 {
 // -----
 
 pl330.program @p channel 0 {
-  "pl330.loop"() <{count = 2 : i64, while_request = "periph"}> ({ pl330.nop }) : () -> ()
+  "pl330.loop"() <{count = 2 : i64, while_request = #pl330<request periph>}> ({ pl330.nop }) : () -> ()
   pl330.end
 }
 // CHECK: expected while single or while burst, got periph

@@ -5,7 +5,7 @@
 // GENERIC-LABEL: "pl330.program"() <{sym_name = "tile", channel = 0 : i64}> ({
 pl330.program @tile channel 0 {
   // CHECK-NEXT: pl330.mov ccr src 4x3 inc dst 4x3 inc
-  // GENERIC: "pl330.mov"() <{register = "ccr", value = #pl330.ccr<src 4x3 inc dst 4x3 inc>}>
+  // GENERIC: "pl330.mov"() <{register = #pl330<register ccr>, value = #pl330.ccr<src 4x3 inc dst 4x3 inc>}>
   pl330.mov ccr src 4x3 inc dst 4x3 inc
   // CHECK-NEXT: pl330.mov sar 0x00100ca8
   pl330.mov sar 0x00100ca8
@@ -23,7 +23,7 @@ pl330.program @tile channel 0 {
     // CHECK: pl330.addh sar 736
     pl330.addh sar 736
     // CHECK-NEXT: pl330.adnh dar -320
-    // GENERIC: "pl330.adnh"() <{register = "dar", amount = -320 : i64}>
+    // GENERIC: "pl330.adnh"() <{register = #pl330<register dar>, amount = -320 : i64}>
     pl330.adnh dar -320
   }
   // CHECK: pl330.wmb
@@ -61,7 +61,7 @@ pl330.program @server channel 7 {
     // CHECK-NEXT: pl330.stp 2 burst
     pl330.stp 2 burst
     // CHECK-NEXT: pl330.loop 2 counter 1 while single {
-    // GENERIC: "pl330.loop"() <{count = 2 : i64, counter = 1 : i64, while_request = "single"}>
+    // GENERIC: "pl330.loop"() <{count = 2 : i64, counter = 1 : i64, while_request = #pl330<request single>}>
     pl330.loop 2 counter 1 while single {
       // CHECK-NEXT: pl330.stz
       pl330.stz

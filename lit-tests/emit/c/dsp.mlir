@@ -48,7 +48,7 @@ func.func private @sum(%m: memref<24xi8>, %y: memref<4xi32>) {
     dsp.keep_order
     dsp.store_word %product, %m[%i] : i32, memref<24xi8>
     %wide = arith.extsi %byte : i8 to i32
-    %r = dsp.smla %late, %wide, %s halves "bt" : i32
+    %r = dsp.smla %late, %wide, %s halves bt : i32
     scf.yield %r : i32
   }
   memref.store %sum, %y[%c0] : memref<4xi32>

@@ -19,11 +19,12 @@ machine.
 from xdsl.ir import Dialect
 
 from npu_dialect.dsp.arithmetic import (
-    HALVES,
     ROTATIONS,
     SATURATIONS,
     ExtendAddOp,
     ExtendOp,
+    Halves,
+    HalvesAttr,
     PackOp,
     RoundOp,
     SaturateOp,
@@ -40,12 +41,13 @@ from npu_dialect.dsp.memory import WORD_BYTES, KeepOrderOp, LoadWordOp, StoreWor
 
 __all__ = [
     "DSP",
-    "HALVES",
     "ROTATIONS",
     "SATURATIONS",
     "WORD_BYTES",
     "ExtendAddOp",
     "ExtendOp",
+    "Halves",
+    "HalvesAttr",
     "KeepOrderOp",
     "LoadWordOp",
     "PackOp",
@@ -79,5 +81,5 @@ DSP = Dialect(
         UsatOp,
         KeepOrderOp,
     ],
-    [],
+    [HalvesAttr],
 )

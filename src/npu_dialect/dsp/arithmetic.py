@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import abc
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, f32, i32, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr, f32, i32, i64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -16,9 +18,24 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
 
-HALVES = ("bb", "bt", "tb", "tt")
-"""The half that an op reads of its first and of its second word: "b" is bottom, "t" is top."""
+
+class Halves(StrEnum):
+    """The half that an op reads of its first and of its second word: b is bottom, t is top."""
+
+    BB = "bb"
+    BT = "bt"
+    TB = "tb"
+    TT = "tt"
+
+
+@irdl_attr_definition
+class HalvesAttr(EnumAttribute[Halves], SpacedOpaqueSyntaxAttribute):
+    """`#dsp<halves tb>`."""
+
+    name = "dsp.halves"
+
 
 SATURATIONS = (8, 16)
 """The widths in bits to which a word can be saturated."""
@@ -49,13 +66,7 @@ class RotatedOp(WordOp, abc.ABC):
 class HalvesOp(WordOp, abc.ABC):
     """An op that reads one half of each of two words."""
 
-    halves = prop_def(StringAttr)
-
-    def verify_(self) -> None:
-        """`halves` names one half of each word."""
-        if self.halves.data not in HALVES:
-            message = 'expected halves "bb", "bt", "tb" or "tt"'
-            raise VerifyException(f'{message}, got "{self.halves.data}"')
+    halves = prop_def(HalvesAttr)
 
 
 class ExtendOp(RotatedOp, abc.ABC):
@@ -161,7 +172,7 @@ class SmlaOp(HalvesOp):
     The first letter of `halves` is the half of a, the second one that of b.
 
     ```mlir
-    %sum = dsp.smla %x, %w, %acc halves "tb" : i32
+    %sum = dsp.smla %x, %w, %acc halves tb : i32
     ```
     """
 
@@ -175,7 +186,9 @@ class SmlaOp(HalvesOp):
 
     def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue, halves: str = "bb") -> None:
         super().__init__(
-            operands=[a, b, acc], result_types=[i32], properties={"halves": StringAttr(halves)}
+            operands=[a, b, acc],
+            result_types=[i32],
+            properties={"halves": HalvesAttr(Halves(halves))},
         )
 
 
@@ -187,7 +200,7 @@ class PackOp(HalvesOp):
     instructions.
 
     ```mlir
-    %pair = dsp.pack %lo, %hi halves "bb" : i32
+    %pair = dsp.pack %lo, %hi halves bb : i32
     ```
     """
 
@@ -200,7 +213,7 @@ class PackOp(HalvesOp):
 
     def __init__(self, lo: SSAValue, hi: SSAValue, halves: str = "bb") -> None:
         super().__init__(
-            operands=[lo, hi], result_types=[i32], properties={"halves": StringAttr(halves)}
+            operands=[lo, hi], result_types=[i32], properties={"halves": HalvesAttr(Halves(halves))}
         )
 
 

@@ -20,6 +20,7 @@ controller can run it.
 from xdsl.ir import Dialect
 
 from npu_dialect.pl330.ccr import Ccr, CcrAttr, Side
+from npu_dialect.pl330.enums import RegisterAttr, RequestAttr
 from npu_dialect.pl330.events import FlushpOp, GoOp, LdpOp, PeripheralOp, SevOp, StpOp, WfeOp, WfpOp
 from npu_dialect.pl330.instruction import REQUESTS, InstructionOp, OneOp
 from npu_dialect.pl330.loops import AnyLoopOp, LoopForeverOp, LoopOp
@@ -103,5 +104,5 @@ PL330 = Dialect(
         FlushpOp,
         GoOp,
     ],
-    [CcrAttr, MovesAttr],
+    [CcrAttr, MovesAttr, RegisterAttr, RequestAttr],
 )

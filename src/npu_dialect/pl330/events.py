@@ -11,12 +11,13 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from npu_dialect.pl330.enums import Request, RequestAttr
 from npu_dialect.pl330.instruction import WORD, OneOp, check_range, number
 
 
@@ -86,11 +87,11 @@ class PeripheralOp(OneOp, ABC):
     """For each kind of request the bits that it adds to the opcode, and its assembly letter."""
 
     peripheral = prop_def(IntegerAttr.constr(i64))
-    request = prop_def(StringAttr)
+    request = prop_def(RequestAttr)
 
     def __init__(self, peripheral: int, request: str) -> None:
         super().__init__(
-            properties={"peripheral": number(peripheral), "request": StringAttr(request)}
+            properties={"peripheral": number(peripheral), "request": RequestAttr(Request(request))}
         )
 
     def verify_(self) -> None:

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, Region
 from xdsl.irdl import (
     irdl_op_definition,
@@ -32,6 +32,7 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from npu_dialect.pl330.enums import Request, RequestAttr
 from npu_dialect.pl330.instruction import (
     REQUESTS,
     HoldsInstructions,
@@ -66,11 +67,16 @@ def instructions_of(region: Region) -> list[InstructionOp]:
     return found
 
 
+def request_attribute(request: str | None) -> RequestAttr | None:
+    """The attribute of a request; None for none."""
+    return None if request is None else RequestAttr(Request(request))
+
+
 class AnyLoopOp(InstructionOp, HoldsInstructions, ABC):
     """A loop; with `while_request` it repeats only if the last request was of this kind."""
 
     counter = opt_prop_def(IntegerAttr.constr(i64))
-    while_request = opt_prop_def(StringAttr)
+    while_request = opt_prop_def(RequestAttr)
     body = region_def()
 
     traits = traits_def(InsideProgram(), NoTerminator())
@@ -128,7 +134,7 @@ class AnyLoopOp(InstructionOp, HoldsInstructions, ABC):
         if parser.parse_optional_keyword("counter"):
             self.counter = number(parser.parse_integer(allow_boolean=False))
         if parser.parse_optional_keyword("while"):
-            self.while_request = StringAttr(parser.parse_keyword_in(REQUESTS))
+            self.while_request = request_attribute(parser.parse_keyword_in(REQUESTS))
         attributes = parser.parse_optional_attr_dict_with_keyword()
         self.attributes |= {} if attributes is None else attributes.data
         parser.parse_region().move_blocks(self.body)
@@ -170,7 +176,7 @@ class LoopOp(AnyLoopOp):
             properties={
                 "count": number(count),
                 "counter": None if counter is None else number(counter),
-                "while_request": None if while_request is None else StringAttr(while_request),
+                "while_request": request_attribute(while_request),
             },
             regions=[region_of(body)],
         )
@@ -250,7 +256,7 @@ class LoopForeverOp(AnyLoopOp):
         super().__init__(
             properties={
                 "counter": None if counter is None else number(counter),
-                "while_request": None if while_request is None else StringAttr(while_request),
+                "while_request": request_attribute(while_request),
             },
             regions=[region_of(body)],
         )

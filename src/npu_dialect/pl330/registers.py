@@ -11,13 +11,14 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.irdl import BaseAttr, irdl_op_definition, opt_prop_def, prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.pl330.ccr import Ccr, CcrAttr, parse_ccr
+from npu_dialect.pl330.enums import Register, RegisterAttr
 from npu_dialect.pl330.instruction import WORD, OneOp, check_range, number
 
 ADDRESSES = ("sar", "dar")
@@ -40,14 +41,14 @@ class MovOp(OneOp):
     OPCODE: ClassVar = 0xBC
     REGISTERS: ClassVar = {"sar": 0, "ccr": 1, "dar": 2}
 
-    register = prop_def(StringAttr)
+    register = prop_def(RegisterAttr)
     value = prop_def(IntegerAttr.constr(i64) | BaseAttr(CcrAttr))
     patched = opt_prop_def(UnitAttr)
 
     def __init__(self, register: str, value: int | Ccr, *, patched: bool = False) -> None:
         super().__init__(
             properties={
-                "register": StringAttr(register),
+                "register": RegisterAttr(Register(register)),
                 "value": number(value) if isinstance(value, int) else CcrAttr.of(value),
                 "patched": UnitAttr() if patched else None,
             }
@@ -61,8 +62,6 @@ class MovOp(OneOp):
 
     def verify_(self) -> None:
         """The value is a CCR for `ccr`, and an address for `sar` and `dar`."""
-        if self.register.data not in self.REGISTERS:
-            raise VerifyException(f"expected ccr, sar or dar, got {self.register.data}")
         if (self.register.data == "ccr") != isinstance(self.value, CcrAttr):
             raise VerifyException("expected clauses for ccr, and an address for sar and dar")
         if isinstance(self.value, CcrAttr):
@@ -109,11 +108,13 @@ class AddOp(OneOp, ABC):
     LEAST: ClassVar[int]
     MOST: ClassVar[int]
 
-    register = prop_def(StringAttr)
+    register = prop_def(RegisterAttr)
     amount = prop_def(IntegerAttr.constr(i64))
 
     def __init__(self, register: str, amount: int) -> None:
-        super().__init__(properties={"register": StringAttr(register), "amount": number(amount)})
+        super().__init__(
+            properties={"register": RegisterAttr(Register(register)), "amount": number(amount)}
+        )
 
     def verify_(self) -> None:
         """The number is in the range of the instruction: 16 bits and its sign."""

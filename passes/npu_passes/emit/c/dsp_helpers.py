@@ -268,7 +268,7 @@ def helpers() -> Iterator[tuple[str, Helper]]:
     yield "store_word", STORE_WORD
     yield "round", ROUND
     yield "smlad", SMLAD
-    for halves in dsp.HALVES:
+    for halves in dsp.Halves:
         yield f"smla{halves}", smla(halves)
         yield f"pack_{halves}", pack(halves)
     for letter in "su":
