@@ -112,8 +112,8 @@ def test_constructors_are_what_the_text_says() -> None:
         dsp.Sxtab16Op(a, b): "%0 = dsp.sxtab16 %a, %b rotate 0 : i32",
         dsp.Uxtab16Op(a, b, 8): "%0 = dsp.uxtab16 %a, %b rotate 8 : i32",
         dsp.SmladOp(a, b, acc): "%0 = dsp.smlad %a, %b, %acc : i32",
-        dsp.SmlaOp(a, b, acc, "tb"): '%0 = dsp.smla %a, %b, %acc halves "tb" : i32',
-        dsp.PackOp(a, b, "bt"): '%0 = dsp.pack %a, %b halves "bt" : i32',
+        dsp.SmlaOp(a, b, acc, "tb"): "%0 = dsp.smla %a, %b, %acc halves tb : i32",
+        dsp.PackOp(a, b, "bt"): "%0 = dsp.pack %a, %b halves bt : i32",
         dsp.RoundOp(x): "%0 = dsp.round %x : f32 -> i32",
         dsp.SsatOp(a, 16): "%0 = dsp.ssat %a to 16 : i32",
         dsp.UsatOp(a): "%0 = dsp.usat %a to 8 : i32",
@@ -133,7 +133,7 @@ def test_what_optimisers_leave() -> None:
       %q = dsp.sxtb16 %x rotate 0 : i32
       %s = dsp.smlad %p, %q, %a : i32
       dsp.keep_order
-      %unused = dsp.pack %p, %a halves "tt" : i32
+      %unused = dsp.pack %p, %a halves tt : i32
       dsp.store_word %s, %m[%i] : i32, memref<8xi8>
       dsp.keep_order
       %y = dsp.load_word %m[%i] : memref<8xi8> -> i32

@@ -145,11 +145,11 @@ OPS: dict[str, Callable[[Case], Words]] = {
     "dsp.uxtab16 %b, %a rotate 8 : i32": added(np.uint8, 8),
     "dsp.smlad %a, %b, %acc : i32": multiplied("bb", "tt"),
     **{
-        f'dsp.smla %a, %b, %acc halves "{halves}" : i32': multiplied(halves)
+        f"dsp.smla %a, %b, %acc halves {halves} : i32": multiplied(halves)
         for halves in ("bb", "bt", "tb", "tt")
     },
     **{
-        f'dsp.pack %a, %b halves "{halves}" : i32': pair_of(halves)
+        f"dsp.pack %a, %b halves {halves} : i32": pair_of(halves)
         for halves in ("bb", "bt", "tb", "tt")
     },
     "dsp.round %x : f32 -> i32": rounded,

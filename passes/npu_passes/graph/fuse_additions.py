@@ -44,7 +44,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AddOp, Conv2dOp, QuantizedAddOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import AdditionAttr
-from npu_passes.graph.fuse_conv_relu_pool import activation_of, composed, only_user, replace_chain
+from npu_passes.graph.fuse_conv_relu_pool import activation_of, only_user, replace_chain
 from npu_passes.support.names import take_value_name
 from npu_passes.support.refuse import RefusingPass
 
@@ -126,7 +126,7 @@ def activated(layer: LayerOp) -> tuple[ActivationAttr | None, tuple[LayerOp, ...
     while (user := only_user(absorbed[-1].output)) is not None:
         if (more := activation_of(user)) is None:
             break
-        activation = more if activation is None else composed(activation, more)
+        activation = more if activation is None else activation.then(more)
         absorbed = (*absorbed, user)
     return activation, absorbed
 

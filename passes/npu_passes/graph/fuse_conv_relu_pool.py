@@ -138,7 +138,7 @@ class EpilogueFusion:
         if pool is not None and not pool.is_max:
             return None
         if before is not None:
-            activation = composed(before, activation)
+            activation = before.then(activation)
         return self.with_layer(layer, activation=activation)
 
     def with_pool(
@@ -190,13 +190,6 @@ def window_of(layer: LayerOp) -> PoolAttr | None:
         extents = shape_of(layer.input)[2:]
         return PoolAttr.of(kind, extents, extents)
     return None
-
-
-def composed(first: ActivationAttr, second: ActivationAttr) -> ActivationAttr:
-    """Two clamps in a row are one: the second applied to the bounds of the first."""
-    low, high = second.bounds
-    inner_low, inner_high = (min(max(bound, low), high) for bound in first.bounds)
-    return ActivationAttr.clamp(inner_low, inner_high)
 
 
 def fused_layer(fusion: EpilogueFusion) -> LayerOp:

@@ -127,6 +127,11 @@ class ActivationAttr(ClauseAttr):
         """The smallest and the largest possible value after the activation; (0, inf) for `relu`."""
         return self.low.value.data, self.high.value.data
 
+    def then(self, after: ActivationAttr) -> ActivationAttr:
+        """This activation and another one after it as one: the bounds of this one, clamped."""
+        low, high = after.bounds
+        return ActivationAttr.clamp(*(min(max(bound, low), high) for bound in self.bounds))
+
     @property
     def is_relu(self) -> bool:
         """Whether this is max(x, 0)."""

@@ -16,7 +16,6 @@ from npu_dialect.npu.attributes import ActivationAttr
 from npu_passes.graph.fuse_conv_relu_pool import (
     FuseConvReluPoolPass,
     OverlapPolicy,
-    composed,
     epilogue_fusion,
 )
 
@@ -67,7 +66,7 @@ def test_overlap_clause(policy: OverlapPolicy, stride: int) -> None:
 
 @given(first=BOUNDS, second=BOUNDS, values=st.lists(st.integers(-9, 9), min_size=1))
 def test_clamps_compose(first: tuple[int, int], second: tuple[int, int], values: list[int]) -> None:
-    low, high = composed(ActivationAttr.clamp(*first), ActivationAttr.clamp(*second)).bounds
+    low, high = ActivationAttr.clamp(*first).then(ActivationAttr.clamp(*second)).bounds
     np.testing.assert_array_equal(
         np.clip(values, low, high), np.clip(np.clip(values, *first), *second)
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from math import inf
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float64Type, FloatAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
@@ -17,6 +19,7 @@ from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_dialect.npu.layers.forms import expect_vector, form
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.maps import ANY_MAP, shape_of
+from npu_dialect.npu.simplifying import Simplifying
 from npu_dialect.npu.syntax import float_clause
 from npu_dialect.windows import broadcast
 
@@ -33,8 +36,28 @@ class ElementwiseOp(UnaryOp):
         return shape_of(self.input)
 
 
+class ActivationOp(ElementwiseOp, Simplifying, ABC):
+    """A layer that keeps each element between two bounds."""
+
+    @abstractmethod
+    def as_activation(self) -> ActivationAttr:
+        """The bounds as the activation of another layer."""
+
+    def simplified(self) -> SSAValue | Operation | None:
+        """Nothing without bounds; one layer for an activation that only this one reads."""
+        own, before = self.as_activation(), self.input.owner
+        if own.bounds == (-inf, inf):
+            return self.input
+        if not isinstance(before, ActivationOp):
+            return None
+        both = before.as_activation().then(own)
+        if both == before.as_activation():
+            return self.input
+        return activation_layer(both, before, self) if self.input.has_one_use() else None
+
+
 @irdl_op_definition
-class ReluOp(ElementwiseOp):
+class ReluOp(ActivationOp):
     """max(x, 0), element by element.
 
     ```mlir
@@ -44,9 +67,13 @@ class ReluOp(ElementwiseOp):
 
     name = "npu.relu"
 
+    def as_activation(self) -> ActivationAttr:
+        """max(x, 0)."""
+        return ActivationAttr.relu()
+
 
 @irdl_op_definition
-class ClampOp(ElementwiseOp):
+class ClampOp(ActivationOp):
     """min(max(x, low), high), element by element (ONNX Clip).
 
     ```mlir
@@ -82,6 +109,19 @@ class ClampOp(ElementwiseOp):
         if not low <= high:
             raise VerifyException(f"expected clamp bounds low <= high, got [{low}, {high}]")
         return shape_of(self.input)
+
+
+def activation_layer(
+    activation: ActivationAttr, first: ActivationOp, last: ActivationOp
+) -> ReluOp | ClampOp:
+    """One layer for two in a row, with the names of the last one."""
+    type_ = last.results[0].type
+    if activation.is_relu:
+        layer = ReluOp(first.input, type_)
+    else:
+        layer = ClampOp(first.input, *activation.bounds, type_)
+    layer.attributes |= last.attributes
+    return layer
 
 
 class BinaryOp(LayerOp):

@@ -7,7 +7,7 @@ from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -16,11 +16,12 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.forms import form
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.maps import ANY_MAP, shape_of
+from npu_dialect.npu.simplifying import Simplifying
 from npu_dialect.npu.syntax import int_clause, ints_clause
 
 
 @irdl_op_definition
-class ConcatOp(LayerOp):
+class ConcatOp(LayerOp, Simplifying):
     """Concatenation along an axis.
 
     ```mlir
@@ -64,9 +65,13 @@ class ConcatOp(LayerOp):
                 )
         return (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
 
+    def simplified(self) -> SSAValue | Operation | None:
+        """The one map that there is."""
+        return self.parts[0] if len(self.parts) == 1 else None
+
 
 @irdl_op_definition
-class ReshapeOp(UnaryOp):
+class ReshapeOp(UnaryOp, Simplifying):
     """The same elements in another shape (ONNX Reshape, Flatten, Squeeze, Unsqueeze).
 
     `npu-bufferize` turns it into a view of the buffer, so there is no form in destination style.
@@ -89,9 +94,18 @@ class ReshapeOp(UnaryOp):
             )
         return shape
 
+    def simplified(self) -> SSAValue | Operation | None:
+        """The start of a chain of reshapes, in its own shape or in this one."""
+        source = self.input
+        while isinstance(source.owner, ReshapeOp):
+            source = source.owner.input
+        if source.type == self.results[0].type:
+            return source
+        return None if source is self.input else self.rebuilt([source], self.results[0].type)
+
 
 @irdl_op_definition
-class TransposeOp(LayerOp):
+class TransposeOp(LayerOp, Simplifying):
     """Output axis i is input axis perm[i] (ONNX Transpose).
 
     ```mlir
@@ -122,3 +136,18 @@ class TransposeOp(LayerOp):
                 f"expected a permutation of {list(range(len(shape)))}, got {list(perm)}"
             )
         return tuple(shape[axis] for axis in perm)
+
+    def simplified(self) -> SSAValue | Operation | None:
+        """One permutation for two, and none for one that moves no axis."""
+        perm, before = int_values(self.perm), self.input.owner
+        source = self.input
+        if isinstance(before, TransposeOp):
+            inner = int_values(before.perm)
+            perm, source = tuple(inner[axis] for axis in perm), before.input
+        if perm == tuple(range(len(perm))):
+            return source
+        if source is self.input:
+            return None
+        layer = TransposeOp(source, perm, self.results[0].type)
+        layer.attributes |= self.attributes
+        return layer
