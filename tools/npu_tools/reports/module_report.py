@@ -19,7 +19,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from npu_dialect.attributes import PLANNED_AS
+from npu_dialect.attributes import PLANNED_AS, PORT
 from npu_dialect.machine import Machine
 from npu_dialect.module_attributes import AVAILABLE, FORWARD, NOT_PLANNED, POLICY, REQUIRED
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
@@ -222,6 +222,5 @@ def named_maps(function: func.FuncOp, *, inputs: bool) -> Iterator[tuple[str, tu
     values = function.args if inputs else (() if last is None else last.operands)
     attributes = function.arg_attrs if inputs else function.res_attrs
     for index, value in enumerate(values):
-        entry = None if attributes is None else attributes.data[index].data.get("npu.name")
-        name = getattr(entry, "data", None)
+        name = None if attributes is None else PORT.of(attributes.data[index].data)
         yield name or f"{'arg' if inputs else 'result'}{index}", shape_of(value)
