@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Literal, NoReturn
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -162,31 +162,28 @@ def solve(
     Raises: PassFailedException where the strategy has none, or the machine has too little memory.
     """
     function = lifetimes.function
+    where = f"@{name_of(function)}"
     if machine is not None:
         for buffer in problem.buffers:
             if buffer.pin is not None and buffer.pin + buffer.size > machine.sram_bytes:
-                fail(
+                refuse(
                     function,
                     f"expected {buffer.name!r}, pinned at {buffer.pin}, to end within the "
                     f"{machine.sram_bytes} bytes of {machine.name}, got {buffer.pin + buffer.size}",
+                    where,
                 )
     try:
         solution, reason = STRATEGIES[strategy](problem), ""
     except PlanError as error:
         solution, reason = None, str(error)
     if solution is None:
-        fail(function, reason)
+        refuse(function, reason, where)
     assert not (wrong := check(problem, solution)), wrong
     if solution.arena > LARGEST_ARENA:
-        fail(function, f"expected an arena below 2^63 bytes, got {solution.arena}")
+        refuse(function, f"expected an arena below 2^63 bytes, got {solution.arena}", where)
     if machine is not None and solution.arena > machine.sram_bytes:
-        raise Refusal(f"@{name_of(function)}: {overflow(lifetimes, problem, solution, machine)}")
+        raise Refusal(f"{where}: {overflow(lifetimes, problem, solution, machine)}")
     return solution
-
-
-def fail(function: Operation, message: str) -> NoReturn:
-    """Reject a function."""
-    refuse(function, message, f"@{name_of(function)}")
 
 
 def overflow(lifetimes: Lifetimes, problem: Problem, solution: Solution, machine: Machine) -> str:

@@ -54,18 +54,13 @@ class MeasureZeroBlocksPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run all samples, then write the shares."""
         if self.block_size < 1:
-            fail(f"expected a block-size of at least 1, got {self.block_size}")
+            raise Refusal(f"expected a block-size of at least 1, got {self.block_size}")
         try:
             ports = Signature.of(find_function(op, None)).inputs
         except InterpretationError as error:
             raise Refusal(str(error)) from None
         for layer, share in zero_shares(op, samples(self.data, ports), self.block_size).items():
             ZERO_BLOCKS.set(layer, share)
-
-
-def fail(message: str) -> None:
-    """Reject the options or the data."""
-    raise Refusal(message)
 
 
 def samples(path: str, ports: Sequence[Port]) -> list[list[Array]]:
@@ -76,7 +71,7 @@ def samples(path: str, ports: Sequence[Port]) -> list[list[Array]]:
     arrays = [fitting(path, read(path), port) for port in ports]
     counts = {len(each) for each in arrays}
     if len(counts) > 1:
-        fail(f"{path}: expected as many samples of every input, got {sorted(counts)}")
+        raise Refusal(f"{path}: expected as many samples of every input, got {sorted(counts)}")
     return [list(each) for each in zip(*arrays, strict=True)]
 
 
@@ -103,7 +98,7 @@ def fitting(path: str, arrays: Mapping[str, Array], port: Port) -> list[Array]:
     shape = port.shape
     batches = shape[:1] == (1,) and array.shape[1:] == shape[1:] and len(array) > 0
     if array.dtype != port.dtype or (array.shape != shape and not batches):
-        fail(
+        raise Refusal(
             f"{path}: input '{port.name}': expected {port.dtype} of shape {list(shape)}, or "
             f"samples of it along axis 0, got {array.dtype} of shape {list(array.shape)}"
         )

@@ -84,9 +84,9 @@ class PruneZeroBlocksPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Find all maps, then prune them."""
         if self.block_size < 1:
-            fail(f"expected a block-size of at least 1, got {self.block_size}")
+            raise Refusal(f"expected a block-size of at least 1, got {self.block_size}")
         if not (isfinite(self.threshold) and self.threshold >= 0):
-            fail(f"expected a threshold of at least 0, got {self.threshold}")
+            raise Refusal(f"expected a threshold of at least 0, got {self.threshold}")
         if self.where == "all":
             self.prune_all(list(rectified(op)))
             return
@@ -102,7 +102,7 @@ class PruneZeroBlocksPass(RefusingPass):
         """
         largest = max((max(shape_of(value)[2:]) for value in maps), default=self.block_size)
         if self.block_size > largest:
-            fail(
+            raise Refusal(
                 f"expected a block-size of at most {largest}, rows or columns of the largest map, "
                 f"got {self.block_size}"
             )
@@ -161,11 +161,6 @@ class Meaning:
         if scale is None or zero is None:
             return None
         return Meaning(float(np.float32(scale)), zero)
-
-
-def fail(message: str) -> None:
-    """Reject the options."""
-    raise Refusal(message)
 
 
 def ends_with_relu(op: LayerOp) -> bool:
