@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
+from npu_dialect.interpreters.fused import scalar_fma
 from npu_dialect.interpreters.values import bits_of, dense_array, scalar_of, wrapped
 
 IntOrBool = TypeVar("IntOrBool", int, bool)
@@ -228,10 +229,10 @@ def unsigned_conversion(op: Operation, type_: Attribute) -> Meaning:
 
 
 def fused_multiply_add(_: Operation, type_: Attribute) -> Meaning:
-    """a * b + c, computed in f64, where the product of two f32 is exact, and then rounded."""
+    """a * b + c of f32, rounded once."""
 
     def compute(a: float, b: float, c: float) -> Any:
-        return scalar_of(type_, float(a) * float(b) + float(c))
+        return scalar_of(type_, scalar_fma(float(a), float(b), float(c)))
 
     return compute
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from npu_dialect.interpreters.fused import fma
 from npu_dialect.interpreters.values import Array
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
 from npu_dialect.npu.attributes import float_values, int_values
@@ -161,11 +162,6 @@ def quantized_sum(
             exact = (a.astype(np.int64) - za) * ma + (b.astype(np.int64) - zb) * mb
             made = saturated(shifted(exact, np.array(shift, np.int64)), z, limits)
     return made
-
-
-def fma(a: Any, b: Any, c: Any) -> Any:
-    """a * b + c, computed in float64, where the product of two float32 is exact, then rounded."""
-    return (np.float64(1) * a * b + c).astype(f32)
 
 
 def quantized_avg_pool2d(op: QuantizedAvgPool2dOp, inputs: Sequence[Array]) -> Array:
