@@ -119,8 +119,10 @@ def exact(
 ) -> tuple[dict[int, int], bool]:
     """Improve a plan of `arena` bytes, down to `goal` bytes, with at most `work` neighbour visits.
 
-    Returns: the best plan found, and whether the search finished within the budget.
+    Returns: the best plan found, and whether it is proven to be the smallest: the search finished
+    within the budget, and no overlay has a distance of zero or less.
     """
     search = Search(problem, pins, Budget(work), goal, dict(best), arena)
     found = search.run()
-    return found, search.budget.left >= 0
+    is_complete = all(overlay.distance > 0 for overlay in problem.overlays)
+    return found, is_complete and search.budget.left >= 0
