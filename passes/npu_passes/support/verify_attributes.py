@@ -1,4 +1,4 @@
-"""npu-verify-attributes: reject attributes of ours that are misspelt, mistyped or misplaced.
+"""`npu-verify-attributes`: reject attributes of ours that are misspelt, mistyped or misplaced.
 
 It runs on any level of IR and changes nothing. `npu-opt` and `npu-compile` do the same check after
 every pass. Other drivers can insert this pass where they want it.
