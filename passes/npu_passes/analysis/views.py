@@ -142,7 +142,7 @@ def carried(buffer: SSAValue, user: Operation) -> Iterator[SSAValue]:
                 refuse(
                     buffer.op,
                     f"expected a buffer that {parent.name} carries to its next iteration to be "
-                    "allocated before it: one place cannot hold two iterations",
+                    "allocated before it: one offset cannot serve two iterations",
                 )
             yield arg
 

@@ -100,7 +100,8 @@ def body_of(function: func.FuncOp) -> tuple[Block, func.ReturnOp]:
         )
     if len(function.body.blocks) != 1:
         refuse(
-            function, f"expected one block, got {len(function.body.blocks)}: control flow is left"
+            function,
+            f"expected one block, got {len(function.body.blocks)}: control flow is not supported",
         )
     block = function.body.block
     last = block.last_op
