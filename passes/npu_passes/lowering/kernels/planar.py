@@ -149,10 +149,7 @@ class PlanarKernel:
         count: int,
         behind: int = 0,
     ) -> Sequence[SSAValue]:
-        """Sums of `width` neighbouring convolution outputs, for a block of filters.
-
-        `inside`: the row is interior. `behind`: see `pixels`.
-        """
+        """Sums of `width` neighbouring outputs for some filters; `inside`: the row is interior."""
         b = self.b
         pixels, first, last = self.pixels(column, width, behind)
         plan = self.form.plan(pixels, first, last)
