@@ -1,1 +1,1 @@
-"""What is done to the IR: one pass, one file; mathematics in plain modules beside the passes."""
+"""The passes, one per file; decisions on plain numbers are in `npu_plans`."""

@@ -1,10 +1,10 @@
-"""The named pipelines: plain pass-pipeline strings, in one place.
+"""The named pipelines, as plain texts of passes.
 
-Each is what `--pass-pipeline` takes, so a person can copy one, change it, and run it; a name may
-also stand inside a pipeline text in place of the passes it means (`-p 'unlu2020,canonicalize'`).
+`--pass-pipeline` accepts each text, so a user can copy one, change it, and run it. In the text of a
+pipeline, a name stands for its passes (`-p 'unlu2020,canonicalize'`).
 
-They start behind the import (a graph of layers on tensors, with its machine) and end at loops,
-which is what `-t c` prints; but for `kim2019`, which ends with a plan.
+A pipeline starts after the import, from a graph of layers on tensors with its machine. It ends at
+loops, which `-t c` prints as C; only `kim2019` ends with a plan.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from npu_dialect.machine import Machine
 
 
 class Pipeline(NamedTuple):
-    """A pipeline and what it is for."""
+    """The text of a pipeline, and what it is for."""
 
     text: str
     summary: str
 
 
 def road(fusion: str, strategy: str, concat: str = "", code: str = "") -> str:
-    """The passes from a graph of layers to loops.
+    """The text of the passes from a graph of layers to loops, for a machine without DMA.
 
-    `fusion`, `concat` and `code` are steps, or nothing; `strategy` is how offsets are found.
+    `fusion`, `concat` and `code` are passes to insert, or empty. `strategy` is that of
+    `npu-assign-sram-offsets`.
     """
     passes = (
         "npu-fold-batch-norm",
@@ -42,19 +43,22 @@ def road(fusion: str, strategy: str, concat: str = "", code: str = "") -> str:
 FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fold-zero-points"
 
 SUMS = "npu-fuse-additions,npu-fuse-activations"
-"""What is computed where it is stored."""
+"""Fuse additions, and activations behind additions."""
 
 BYTES = "npu-concat-in-place,npu-choose-layouts"
-"""Where maps lie on chip."""
+"""Choose where maps are stored: slices of concatenations, and layouts with channels last."""
 
 SHARE = "npu-share-functions"
-"""How code gets smaller."""
+"""Make code smaller."""
 
 
 def off_chip(
     order: str = "", tails: str = "", moves: str = "", tile: str = "", blocks: str = ""
 ) -> str:
-    """The passes for a machine with DMA; the arguments are more options and steps, or nothing."""
+    """The text of the passes for a machine with DMA.
+
+    `order` and `tile` are options, `tails`, `moves` and `blocks` passes to insert; or empty.
+    """
     passes = (
         "npu-fold-batch-norm",
         FUSE,
@@ -83,20 +87,20 @@ def off_chip(
 PIPELINES = {
     "default": Pipeline(
         road(f"{FUSE},{SUMS}", "greedy", BYTES, SHARE),
-        "fuse, also where pooling windows overlap, and additions; concatenate in place; offsets "
+        "fuse pools, also if their windows overlap, and additions; concatenate in place; offsets "
         "for any graph",
     ),
     "rows": Pipeline(
         road(f"{FUSE},npu-fuse-rows{{when=smallest}},{SUMS}", "greedy", BYTES, SHARE),
-        "as default, and the layers that set the peak run row by row, with a few rows between them",
+        "as default, but the layers at the memory peak run row by row, a few rows between them",
     ),
     "unlu2020": Pipeline(
         road("npu-fuse-conv-relu-pool{overlap=none}", "ping-pong"),
-        "the published method: fuse pools with stride >= kernel, two buffers in turns",
+        "the published method: fuse pools with stride >= kernel, two buffers in alternation",
     ),
     "fused": Pipeline(
         road("npu-fuse-conv-relu-pool{overlap=none}", "none"),
-        "fuse as published, every map in a place of its own",
+        "fuse as published, every map at an offset of its own",
     ),
     "kim2019": Pipeline(
         "npu-fold-batch-norm,npu-fuse-conv-relu-pool{overlap=none},npu-detect-modules,"
@@ -106,24 +110,24 @@ PIPELINES = {
     ),
     "off-chip": Pipeline(
         off_chip(),
-        "for a machine with DMA: maps stay on chip, those of layers that are too large as rows; "
-        "what cannot stay is moved in tiles",
+        "for a machine with DMA: maps stay on chip; layers that are too large run row by row; "
+        "maps that still do not fit are moved in tiles",
     ),
     "tails": Pipeline(
         off_chip(" tails=true", "npu-fuse-tails", "npu-move-maps"),
-        "as off-chip, and average pools run row by row with their 1x1 convolution, and the last "
-        "reader of a map takes its place: less memory, more copying on chip",
+        "as off-chip, but average pools run row by row with their 1x1 convolution, and the last "
+        "reader of a map overwrites it: less memory, more copying on chip",
     ),
     "zero-blocks": Pipeline(
         off_chip(
             tile="{block-size=4}", blocks="npu-fuse-zero-blocks,npu-compress-spills{block-size=4}"
         ),
-        "as off-chip, and maps that leave the chip move without their zero blocks: the same "
+        "as off-chip, but maps that leave the chip are moved without their zero blocks: the same "
         "results, fewer bytes",
     ),
     "naive": Pipeline(
         road("", "none"),
-        "layer by layer, every map in a place of its own",
+        "layer by layer, every map at an offset of its own",
     ),
 }
 """The named pipelines, by name."""
@@ -132,14 +136,14 @@ DEFAULT = "default"
 """The pipeline that npu-compile runs unless told otherwise."""
 
 OFF_CHIP = "off-chip"
-"""What `default` means for a machine with memory that only its DMA engine reaches."""
+"""The pipeline that `default` stands for if the machine has DMA channels."""
 
 MICROCODE = "npu-lower-dma-to-pl330,pl330-check"
-"""What follows where the DMA engine is a PL-330."""
+"""The passes that follow if the DMA engine is a PL-330."""
 
 
 def pipeline_for(pipeline: str, machine: Machine) -> str:
-    """The name or text of the passes to run for a machine."""
+    """The name or text of the pipeline to run for a machine."""
     if pipeline != DEFAULT or not machine.dma_channels:
         return pipeline
     return f"{OFF_CHIP},{MICROCODE}" if machine.dma_fifo_bytes else OFF_CHIP

@@ -99,7 +99,7 @@ FLASH = Key(
     TEXT,
     "whether kernels are chosen to be fast or to be small in flash",
     writers="npu-use-flash",
-    readers="npu-choose-layouts, npu-lower-to-loops",
+    readers="npu-lower-to-loops",
     absent="fast",
 )
 PLANNED_AS = Key(

@@ -1,1 +1,1 @@
-"""IR read into plan data: lifetimes, accesses, views, affine indices. Nothing here changes IR."""
+"""Analyses: they read lifetimes, accesses, views and affine indices, and never change the IR."""

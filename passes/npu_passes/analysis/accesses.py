@@ -1,7 +1,7 @@
-"""Which buffers the ops of a loop read and write, and whether a buffer's contents stay in one step.
+"""Which buffers the ops of a loop read and write, and whether their contents outlive an iteration.
 
 dma.start %rows to %tile     // reads %rows, writes all of %tile
-npu.conv2d ins(%tile) ...    // reads %tile: of this step, the line above comes first
+npu.conv2d ins(%tile) ...    // reads what the same iteration wrote to %tile: %tile is private
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from npu_passes.analysis.views import is_buffer, is_view, key_of, root_of, uses_
 
 @dataclass(frozen=True)
 class Access:
-    """An op reads or writes a view; `all_of_it`: it writes every element."""
+    """A read or write of a buffer or view by an op; `all_of_it`: the op writes every element."""
 
     op: Operation
     value: SSAValue
@@ -30,17 +30,17 @@ class Access:
 
     @property
     def root(self) -> SSAValue:
-        """The buffer that the view is a part of."""
+        """The buffer to which the view belongs."""
         return root_of(self.value)
 
     @property
     def key(self) -> object:
-        """What tells buffers apart."""
+        """The identity of the buffer; see `key_of`."""
         return key_of(self.value)
 
 
 def accesses(top: Operation) -> Iterator[Access]:
-    """What an op and those inside it read and write."""
+    """The buffers that an op and the ops inside it read and write, in the order of the text."""
     for op in top.walk():
         match op:
             case StartOp():
@@ -58,7 +58,7 @@ def accesses(top: Operation) -> Iterator[Access]:
             case memref.StoreOp():
                 yield Access(op, op.memref, writes=True)
             case ReadsOp() | WritesOp() | scf.YieldOp():
-                pass  # counters; a loop that carries buffers is no loop that is taken apart
+                pass  # counters; and no analysed loop carries buffers, so a yield accesses none
             case _ if not is_view(op) and not op.has_trait(
                 IsTerminator, value_if_unregistered=False
             ):
@@ -69,10 +69,11 @@ def accesses(top: Operation) -> Iterator[Access]:
 
 
 def private(buffer: SSAValue, loop: scf.ForOp) -> str | None:
-    """Why a buffer's contents leave a step of a loop; None if they do not.
+    """Why a buffer's contents may outlive one iteration of a loop; None if they do not.
 
-    They stay if every read, in the loop or outside, comes after a write of the same view that is
-    made in the same step, or outside with no step in between.
+    They do not if every read follows a write of the same or a larger view. For a read in the loop,
+    the write must be in the same iteration. For a read outside, the write must be outside too, and
+    the loop must not run between the two.
     """
     found = list(accesses_to(buffer))
     writes = [each for each in found if each.all_of_it]
@@ -96,7 +97,7 @@ def accesses_to(buffer: SSAValue) -> Iterator[Access]:
 
 
 def covers(written: SSAValue, read: SSAValue) -> bool:
-    """Whether one view is all of the other, or a larger one that the other is taken of."""
+    """Whether `written` is the view `read`, or a view or buffer from which `read` is taken."""
     value = read
     while not same_view(written, value):
         whole = viewed_by(value)
@@ -107,7 +108,7 @@ def covers(written: SSAValue, read: SSAValue) -> bool:
 
 
 def same_view(one: SSAValue, other: SSAValue) -> bool:
-    """Whether two values are the same elements, by the text of their subviews."""
+    """Whether two values are the same, or subviews with the same source, offsets and sizes."""
     if one is other:
         return True
     if not isinstance(one, OpResult) or not isinstance(other, OpResult):
@@ -124,9 +125,9 @@ def same_view(one: SSAValue, other: SSAValue) -> bool:
 
 
 def comes_before(first: Operation, second: Operation, between: Operation | None) -> bool:
-    """Whether an op always runs before another, in the same steps of the loops around it.
+    """Whether `first` always runs before `second`, in the same iteration of the loops around it.
 
-    And without `between` running in the meantime.
+    If `between` is given, it must not run between the two.
     """
     block = first.parent_block()
     assert block is not None

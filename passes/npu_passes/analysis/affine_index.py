@@ -1,9 +1,9 @@
-"""Indices as linear functions of an induction variable, and views that never meet.
+"""Indices as linear functions of values, and views that never overlap.
 
     %first = arith.muli %i, %c4          // 4 * i
     %rows = memref.subview %map[0, 0, %first, 0] [1, 8, 4, 16] [1, 1, 1, 1]
 
-The views of steps i and i + 1 lie 4 rows apart and are 4 rows long: they share nothing.
+The views of iterations i and i + 1 start 4 rows apart and have 4 rows: they share no element.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from xdsl.ir import OpResult, SSAValue
 
 @dataclass(frozen=True)
 class Linear:
-    """A constant and a factor for each value that is not known."""
+    """A sum: a constant, plus a factor times each value that is not known.
+
+    No factor is zero.
+    """
 
     constant: int = 0
     factors: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
@@ -33,7 +36,7 @@ class Linear:
 
 
 def constant_of(value: SSAValue) -> int | None:
-    """The number that a value is, if it is an `arith.constant`."""
+    """The integer of an `arith.constant`; None for other values."""
     if isinstance(value, OpResult) and isinstance(value.op, arith.ConstantOp):
         number = value.op.value
         return number.value.data if isinstance(number, IntegerAttr) else None
@@ -41,7 +44,7 @@ def constant_of(value: SSAValue) -> int | None:
 
 
 def linear(value: SSAValue) -> Linear:
-    """An index as a linear function of values that are not sums or multiples."""
+    """An index as a linear function of values that are themselves no sums or multiples."""
     if (number := constant_of(value)) is not None:
         return Linear(number)
     match value.owner:
@@ -61,7 +64,10 @@ def linear(value: SSAValue) -> Linear:
 
 
 def extents(op: memref.SubviewOp) -> list[tuple[Linear, int]] | None:
-    """First index and number of elements of a view along each axis of its buffer."""
+    """First index and number of elements of a view along each axis of its buffer.
+
+    None if a size is not static or a stride of the view is not 1.
+    """
     if op.sizes or any(step != 1 for step in op.static_strides.get_values()):
         return None
     dynamic = iter(op.offsets)
@@ -73,10 +79,10 @@ def extents(op: memref.SubviewOp) -> list[tuple[Linear, int]] | None:
 
 
 def apart(later: SSAValue, earlier: SSAValue, variable: SSAValue, distances: Sequence[int]) -> bool:
-    """Whether a view shares nothing with another one, taken when a variable was smaller.
+    """Whether two views of one buffer, taken in different iterations, share no element.
 
-    `distances` says by how much it was smaller. Both must be views of one buffer; False if it is
-    not known.
+    `later` is taken when `variable` is larger than for `earlier`, by each of `distances` in turn.
+    False if it is not known.
     """
     ours, theirs = later.owner, earlier.owner
     if not isinstance(ours, memref.SubviewOp) or not isinstance(theirs, memref.SubviewOp):
@@ -94,7 +100,7 @@ def apart(later: SSAValue, earlier: SSAValue, variable: SSAValue, distances: Seq
 
 
 def _disjoint(first: Linear, size: int, second: Linear, count: int, moved: int) -> bool:
-    """Whether [first + moved, ... + size) and [second, ... + count) do not meet."""
+    """Whether [first + moved, + size) and [second, + count) are known not to overlap."""
     gap = first.plus(second, -1)
     if gap.factors:
         return False

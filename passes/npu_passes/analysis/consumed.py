@@ -1,19 +1,20 @@
-"""Buffers that die row by row while an output takes their place: an analysis on memrefs.
+"""Buffers that an output may overwrite row by row: an analysis on memrefs.
 
-`npu.consumes` on a loop asks whether it reads each row of its input before it writes the same row
-of its output (`npu-fuse-tails` makes such loops). The loop's indices are run to find out
-(`row_order.py`); the attribute is only a hint where to look:
+A loop may read each row of its input before it writes the same row of its output. `npu-fuse-tails`
+makes such loops. The attribute `npu.consumes` is only a hint where to look; the analysis evaluates
+the loop's indices to find out (`row_order.py`):
 
     scf.for %r = %c0 to %c35 step %c1 {
       ... rows of %x, memref<1x288x35x35xi8, strided<[373248, 1296, 36, 1]>>, are copied ...
       ... row r of %slice of %y, memref<1x64x35x35xi8, strided<[373248, 1296, 36, 1], ...>> ...
     } {npu.consumes}
 
-Then the slice may lie on %x, row on row and column on column: on its first channels if it is the
-last slice of %y, so that the rest of %x lies behind %y; or on its last ones if it is the first.
+Then the slice may overlap %x, each row on the same row and each column on the same column. If it is
+the last slice of %y, it may lie on the first channels of %x: the rest of %x then lies behind %y. If
+it is the first slice of %y, it may lie on the last channels of %x.
 
-A `memref.copy` out of a buffer that dies there is a similar case: as elements are copied in their
-order, the target may lie on its source wherever it begins no higher.
+A `memref.copy` from a buffer that dies there is a similar case. Elements are copied in ascending
+order, so the target may overlap its source if its offset is not larger.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ from npu_plans.arena.problem import Overlay
 
 @dataclass(frozen=True)
 class Planes:
-    """A view [1, C, H, W] of a buffer: byte offset in it, bytes, and what its rows look like."""
+    """A view [1, C, H, W] of a buffer.
+
+    `start` is its offset in the buffer and `size` its size, both in bytes. `geometry` holds H, W,
+    the strides of C, H and W in elements, and the bytes of an element.
+    """
 
     start: int
     size: int
@@ -43,7 +48,10 @@ class Planes:
 
     @staticmethod
     def of(value: SSAValue) -> Planes | None:
-        """The planes of a view at a static place; None for views of another kind."""
+        """The planes of a view.
+
+        None if its rank is not 4, N is not 1, or its offset or a stride is not static.
+        """
         type_ = value.type
         if not isa(type_, MemRefType[Attribute]) or not isinstance(
             type_.element_type, FixedBitwidthType
@@ -63,9 +71,11 @@ class Planes:
 
 @dataclass(frozen=True)
 class Life:
-    """A buffer: the values that reach it, its bytes, its first and last point, how it is filled.
+    """The life of one buffer, from program point `first` to `last`, both included.
 
-    Points number all ops of the function in the order of the text.
+    Program points number all ops of the function in the order of the text. `aliases` are the values
+    through which the buffer can be reached, its own first. `size` is in bytes. `filling` says how
+    the buffer is filled slice by slice; if it is empty, the buffer is in use as a whole.
     """
 
     aliases: tuple[SSAValue, ...]
@@ -75,14 +85,14 @@ class Life:
     filling: Filling = ()
 
     def used_before(self, point: int, part: Planes) -> bool:
-        """Whether a part of the buffer may be in use in front of a point."""
+        """Whether a part of the buffer may be in use before a program point."""
         steps = self.filling or [(self.first, 0, self.size)]
         end = part.start + part.size
         return any(at < point and start < end and part.start < stop for at, start, stop in steps)
 
 
 def consumed(ops: Sequence[Operation], lives: Sequence[Life]) -> Iterator[Overlay]:
-    """The pairs of buffers that may overlap at one distance because one dies row by row.
+    """The pairs of buffers that may overlap because the output overwrites the dying input.
 
     `ops` are all ops of the function in the order of the text.
     """
@@ -106,7 +116,7 @@ def consumed(ops: Sequence[Operation], lives: Sequence[Life]) -> Iterator[Overla
 
 
 def copied(points: Mapping[Operation, int], lives: Sequence[Life]) -> Iterator[Overlay]:
-    """Pairs of a buffer that is copied as a whole, and dies, and the one that it is copied to."""
+    """Pairs of a buffer that dies when it is copied as a whole, and the target of that copy."""
     place = {each.aliases[0]: index for index, each in enumerate(lives)}
     for op, point in points.items():
         if not isinstance(op, memref.CopyOp) or op.source.type != op.destination.type:
@@ -120,7 +130,11 @@ def copied(points: Mapping[Operation, int], lives: Sequence[Life]) -> Iterator[O
 
 @dataclass(frozen=True)
 class Seen:
-    """A buffer as a loop sees it: the one view through which it does, and what it does with it."""
+    """How a loop uses a buffer that lives outside of it.
+
+    `value` is the only value from outside through which the loop reaches the buffer, `planes` its
+    place in the buffer. `read` and `written` say what the loop does with it.
+    """
 
     value: SSAValue
     planes: Planes
@@ -129,7 +143,11 @@ class Seen:
 
 
 def seen(loop: Operation, life: Life) -> Seen | None:
-    """How a loop uses a buffer from outside; None if it does not, or not through one view."""
+    """How a loop uses a buffer.
+
+    None if the loop does not use it, uses it through several values from outside, or through one
+    that is no [1, C, H, W] with static strides.
+    """
     views = [
         alias
         for alias in life.aliases
@@ -146,7 +164,7 @@ def seen(loop: Operation, life: Life) -> Seen | None:
 
 
 def encloses(loop: Operation, owner: object) -> bool:
-    """Whether an op, or the block that owns a value, lies in a loop."""
+    """Whether `owner`, an op or block, lies in a loop or is the loop itself."""
     op = owner if isinstance(owner, Operation) else getattr(owner, "parent_op", lambda: None)()
     while isinstance(op, Operation):
         if op is loop:
@@ -156,7 +174,7 @@ def encloses(loop: Operation, owner: object) -> bool:
 
 
 def writes(op: Operation, value: SSAValue) -> bool:
-    """Whether an op writes a buffer, as far as is known."""
+    """Whether an op may write a buffer; unknown ops may."""
     if isinstance(op, LayerOp):
         return op.destination is value
     if isinstance(op, memref.StoreOp):
@@ -165,7 +183,7 @@ def writes(op: Operation, value: SSAValue) -> bool:
 
 
 def reads(op: Operation, value: SSAValue) -> bool:
-    """Whether an op reads a buffer, as far as is known."""
+    """Whether an op may read a buffer; unknown ops may."""
     if isinstance(op, LayerOp):
         return value in op.inputs
     return not isinstance(op, memref.SubviewOp | memref.StoreOp)
@@ -174,7 +192,10 @@ def reads(op: Operation, value: SSAValue) -> bool:
 def pair(
     source: int, above: Planes, target: int, below: Planes, lives: Sequence[Life]
 ) -> list[Overlay]:
-    """The distances at which a target may lie on its source."""
+    """The overlays of a target slice on its source: on the first channels, the last, or neither.
+
+    The source must be a whole buffer, and both must have the same geometry.
+    """
     if above.geometry != below.geometry or above.start or above.size != lives[source].size:
         return []
     found: list[Overlay] = []

@@ -1,7 +1,7 @@
-"""Lifetimes of the on-chip buffers of one function: an analysis, it changes nothing.
+"""Lifetimes of the on-chip buffers of one function: an analysis that changes nothing.
 
-A buffer lives from its first to its last use, through views, casts, calls and whatever else carries
-it on. Program points number the ops in the order of the text:
+A buffer lives from its first to its last use, including uses through aliases (views, casts, calls,
+loops). Program points number the ops in the order of the text:
 
     0  func.func @f(%in: memref<8xf32, #npu.sram> {sram.input}) {       // %in lives in 0 .. 4
     1    %a = memref.alloc() : memref<8xf32, #npu.sram>                 // %a lives in 2 .. 5
@@ -44,9 +44,10 @@ from npu_plans.arena.problem import Buffer, Overlay
 
 @dataclass(frozen=True)
 class OnChipBuffer:
-    """One buffer: bytes and alignment of its memory, program points (inclusive), the chosen offset.
+    """One on-chip buffer: it lives from program point `first` to `last`, both included.
 
-    `alignment` is the least that its elements and its allocation ask for.
+    `size` and `alignment` are in bytes; the alignment is the smallest that its element type and its
+    allocation allow. `pin` is the offset that the buffer already has, if any.
     """
 
     value: SSAValue
@@ -58,17 +59,18 @@ class OnChipBuffer:
     pin: int | None
 
     def plain(self) -> Buffer:
-        """The buffer as plain data."""
+        """The buffer for the planner, without IR."""
         return Buffer(self.name, self.size, self.alignment, self.first, self.last, self.pin)
 
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """The on-chip buffers of one function, in the order of the text, and the op at each point.
+    """The on-chip buffers of one function, in the order of the text.
 
-    `overlays` are pairs that live together, but whose memory may overlap at a distance: a buffer
-    that is filled slice by slice leaves what no slice has reached yet to others, and one that dies
-    row by row makes room for rows. `floor` is the most bytes that are in use at one point.
+    `ops` holds the op at each program point. `overlays` are pairs of buffers that live together but
+    may share memory: a buffer that is filled slice by slice leaves free what no slice has reached
+    yet, and an input that dies row by row may be overwritten by output rows. `floor` is the most
+    bytes that are in use at one program point. `fillings` has the filling of each buffer.
     """
 
     function: Operation
@@ -79,7 +81,7 @@ class Lifetimes:
     fillings: tuple[Filling, ...] = ()
 
     def occupancy(self) -> Occupancy:
-        """The buffers as plain data."""
+        """The buffers, fillings and overlays for the planner, without IR."""
         plain = tuple(each.plain() for each in self.buffers)
         return Occupancy(plain, self.fillings, self.overlays)
 
@@ -87,8 +89,8 @@ class Lifetimes:
 def lifetimes_of(function: Operation, space: Attribute) -> Lifetimes:
     """The lifetimes of the on-chip buffers of a function.
 
-    Raises: PassFailedException, attached to the op, for a size that is not static, or a buffer made
-    in a loop and carried to its next iteration.
+    Raises: PassFailedException, attached to the op, if a size is not static, or if a loop allocates
+    a buffer and carries it to its next iteration.
     """
     ops = tuple(function.walk())
     numbering = Numbering(function, ops)
@@ -121,7 +123,10 @@ def lifetimes_of(function: Operation, space: Attribute) -> Lifetimes:
 
 
 class Numbering:
-    """Program points of a function: the position of each op, and of the last op inside it."""
+    """The program points of a function: for each op its own and that of the last op inside it.
+
+    `branches`: some region has several blocks, so that the order of the text says nothing.
+    """
 
     def __init__(self, function: Operation, ops: Sequence[Operation]) -> None:
         self.function = function
@@ -133,7 +138,10 @@ class Numbering:
         self.branches = any(len(region.blocks) > 1 for op in ops for region in op.regions)
 
     def lifetime(self, value: SSAValue, aliases: Sequence[SSAValue]) -> tuple[int, int]:
-        """First and last point of a buffer's life."""
+        """First and last program point of a buffer's life.
+
+        It is the whole function if the function has branches or an alias becomes an integer.
+        """
         exit_point = self.end[self.function]
         if self.branches or any(escapes(alias) for alias in aliases):
             return 0, exit_point
@@ -158,10 +166,11 @@ class Numbering:
         return min(points), max(points)
 
     def filling(self, value: SSAValue) -> Filling:
-        """How a buffer is filled slice by slice; nothing if it is not, or not in straight line.
+        """How a buffer is filled slice by slice.
 
-        A slice is a view at a static place. It is in use from the first use of the view on; any
-        other use of the buffer uses the whole.
+        A slice is a subview with a static layout, in the block of the allocation. It is in use from
+        the first use of the subview on. Any other use of the buffer uses all of it. Empty if the
+        buffer is an argument or the function has branches.
         """
         home = value.owner if isinstance(value.owner, Block) else value.owner.parent
         if self.branches or home is None or isinstance(value, BlockArgument):
@@ -183,9 +192,10 @@ class Numbering:
 
 
 def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:
-    """Start and end in bytes of a view's elements in its buffer; None if they are not known.
+    """First byte and end (excluded) of a view in its buffer; None if its layout is not static.
 
-    A slice along one axis of a buffer in patches ends with its last patch.
+    If the view is smaller than the buffer along one axis only, it also includes the padding bytes
+    in front of the next index of that axis, as a buffer in patches has them.
     """
     type_, source = view.result.type, view.source.type
     if not isa(type_, MemRefType[Attribute]) or not isinstance(type_.layout, StridedLayoutAttr):
@@ -199,7 +209,7 @@ def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:
     if len(steps) == len(source.get_shape()):
         whole = zip(steps, source.get_shape(), strict=True)
         cut = [axis for axis, ((extent, _), all_) in enumerate(whole) if extent != all_]
-        if len(cut) == 1:  # behind the last element: what lies before the next index of that axis
+        if len(cut) == 1:  # add the elements up to the next index of that axis
             inside = sum((extent - 1) * step for extent, step in steps[cut[0] + 1 :])
             last += max(0, steps[cut[0]][1] - 1 - inside)
     element = type_.get_element_type()
@@ -210,7 +220,7 @@ def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:
 
 
 def escapes(value: SSAValue) -> bool:
-    """Whether an op turns a buffer into an integer address, which nobody can follow."""
+    """Whether an op turns a buffer into an integer address, whose uses cannot be tracked."""
     return any(
         isinstance(use.operation, memref.ExtractAlignedPointerAsIndexOp) for use in value.uses
     )

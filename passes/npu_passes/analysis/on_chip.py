@@ -1,7 +1,7 @@
-"""The on-chip buffers of one function, of any dialect: which there are, and what each one asks for.
+"""The on-chip buffers of one function of any dialect: their sizes, alignments and offsets.
 
-Nothing in here knows an op by name but `sram.alloc`: a buffer is what an op with an allocation
-effect gives in the on-chip space, or an argument that is marked as an input or output of the arena.
+An on-chip buffer is a memref in the on-chip memory space. It is the result of an op with an
+allocation effect, from any dialect, or an argument with `sram.input` or `sram.output`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from npu_passes.support.traits import has
 
 
 def functions(module: Operation) -> Iterator[Operation]:
-    """The functions with a body, of any dialect: isolated symbols with one region."""
+    """The functions with a body, of any dialect: callable ops, or isolated symbols; one region."""
     for op in module.walk():
         if has(op, SymbolTable) or len(op.regions) != 1 or not op.regions[0].blocks:
             continue
@@ -45,7 +45,7 @@ def functions(module: Operation) -> Iterator[Operation]:
 
 
 def on_chip_values(function: Operation, space: Attribute) -> Iterator[SSAValue]:
-    """The arguments and allocations of a function that lie in the on-chip space."""
+    """The marked arguments and the allocations of a function that lie in the on-chip space."""
     for arg in function.regions[0].blocks[0].args:
         marks = argument_attributes(arg)
         if in_space(arg, space) and (SRAM_INPUT.is_in(marks) or SRAM_OUTPUT.is_in(marks)):
@@ -64,9 +64,9 @@ def in_space(value: SSAValue, space: Attribute) -> bool:
 
 
 def size_of(op: Operation, type_: Attribute) -> int:
-    """Bytes of a buffer from its start: to the end of its last element, or of its last patch.
+    """Bytes from the start of a buffer to the end of its last element, or of its last patch.
 
-    Raises: PassFailedException, attached to the op, if the type does not tell.
+    Raises: PassFailedException, attached to the op, if shape, layout or element size is not static.
     """
     if not isa(type_, MemRefType[Attribute]) or not type_.has_static_shape():
         refuse(op, f"expected an on-chip buffer of static size, got {type_}")
@@ -77,7 +77,10 @@ def size_of(op: Operation, type_: Attribute) -> int:
 
 
 def element_bytes(op: Operation, type_: MemRefType[Attribute]) -> int:
-    """Bytes of one element."""
+    """Bytes of one element.
+
+    Raises: PassFailedException, attached to the op, if the element type has no fixed size.
+    """
     element = type_.element_type
     if not isinstance(element, FixedBitwidthType):
         refuse(op, f"expected on-chip elements of a known size, got {element}")
@@ -85,7 +88,10 @@ def element_bytes(op: Operation, type_: MemRefType[Attribute]) -> int:
 
 
 def alignment_of(op: Operation, type_: Attribute) -> int:
-    """What the elements and an `alignment` of the allocation ask for, as a power of 2."""
+    """The alignment of a buffer in bytes: a power of 2.
+
+    It is at least the bytes of an element and the `alignment` of the allocation, if it has one.
+    """
     assert isa(type_, MemRefType[Attribute])
     wanted = op.properties.get("alignment")
     least = wanted.value.data if isinstance(wanted, IntegerAttr) else 1
@@ -96,7 +102,7 @@ def alignment_of(op: Operation, type_: Attribute) -> int:
 
 
 def pin_of(function: Operation, op: Operation, value: SSAValue) -> int | None:
-    """The offset that a buffer has already."""
+    """The offset in bytes that a buffer already has, if any."""
     if isinstance(op, AllocOp | dram.AllocOp):
         return op.place
     if isinstance(value, BlockArgument):
@@ -105,7 +111,11 @@ def pin_of(function: Operation, op: Operation, value: SSAValue) -> int | None:
 
 
 def name_of(function: Operation, value: SSAValue, aliases: Sequence[SSAValue]) -> str | None:
-    """A name for a person: that in the text, or of the layer that writes it, or of the argument."""
+    """A readable name for a buffer.
+
+    It is the name in the text; else, for an argument, the name of the port (`npu.name`), and for an
+    allocation, the name of the value or layer that is written to it. None if there is none.
+    """
     if value.name_hint is not None:
         return value.name_hint
     if isinstance(value, BlockArgument):

@@ -1,11 +1,11 @@
-"""Layers whose destination overlaps what they read: their loops would read what they have written.
+"""Reject layers whose destination overlaps an input: their loops would read what they have written.
 
     npu.max_pool2d ins(%x : ...) outs(%x : ...) ...     // rejected
     npu.relu ins(%x : ...) outs(%x : ...)               // element by element: in place
     npu.conv2d ins(%x, %w, %r : ...) outs(%r : ...) ... then add residual first     // so is this
 
-Seen are views with static layout of one buffer; whether two arguments of a function overlap is for
-its caller to know.
+The check finds overlaps of views of one buffer with static layouts. It cannot see whether two
+arguments of a function overlap; that is the duty of the caller.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from npu_passes.analysis.views import base_of
 from npu_passes.support.refuse import Refusal
 
 WORK = 1000
-"""Steps of the search for a common element; views that need more are taken to be apart."""
+"""Budget of the search for a common element (numpy's `max_work`); if it is spent, the views count
+as disjoint."""
 
 
 def reject_overlaps(layer: LayerOp) -> None:
-    """Raise if a layer's destination is sure to overlap an input that the layer still needs.
+    """Reject a layer whose destination certainly overlaps an input that it still needs.
 
-    Raises: Refusal, attached to the layer.
+    Raises: Refusal, attached to the layer, if there is such an input.
     """
     out = layer.destination
     if out is None:
@@ -45,7 +46,7 @@ def reject_overlaps(layer: LayerOp) -> None:
 
 
 def overlap(one: SSAValue, two: SSAValue) -> bool:
-    """Whether two buffers are sure to have an element in common."""
+    """Whether two buffers certainly share an element."""
     if one is two:
         return 0 not in map_type(one).get_shape()
     if base_of(one) is not base_of(two):
@@ -60,7 +61,7 @@ def overlap(one: SSAValue, two: SSAValue) -> bool:
 
 
 def same_elements(one: SSAValue, two: SSAValue) -> bool:
-    """Whether two buffers that overlap have the same shape, and each index the same element."""
+    """Whether two overlapping buffers have the same shape and the same element at each index."""
     if one is two:
         return True
     first, second = elements(one), elements(two)
@@ -72,11 +73,11 @@ def same_elements(one: SSAValue, two: SSAValue) -> bool:
 
 
 BASE = np.empty(1, np.uint8)
-"""Where all buffers begin: they are compared, never read."""
+"""The common start of all compared arrays; nothing is read from it."""
 
 
 def elements(value: SSAValue) -> NDArray[np.uint8] | None:
-    """The places of a buffer's elements as an array of bytes; None if its layout is not static."""
+    """A byte array with a buffer's shape, offset and strides; None if they are not static."""
     type_ = map_type(value)
     if not isinstance(type_, MemRefType):
         return None

@@ -5,11 +5,11 @@
       %row = memref.subview %y[0, 0, %r, 0] [1, 4, 1, 35] ...       // then writes row r of %y
     }
 
-If no row of %x is read while or after the same row of %y is written, then %y may lie on %x row on
-row. Loops that choose rows are run round by round: their bounds, conditions and indices are
-evaluated. Of loops inside, which work on rows that are chosen already, every op is taken to happen,
-and to happen again: a round may read what an earlier one has written. What cannot be evaluated is
-refused.
+If no row of %x is read while or after the same row of %y is written, then each row of %y may lie on
+the same row of %x. Loops that choose rows are run iteration by iteration: their bounds, conditions
+and indices are evaluated. Inner loops work on rows that are chosen already. Every op in these is
+assumed to run, and to run twice, as an iteration may read what an earlier one has written. If a
+value cannot be evaluated, the answer is no.
 """
 
 from __future__ import annotations
@@ -22,22 +22,27 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 MOST_STEPS = 200_000
-"""Ops that are evaluated at most: loops over rows take thousands."""
+"""The most ops that are evaluated; loops over rows take thousands."""
 
 ROWS = 2
 """The axis of rows in a map [N, C, H, W]."""
 
 COMPUTED = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.SelectOp, arith.CmpiOp)
-"""Ops on indices that are evaluated, beside constants."""
+"""The ops on indices that are evaluated, besides constants."""
 
 
 class NotKnown(Exception):
-    """An index, a bound or a condition that is no number, or too many steps."""
+    """An index, bound or condition cannot be evaluated, or there are too many steps."""
 
 
 @dataclass
 class RowOrder:
-    """Runs the indices of a loop; `written` has the rows of the target that are written by now."""
+    """The state of running a loop that reads rows of `source` and writes rows of `target`.
+
+    `numbers` are the known values of indices. `rows` says for each view which rows of which of the
+    two buffers it has. `written` are the rows of the target that are written so far. `late` is set
+    if a row of the source is read while or after the same row of the target is written.
+    """
 
     source: SSAValue
     target: SSAValue
@@ -52,9 +57,9 @@ class RowOrder:
     late: bool = False
 
     def run(self, block: Block) -> None:
-        """Evaluate the ops of a block.
+        """Run the ops of a block.
 
-        Raises: NotKnown.
+        Raises: NotKnown if a value cannot be evaluated, or after `MOST_STEPS` ops.
         """
         for op in block.ops:
             self.steps += 1
@@ -69,9 +74,9 @@ class RowOrder:
                     self.do(op)
 
     def do(self, op: Operation) -> None:
-        """Note what an op that is no loop and no branch does.
+        """Note the effects of an op that is no loop and no branch.
 
-        Raises: NotKnown for an op with regions that use one of the buffers.
+        Raises: NotKnown if the op has a region that uses one of the buffers.
         """
         if isinstance(op, memref.SubviewOp):
             self.view(op)
@@ -82,7 +87,7 @@ class RowOrder:
         self.evaluate(op)
 
     def run_loop(self, op: scf.ForOp) -> None:
-        """Run the rounds of a loop, if it does anything with the two buffers."""
+        """Run the iterations of a loop, if it uses one of the two buffers."""
         if not self.concerns(op):
             return
         if not self.chooses_rows(op):
@@ -95,7 +100,7 @@ class RowOrder:
             self.run(op.body.block)
 
     def do_all(self, loop: scf.ForOp) -> None:
-        """Note all that a loop may do, whatever its bounds and conditions are."""
+        """Note the effects of all ops in a loop, whatever its bounds and conditions are."""
         for op in loop.walk():
             if not isinstance(op, scf.ForOp | scf.IfOp):
                 self.do(op)
@@ -108,18 +113,18 @@ class RowOrder:
                 self.run(block)
 
     def concerns(self, op: Operation) -> bool:
-        """Whether something in an op uses one of the two buffers, or a view of them."""
+        """Whether an op or one inside it uses one of the two buffers or a known view of them."""
         known = {self.source, self.target, *self.rows}
         return any(value in known for inner in op.walk() for value in inner.operands)
 
     def chooses_rows(self, op: Operation) -> bool:
-        """Whether a loop chooses rows of the two buffers, so that its rounds may differ."""
+        """Whether a loop uses a buffer as a whole, so that each iteration may use other rows."""
         return any(
             value in (self.source, self.target) for inner in op.walk() for value in inner.operands
         )
 
     def view(self, op: memref.SubviewOp) -> None:
-        """Keep which rows a view has."""
+        """Note which rows a view has."""
         if op.source in self.rows:  # a part of some rows
             self.rows[op.result] = self.rows[op.source]
         elif op.source in (self.source, self.target):
@@ -128,7 +133,8 @@ class RowOrder:
     def rows_of(self, op: memref.SubviewOp) -> range:
         """The rows of a view of a map [1, C, H, W].
 
-        Raises: NotKnown.
+        Raises: NotKnown if the view is not of rank 4, its sizes are not static, a stride is not 1,
+        or its first row cannot be evaluated.
         """
         offsets, sizes = op.static_offsets.get_values(), op.static_sizes.get_values()
         if len(offsets) != ROWS + 2 or DYNAMIC_INDEX in sizes:
@@ -142,7 +148,7 @@ class RowOrder:
         return range(first, first + sizes[ROWS])
 
     def touch(self, op: Operation) -> None:
-        """Note what an op writes and reads; what it does at once is in no order."""
+        """Note what an op writes and reads; it may write a row before it reads the same row."""
         for value in op.operands:
             if self.is_part_of(self.target, value) and self.writes(op, value):
                 self.written.update(self.met(op, value))
@@ -157,7 +163,8 @@ class RowOrder:
     def met(self, op: Operation, value: SSAValue) -> range:
         """The rows that an op reads or writes of a buffer or a view.
 
-        Raises: NotKnown.
+        Raises: NotKnown if an op other than a load or store uses the whole buffer, or if the row of
+        a load or store cannot be evaluated.
         """
         if value in self.rows:
             return self.rows[value][1]
@@ -167,9 +174,9 @@ class RowOrder:
         raise NotKnown
 
     def number(self, value: SSAValue) -> int:
-        """The number that a value is now.
+        """The current number of an index or condition.
 
-        Raises: NotKnown.
+        Raises: NotKnown if it cannot be evaluated.
         """
         if value not in self.numbers and isinstance(value.owner, Operation):
             self.evaluate(value.owner)
@@ -178,12 +185,12 @@ class RowOrder:
         return self.numbers[value]
 
     def evaluate(self, op: Operation) -> None:
-        """Compute the result of an op on indices; other ops have none."""
+        """Note the result of an op on indices; other ops are ignored."""
         if (found := self.computed(op)) is not None:
             self.numbers[op.results[0]] = found
 
     def computed(self, op: Operation) -> int | None:
-        """The result of an op on indices that are known; None for another op."""
+        """The result of an op on known indices; None if it is another op or an index is unknown."""
         if isinstance(op, arith.ConstantOp):
             return op.value.value.data if isinstance(op.value, IntegerAttr) else None
         if not isinstance(op, COMPUTED):
@@ -219,7 +226,10 @@ SIGNED: Sequence[Callable[[int, int], bool]] = (
 
 
 def compared(predicate: int, one: int, other: int) -> int:
-    """The result of a comparison; behind the signed predicates are the unsigned ones."""
+    """The result of `arith.cmpi`, 0 or 1, by the number of its predicate.
+
+    The unsigned predicates ult, ule, ugt and uge follow the signed ones.
+    """
     if predicate < len(SIGNED):
         return int(SIGNED[predicate](one, other))
     width = 1 << 64
@@ -235,8 +245,8 @@ def rows_make_room(
 ) -> bool:
     """Whether a loop reads no row of `source` while or after it writes that row of `target`.
 
-    Both are the values, maps [1, C, H, W], through which the loop sees two buffers. `reads` and
-    `writes` say what an op does with a buffer. False where that is not known.
+    `source` and `target` are the maps [1, C, H, W] through which the loop uses two buffers. `reads`
+    and `writes` say whether an op may read or write a buffer. False if the order is not known.
     """
     order = RowOrder(source, target, reads, writes)
     try:

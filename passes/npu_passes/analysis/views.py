@@ -1,12 +1,12 @@
-"""Which values look at the same buffer: the one alias analysis of all passes.
+"""Which values refer to the same buffer: the alias analysis of all passes.
 
     %map  = sram.alloc : memref<1x4x8x8xi8, #npu.sram>     // a buffer: the root of all three
     %rows = memref.subview %map[0, 0, 2, 0] ...            // a view of %map
     %flat = memref.collapse_shape %rows ...                // a view of %rows, and of %map
 
-`root_of`, `views_of` and `uses_of` follow ops without effects that turn one memref into another.
-They go by traits and operands, so that ops of other dialects take part. `aliases_of` is for passes
-that must not miss an alias: it also follows buffers through calls, branches, loops and unknown ops.
+`root_of`, `views_of` and `uses_of` follow ops without side effects that turn one memref into
+another. They look at traits and operands only, so they work for ops of other dialects. `aliases_of`
+is for passes that must not miss an alias: it also follows calls, branches, loops and unknown ops.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ FROM_BASE = (
     memref.ReinterpretCastOp,
     memref.SubviewOp,
 )
-"""Views whose type says where their elements lie: the offset of the layout counts from the root.
+"""View ops whose result type has the offset from the start of the buffer in its layout.
 
-For these alone, the type is enough to compare elements or to print an address. The shift of
-`memref.view` is an operand, and about ops of other dialects nothing is known.
+Only for these is the type enough to compare elements or to print an address. `memref.view` has its
+shift as an operand, and the layouts of other dialects' views are unknown.
 """
 
 
@@ -49,7 +49,7 @@ def is_buffer(value: SSAValue) -> bool:
 
 
 def is_view(op: Operation) -> bool:
-    """Whether an op only gives its first operand another shape or type."""
+    """Whether an op makes a view of its first operand, its only memref, without side effects."""
     return bool(
         len(op.results) == 1
         and op.operands
@@ -61,26 +61,29 @@ def is_view(op: Operation) -> bool:
 
 
 def viewed_by(value: SSAValue) -> SSAValue | None:
-    """What a view is directly taken of; None if the value is no view."""
+    """The buffer or view of which a view is directly taken; None if the value is no view."""
     return value.op.operands[0] if isinstance(value, OpResult) and is_view(value.op) else None
 
 
 def root_of(value: SSAValue) -> SSAValue:
-    """The buffer that a chain of views begins with; the value itself if it is no view."""
+    """The buffer at the start of a chain of views; the value itself if it is no view."""
     while (whole := viewed_by(value)) is not None:
         value = whole
     return value
 
 
 def base_of(value: SSAValue) -> SSAValue:
-    """What the layout's offset of a view counts from: the start of a chain of `FROM_BASE` ops."""
+    """The value from which the layout offset of a view counts: the start of its `FROM_BASE` ops."""
     while isinstance(value.owner, FROM_BASE):
         value = value.owner.operands[0]
     return value
 
 
 def key_of(value: SSAValue) -> object:
-    """What tells buffers apart: the root, or the name of a global, which many ops can get."""
+    """The identity of a buffer: its root, or the name of a global.
+
+    Several `memref.get_global` ops can return the same global.
+    """
     root = root_of(value)
     if isinstance(root, OpResult) and isinstance(root.op, memref.GetGlobalOp):
         return root.op.name_.string_value()
@@ -88,7 +91,7 @@ def key_of(value: SSAValue) -> object:
 
 
 def views_of(value: SSAValue) -> Iterator[SSAValue]:
-    """The views of a buffer, and theirs, each after what it is a view of."""
+    """The views of a buffer and the views of these, each after the value it is taken of."""
     pending = [value]
     while pending:
         value = pending.pop()
@@ -106,8 +109,8 @@ def uses_of(value: SSAValue) -> Iterator[Use]:
 def aliases_of(value: SSAValue) -> tuple[SSAValue, ...]:
     """All values through which a buffer can be reached, itself first.
 
-    Raises: PassFailedException, attached to the allocation, for a buffer that is made in a loop and
-    carried to its next iteration: one place cannot hold two iterations.
+    Raises: PassFailedException, attached to the allocation, if a loop allocates the buffer and
+    carries it to its next iteration: one offset cannot hold the buffers of two iterations.
     """
     found = {value: None}
     pending = [value]
@@ -121,7 +124,7 @@ def aliases_of(value: SSAValue) -> tuple[SSAValue, ...]:
 
 
 def carried(buffer: SSAValue, user: Operation) -> Iterator[SSAValue]:
-    """The values that carry a buffer on after an op that takes it."""
+    """The values that may refer to a buffer after `user` has taken it as an operand."""
     if has(user, MemoryAllocEffect):
         return
     if isinstance(user, memref.DmaStartOp):
@@ -139,22 +142,22 @@ def carried(buffer: SSAValue, user: Operation) -> Iterator[SSAValue]:
                 refuse(
                     buffer.op,
                     f"expected a buffer that {parent.name} carries to its next iteration to be "
-                    "allocated before it: one place cannot hold two iterations",
+                    "allocated before it: one offset cannot serve two iterations",
                 )
             yield arg
 
 
 def is_function(op: Operation) -> bool:
-    """Whether a return inside this op leaves a function."""
+    """Whether an op is isolated: a terminator inside it leaves a function."""
     return has(op, IsolatedFromAbove)
 
 
 def carrying_arguments(region: Region) -> Iterator[SSAValue]:
-    """The block arguments of a region that can carry a buffer."""
+    """The block arguments of a region that can refer to a buffer."""
     for block in region.blocks:
         yield from filter(carries, block.args)
 
 
 def carries(value: SSAValue) -> bool:
-    """Whether a value can stand for a buffer: memrefs, pointers, tokens; no numbers."""
+    """Whether a value can refer to a buffer, as memrefs, pointers and tokens do."""
     return not isinstance(value.type, AnyFloat | IntegerType | IndexType | VectorType | TensorType)

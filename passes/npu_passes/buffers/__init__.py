@@ -1,1 +1,1 @@
-"""From tensors to buffers: bufferization, layouts, concatenation in place, weights, moves."""
+"""Passes from tensors to buffers: bufferization, layouts, concatenation, weights, moved maps."""

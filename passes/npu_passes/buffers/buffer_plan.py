@@ -1,8 +1,8 @@
-"""Which buffer each tensor of a function will live in: the analysis behind `npu-bufferize`.
+"""In which buffer each tensor of a function will live: the analysis behind `npu-bufferize`.
 
 Level of IR: layers on tensors, one block per function. It decides which layers run in place and
-which ones write straight into an output of the function; it changes nothing. Where outputs lie off
-the chip, a layer writes straight into one only if nothing else reads what it computes.
+which ones write straight into an output of the function, and changes nothing. A layer writes into
+an off-chip output only if nothing else reads what it computes.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from npu_passes.support.refuse import refuse
 
 @dataclass(frozen=True)
 class BufferPlan:
-    """Where the tensors of one function live.
+    """In which buffers the tensors of one function live.
 
-    A value's *root* is the value whose buffer it shares: itself, or for views and layers in place
-    the value that they look at or overwrite. `types` holds the type of each value's buffer;
-    `in_place` for each layer in place the input that it overwrites; `direct` each root whose buffer
-    is an output of the function, with the position of that output among the returned values;
-    `returned` all returned tensors with theirs.
+    `root`: for each value, the value whose buffer it shares. That is the viewed value for a view,
+    the overwritten one for a layer in place, and otherwise the value itself. `types`: the type of
+    each value's buffer. `in_place`: for each layer in place, the input that it overwrites.
+    `returned`: the returned tensors, each with its position among the returned values. `direct`:
+    each root whose buffer is an output of the function, with the position of that output.
     """
 
     root: Mapping[SSAValue, SSAValue]
@@ -49,7 +49,7 @@ class BufferPlan:
 
     @property
     def copied(self) -> tuple[tuple[int, SSAValue], ...]:
-        """The returned tensors that no layer writes straight into the output."""
+        """The returned tensors that must be copied to their output, each with its position."""
         return tuple(
             (place, value)
             for place, value in self.returned
@@ -63,7 +63,7 @@ def is_tensor(type_: Attribute) -> bool:
 
 
 def touches_tensors(op: Operation) -> bool:
-    """Whether an op, or an op inside it, takes or gives a tensor."""
+    """Whether an op, or an op inside it, has a tensor operand, result or block argument."""
     return any(
         is_tensor(type_)
         for inner in op.walk()
@@ -91,7 +91,8 @@ def constant_value(op: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] |
 def body_of(function: func.FuncOp) -> tuple[Block, func.ReturnOp]:
     """The block and the return of a function that can be bufferized.
 
-    Raises: PassFailedException, attached to the op that stands in the way.
+    Raises: PassFailedException, attached to the offending op, if the function has no body, several
+    blocks, ops on tensors other than layers and constants, or tensors of unknown shape.
     """
     if function.is_declaration:
         refuse(
@@ -99,7 +100,8 @@ def body_of(function: func.FuncOp) -> tuple[Block, func.ReturnOp]:
         )
     if len(function.body.blocks) != 1:
         refuse(
-            function, f"expected one block, got {len(function.body.blocks)}: control flow is left"
+            function,
+            f"expected one block, got {len(function.body.blocks)}: control flow is not supported",
         )
     block = function.body.block
     last = block.last_op
@@ -119,7 +121,10 @@ def body_of(function: func.FuncOp) -> tuple[Block, func.ReturnOp]:
 
 
 def check_static(op: Operation, type_: Attribute) -> None:
-    """Raise if a type is a tensor whose size is not known."""
+    """Check that a type is no tensor of unknown shape.
+
+    Raises: PassFailedException, attached to the op, if it is.
+    """
     if isinstance(type_, UnrankedTensorType) or (
         isinstance(type_, TensorType) and not type_.has_static_shape()
     ):
@@ -129,7 +134,7 @@ def check_static(op: Operation, type_: Attribute) -> None:
 def plan_buffers(function: func.FuncOp, spaces: Spaces) -> BufferPlan:
     """Plan the buffers of a function.
 
-    Raises: PassFailedException if it holds anything but layers, constants and ops without tensors.
+    Raises: PassFailedException if the function cannot be bufferized; see `body_of`.
     """
     block, last = body_of(function)
     sharing = Sharing(block, spaces)
@@ -145,10 +150,14 @@ def plan_buffers(function: func.FuncOp, spaces: Spaces) -> BufferPlan:
 
 
 class Sharing:
-    """Who shares whose buffer, found op by op; the fields are those of `BufferPlan`."""
+    """Finds op by op which values share a buffer.
+
+    `root`, `types` and `in_place` are those of `BufferPlan`. `place` is the position of each op in
+    the block; `last_use` is the position of the last op that uses the buffer of a root, or -1.
+    """
 
     def __init__(self, block: Block, spaces: Spaces) -> None:
-        """Begin with the arguments of a block."""
+        """Start with the arguments of the block."""
         self.block = block
         self.spaces = spaces
         self.place = {op: index for index, op in enumerate(block.ops)}
@@ -162,7 +171,7 @@ class Sharing:
                 self.types[arg] = spaces.end_type(arg.type)
 
     def share(self, value: SSAValue, home: SSAValue) -> None:
-        """Note the root of a value, and how long it is used."""
+        """Note the root of a value, and the last use of the root's buffer by this value."""
         self.root[value] = home
         used = max((self.place[user(self.block, use)] for use in value.uses), default=-1)
         self.last_use[home] = max(self.last_use.get(home, -1), used)
@@ -180,14 +189,14 @@ class Sharing:
                     self.types[result] = self.spaces.parameter_type(result.type)
 
     def add_view(self, op: ReshapeOp) -> None:
-        """A reshape is a view, or has a dense buffer where strides cannot say it."""
+        """Note a reshape: it is a view, or gets a dense buffer if strides cannot express it."""
         source, result = op.inputs[0], op.results[0]
         view = reshaped(self.types[source], shape_of(result))
         self.share(result, self.root[source] if view else result)
         self.types[result] = view[0] if view else dense_type(result.type, self.spaces.maps)
 
     def add_layer(self, op: LayerOp | RowsOp) -> None:
-        """A layer overwrites an input, or has a buffer, which may be an output."""
+        """Note a layer: it overwrites an input, or gets a buffer, which may be an output."""
         result, target = op.results[0], None
         if isinstance(op, LayerOp):
             target = self.overwritten(op)
@@ -202,12 +211,13 @@ class Sharing:
             self.types[result] = self.spaces.map_type(result.type)
 
     def overwritten(self, op: LayerOp) -> SSAValue | None:
-        """The input that a layer may overwrite: a map like its result, dead after it.
+        """The input that a layer may overwrite: a map with the type of its result that dies here.
 
-        Whatever else it reads must not lie in the same buffer, or be read element by element too.
-        A returned value does not die. A function argument is spared where the result is returned:
-        writing straight into the output costs the same memory and saves a copy; and off the chip,
-        where it is the caller's.
+        None if there is no such input. Other inputs in the same buffer must also be read element by
+        element and have the same shape. A returned value does not die. A function argument is not
+        overwritten if it lies off chip, as that memory is the caller's. It is not overwritten
+        either if the result is returned: writing straight into the output needs the same memory and
+        saves a copy.
         """
         in_place = op.in_place_inputs()
         for value in (op.inputs[index] for index in in_place):
@@ -230,7 +240,7 @@ class Sharing:
 
 
 def user(block: Block, use: Use) -> Operation:
-    """The op of a block that uses a value, itself or in one of its regions."""
+    """The op of a block that contains a use: the user itself, or the op around it."""
     op = block.find_ancestor_op_in_block(use.operation)
     assert op is not None
     return op
@@ -246,7 +256,7 @@ def is_returned(value: SSAValue) -> bool:
 
 
 def only_returned(value: SSAValue) -> bool:
-    """Whether a value is returned once, itself or a reshape of it, and nothing else reads it."""
+    """Whether a value has a single use, which returns it or a reshape of it."""
     if not value.has_one_use():
         return False
     (use,) = value.uses
@@ -259,7 +269,7 @@ def only_returned(value: SSAValue) -> bool:
 def written_straight(
     returned: Sequence[tuple[int, SSAValue]], root: Mapping[SSAValue, SSAValue]
 ) -> dict[SSAValue, int]:
-    """Roots whose buffer is an output: made by a layer; for the first output that they reach."""
+    """The returned roots that a layer computes, each with its first position of return."""
     direct: dict[SSAValue, int] = {}
     for place, value in returned:
         if isinstance(root[value].owner, LayerOp | RowsOp):

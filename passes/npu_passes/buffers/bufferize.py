@@ -1,9 +1,9 @@
-"""`npu-bufferize`: tensors become buffers, layers write into their destination.
+"""`npu-bufferize`: turn tensors into buffers, and layers into destination style.
 
-Level of IR: layers on tensors in, the same layers in destination style on memrefs out. It decides
-the memory space and layout of each value (`spaces.py`: feature maps on chip; parameters in
-read-only flash, paper 002, section 3.3, or behind the DMA engine), which layers run in place, and
-which ones write straight into an output.
+Level of IR: from layers on tensors to the same layers in destination style on memrefs. It decides
+the memory space and layout of each value (`spaces.py`), which layers run in place, and which ones
+write straight into an output. Feature maps lie on chip. Parameters lie in read-only flash (paper
+002, section 3.3), or in off-chip memory on a machine with DMA.
 
     func.func @f(%x: tensor<4xf32>) -> tensor<2x2xf32> {
       %y = npu.relu %x : tensor<4xf32> -> tensor<4xf32>
@@ -22,12 +22,13 @@ becomes
       func.return
     }
 
-The caller's inputs may be overwritten. An output that is an input, a constant, or returned before
-is copied at the end.
+The function may overwrite the caller's inputs. A returned value is copied to its output at the end
+if it is an input, a constant, or is returned twice.
 
-On a machine with DMA, inputs and outputs stay in the caller's memory (`#npu.dram`), which no layer
-overwrites; an output that another layer reads as well is computed on chip and copied at the end. A
-reshape that strides cannot say, because the map lies in patches, copies into a dense buffer:
+On a machine with DMA, inputs and outputs stay in the caller's memory (`#npu.dram`), and no layer
+overwrites the inputs. An output that a layer reads too is computed on chip and copied at the end.
+If strides cannot express a reshape, because the map lies in patches, the map is copied into a dense
+buffer:
 
     %dense = sram.alloc : memref<1x8x6x6xf32, #npu.sram>
     "memref.copy"(%map, %dense) : (memref<1x8x6x6xf32, strided<[512, 64, 8, 1]>, #npu.sram>, ...)
@@ -76,10 +77,10 @@ from npu_passes.support.symbols import GlobalNames, identifier
 
 @dataclass(frozen=True)
 class BufferizePass(RefusingPass):
-    """Put feature maps into on-chip buffers, parameters into flash or memory behind the DMA engine.
+    """Put feature maps into on-chip buffers, and parameters into flash or off-chip memory.
 
-    Functions without tensors stay as they are. Rejects functions that something calls, control
-    flow, ops on tensors that are no layers, and dynamic shapes.
+    Functions without tensors are not changed. Rejects functions that are private or that an op
+    refers to, control flow, ops on tensors that are no layers, and dynamic shapes.
     """
 
     name = "npu-bufferize"
@@ -107,7 +108,7 @@ class BufferizePass(RefusingPass):
 
 
 def hint_of(name: str) -> str:
-    """The name of an output in the text; xDSL drops digits at the end, and there must be more."""
+    """The name hint of an output; a name of digits only gets a prefix, as xDSL drops digits."""
     text = identifier(name)
     return f"output{text}" if text[1:].isdigit() and text[0] == "_" else text
 
@@ -128,7 +129,11 @@ def used_symbols(module: ModuleOp) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Bufferizer:
-    """Rewrites one function to its plan; `buffers` maps the tensors seen so far to their memref."""
+    """Rewrites one function by its plan.
+
+    `buffers` maps each tensor converted so far to its memref. `outputs` maps the position of a
+    returned tensor to the argument that is its output.
+    """
 
     function: func.FuncOp
     plan: BufferPlan
@@ -160,7 +165,7 @@ class Bufferizer:
             block.erase_arg(arg)
 
     def convert_arguments(self, block: Block) -> None:
-        """Tensor arguments become inputs, tensor results become trailing arguments."""
+        """Turn tensor arguments into marked memrefs, and tensor results into trailing arguments."""
         function = self.function
         arg_attrs = attributes_of(function.arg_attrs, len(block.args))
         res_attrs = attributes_of(function.res_attrs, len(function.function_type.outputs))
@@ -183,7 +188,7 @@ class Bufferizer:
         function.res_attrs = array_of([res_attrs[index] for index in kept])
 
     def convert_constant(self, op: Operation) -> None:
-        """A constant becomes a read-only global."""
+        """Turn a constant into a read-only global."""
         value, result = constant_value(op), op.results[0]
         assert value is not None
         type_ = self.plan.types[result]
@@ -194,7 +199,7 @@ class Bufferizer:
         self.map(result, get.memref)
 
     def convert_reshape(self, op: ReshapeOp) -> None:
-        """A reshape becomes a view, or nothing where the output itself has the wanted shape."""
+        """Turn a reshape into a view; none is needed if the output itself has the wanted type."""
         result, source = op.results[0], self.buffers[op.inputs[0]]
         type_ = self.plan.types[result]
         straight = self.plan.direct.get(self.plan.root[result])
@@ -206,7 +211,7 @@ class Bufferizer:
             self.map(result, self.view(source, type_, op))
 
     def dense_copy(self, value: SSAValue, op: Operation) -> SSAValue:
-        """A buffer without gaps that holds a map."""
+        """Copy a map into a new dense on-chip buffer, in front of `op`; returns the buffer."""
         alloc = AllocOp(dense_type(value.type, self.spaces.maps))
         alloc.buffer.name_hint = value.name_hint
         self.insert(alloc, op)
@@ -214,7 +219,7 @@ class Bufferizer:
         return alloc.buffer
 
     def convert_layer(self, op: LayerOp) -> None:
-        """A layer gets its destination: the input it overwrites, an output, or its own buffer."""
+        """Put a layer into destination style."""
         out = self.destination(op)
         inputs = [self.buffers[value] for value in op.inputs]
         self.insert(op.rebuilt(inputs, out), op)
@@ -237,14 +242,14 @@ class Bufferizer:
         return self.buffers[result]
 
     def convert_return(self, op: func.ReturnOp) -> None:
-        """Copy the outputs that no layer has written; return what is no tensor."""
+        """Copy the outputs that no layer has written; the new return keeps only non-tensors."""
         for place, value in self.plan.copied:
             source = self.buffers[value]
             if (
                 self.spaces.ends_off_chip
                 and self.plan.types[value].memory_space == self.spaces.ends
             ):
-                source = self.dense_copy(value, op)  # no transfer leads from off chip to off chip
+                source = self.dense_copy(value, op)  # no transfer goes from off chip to off chip
             self.insert(memref.CopyOp(source, self.outputs[place]), op)
         new = func.ReturnOp(*(value for value in op.operands if not is_tensor(value.type)))
         new.attributes.update(op.attributes)
@@ -253,7 +258,7 @@ class Bufferizer:
     def view(
         self, source: SSAValue, type_: MemRefType[Attribute], op: Operation, *, named: bool = True
     ) -> SSAValue:
-        """The same elements in another shape."""
+        """A view of a buffer with another type; `named`: it gets the attributes of `op`."""
         if source.type == type_:
             return source
         found = reshaped(memref_type(source), type_.get_shape())
@@ -266,7 +271,7 @@ class Bufferizer:
         return cast.result
 
     def map(self, value: SSAValue, buffer: SSAValue) -> None:
-        """Remember the buffer of a tensor, under the same name."""
+        """Note the buffer of a tensor, and give it the name hint of the tensor if it has none."""
         self.buffers[value] = buffer
         if buffer.name_hint is None:
             buffer.name_hint = value.name_hint
@@ -284,7 +289,7 @@ def define(
 
 
 def wished_name(value: SSAValue) -> str:
-    """A name for a constant that has none: after the layer and the parameter that it is."""
+    """A name for a constant without one, after its layer and role, such as `conv1_weight`."""
     for use in value.uses:
         op = use.operation
         if isinstance(op, LayerOp) and op.layer_name:
@@ -296,10 +301,10 @@ def wished_name(value: SSAValue) -> str:
 def attributes_of(
     attributes: ArrayAttr[DictionaryAttr] | None, count: int
 ) -> list[dict[str, Attribute]]:
-    """The attribute dictionaries of arguments or results, empty ones where there are none."""
+    """The attributes of `count` arguments or results, as dictionaries that may be empty."""
     return [dict(each.data) for each in attributes] if attributes else [{} for _ in range(count)]
 
 
 def array_of(attributes: list[dict[str, Attribute]]) -> ArrayAttr[DictionaryAttr] | None:
-    """The opposite of `attributes_of`."""
+    """Attributes of arguments or results for a function; None if all are empty."""
     return ArrayAttr([DictionaryAttr(each) for each in attributes]) if any(attributes) else None

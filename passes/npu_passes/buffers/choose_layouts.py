@@ -1,16 +1,17 @@
-"""`npu-choose-layouts`: maps of bytes with their channels last (on buffers, before offsets).
+"""`npu-choose-layouts`: store maps of bytes with their channels last (on buffers).
 
     %a = sram.alloc : memref<1x16x32x32xi8, #npu.sram>
 becomes
     %a = sram.alloc : memref<1x16x32x32xi8, strided<[16384, 1, 512, 16]>, #npu.sram>
 
-The decision: where all channels of a pixel lie side by side, a kernel row of a convolution is one
-run of bytes, which a core reads a word at a time. The shape stays [N, C, H, W], so every layer
-means what it meant; only the strides of the type change.
+The decision: if all channels of a pixel are contiguous, a kernel row of a convolution is one run of
+bytes, which a core reads a word at a time. The shape stays [N, C, H, W], so layers compute the
+same; only the strides of the type change. Runs before offsets are assigned.
 
-A map keeps the model's layout if something but a layer uses it (a view, as in front of a fully
-connected layer, a copy, a call), if it has fewer than 4 channels, or one pixel, where both are the
-same. Inputs and outputs of the function keep it too: it is what the caller knows.
+A map keeps the model's layout if an op other than a layer uses it (a view, as in front of a fully
+connected layer, a copy, a call), or if it has fewer than 4 channels. A map of one pixel keeps it
+too, as both layouts are the same. So do inputs and outputs of the function, as the caller expects
+the model's layout.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from npu_dialect.sram import AllocOp
 from npu_passes.support.refuse import RefusingPass
 
 WORD = 4
-"""Bytes that a kernel reads at once."""
+"""How many bytes a kernel reads at once."""
 
 
 @dataclass(frozen=True)
 class ChooseLayoutsPass(RefusingPass):
-    """Lay out maps of bytes with their channels last."""
+    """Store maps of bytes with their channels last."""
 
     name = "npu-choose-layouts"
 
@@ -48,7 +49,7 @@ class ChooseLayoutsPass(RefusingPass):
 
 
 def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
-    """The buffers of maps that get their channels last, in the order of the IR."""
+    """The map buffers that change to channels last, in the order of the IR."""
     for op in module.walk():
         if not isinstance(op, AllocOp):
             continue
@@ -59,7 +60,7 @@ def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
 
 
 def gains(type_: MemRefType[Attribute]) -> bool:
-    """Whether a buffer is a dense map of bytes whose pixels have a word of channels at least."""
+    """Whether a buffer is a dense map of bytes with at least 4 channels and 2 pixels."""
     shape = type_.get_shape()
     return (
         type_.element_type in (i8, ui8)
@@ -79,7 +80,7 @@ def channels_last(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
 
 
 def is_channels_last(type_: MemRefType[Attribute]) -> bool:
-    """Whether the elements of a map lie as [N, H, W, C], from its first byte on."""
+    """Whether a map is stored densely as [N, H, W, C], with offset 0."""
     if type_.get_num_dims() != 4 or type_.get_offset() != 0:
         return False
     expected = channels_last(type_).get_strides()

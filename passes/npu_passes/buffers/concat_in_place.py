@@ -1,4 +1,4 @@
-"""`npu-concat-in-place`: what is concatenated is written straight into its slice (on buffers).
+"""`npu-concat-in-place`: write the parts of a concatenation into their slices (on buffers).
 
     %a = sram.alloc : memref<1x2x4x4xf32, #npu.sram>
     npu.relu ins(%x : ...) outs(%a : ...)
@@ -13,10 +13,11 @@ becomes
     %b = memref.subview %y[0, 2, 0, 0] [1, 3, 4, 4] [1, 1, 1, 1] : ...
     npu.conv2d ins(%x, %w : ...) outs(%b : ...)
 
-The decision: a concatenation moves nothing where its parts are buffers that only layers use. Parts
-that are something else (an input of the function, a view, a buffer that is used twice in the
-concatenation, or changed behind it) are copied into their slice as before. An output of the
-function that lies off the chip gets a buffer on chip, if that fits, and is copied as a whole.
+The decision: a concatenation copies nothing if its parts are buffers that only layers use. Other
+parts are copied into their slices as before: an input of the function, a view, a buffer that the
+concatenation uses twice or that is changed after it. If the concatenation writes an off-chip output
+of the function, it gets an on-chip buffer, if that fits, which is then copied to the output as a
+whole.
 """
 
 from __future__ import annotations
@@ -45,7 +46,11 @@ from npu_passes.support.refuse import RefusingPass
 
 @dataclass(frozen=True)
 class Slice:
-    """One part of a concatenation: its buffer, where it starts on the axis, and if it may move."""
+    """One part of a concatenation.
+
+    `part` is its buffer, `start` its first index on the axis. `moves`: the slice of the output can
+    replace the buffer; otherwise the part is copied.
+    """
 
     part: SSAValue
     start: int
@@ -54,7 +59,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class ConcatPlan:
-    """What happens to a concatenation: its parts in order, and the buffer that they go into."""
+    """What happens to a concatenation: the slice for each part in order, and the output buffer."""
 
     out: SSAValue
     slices: tuple[Slice, ...]
@@ -67,7 +72,7 @@ class ConcatInPlacePass(RefusingPass):
     name = "npu-concat-in-place"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """See the module's docstring; outer concatenations first: their slices move the inner."""
+        """Rewrite later concatenations first: their slices may replace outputs of earlier ones."""
         machine = machine_of(op)
         spaces = Spaces.of(machine)
         concats = [each for each in op.walk() if isinstance(each, ConcatOp)]
@@ -89,13 +94,13 @@ def space_of(buffer: SSAValue) -> Attribute:
 
 
 def on_chip_type(buffer: SSAValue, spaces: Spaces) -> MemRefType[Attribute]:
-    """The type of a buffer for the same map on chip."""
+    """The type of an on-chip buffer for the same map."""
     type_ = memref_type(buffer)
     return spaces.map_type(TensorType(type_.element_type, type_.get_shape()))
 
 
 def staged(concat: ConcatOp, alloc: AllocOp) -> ConcatOp:
-    """The same concatenation into a new buffer, which is then copied to the output."""
+    """Replace a concatenation by one into a new buffer, and a copy of that to the output."""
     out = concat.out
     assert out is not None
     alloc.buffer.name_hint = out.name_hint
@@ -124,10 +129,11 @@ def plan_concat(concat: ConcatOp) -> ConcatPlan | None:
 
 
 def is_free(part: SSAValue, concat: ConcatOp, block: Block, *, changed: bool) -> bool:
-    """Whether a part is a buffer of the same block that is not changed at the end.
+    """Whether a slice of the output can replace the buffer of a part.
 
-    Only layers use it, or loops through views of all its axes. `changed`: whether the output is
-    changed behind the concatenation.
+    The buffer must be allocated in the same block and have no offset yet. Only layers and views
+    with all its axes may use it. After the concatenation it must not be written. If the output is
+    written after the concatenation (`changed`), the buffer must not be used there at all.
     """
     alloc = part.owner
     if not isinstance(alloc, AllocOp) or alloc.parent is not block or alloc.offset is not None:
@@ -144,7 +150,7 @@ def users_of(value: SSAValue) -> list[Operation]:
 
 
 def is_box(view: Operation) -> bool:
-    """Whether an op is a view with all axes of its source, which loads, stores and layers use."""
+    """Whether an op is a view with all axes of its source, for loads, stores and layers only."""
     users = (LayerOp, memref.LoadOp, memref.StoreOp)
     return (
         isinstance(view, memref.SubviewOp)
@@ -154,13 +160,13 @@ def is_box(view: Operation) -> bool:
 
 
 def written_before(out: SSAValue, concat: ConcatOp, block: Block) -> bool:
-    """Whether the output is used in front of the concatenation, by views too."""
+    """Whether an op before the concatenation uses the output."""
     behind = {*users_behind(out, concat, block), concat}
     return any(block.find_ancestor_op_in_block(use.operation) not in behind for use in out.uses)
 
 
 def users_behind(value: SSAValue, op: Operation, block: Block) -> Iterator[Operation]:
-    """The ops of a block behind an op that use a value, themselves or in their regions."""
+    """The ops of a block after `op` that use a value, themselves or in their regions."""
     for use in value.uses:
         user = block.find_ancestor_op_in_block(use.operation)
         if user is not None and user is not op and op.is_before_in_block(user):
@@ -168,14 +174,14 @@ def users_behind(value: SSAValue, op: Operation, block: Block) -> Iterator[Opera
 
 
 def writes(user: Operation, value: SSAValue) -> bool:
-    """Whether an op may change a buffer: anything but a layer or a copy that only reads it."""
+    """Whether an op may write a buffer; only layers and copies are known to just read one."""
     if isinstance(user, memref.CopyOp):
         return user.destination is value
     return not isinstance(user, LayerOp) or user.destination is value
 
 
 def rewrite(concat: ConcatOp, plan: ConcatPlan) -> None:
-    """Move the parts into their slices; copy the others."""
+    """Replace the buffers of parts by slices of the output, or copy the parts; drop the op."""
     home = plan.out.owner
     moved = [each for each in plan.slices if each.moves]
     allocs = [each.part.owner for each in moved]
@@ -203,7 +209,7 @@ def rewrite(concat: ConcatOp, plan: ConcatPlan) -> None:
 
 
 def retype_boxes(value: SSAValue) -> None:
-    """Give the views of a buffer its pitches, which have changed; where they start is not said."""
+    """Give the views of a buffer its new strides; their types get a dynamic offset."""
     type_ = memref_type(value)
     pitches = type_.get_strides()
     assert pitches is not None
@@ -222,14 +228,14 @@ def retype_boxes(value: SSAValue) -> None:
 
 
 def copied(concat: ConcatOp, part: SSAValue, view: SSAValue) -> Operation:
-    """What copies a part into its slice: a layer, or a transfer from another memory."""
+    """An op that copies a part into its slice: a concatenation, or a copy from another memory."""
     if space_of(part) != space_of(view):
         return memref.CopyOp(part, view)
     return ConcatOp([part], concat.axis.value.data, view)
 
 
 def hoist(op: Operation, before: Operation) -> None:
-    """Move what makes the output's buffer in front of an op, if it is behind it."""
+    """Move the op that makes the output's buffer, and its operands, in front of `before`."""
     if op.is_before_in_block(before):
         return
     for operand in op.operands:
@@ -240,7 +246,7 @@ def hoist(op: Operation, before: Operation) -> None:
 
 
 def slice_of(concat: ConcatOp, out: SSAValue, each: Slice) -> memref.SubviewOp:
-    """The view of the output that holds a part."""
+    """The subview of the output for one part."""
     source, shape = out.type, shape_of(each.part)
     assert isa(source, MemRefType[Attribute])
     offsets = [0] * len(shape)

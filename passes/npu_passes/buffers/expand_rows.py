@@ -1,29 +1,30 @@
-"""`npu.rows` becomes loops over rows: what `npu-bufferize` does with it.
+"""Expand `npu.rows` into loops over rows, as a part of `npu-bufferize`.
 
-Level of IR: a chain of layers on tensors in, loops around the same layers on buffers out, each of
-which computes one row. A layer with a window of `reach` rows has a buffer of as many rows of its
-input; for the next row it moves up by the stride, and the rows that come in at its end are computed
-on demand by the layer before. Rows beyond the map are filled with what its padding means.
+Level of IR: from a chain of layers on tensors to loops around the same layers on buffers. There,
+each layer computes one row at a time. A layer whose window has `reach` rows has a buffer for as
+many rows of its input. For the next output row, the rows in the buffer move up by the stride, and
+the layer before computes the new rows at its end. Rows beyond the map are filled with the value of
+its padding.
 
     npu.rows of %x { %0 = conv %x ; %1 = conv %0 ; yield %1 }
 ->
-    %window = sram.alloc : memref<1x8x3x14xf32, #npu.sram>      // 3 rows of %0, all there ever is
+    %window = sram.alloc : memref<1x8x3x14xf32, #npu.sram>      // all rows of %0 that exist
     scf.for %r = 0 to 12 {                                      // rows of %1
       // move the window up by one row
-      scf.for %s = (r == 0 ? 0 : r + 2) to r + 3 {              // rows of %0 that come in
+      scf.for %s = (r == 0 ? 0 : r + 2) to r + 3 {              // new rows of %0
         npu.conv2d ins(rows s..s+2 of %x) outs(row s - r of %window)
       }
       npu.conv2d ins(%window) outs(row r of the output)
     }
 
-On a machine with DMA, where the chain's input, its output and its parameters may lie off the chip,
-parameters are fetched whole before the loop; rows of the input are fetched into a window, and rows
-of the output sent from a buffer of one row. The input is read once, and the output written once:
+On a machine with DMA, input, output and parameters of the chain may lie off chip. Then parameters
+are fetched as a whole before the loop. Rows of the input are fetched into a window, and rows of the
+output are sent from a buffer of one row. The input is read once, and the output is written once:
 
     dma.reads %image
     scf.for %r = ... {
       ...
-        %t = dma.start %line to %row channel 1                  // a row that comes in
+        %t = dma.start %line to %row channel 1                  // a new row
         dma.wait %t
 """
 
@@ -54,14 +55,16 @@ from npu_passes.support.integers import store
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 
 WEIGHTS, MAPS_IN, MAPS_OUT = 0, 1, 3
-"""The DMA channels that parameters, rows of the input and rows of the output go through."""
+"""The DMA channels for parameters, rows of the input and rows of the output."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One layer of the chain: its op on tensors, its rows, its window's buffer if it has one.
+    """One layer of the chain.
 
-    `runs` is how many rows of its OFM are computed in all.
+    `layer`: its op on tensors. `rows`: the rows of its window. `window`: the buffer for the rows of
+    its input; None if it reads the chain's input directly. `runs`: how many rows of its OFM are
+    computed in all.
     """
 
     layer: LayerOp
@@ -72,9 +75,10 @@ class Stage:
 
 @dataclass(frozen=True)
 class RowsExpansion:
-    """Builds the loops of one `npu.rows`; `buffers` holds the parameters' buffers.
+    """Builds the loops of one `npu.rows`, from buffer `source` to buffer `out`.
 
-    `row` is where a row of the output is computed, if not in the output.
+    `buffers` maps the parameters to their buffers. `row` is a buffer in which a row of the output
+    is computed; None if the row is computed in `out` itself.
     """
 
     b: LoopBuilder
@@ -86,7 +90,7 @@ class RowsExpansion:
     row: SSAValue | None
 
     def build(self) -> None:
-        """A loop over the rows of the last layer."""
+        """Build the loop over the rows of the last layer."""
         b = self.b
         last = len(self.stages) - 1
         if self.off_chip(self.source):
@@ -106,7 +110,7 @@ class RowsExpansion:
         b.loop(0, shape_of(self.out)[2], one_row, hint="r")
 
     def off_chip(self, buffer: SSAValue) -> bool:
-        """Whether a buffer lies elsewhere than maps."""
+        """Whether a buffer lies in another memory space than feature maps."""
         return memref_type(buffer).memory_space != self.spaces.maps
 
     def compute(self, index: int, row: Index, target: SSAValue) -> None:
@@ -125,7 +129,7 @@ class RowsExpansion:
         b.insert(layer)
 
     def slide(self, index: int, row: Index, base: Index, window: SSAValue) -> None:
-        """Move a window to its next row, and fill in the rows that are new."""
+        """Move a window to its next position, and fill in the rows that are new."""
         b, rows = self.b, self.stages[index].rows
         kept = rows.reach - rows.stride
         first = base
@@ -152,7 +156,7 @@ class RowsExpansion:
         b.loop(first, b.add(base, rows.reach), one_row, hint="s")
 
     def produce(self, index: int, row: Index, target: SSAValue) -> tuple[()]:
-        """Get one row of a layer's input: compute it, or copy it from the chain's input."""
+        """Put one row of a layer's input into `target`: compute it, or copy it from the source."""
         if index:
             self.compute(index - 1, row, target)
             return ()
@@ -173,7 +177,8 @@ def expand_rows(
 ) -> None:
     """Build the loops of `npu.rows` in front of it, from buffer `source` to buffer `out`.
 
-    With `npu.consumes`, rows of the input are copied before they are used, and the loop says so.
+    If the op has `npu.consumes`, the first layer reads copies of the input rows, so that the output
+    may overwrite the input. The loop gets the attribute too.
     """
     b = LoopBuilder(op)
     near = spaces.maps
@@ -199,7 +204,7 @@ def expand_rows(
 def fetched(
     b: LoopBuilder, op: RowsOp, buffers: Mapping[SSAValue, SSAValue], spaces: Spaces
 ) -> dict[SSAValue, SSAValue]:
-    """Buffers on chip for the parameters that lie behind the DMA engine, filled."""
+    """On-chip buffers with copies of the parameters that lie off chip, by parameter."""
     found: dict[SSAValue, SSAValue] = {}
     for layer in op.layers:
         for value in layer.parameter_inputs:
@@ -222,14 +227,14 @@ def move(
     *,
     weights: bool = False,
 ) -> None:
-    """A transfer for a layer, and the wait for it."""
+    """Build a DMA transfer for a layer, and the wait for it."""
     start = b.insert(dma.StartOp(source, target, channel, weights=weights), "t")
     start.attributes |= provenance(layer)
     b.insert(dma.WaitOp(start.token))
 
 
 def window_of(b: LoopBuilder, layer: LayerOp, rows: RowWindow, space: Attribute) -> SSAValue:
-    """The buffer of the rows that a layer needs at once."""
+    """A new buffer for the input rows that a layer needs at once."""
     hint = layer.maps[0].name_hint or "window"
     return rows_buffer(b, layer.maps[0], rows.reach, space, hint)
 
@@ -237,7 +242,7 @@ def window_of(b: LoopBuilder, layer: LayerOp, rows: RowWindow, space: Attribute)
 def rows_buffer(
     b: LoopBuilder, value: SSAValue, count: int, space: Attribute, hint: str
 ) -> SSAValue:
-    """A buffer for some rows of a map."""
+    """A new buffer for `count` rows of a map."""
     type_ = map_type(value)
     images, channels, _, width = type_.get_shape()
     shape = (images, channels, count, width)
@@ -246,7 +251,7 @@ def rows_buffer(
 
 
 def rows_of(b: LoopBuilder, buffer: SSAValue, first: Index, count: int, hint: str) -> SSAValue:
-    """A view of some rows of a map."""
+    """A view of `count` rows of a map; the map itself if these are all."""
     images, channels, height, width = shape_of(buffer)
     if count == height:
         return buffer
@@ -256,7 +261,7 @@ def rows_of(b: LoopBuilder, buffer: SSAValue, first: Index, count: int, hint: st
 def row_layer(
     layer: LayerOp, view: SSAValue, buffers: Mapping[SSAValue, SSAValue], target: SSAValue
 ) -> LayerOp:
-    """The layer that computes one row from the rows that it needs: its padding by rows is gone."""
+    """The layer on buffers that computes one row; it has no padding above and below."""
     inputs = [view if value is layer.maps[0] else buffers[value] for value in layer.inputs]
     new = layer.rebuilt(inputs, target)
     if isinstance(new, Conv2dOp | PoolOp):
@@ -266,14 +271,14 @@ def row_layer(
 
 
 def pad_value(layer: LayerOp) -> float:
-    """What a row beyond the map is filled with: it never wins a maximum, and adds nothing."""
+    """The value of a padding row: it never wins a maximum, and adds nothing to a sum."""
     if isinstance(layer, Conv2dOp) and layer.zero_points is not None:
         return float(int_values(layer.zero_points)[0])
     return -inf if isinstance(layer, MaxPool2dOp) else 0.0
 
 
 def move_up(b: LoopBuilder, window: SSAValue, stride: int, kept: int) -> tuple[()]:
-    """Move the rows that stay in a window to its top, the upper ones first."""
+    """Move the `kept` last rows of a window up by `stride` rows, the upper ones first."""
     images, channels, _, width = shape_of(window)
 
     def one(at: tuple[Index, ...]) -> None:

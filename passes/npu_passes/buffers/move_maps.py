@@ -1,4 +1,4 @@
-"""`npu-move-maps`: a map that lies where another one lay moves to where there is room (on memrefs).
+"""`npu-move-maps`: copy a map that has overwritten its input to a better place (on memrefs).
 
     scf.for %r = ... { ... a slice of %y takes the place of %x ... } {npu.consumes}
     npu.conv2d ins(%y, ...) outs(%z : ...)
@@ -8,9 +8,10 @@ becomes
     "memref.copy"(%y, %y_1)
     npu.conv2d ins(%y_1, ...) outs(%z : ...)
 
-The decision: behind a loop with `npu.consumes` (`npu-fuse-tails`) the place of the map is that of
-its dead input and a little more, in the middle of the arena. What comes next may need the room on
-one side of it. The copy stays on chip, and may overlap: downwards, element after element.
+The decision: after a loop with `npu.consumes` (`npu-fuse-tails`), the map lies in the middle of the
+arena, on the memory of its dead input. The next layers may need contiguous memory on one side of
+it. The copy stays on chip. It may overlap the old map at a lower offset, as elements are copied in
+ascending order.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from npu_passes.support.refuse import RefusingPass
 
 @dataclass(frozen=True)
 class MoveMapsPass(RefusingPass):
-    """Move maps that have taken the place of others."""
+    """Copy maps that have overwritten their input row by row."""
 
     name = "npu-move-maps"
 
@@ -45,7 +46,10 @@ class MoveMapsPass(RefusingPass):
 
 
 def filled_by(loop: scf.ForOp) -> list[SSAValue]:
-    """The buffers of the same block of which the loop writes a slice, and nobody one behind it."""
+    """The buffers of which a loop writes the last slice, and which are only read after it.
+
+    They must be allocated in the block of the loop, in front of it, without an offset.
+    """
     block = loop.parent
     assert block is not None
     found: list[SSAValue] = []
@@ -69,7 +73,7 @@ def filled_by(loop: scf.ForOp) -> list[SSAValue]:
 
 
 def is_filled(view: SSAValue, loop: Operation) -> bool:
-    """Whether rows of a view are written in a loop."""
+    """Whether a loop writes rows of a view."""
     return any(
         isinstance(use.operation, memref.SubviewOp)
         and encloses(loop, use.operation)
@@ -81,7 +85,7 @@ def is_filled(view: SSAValue, loop: Operation) -> bool:
 
 
 def is_behind(user: Operation, loop: Operation) -> bool:
-    """Whether an op stands behind a loop, or around it."""
+    """Whether an op stands after a loop in its block, or outside of that block."""
     block = loop.parent
     assert block is not None
     top = block.find_ancestor_op_in_block(user)
@@ -89,12 +93,12 @@ def is_behind(user: Operation, loop: Operation) -> bool:
 
 
 def is_used_behind(view: SSAValue, loop: Operation) -> bool:
-    """Whether a view is used behind a loop."""
+    """Whether a view is used after a loop."""
     return any(is_behind(use.operation, loop) for use in view.uses)
 
 
 def move(buffer: SSAValue, loop: Operation) -> None:
-    """Copy a buffer behind a loop; everything behind it uses the copy."""
+    """Copy a buffer after a loop; everything after the loop uses the copy."""
     users = [use for use in buffer.uses if is_behind(use.operation, loop)]
     alloc = AllocOp(memref_type(buffer))
     alloc.buffer.name_hint = buffer.name_hint

@@ -1,8 +1,8 @@
-"""`npu-place-weights`: the parameters that are read most often move into free on-chip memory.
+"""`npu-place-weights`: copy the parameters that are read most often to on-chip memory.
 
 Level of IR: layers on memrefs, before offsets are assigned. It decides which parameters are copied
-from flash right before their layer (paper 002, section 7, future work); `npu-assign-sram-offsets`
-finds the place and checks that it fits.
+from flash right before their layer (paper 002, section 7, future work). Later,
+`npu-assign-sram-offsets` assigns their offsets and checks that they fit.
 
     npu.conv2d ins(%x, %w, %b : ..., memref<6x1x5x5xf32, #npu.flash>, ...) outs(%y : ...) ...
 
@@ -34,7 +34,10 @@ from npu_passes.support.refuse import Refusal, RefusingPass
 
 @dataclass(frozen=True)
 class Candidate:
-    """A parameter of a layer in flash: `reads` counts how often one run reads each element."""
+    """A parameter of a layer that lies in flash.
+
+    `reads`: how often one run of the layer reads each element. `size`: bytes of the parameter.
+    """
 
     op: LayerOp
     value: SSAValue
@@ -44,20 +47,24 @@ class Candidate:
 
 @dataclass(frozen=True)
 class PlaceWeightsPass(RefusingPass):
-    """Copy parameters of at most `bytes` bytes in all on chip, those with most reads first.
+    """Copy parameters to on-chip memory, most reads first, up to `bytes` bytes in all.
 
     A convolution reads each weight once per output of its filter (before pooling), a fully
-    connected layer once per row of its input. A parameter that is read only once stays in flash:
-    its copy would read it as often. Parameters that are on chip already count.
+    connected layer once per row of its input. A parameter that is read only once stays in flash, as
+    the copy would have to read it once too. Parameters that are on chip already count towards
+    `bytes`.
     """
 
     name = "npu-place-weights"
 
     bytes: int = 0
-    """On-chip memory for copies, at most."""
+    """The most bytes of on-chip memory for parameters."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Choose, then move."""
+        """Choose the parameters, then copy them.
+
+        Raises: PassFailedException if `bytes` is negative.
+        """
         if self.bytes < 0:
             raise Refusal(f"expected bytes of at least 0, got {self.bytes}")
         for candidate in weights_to_move(op, self.bytes):
@@ -65,7 +72,7 @@ class PlaceWeightsPass(RefusingPass):
 
 
 def weights_to_move(module: ModuleOp, budget: int) -> tuple[Candidate, ...]:
-    """The parameters to move, at most `budget` bytes; ties go to the first in the text."""
+    """The parameters to copy, at most `budget` bytes; of equal ones, the first in the text."""
     layers = [op for op in module.walk() if isinstance(op, LayerOp) and op.destination is not None]
     left = budget - sum(
         bytes_of(map_type(value))
@@ -83,7 +90,7 @@ def weights_to_move(module: ModuleOp, budget: int) -> tuple[Candidate, ...]:
 
 
 def candidates(op: LayerOp) -> list[Candidate]:
-    """The parameters of a layer that a global in flash holds, each once."""
+    """The parameters of a layer that are globals in flash, each once."""
     values = [value for value in op.parameter_inputs if has_space(value, FlashSpace())]
     reads = reads_of(op)
     return [

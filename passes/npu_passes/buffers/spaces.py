@@ -1,4 +1,4 @@
-"""Which memory each kind of value lives in, and in which layout: what the machine asks for.
+"""The memory space and layout of each kind of value, as the machine needs them.
 
 Level of IR: types only; `npu-bufferize` gives them to values.
 
@@ -8,8 +8,8 @@ Level of IR: types only; `npu-bufferize` gives them to values.
 | inputs and outputs | `#npu.sram` (`sram.input`, `sram.output`) | `#npu.dram` (`dram.input`, ...) |
 | feature maps | `#npu.sram` | `#npu.sram`, in patches |
 
-A map in patches has rows and columns up to a multiple of the machine's: 35x35 in patches of 4x4 is
-`memref<1x64x35x35xf32, strided<[82944, 1296, 36, 1]>, #npu.sram>`.
+For a map in patches, rows and columns are rounded up to multiples of the patch: 35x35 in patches of
+4x4 is stored as 36x36, `memref<1x64x35x35xf32, strided<[82944, 1296, 36, 1]>, #npu.sram>`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ from npu_plans.modules.footprints import rounded
 
 @dataclass(frozen=True)
 class Spaces:
-    """The memory space of parameters, of inputs and outputs (`ends`), and of feature maps.
+    """The memory spaces of parameters, of inputs and outputs (`ends`), and of feature maps.
 
-    `input_mark` and `output_mark` are the attributes of arguments; rows and columns of maps are
-    stored up to a multiple of `rows` and `columns`; `channels` is how many the DMA engine has.
+    `input_mark` and `output_mark` are attributes of arguments. Maps are stored with their rows
+    rounded up to a multiple of `rows`, and their columns to a multiple of `columns`. `channels` is
+    the number of DMA channels; 0: no DMA engine.
     """
 
     parameters: Attribute = field(default_factory=FlashSpace)
@@ -70,23 +71,23 @@ class Spaces:
 
     @property
     def ends_off_chip(self) -> bool:
-        """Whether inputs and outputs lie elsewhere than maps."""
+        """Whether inputs and outputs lie in another memory space than feature maps."""
         return self.ends != self.maps
 
     def channel(self, wish: int) -> int:
-        """A channel of the DMA engine, which may have fewer than are wished for."""
+        """The DMA channel `wish`, modulo the number of channels that the engine has."""
         return wish % self.channels
 
     def parameter_type(self, type_: Attribute) -> MemRefType[Attribute]:
-        """The buffer of a parameter of some tensor type."""
+        """The memref type for a parameter of a tensor type."""
         return dense_type(type_, self.parameters)
 
     def end_type(self, type_: Attribute) -> MemRefType[Attribute]:
-        """The buffer of an input or output of some tensor type."""
+        """The memref type for an input or output of a tensor type."""
         return dense_type(type_, self.ends)
 
     def map_type(self, type_: Attribute) -> MemRefType[Attribute]:
-        """The buffer of a feature map of some tensor type: in patches where it has several."""
+        """The memref type for a feature map of a tensor type; several pixels lie in patches."""
         dense = dense_type(type_, self.maps)
         shape = dense.get_shape()
         if len(shape) != 4 or prod(shape[2:]) == 1 or 0 in shape:
@@ -105,16 +106,16 @@ def dense_type(type_: Attribute, space: Attribute) -> MemRefType[Attribute]:
 
 
 def dense_strides(shape: Sequence[int]) -> list[int]:
-    """Elements between neighbours along each axis of a buffer without gaps."""
+    """The strides of a contiguous buffer in row-major order, in elements."""
     return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def reshaped(
     buffer: MemRefType[Attribute], shape: Sequence[int]
 ) -> tuple[MemRefType[Attribute], list[int]] | None:
-    """The type and strides of a buffer's view in another shape; None if strides cannot say it.
+    """The type and strides of a view of a buffer in another shape; None if no strides do.
 
-    The buffer starts at its first byte.
+    The buffer must have offset 0.
     """
     element, space = buffer.element_type, buffer.memory_space
     wanted = dense_strides(shape)
@@ -131,8 +132,8 @@ def reshaped(
 def reshaped_strides(
     shape: Sequence[int], strides: Sequence[int | None], wanted: Sequence[int]
 ) -> list[int] | None:
-    """Strides that walk the elements of a strided buffer in another shape; None if none do."""
-    runs: list[tuple[int, int]] = []  # elements one step apart, and that step
+    """Strides for a view of a strided buffer with shape `wanted`; None if there are none."""
+    runs: list[tuple[int, int]] = []  # (elements at equal distance, that distance)
     for extent, stride in zip(shape, strides, strict=True):
         if stride is None:
             return None

@@ -1,11 +1,11 @@
-"""`npu-attach-target{target=NAME}`: the machine that a module is compiled for, on the module.
+"""`npu-attach-target{target=NAME}`: attach the target machine to the module.
 
     builtin.module { ... }
 becomes
     builtin.module attributes {npu.target = #npu.target<"fe310", {sram_bytes = 16384 : i64, ...}>} {
 
-The decision: later passes read the numbers of the machine from the IR, not from files or options,
-so that a dump of the IR says for which machine it is. A target that was there before is replaced.
+The decision: later passes read the numbers of the machine from the IR, not from files or options.
+So a dump of the IR says for which machine it was made. An existing target is replaced.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class AttachTargetPass(RefusingPass):
     """Set `npu.target` on the module.
 
     `target` is the name of a machine that ships with the package, or the path of a `.toml` file.
-    (A pass has a `name` of its own, so the option cannot have that name.)
+    The option is not called `name` because every pass has an attribute of that name.
     """
 
     name = "npu-attach-target"
@@ -37,7 +37,7 @@ class AttachTargetPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Load the machine.
 
-        Raises: PassFailedException with the names that exist, or with what is wrong in the file.
+        Raises: PassFailedException if there is no machine of that name or the file is wrong.
         """
         try:
             machine = Machine.load(self.target)

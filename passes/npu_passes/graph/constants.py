@@ -1,4 +1,4 @@
-"""Constant float tensors of the graph as numpy arrays, and back; whole buffers, never Python lists.
+"""Convert constant float tensors to numpy arrays and back, without Python lists.
 
 %w = arith.constant dense<"0x..."> : tensor<6x1x5x5xf32>   <->   float32 array of shape (6, 1, 5, 5)
 """
@@ -25,9 +25,9 @@ from xdsl.utils.hints import isa
 
 
 def array_of(value: SSAValue) -> NDArray[Any] | None:
-    """The values of a constant f32 or f64 tensor (read-only), or None for any other value.
+    """The values of a constant f32 or f64 tensor as a read-only array; None for any other value.
 
-    Any op with the trait ConstantLike will do, whoever's it is.
+    The constant may be any op with the trait ConstantLike, of any dialect.
     """
     attribute = ConstantLike.get_constant_value(value)
     if isa(attribute, DenseIntOrFPElementsAttr[Float32Type]):

@@ -1,4 +1,4 @@
-"""`npu-fold-batch-norm`: a batch normalisation becomes part of the weights before it (on tensors).
+"""`npu-fold-batch-norm`: fold a batch normalisation into the weights before it (on tensors).
 
     %c = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0] : (...) -> tensor<1x6x28x28xf32>
     %y = npu.batch_norm %c, %scale, %bias, %mean, %variance epsilon 1.0e-05 : (...)
@@ -6,13 +6,13 @@ becomes
     %y = npu.conv2d %x, %w_folded, %b_folded strides [1, 1] pads [0, 0, 0, 0] : (...)
 
 With f = scale / sqrt(variance + epsilon), channel by channel: W' = f W, b' = f (b - mean) + bias.
-The decision: this is computed in double precision and rounded once, so that folding costs no
-more than the half unit in the last place that any constant costs.
+The decision: this is computed in double precision and rounded once, so that each new parameter is
+off by at most half a unit in the last place, like any constant.
 
-It is done where the layer before is a convolution or a fully connected layer without an activation
-or pool of its own, its output has no other use, and all parameters are constant. Behind another
-batch normalisation the two become one. Any other batch normalisation stays what it is. Parameters
-that are not used any more go away.
+A batch normalisation is folded if the layer before it is a convolution or fully connected layer
+without a fused activation, pool or addition, its output has no other use, and all parameters are
+constant. Two batch normalisations in a row become one. Any other batch normalisation is left
+unchanged. Parameters that are not used any more are erased.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ Array: TypeAlias = NDArray[Any]
 
 @dataclass(frozen=True)
 class Folding:
-    """A layer and the parameters that make the batch normalisation behind it superfluous.
+    """A layer and its new parameters, which include the batch normalisation behind it.
 
-    `parameters` are as many as the layer can have, in its order, each with the layer's own shape
-    and type: weight and bias, or those of a normalisation whose epsilon is zero.
+    `parameters` holds all parameters that the layer can have, in its order and with its shapes and
+    element type: weight and bias, or those of a normalisation whose epsilon is zero.
     """
 
     layer: Conv2dOp | FullyConnectedOp | BatchNormOp
@@ -58,7 +58,7 @@ class Folding:
 def norm_folding(norm: BatchNormOp) -> Folding | None:
     """How a batch normalisation folds into the layer before it, or None if it cannot.
 
-    Raises: PassFailedException for a variance that has no square root.
+    Raises: PassFailedException if variance + epsilon is not positive in some channel.
     """
     layer = norm.input.owner
     if norm.destination is not None or not norm.input.has_one_use():
@@ -69,7 +69,7 @@ def norm_folding(norm: BatchNormOp) -> Folding | None:
 
 
 def into_weights(layer: Conv2dOp | FullyConnectedOp, norm: BatchNormOp) -> Folding | None:
-    """How a batch normalisation folds into a layer with weights."""
+    """How a batch normalisation folds into a layer with weights, or None if it cannot."""
     if layer.activation is not None:
         return None
     if isinstance(layer, Conv2dOp) and (layer.pool is not None or layer.addition is not None):
@@ -92,7 +92,10 @@ def into_weights(layer: Conv2dOp | FullyConnectedOp, norm: BatchNormOp) -> Foldi
 
 
 def into_norm(first: BatchNormOp, second: BatchNormOp) -> Folding | None:
-    """How two batch normalisations are one: f = f1 f2, b = f2 (b1 - mean2) + b2, mean = mean1."""
+    """How two batch normalisations become one, or None if a parameter is not constant.
+
+    scale = f1 f2, bias = f2 (b1 - mean2) + b2, mean = mean1, variance = 1, epsilon = 0.
+    """
     one, two = constants(first), constants(second)
     if one is None or two is None:
         return None
@@ -106,7 +109,7 @@ def into_norm(first: BatchNormOp, second: BatchNormOp) -> Folding | None:
 
 
 def constants(norm: BatchNormOp) -> list[NDArray[np.float64]] | None:
-    """Scale, bias, mean and variance in double precision, if all are constant."""
+    """Scale, bias, mean and variance in double precision; None if one is not constant."""
     arrays = [array_of(value) for value in norm.parameter_inputs]
     known = [array.astype(np.float64) for array in arrays if array is not None]
     return known if len(known) == len(arrays) else None
@@ -117,7 +120,7 @@ def factor_of(
 ) -> NDArray[np.float64]:
     """scale / sqrt(variance + epsilon), [C].
 
-    Raises: PassFailedException, at the op, if a channel has no positive variance + epsilon.
+    Raises: PassFailedException, at the op, if variance + epsilon is not positive in some channel.
     """
     spread = variance + norm.epsilon.value.data
     if (wrong := np.flatnonzero(~(spread > 0))).size:
@@ -133,11 +136,11 @@ def factor_of(
 
 
 class FoldBatchNormPattern(RewritePattern):
-    """Replace a layer and the batch normalisation behind it by the layer with other parameters."""
+    """Replace a layer and the batch normalisation behind it by the layer with new parameters."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
-        """Fold, if it can be."""
+        """Fold the batch normalisation, if possible."""
         if (folding := norm_folding(op)) is None:
             return
         layer, old = folding.layer, (*folding.layer.parameter_inputs, *op.parameter_inputs)
@@ -158,7 +161,7 @@ class FoldBatchNormPattern(RewritePattern):
 def layer_with(
     layer: Conv2dOp | FullyConnectedOp | BatchNormOp, parameters: Sequence[SSAValue], out: Attribute
 ) -> LayerOp:
-    """The layer with all its parameters, and others."""
+    """A copy of the layer with new parameters, a bias included."""
     if isinstance(layer, BatchNormOp):
         scale, bias, mean, variance = parameters
         return BatchNormOp(layer.input, scale, bias, mean, variance, 0.0, out)
@@ -169,7 +172,7 @@ def layer_with(
 
 
 def erase_unused(parameters: tuple[SSAValue, ...], rewriter: PatternRewriter) -> None:
-    """Erase the constants among some values that nobody uses any more, each once."""
+    """Erase the ops whose results are not used any more, each once."""
     for parameter in dict.fromkeys(parameters):
         owner = parameter.owner
         if isinstance(owner, Operation) and all(value.first_use is None for value in owner.results):

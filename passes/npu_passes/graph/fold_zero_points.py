@@ -1,16 +1,17 @@
-"""`npu-fold-zero-points`: the zero point of an input becomes part of the bias (on tensors).
+"""`npu-fold-zero-points`: fold the zero point of an input into the bias (on tensors).
 
     %s = npu.fully_connected %x, %w, %b zero_points [-128, 0]
         : (tensor<1x8xi8>, tensor<4x8xi8>, tensor<4xi32>) -> tensor<1x4xi32>
 becomes
     %s = npu.fully_connected %x, %w, %b_folded zero_points [0, 0] : (...)
 
-As sum((x - z) * w) = sum(x * w) - z * sum(w), b' = b - z * sum(w - z_weight), which is known: one
-subtraction less for each input that is loaded. i32 sums wrap around, so this is exact.
+As sum((x - z) * w) = sum(x * w) - z * sum(w), the constant b' = b - z * sum(w - z_weight) replaces
+the bias. This saves one subtraction for each input that is loaded. It is exact, as i32 sums wrap
+around.
 
-It is done where weight and bias are constant and nothing is padded: at the border of a padded map
-other taps would count. A layer without bias gets one. Parameters that are not used any more go
-away.
+Weight and bias must be constant, and the layer must have no padding: at a padded border, fewer
+weights belong to the sum. A layer without bias gets one. Parameters that are not used any more are
+erased.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def integers_of(value: SSAValue) -> Array | None:
 
 
 def folded_bias(layer: Conv2dOp | FullyConnectedOp) -> Array | None:
-    """The bias that makes the zero point of a layer's input superfluous; None if there is none."""
+    """The bias that includes the zero point of a layer's input; None if it cannot be folded."""
     if layer.destination is not None or layer.zero_points is None or layer.accumulate is not None:
         return None
     of_input, of_weight = int_values(layer.zero_points)
@@ -78,13 +79,13 @@ def folded_bias(layer: Conv2dOp | FullyConnectedOp) -> Array | None:
 
 
 class FoldZeroPointPattern(RewritePattern):
-    """Replace a layer by the same one with another bias and no zero point of its input."""
+    """Replace a layer by the same one with a folded bias and an input zero point of 0."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
         self, op: Conv2dOp | FullyConnectedOp, rewriter: PatternRewriter, /
     ) -> None:
-        """Fold, if it can be."""
+        """Fold the zero point, if possible."""
         if (bias := folded_bias(op)) is None or op.zero_points is None:
             return
         type_ = TensorType(i32, [shape_of(op.weight)[0]])
@@ -106,7 +107,7 @@ class FoldZeroPointPattern(RewritePattern):
 
 
 def with_bias(op: Conv2dOp | FullyConnectedOp, bias: SSAValue) -> Conv2dOp | FullyConnectedOp:
-    """A layer on the operands of another one, with a bias, which that one may have or not."""
+    """A new layer with the operands of `op`, but with this bias."""
     if isinstance(op, Conv2dOp):
         return Conv2dOp(op.input, op.weight, bias, op.output_type, residual=op.residual)
     return FullyConnectedOp(op.input, op.weight, bias, op.output_type)

@@ -1,16 +1,16 @@
-"""`npu-fuse-activations`: an addition that activates before it stores (on tensors).
+"""`npu-fuse-activations`: fuse activations into the addition before them (on tensors).
 
     %s = npu.add %a, %b : (tensor<1x64x56x56xf32>, ...) -> tensor<1x64x56x56xf32>
     %r = npu.relu %s : tensor<1x64x56x56xf32> -> tensor<1x64x56x56xf32>
 becomes
     %r = npu.add %a, %b then relu : (tensor<1x64x56x56xf32>, ...) -> tensor<1x64x56x56xf32>
 
-The decision: no loop, and of a map off the chip no transfer, is for an activation alone. In place
-it would fetch the sum once more and send it back.
+The decision: an activation gets no loop of its own. If the sum lies off chip, this also saves the
+transfers: a separate activation would fetch the sum and send it back.
 
-It is for the additions that `npu-fuse-additions` leaves, as no convolution can take them in, and
-runs behind it. Modules are merged by additions as they are: expects `npu-inline-modules` to have
-run. Nothing is fused where the sum has a second use.
+The pass handles the additions that `npu-fuse-additions` leaves because no convolution can take them
+in, and runs after it. It expects `npu-inline-modules` to have run, as the merge of a module must be
+a plain addition. Nothing is fused if the sum has a second use.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from npu_passes.support.refuse import RefusingPass
 
 
 class FuseActivationPattern(RewritePattern):
-    """Put one addition in place of an addition and the activations behind it."""
+    """Replace an addition and the activations behind it by one addition."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter, /) -> None:
-        """Fuse, if there is something to fuse."""
+        """Fuse, if there is an activation behind the addition."""
         if op.destination is not None:
             return
         activation, absorbed = activated(op)

@@ -1,4 +1,4 @@
-"""`npu-fuse-additions`: a convolution that adds another map to what it computes (on tensors).
+"""`npu-fuse-additions`: fuse an addition into the convolution before it (on tensors).
 
     %c = npu.conv2d %x, %w, %b ... then requantize scales [0.01] zero_point 3 mode float : (...)
     %s = npu.quantized_add %r, %c scales [0.2, 0.1, 0.3] zero_points [-5, 3, -128] mode float : ...
@@ -8,19 +8,24 @@ becomes
         then add residual first scales [0.2, 0.1, 0.3] zero_points [-5, 3, -128] mode float
         then clamp [-128.0, 90.0] : (...)
 
-The decision: the map of the convolution never exists. Where the other summand dies here, as the
-shortcut around a residual block does, `npu-bufferize` gives its buffer to the sum: the block needs
-the input of its last convolution and the shortcut, and no third map.
+The decision: the OFM of the convolution never exists as a map. If the other summand dies here, as
+the shortcut of a residual block does, `npu-bufferize` gives its buffer to the sum. The block then
+needs only two maps: the input of its last convolution and the shortcut.
 
 A convolution takes in an `npu.add` of floats, or an `npu.quantized_add` behind its requantisation,
-with the activations behind that. What is requantised, activated, added and rounded is what the
-single layers do, in their order: the results are the same bit for bit. Of two convolutions it is
-the later one that adds. It stays where it is, or moves behind the layer that computes the other
-summand.
+and the activations behind the addition. The fused op requantises, activates, adds and rounds in the
+order of the single layers, so the results are the same bit for bit. If both summands come from
+convolutions, the later one adds. The convolution stays where it is, or moves behind the layer that
+computes the other summand.
 
-Nothing is fused where the convolution has a second use, a pooling window or sums that accumulate,
-where the summands differ in shape, the sum and the convolution in element type, or where the other
-summand is a constant. Expects `npu-fuse-conv-relu-pool` to have run.
+Nothing is fused if
+
+* the convolution has a second use or a fused pooling window,
+* the two summands differ in shape,
+* the sum and the convolution differ in element type, or
+* the other summand is a constant.
+
+Expects `npu-fuse-conv-relu-pool` to have run.
 """
 
 from __future__ import annotations
@@ -51,9 +56,10 @@ from npu_passes.support.refuse import RefusingPass
 
 @dataclass(frozen=True)
 class AdditionFusion:
-    """A convolution that takes in an addition, and the layers that activate the sum.
+    """A convolution that takes in an addition and the activations behind it.
 
-    `absorbed` are these layers, the addition first.
+    `residual` is the other summand. `absorbed` are the layers that the convolution takes in: the
+    addition, then the activations, which `activation` does in one.
     """
 
     conv: Conv2dOp
@@ -64,7 +70,7 @@ class AdditionFusion:
 
     @property
     def place(self) -> InsertPoint:
-        """Where both summands can be computed: at the convolution, or behind the residual."""
+        """Where the fused convolution goes: to the old one, or behind the layer of the residual."""
         owner = self.residual.owner
         if isinstance(owner, Operation) and self.conv.is_before_in_block(owner):
             return InsertPoint.after(owner)
@@ -94,7 +100,7 @@ def addition_fusion(layer: AddOp | QuantizedAddOp) -> AdditionFusion | None:
 
 
 def conv_of(value: SSAValue, layer: AddOp | QuantizedAddOp) -> Conv2dOp | None:
-    """The convolution that computes a summand, if it can compute the sum instead."""
+    """The convolution that computes a summand, if it can take in the addition; else None."""
     conv = value.owner
     if not isinstance(conv, Conv2dOp) or conv.parent is not layer.parent:
         return None
@@ -107,12 +113,12 @@ def conv_of(value: SSAValue, layer: AddOp | QuantizedAddOp) -> Conv2dOp | None:
 
 
 def is_constant(value: SSAValue) -> bool:
-    """Whether a summand is a parameter, which lies in memory that a layer cannot overwrite."""
+    """Whether a summand is a constant, whose buffer the sum cannot overwrite."""
     return ConstantLike.get_constant_value(value) is not None
 
 
 def clause_of(layer: AddOp | QuantizedAddOp, side: str) -> AdditionAttr:
-    """An addition as the clause of a convolution."""
+    """An addition as a clause of a convolution; `side` says which summand the residual is."""
     if isinstance(layer, AddOp):
         return AdditionAttr.of(side)
     scales, points = float_values(layer.scales), int_values(layer.zero_points)
@@ -120,7 +126,7 @@ def clause_of(layer: AddOp | QuantizedAddOp, side: str) -> AdditionAttr:
 
 
 def activated(layer: LayerOp) -> tuple[ActivationAttr | None, tuple[LayerOp, ...]]:
-    """The activations of and behind a layer as one, and the layers: itself and those."""
+    """A layer's own activation and those behind it as one, and the layer with those layers."""
     activation = layer.activation if isinstance(layer, AddOp) else None
     absorbed = (layer,)
     while (user := only_user(absorbed[-1].output)) is not None:
@@ -144,11 +150,11 @@ def fused_layer(fusion: AdditionFusion) -> Conv2dOp:
 
 
 class FuseAdditionPattern(RewritePattern):
-    """Put one convolution in place of a convolution, an addition and the activations behind it."""
+    """Replace a convolution, an addition and the activations behind it by one convolution."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp | QuantizedAddOp, rewriter: PatternRewriter, /) -> None:
-        """Fuse, if there is something to fuse."""
+        """Fuse, if a convolution can take in the addition."""
         if (fusion := addition_fusion(op)) is None:
             return
         chain = (fusion.conv, *fusion.absorbed)

@@ -1,4 +1,4 @@
-"""`npu-fuse-conv-relu-pool`: a convolution that activates and pools before it stores (on tensors).
+"""`npu-fuse-conv-relu-pool`: fuse activations and a pool into a convolution (on tensors).
 
     %c = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0] : (...) -> tensor<1x6x28x28xf32>
     %r = npu.relu %c : tensor<1x6x28x28xf32> -> tensor<1x6x28x28xf32>
@@ -8,24 +8,25 @@ becomes
         then relu then max_pool [2, 2] by [2, 2] : (...) -> tensor<1x6x14x14xf32>
 
 The decision: the 28x28 map of the convolution never exists. Each pooled output is computed by
-running the convolution over its window (paper 002, section 3.1, Algorithm 1; unlike there, a
-maximum starts at minus infinity and not at zero, so that it needs no ReLU before it).
+running the convolution over its window (paper 002, section 3.1, Algorithm 1). Unlike there, a
+maximum starts at minus infinity and not at zero, so it needs no ReLU before it.
 
-The published form needs a pooling stride of at least the kernel. For any stride (the paper's
-section 7, future work) option `overlap` chooses what to do where windows share convolution values:
+The published algorithm needs a pooling stride of at least the kernel. The paper leaves smaller
+strides, with overlapping windows, to future work (section 7). Option `overlap` chooses what to do
+with a convolution value that several windows share:
 
-* `line-buffer` (default) computes each convolution value once. The smallest line buffer is none at
-  all: the value is folded at once, by max or by sum, into every window of the OUTPUT map that holds
-  it. The output is its own line buffer, and the arena needs 0 bytes of scratch; the paper allows a
-  buffer of up to the pooling kernel. The op says `overlap accumulate`.
-* `recompute` computes a value anew for each window that holds it: more work, but each output is
-  written once. The op says `overlap recompute`.
-* `none` leaves such pools alone: the published algorithm.
+* `line-buffer` (default) computes each convolution value once and folds it at once, by max or sum,
+  into every pooled output whose window holds it. The OUTPUT map serves as the line buffer, so the
+  arena needs 0 bytes of scratch; the paper allows a buffer of up to the pooling kernel. The op gets
+  `overlap accumulate`.
+* `recompute` computes the value again for each window that holds it: more work, but each output is
+  written once. The op gets `overlap recompute`.
+* `none` does not fuse such pools, as in the published algorithm.
 
-An activation behind a max pool moves before it: both are monotone, and no window lies on padding
-only, so they commute. Activations in a row are one clamp. A global pool is one window over the
-whole map. A fully connected layer takes the activations behind it. Integer sums take the
-requantisation behind them too, so that their i32 map never exists:
+An activation behind a max pool moves before it. They commute, as both are monotone and no window
+lies on padding only. Activations in a row become one clamp. A global pool is one window over the
+whole map. A fully connected layer takes in the activations behind it. A layer with integer sums
+also takes in the requantisation behind it, so that its i32 map never exists:
 
     %s = npu.conv2d %x, %w, %b ... zero_points [3, 0] : (...) -> tensor<1x6x28x28xi32>
     %q = npu.requantize %s scales [0.01] zero_points [0, -128] mode float : ... -> tensor<...xi8>
@@ -33,9 +34,9 @@ becomes
     %q = npu.conv2d %x, %w, %b ... zero_points [3, 0]
         then requantize scales [0.01] zero_point -128 mode float : (...) -> tensor<1x6x28x28xi8>
 
-It is monotone like the others: it moves before a maximum, and a ReLU moves behind it (where it is a
-clamp at the zero point), so that the op always requantises, activates, pools. Nothing is fused
-across a value with a second use, behind an average, or behind a second pool.
+Requantisation is monotone too. It moves before a max pool, and a ReLU before it moves behind it and
+becomes a clamp at the zero point. So the op always requantises, then activates, then pools. Nothing
+is fused across a value with a second use, behind an average pool, or behind a second pool.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ from npu_passes.support.names import take_value_name
 from npu_passes.support.refuse import RefusingPass
 
 OverlapPolicy: TypeAlias = Literal["line-buffer", "recompute", "none"]
-"""What to do with a pool whose windows share elements."""
+"""What to do with a pool whose windows overlap."""
 
 CLAUSE: dict[OverlapPolicy, Overlap] = {
     "line-buffer": Overlap.ACCUMULATE,
@@ -88,9 +89,9 @@ CLAUSE: dict[OverlapPolicy, Overlap] = {
 
 @dataclass(frozen=True)
 class EpilogueFusion:
-    """A convolution or fully connected layer, and the layers behind it that it can take in.
+    """A convolution or fully connected layer, and the layers behind it that it takes in.
 
-    `epilogue` is that of the fused op.
+    `epilogue` is the epilogue of the fused op.
     """
 
     head: Conv2dOp | FullyConnectedOp
@@ -103,11 +104,11 @@ class EpilogueFusion:
         return self.absorbed[-1] if self.absorbed else self.head
 
     def with_layer(self, layer: LayerOp, **parts: Unpack[Parts]) -> EpilogueFusion:
-        """This fusion with one more layer, which gives the epilogue some parts."""
+        """This fusion with one more layer, and with these parts of the epilogue replaced."""
         return EpilogueFusion(self.head, (*self.absorbed, layer), self.epilogue.with_parts(**parts))
 
     def extended(self, layer: LayerOp, policy: OverlapPolicy) -> EpilogueFusion | None:
-        """This fusion with one more layer, or None if that is not the same computation."""
+        """This fusion with one more layer, or None if the fused op cannot compute the same."""
         if (activation := activation_of(layer)) is not None:
             return self.with_activation(layer, activation)
         if (pool := window_of(layer)) is not None:
@@ -117,7 +118,10 @@ class EpilogueFusion:
         return None
 
     def with_requantize(self, layer: RequantizeOp) -> EpilogueFusion | None:
-        """Take in the one requantisation of integer sums, before activation and pool."""
+        """Take in a requantisation of integer sums, which comes before activation and pool.
+
+        None if the sums have one already, or if it cannot move before the activation.
+        """
         before, after = int_values(layer.zero_points)
         if self.head.zero_points is None or self.epilogue.requantize is not None:
             return None
@@ -133,7 +137,7 @@ class EpilogueFusion:
         return self.with_layer(layer, activation=activation, requantize=requantize)
 
     def with_activation(self, layer: LayerOp, activation: ActivationAttr) -> EpilogueFusion | None:
-        """Take in an activation: before the pool if there is one, which only a maximum allows."""
+        """Take in an activation; it moves before the pool, so None behind an average pool."""
         pool, before = self.epilogue.pool, self.epilogue.activation
         if pool is not None and not pool.is_max:
             return None
@@ -144,7 +148,10 @@ class EpilogueFusion:
     def with_pool(
         self, layer: LayerOp, pool: PoolAttr, policy: OverlapPolicy
     ) -> EpilogueFusion | None:
-        """Take in a pooling window, the first one behind a convolution."""
+        """Take in a pooling window, if the head is a convolution without one; else None.
+
+        None also for an average of integers, and for overlapping windows with policy `none`.
+        """
         if self.epilogue.pool is not None or not isinstance(self.head, Conv2dOp):
             return None
         if self.head.zero_points is not None and not pool.is_max:
@@ -156,7 +163,7 @@ class EpilogueFusion:
 
 
 def epilogue_fusion(head: Conv2dOp | FullyConnectedOp, policy: OverlapPolicy) -> EpilogueFusion:
-    """The longest fusion that starts at a layer; nothing is absorbed if nothing can be."""
+    """The longest fusion that starts at a layer; `absorbed` may be empty."""
     fusion = EpilogueFusion(head, (), head.parts)
     if head.destination is not None or head.addition is not None:
         return fusion
@@ -169,20 +176,20 @@ def epilogue_fusion(head: Conv2dOp | FullyConnectedOp, policy: OverlapPolicy) ->
 
 
 def only_user(value: SSAValue) -> LayerOp | None:
-    """The layer on tensors that is the one and only user of a value, if there is one."""
+    """The layer on tensors that is the only use of a value; None if there is no such layer."""
     use = value.get_user_of_unique_use()
     return use if isinstance(use, LayerOp) and use.destination is None else None
 
 
 def activation_of(layer: LayerOp) -> ActivationAttr | None:
-    """What an activation layer does, as the clause of another layer."""
+    """An activation layer as a clause of another layer; None for other layers."""
     if isinstance(layer, ReluOp):
         return ActivationAttr.relu()
     return layer.as_activation() if isinstance(layer, ClampOp) else None
 
 
 def window_of(layer: LayerOp) -> PoolAttr | None:
-    """The window of a pooling layer; a global pool has one window over the whole map."""
+    """The window of a pooling layer, for a global pool the whole map; None for other layers."""
     if isinstance(layer, PoolOp):
         return layer.window()
     if isinstance(layer, GlobalMaxPool2dOp | GlobalAvgPool2dOp):
@@ -193,7 +200,7 @@ def window_of(layer: LayerOp) -> PoolAttr | None:
 
 
 def fused_layer(fusion: EpilogueFusion) -> LayerOp:
-    """The one op that computes what the layers of a fusion compute in a row."""
+    """The one op that computes what the layers of a fusion compute one after the other."""
     layer = fusion.head.rebuilt(fusion.head.inputs, fusion.last.output_type)
     layer.epilogue = epilogue_of(fusion.epilogue)
     take_value_name(layer, fusion.last)
@@ -203,7 +210,7 @@ def fused_layer(fusion: EpilogueFusion) -> LayerOp:
 def replace_chain(
     rewriter: PatternRewriter, chain: Sequence[LayerOp], layer: LayerOp, place: InsertPoint
 ) -> None:
-    """Put one layer in place of layers of which each is the only user of the one before it."""
+    """Replace a chain of layers, each the only user of the one before it, by one layer."""
     rewriter.insert(layer, place)
     rewriter.replace(chain[-1], [], [layer.output])
     for each in reversed(chain[:-1]):
@@ -212,7 +219,7 @@ def replace_chain(
 
 @dataclass(frozen=True)
 class FuseTailPattern(RewritePattern):
-    """Put one layer in place of a layer and the layers that it can take in."""
+    """Replace a layer and the layers that it can take in by one layer."""
 
     overlap: OverlapPolicy
 
@@ -220,7 +227,7 @@ class FuseTailPattern(RewritePattern):
     def match_and_rewrite(
         self, op: Conv2dOp | FullyConnectedOp, rewriter: PatternRewriter, /
     ) -> None:
-        """Fuse, if there is something to fuse."""
+        """Fuse, if the layer can take in another one."""
         fusion = epilogue_fusion(op, self.overlap)
         if not fusion.absorbed:
             return
@@ -235,8 +242,9 @@ class FuseConvReluPoolPass(RefusingPass):
     name = "npu-fuse-conv-relu-pool"
 
     overlap: OverlapPolicy = "line-buffer"
-    """What to do with a pool whose windows overlap: compute each value once and fold it into the
-    output, compute it anew for each window, or leave the pool alone."""
+    """What to do with a pool whose windows overlap. `line-buffer`: compute each convolution value
+    once and fold it into the outputs. `recompute`: compute it again for each window. `none`: do not
+    fuse the pool."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Fuse behind each convolution and fully connected layer of the module."""

@@ -1,4 +1,4 @@
-"""`npu-integer-io`: a quantised network takes and gives integers (on tensors).
+"""`npu-integer-io`: give a quantised network integer inputs and outputs (on tensors).
 
     func.func @f(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
       %q = npu.quantize %x scales [0.5] zero_point 3 : tensor<1x4xf32> -> tensor<1x4xi8>
@@ -11,9 +11,10 @@ becomes
       ...
       func.return %p : tensor<1x4xi8>
 
-The decision: whoever calls the network converts, or has integers anyway, as cameras do; float32
-inputs and outputs never take on-chip memory. An input changes if all that reads it is quantised in
-the same way, an output if it is dequantised with one scale. The C header has the numbers.
+The decision: float32 inputs and outputs never take on-chip memory. The caller converts them, or has
+integers anyway, as from a camera. An input is changed if all its readers quantise it with the same
+scale, zero point and type. An output is changed if it is dequantised with one scale. The C header
+states the scales and zero points.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ Marks = dict[str, Attribute]
 
 @dataclass(frozen=True)
 class IntegerPorts:
-    """What of a function's interface can be integers.
+    """The inputs and outputs of a function that can become integers.
 
-    `inputs` are the layers that quantise an input, by its number, `outputs` those that dequantise
-    an output.
+    `inputs` maps the position of an input to the layers that quantise it, `outputs` the position of
+    an output to the layer that dequantises it.
     """
 
     inputs: dict[int, tuple[QuantizeOp, ...]]
@@ -54,7 +55,7 @@ class IntegerPorts:
 
 
 def integer_ports(function: FuncOp) -> IntegerPorts:
-    """The inputs and outputs of a function that are quantised at its edges."""
+    """The inputs of a function that are quantised first, and the outputs dequantised last."""
     inputs = {
         argument.index: layers
         for argument in function.body.block.args
@@ -71,7 +72,7 @@ def integer_ports(function: FuncOp) -> IntegerPorts:
 
 
 def quantisers(argument: BlockArgument) -> tuple[QuantizeOp, ...]:
-    """All that read an input, if they quantise it in the same way; else nothing."""
+    """The layers that read an input, if all quantise it in the same way; else an empty tuple."""
     users = [use.operation for use in argument.uses]
     layers = tuple(user for user in users if isinstance(user, QuantizeOp))
     ways = {(layer.scale, layer.offset, layer.results[0].type) for layer in layers if layer.results}
@@ -79,20 +80,20 @@ def quantisers(argument: BlockArgument) -> tuple[QuantizeOp, ...]:
 
 
 def is_edge(layer: DequantizeOp) -> bool:
-    """Whether a layer gives real numbers of 8-bit integers on tensors."""
+    """Whether a layer on tensors dequantises 8-bit integers with a single scale."""
     element = map_type(layer.input).get_element_type()
     return layer.destination is None and len(layer.scales) == 1 and element in QUANTISED
 
 
 def marks(scale: float, zero_point: int) -> Marks:
-    """The attributes of a port of integers."""
+    """The attributes of an integer input or output: `npu.scale` and `npu.zero_point`."""
     return SCALE.entry(scale) | ZERO_POINT.entry(zero_point)
 
 
 def with_marks(
     attributes: ArrayAttr[DictionaryAttr] | None, count: int, added: dict[int, Marks]
 ) -> ArrayAttr[DictionaryAttr]:
-    """The attributes of arguments or results with more of them."""
+    """The attributes of `count` arguments or results, with those of `added` put in."""
     old = attributes.data if attributes else (DictionaryAttr({}),) * count
     return ArrayAttr(
         DictionaryAttr({**each.data, **added.get(index, {})}) for index, each in enumerate(old)
@@ -100,7 +101,7 @@ def with_marks(
 
 
 def rewrite(function: FuncOp, ports: IntegerPorts) -> None:
-    """Change the interface of a function."""
+    """Change the type of a function's ports, and erase the layers that convert them."""
     block = function.body.block
     for index, layers in ports.inputs.items():
         first = layers[0]

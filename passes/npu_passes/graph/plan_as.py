@@ -1,4 +1,4 @@
-"""`npu-plan-as{type=i8}`: the same network, planned as if all its float tensors had another type.
+"""`npu-plan-as{type=i8}`: plan a network as if all its f32 tensors had another element type.
 
     %w = arith.constant dense<"0x..."> : tensor<6x1x5x5xf32>
     %y = npu.conv2d %x, %w strides [1, 1] pads [0, 0, 0, 0] : (...) -> tensor<1x6x28x28xf32>
@@ -6,9 +6,9 @@ becomes, in a module with `npu.planned_as = i8`,
     %w = arith.constant dense<0> : tensor<6x1x5x5xi8>
     %y = npu.conv2d %x, %w strides [1, 1] pads [0, 0, 0, 0] : (...) -> tensor<1x6x28x28xi8>
 
-The decision: sizes, offsets and reports are those of the type, and the values are dropped
-(constants become zero), because a network in another type needs quantisation, not a cast. The
-module says so, and nobody may run it.
+The decision: sizes, offsets and reports are those of the new type. Values are dropped (constants
+become zero), because another type needs quantisation, not a cast. `npu.planned_as` marks the module
+as one that must not be run.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ TYPES: dict[str, IntegerType | AnyFloat] = {
 
 @dataclass
 class PlanAsPattern(TypeConversionPattern):
-    """Put another element type in place of f32 in the tensors of an op: types and attributes."""
+    """Replace the element type f32 by another one in the types and attributes of an op."""
 
     element: IntegerType | AnyFloat = i8
 
     def convert_type(self, typ: Attribute, /) -> Attribute | None:
-        """The attribute with the other element type, or None if there is no f32 tensor in it."""
+        """The attribute with the other element type; None if it contains no f32 tensor."""
         # Not `isa`: it prints what it rejects, and constants are long.
         if isinstance(typ, TensorType):
             tensor = cast("TensorType[Attribute]", typ)
@@ -89,7 +89,7 @@ class PlanAsPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Replace the type, op by op.
 
-        Raises: PassFailedException, at the op, for a layer that is on buffers already.
+        Raises: PassFailedException, at the op, if a layer is on buffers already.
         """
         for inner in op.walk():
             if isinstance(inner, LayerOp) and inner.destination is not None:

@@ -1,11 +1,11 @@
-"""`npu-requantize-mode{mode=fixed}`: how all layers of a module change scales.
+"""`npu-requantize-mode{mode=fixed}`: choose how all layers of a module requantise.
 
     %q = npu.requantize %s scales [0.01] zero_points [0, 3] mode float : ...
 becomes
     %q = npu.requantize %s scales [0.01] zero_points [0, 3] mode fixed : ...
 
-The decision: `fixed` needs no float instruction, and is at most one away from `float`. The edges of
-a network with float32 inputs or outputs, and nodes that are computed in float32, stay as they are.
+The decision: `fixed` needs no float instruction, and differs from `float` by at most one. Layers
+that quantise or dequantise, or compute in float32, are left unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from npu_passes.support.refuse import RefusingPass
 
 @dataclass(frozen=True)
 class RequantizeModePass(RefusingPass):
-    """Give one mode to all layers that change scales; see the module."""
+    """Give all layers that requantise the same mode; see the module."""
 
     name = "npu-requantize-mode"
 

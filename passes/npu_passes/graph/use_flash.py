@@ -1,11 +1,11 @@
-"""`npu-use-flash{prefer=small}`: whether weights may take more flash where that saves instructions.
+"""`npu-use-flash{prefer=small}`: whether weights may take more flash to save instructions.
 
     builtin.module {
 becomes
     builtin.module attributes {npu.flash = "small"} {
 
-The decision stands on the module, where `npu-lower-to-loops` finds it: `fast` stores weights of
-bytes as 16 bits for dual multiply-accumulates, `small` as they are.
+The decision is stored on the module, from which `npu-lower-to-loops` reads it. `fast` stores 8-bit
+weights as 16 bits for dual multiply-accumulates. `small` stores them as 8 bits.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ Flash = Literal["fast", "small"]
 
 @dataclass(frozen=True)
 class UseFlashPass(RefusingPass):
-    """Say what flash is used for; see the module."""
+    """Choose between fast kernels and small weights in flash; see the module."""
 
     name = "npu-use-flash"
 
     prefer: Flash = "fast"
-    """`fast` or `small`."""
+    """`fast`: weights may take more flash to save instructions. `small`: they may not."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Write it on the module."""
+        """Set `npu.flash` on the module."""
         FLASH.set(op, self.prefer)
 
 
 def flash_of(module: Operation) -> Flash:
-    """What flash is used for: as the module says, else `fast`.
+    """The value of `npu.flash` on the module; `fast` if there is none.
 
-    Raises: PassFailedException for an attribute that says something else.
+    Raises: PassFailedException if it is neither `fast` nor `small`.
     """
     found = FLASH.get(module) or "fast"
     if found in ("fast", "small"):

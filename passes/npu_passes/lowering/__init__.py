@@ -1,1 +1,1 @@
-"""From layers on buffers to loops."""
+"""Passes from layers on buffers to loops."""

@@ -1,8 +1,8 @@
-"""The sum of two quantised integers of different scales, as `npu.quantized_add` says.
+"""Add two quantised integers of different scales, as `npu.quantized_add` defines it.
 
 %a = arith.mulf %lhs_real, %lhs_scale : f32       // mode float
 %b = arith.mulf %rhs_real, %rhs_scale : f32
-%s = arith.divf (%a + %b), %scale : f32           // then rounded, and held between bounds
+%s = arith.divf (%a + %b), %scale : f32           // then rounded and clamped
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ from npu_passes.support.loop_builder import LoopBuilder
 
 
 class Addition:
-    """Adds two quantised integers; `scales` and `zero_points` are of lhs, rhs, sum."""
+    """Builds the sum of two quantised integers.
+
+    `scales` and `zero_points` hold those of lhs, rhs and sum, in this order. `bounds` are the
+    smallest and largest result.
+    """
 
     def __init__(
         self,
@@ -43,12 +47,12 @@ class Addition:
         return self.of_floats(*map(self.number, (lhs, rhs), self.points))
 
     def number(self, value: SSAValue, zero_point: int) -> SSAValue:
-        """An i32 without its zero point as a float32."""
+        """value - zero_point, of an i32, as a float32."""
         b = self.b
         return b.insert(arith.SIToFPOp(integers.without(b, value, zero_point), f32)).result
 
     def of_floats(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """Mode float, of float32 numbers that are the integers without their zero points."""
+        """Mode float; lhs and rhs are float32 numbers from which the zero points are subtracted."""
         b = self.b
         sa, sb, s = (b.real(scale) for scale in self.scales)
         total = b.addf(b.mulf(lhs, sa), b.mulf(rhs, sb))
@@ -56,7 +60,7 @@ class Addition:
         return rounded(b, b.divf(total, s), self.points[2], self.bounds, is_number=is_number)
 
     def by_ratios(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """Mode qlinear: two fused multiply-adds on a constant, rounded."""
+        """Mode qlinear: two fused multiply-adds that start from a constant, then one rounding."""
         b = self.b
         sa, sb, s = (np.float32(scale) for scale in self.scales)
         za, zb, z = (np.float32(point) for point in self.points)
@@ -69,7 +73,7 @@ class Addition:
         return rounded(b, total, 0, self.bounds, is_number=bool(max(ra, rb) < LARGE))
 
     def by_shift(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """Mode fixed: two 64-bit products, added, shifted."""
+        """Mode fixed: the sum of two 64-bit products, shifted with rounding."""
         b = self.b
         *points, z = self.points
         sa, sb, s = self.scales

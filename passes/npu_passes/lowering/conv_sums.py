@@ -1,4 +1,4 @@
-"""The sums of a convolution: register blocks inside the map, single points on its border."""
+"""The sums of a convolution: register blocks in the interior, single outputs at the border."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from npu_plans.kernels.conv_plan import Block, ConvPlan
 
 @dataclass(frozen=True)
 class BlockOrigin:
-    """Where one block of outputs belongs: image, first input channel of the group, first filter."""
+    """The image, first input channel of the group, and first filter of a block of outputs."""
 
     image: Index
     channel: Index
@@ -42,10 +42,10 @@ class ConvSums:
         column: Index,
         block: Block,
     ) -> list[SSAValue]:
-        """Sums of an interior block: convolution rows `row + r`, columns `column + c`, unrolled.
+        """Sums of an interior block, unrolled: convolution rows `row + r`, columns `column + c`.
 
-        With a pooling window as block, neighbours are `dilation` of the pool apart. The order of
-        the sums, and of their first values `starts`, is filters, rows, columns.
+        If the block is a pooling window, neighbours are the pool's `dilation` apart. The sums, and
+        their first values `starts`, are ordered by filter, then row, then column.
         """
         b, plan = self.b, self.plan
         steps = (
@@ -80,7 +80,7 @@ class ConvSums:
         column_taps: Sequence[int],
         sums: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
-        """Add one input channel's patch times the taps of each filter to the sums."""
+        """Add the products of one input channel's patch and the taps of each filter to the sums."""
         b, plan = self.b, self.plan
         kernel_rows, kernel_columns = plan.rows.kernel, plan.columns.kernel
 
@@ -120,7 +120,7 @@ class ConvSums:
     def point(
         self, place: BlockOrigin, bias: SSAValue, filter: int, row: Index, column: Index
     ) -> SSAValue:
-        """The sum of one convolution output anywhere, with clipped tap ranges."""
+        """The sum of one convolution output at any place; taps on padding are left out."""
         b, plan = self.b, self.plan
         y, x = window_start(b, plan.rows, row, "iy"), window_start(b, plan.columns, column, "ix")
         rows, columns = tap_range(b, plan.rows, row), tap_range(b, plan.columns, column)
@@ -151,7 +151,7 @@ class ConvSums:
         at: tuple[Index, Index],
         loaded: dict[tuple[int, int], SSAValue],
     ) -> SSAValue:
-        """Load an element of a patch, or take an earlier load of the same element."""
+        """Load an element of a patch, or reuse an earlier load of it if its place is known."""
         y, x = at
         if not isinstance(y, int) or not isinstance(x, int):
             return self.operands.input(self.b.load(buffer, at, "x"))

@@ -1,4 +1,4 @@
-"""What a layer with weights does to each sum before it stores it, and how it reads its operands."""
+"""The epilogue of a layer with weights, applied to each sum, and how the layer reads operands."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from npu_passes.support.loop_builder import Index, LoopBuilder
 
 
 class Operands:
-    """Reads inputs and weights: float32 as they are, bytes as i32 without their zero points."""
+    """Reads inputs and weights: float32 unchanged, bytes as i32 minus their zero points."""
 
     def __init__(self, b: LoopBuilder, op: Conv2dOp | FullyConnectedOp) -> None:
         self.b = b
         self.points = (0, 0) if op.zero_points is None else int_values(op.zero_points)
 
     def input(self, value: SSAValue) -> SSAValue:
-        """An element of the input as it is multiplied."""
+        """An input element as a factor: a float32, or an i32 minus the zero point."""
         return without(self.b, widened(self.b, value, value.name_hint), self.points[0])
 
     def weight(self, value: SSAValue) -> SSAValue:
-        """An element of the weight as it is multiplied."""
+        """A weight as a factor: a float32, or an i32 minus the zero point."""
         return without(self.b, widened(self.b, value, value.name_hint), self.points[1])
 
 
 @dataclass(frozen=True)
 class Sum:
-    """What is added to each value of a convolution, and the activation of the sum."""
+    """Builds the fused addition of a residual behind a convolution, and the sum's activation."""
 
     b: LoopBuilder
     residual: SSAValue
     clause: AdditionAttr
     activation: ActivationAttr | None
     quantised: Addition | None
-    """How to add; None for float32."""
+    """How to add quantised integers; None for float32."""
 
     @staticmethod
     def of(b: LoopBuilder, op: Conv2dOp, out: SSAValue) -> Sum | None:
-        """The addition behind a convolution, if there is one."""
+        """The fused addition of a convolution; None if it has none."""
         clause, residual, activation = op.addition, op.residual, op.sum_activation
         if clause is None or residual is None:
             return None
@@ -59,18 +59,21 @@ class Sum:
 
     @property
     def in_floats(self) -> bool:
-        """Whether quantised integers are added as float32 numbers without their zero points."""
+        """Whether quantised integers are added in mode float, as float32 numbers."""
         return self.quantised is not None and self.quantised.mode == "float"
 
     def __call__(self, residual: SSAValue, own: SSAValue) -> SSAValue:
-        """The activated sum of two float32, or of two quantised integers (as i32)."""
+        """The activated sum of two float32 or of two quantised integers, which are i32."""
         summands = self.clause.ordered(residual, own)
         if self.quantised is not None:
             return self.quantised(*summands)
         return activate(self.b, self.b.addf(*summands), self.activation)
 
     def of_floats(self, residual: SSAValue, own: SSAValue, zero_point: int) -> SSAValue:
-        """The same, of a float32 `own` without `zero_point`: it never becomes an integer."""
+        """The activated sum, for a rounded float32 `own` without its zero point `zero_point`.
+
+        So the requantised value of the convolution is never converted to an integer.
+        """
         assert self.quantised is not None
         b, points = self.b, self.quantised.points
         residual_point, own_point = points[:2] if self.clause.residual_first else points[1::-1]
@@ -81,7 +84,10 @@ class Sum:
 
 
 class Epilogue:
-    """Activation, or requantisation with the activation as its bounds; then maybe an addition."""
+    """Builds the epilogue of one sum: activation or requantisation, then the fused addition.
+
+    The activation of a requantised sum narrows the bounds of its result.
+    """
 
     def __init__(self, b: LoopBuilder, op: Conv2dOp | FullyConnectedOp, out: SSAValue) -> None:
         self.b, self.activation = b, op.activation
@@ -94,15 +100,15 @@ class Epilogue:
             self.scaling = Scaling(b, op, scales, what.offset, mode, self.bounds)
 
     def zero(self) -> SSAValue:
-        """Where a sum without bias starts."""
+        """The first value of a sum without bias: zero."""
         return self.b.number(0.0, self.sums)
 
     def lowest(self) -> SSAValue:
-        """Where a maximum of sums starts."""
+        """The first value of a maximum of sums."""
         return self.b.number(-inf, self.sums)
 
     def lowest_stored(self) -> SSAValue:
-        """Where a maximum in the output starts."""
+        """The first value of a maximum that is kept in the output."""
         return self.lowest() if self.sums == f32 else self.b.integer(self.bounds[0])
 
     def __call__(
@@ -112,10 +118,10 @@ class Epilogue:
         at: Sequence[Index] = (),
         residual: SSAValue | None = None,
     ) -> SSAValue:
-        """A sum as it is stored (bytes as i32).
+        """The value to store for a sum; a byte is an i32.
 
-        Behind an addition `at` is the output's index, and where the residual is read; `residual` is
-        a view of it, if `at` is no index of the operand itself.
+        With a fused addition, `at` is the index of the output, at which the residual is read. If
+        the loops use another shape than the residual's, `residual` is a view of it in that shape.
         """
         if self.sum is None:
             return self.own(value, channel)
@@ -126,7 +132,7 @@ class Epilogue:
         return self.sum(other, self.own(value, channel))
 
     def own(self, value: SSAValue, channel: Index) -> SSAValue:
-        """A sum before there is anything added to it."""
+        """A sum after activation or requantisation, but before a fused addition."""
         if self.scaling is not None:
             return self.scaling(value, channel)
         if self.sums == f32:

@@ -1,9 +1,9 @@
-"""What a function does, but for the constants that it reads: the same for functions to be shared.
+"""Compare functions without the constants that they read, to find those that can be shared.
 
     func.func private @conv2(%ifm) { %w = memref.get_global @conv2_weight ... }
     func.func private @conv3(%ifm) { %w = memref.get_global @conv3_weight ... }
-have equal tokens, so finding equal functions is one look into a dictionary for each; what the
-constants are stands beside the tokens.
+have equal tokens, so equal functions are found by one dictionary lookup each. The constants are
+kept beside the tokens.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 COMMENTS = "npu."
-"""What discardable attributes begin with that change nothing of what loops do."""
+"""Prefix of discardable attributes that do not affect what loops compute."""
 
 Constant: TypeAlias = memref.GetGlobalOp | arith.ConstantOp
-"""What reads a constant."""
+"""An op whose result is a constant."""
 
 
 @dataclass
 class FunctionShape:
-    """A function as tokens, and the constants that are not part of them."""
+    """A function as a list of tokens, and the constants that are not part of them."""
 
     function: func.FuncOp
     tokens: list[Hashable] = field(default_factory=list[Hashable])
-    """Types and ops in order; a value is its number in the function."""
+    """Types and ops in order; a value is represented by its number in the function."""
     globals: list[Constant] = field(default_factory=list[Constant])
-    """The readers of globals, in order."""
+    """The ops that read globals, in order."""
     scalars: list[Constant] = field(default_factory=list[Constant])
-    """The numbers that may differ, in order."""
+    """The constant numbers that may differ, in order."""
     numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
 
     @staticmethod
     def of(function: func.FuncOp) -> FunctionShape:
-        """Walk over a function whose regions have one block each at most, once."""
+        """The shape of a function whose regions have at most one block each."""
         shape = FunctionShape(function)
         shape.tokens.append((function.function_type, plain(function.attributes)))
         shape.add_region(function.body)
         return shape
 
     def add_region(self, region: Region) -> None:
-        """The block of a region: its arguments and ops."""
+        """Add the tokens of a region: block arguments and ops."""
         for block in region.blocks:
             self.tokens.append(tuple(self.define(argument) for argument in block.args))
             for op in block.ops:
@@ -53,12 +53,12 @@ class FunctionShape:
         self.tokens.append(None)
 
     def define(self, value: SSAValue) -> Attribute:
-        """Number a value; its type."""
+        """Give a value its number; returns its type."""
         self.numbers[value] = len(self.numbers)
         return value.type
 
     def add(self, op: Operation) -> None:
-        """One op with its regions."""
+        """Add the tokens of an op and its regions."""
         operands = tuple(self.numbers[value] for value in op.operands)
         results = tuple(self.define(value) for value in op.results)
         properties = self.properties(op)
@@ -67,7 +67,7 @@ class FunctionShape:
             self.add_region(region)
 
     def properties(self, op: Operation) -> Hashable:
-        """The properties of an op, without what may differ."""
+        """The properties of an op; None if it is a constant that may differ, which is noted."""
         match op:
             case memref.GetGlobalOp():
                 self.globals.append(op)
@@ -80,19 +80,19 @@ class FunctionShape:
 
 
 def plain(attributes: dict[str, Attribute]) -> Hashable:
-    """Discardable attributes that may mean something."""
+    """The discardable attributes that may affect what a function computes, sorted."""
     return tuple(sorted(each for each in attributes.items() if not each[0].startswith(COMMENTS)))
 
 
 def value_of(op: Constant) -> Hashable:
-    """What tells a constant from others: a symbol, or a number, and its type."""
+    """The identity of a constant: its symbol or number, with its type."""
     if isinstance(op, memref.GetGlobalOp):
         return op.name_, op.memref.type
     return op.value
 
 
 def may_differ(op: arith.ConstantOp) -> bool:
-    """Whether a number is one to compute with, neither a bound nor an index."""
+    """Whether a constant is an operand of arithmetic, not a loop bound or an index."""
     users = (use.operation for use in op.result.uses)
     return op.result.type in (i32, f32) and not any(
         isinstance(user, arith.IndexCastOp) for user in users

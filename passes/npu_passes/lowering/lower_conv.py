@@ -1,8 +1,9 @@
-"""Convolution to loops, with activation and pooling window (paper 002, section 3.1, Algorithm 1).
+"""Lower a convolution with its epilogue to loops (paper 002, section 3.1, Algorithm 1).
 
-Each convolution value lives in a register only. Gathering, a pooled output runs over its window and
-keeps the maximum; scattering, each value is folded into every pooled output whose window holds it,
-so the output map itself is the only buffer that overlapping windows need.
+A convolution value in front of a pool lives in a register only. With mode `gather`, the loops of a
+pooled output run over its window and keep the maximum or sum. With mode `scatter`, each convolution
+value is folded into every pooled output whose window holds it, so overlapping windows need no
+buffer besides the output map.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from npu_plans.kernels.conv_plan import Block, ConvPlan, PoolMode, plan
 
 
 def pool_modes(op: Conv2dOp) -> tuple[PoolMode, ...]:
-    """The ways in which the pooling window behind a convolution may be computed, best first."""
+    """The allowed modes for the pooling window of a convolution, best first."""
     if op.pool is None:
         return ("none",)
     if not op.pool.overlaps:
@@ -65,7 +66,7 @@ class ConvLowering:
     window: PoolWindow
 
     def build(self) -> None:
-        """Loops over images and groups, then over filters and the grid of outputs."""
+        """Build loops over images and groups, and inside them over filters and outputs."""
         b = self.b
         images, groups = shape_of(self.op.input)[0], self.op.group_count
 
@@ -76,7 +77,10 @@ class ConvLowering:
         b.loop(0, images, lambda image, _: one_image(image), hint="n")
 
     def one_group(self, image: Index, group: Index) -> tuple[()]:
-        """All outputs of a group: a walk over the grid per block of filters, or the reverse."""
+        """Compute all outputs of a group.
+
+        The loop over blocks of filters is outside of the loops over outputs, or inside, as planned.
+        """
         if self.plan.filters_inside:
             block, point = self.visits()
 
@@ -93,7 +97,7 @@ class ConvLowering:
     def each_block_of_filters(
         self, image: Index, group: Index, body: Callable[[BlockOrigin], None]
     ) -> None:
-        """A loop over the blocks of filters of a group."""
+        """Build a loop over the blocks of filters of a group."""
         b = self.b
         total, depth, *_ = shape_of(self.op.weight)
         groups = self.op.group_count
@@ -108,7 +112,7 @@ class ConvLowering:
         b.loop(0, filters, one, step=self.plan.block.filters, hint=hint)
 
     def one_block_of_filters(self, place: BlockOrigin) -> None:
-        """All outputs of the filters of one block."""
+        """Compute all outputs for one block of filters."""
         biases = self.biases(place)
         if self.plan.mode == "scatter":
             self.clear(place)
@@ -118,20 +122,23 @@ class ConvLowering:
             self.divide(place)
 
     def visits(self) -> tuple[Callable[..., None], Callable[..., None]]:
-        """What computes an interior block, and a point anywhere, at (place, biases, row, ...)."""
+        """The methods that compute an interior block and a single output at any place.
+
+        They are called with (place, biases, row, column), the first also with a width.
+        """
         if self.plan.mode == "gather":
             return self.gather_block, self.gather_point
         sink = self.scatter if self.plan.mode == "scatter" else self.put
         return partial(self.plain_block, sink), partial(self.plain_point, sink)
 
     def walk_grid(self, block: Callable[..., None], point: Callable[..., None]) -> None:
-        """Visit all outputs."""
+        """Visit all outputs: interior blocks and single points."""
         plan = self.plan
         width = 1 if plan.mode == "gather" else plan.block.columns
         walk(self.b, plan.span_rows, plan.span_columns, width, block, point)
 
     def biases(self, place: BlockOrigin) -> list[SSAValue]:
-        """First values of the sums of a block's filters."""
+        """First values of the sums, one for each filter of a block: the biases, or zero."""
         b, bias, filters = self.b, self.op.bias, self.plan.block.filters
         if bias is None:
             return [self.epilogue.zero()] * filters
@@ -140,9 +147,9 @@ class ConvLowering:
     def starts(
         self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, column: Index, width: int
     ) -> list[SSAValue]:
-        """First values of the sums of a row of outputs: filter by filter, `width` columns each.
+        """First values of the sums of neighbouring outputs: `width` columns for each filter.
 
-        Sums that accumulate start from what the output holds.
+        With `accumulate`, they are the values in the output; otherwise the biases.
         """
         b = self.b
         if self.op.accumulate is None:
@@ -153,7 +160,7 @@ class ConvLowering:
             for c in range(width)
         ]
 
-    # -- without a pooling window, or scattering into it ----------------------------------------
+    # -- without a pooling window, or with mode `scatter` ----------------------------------------
 
     def plain_block(
         self,
@@ -164,7 +171,7 @@ class ConvLowering:
         column: Index,
         width: int,
     ) -> None:
-        """One interior block of convolution outputs."""
+        """Compute one interior block of convolution outputs; `sink` stores or folds each value."""
         block = Block(self.plan.block.filters, 1, width)
         starts = self.starts(place, biases, row, column, width)
         sums = self.sums.block(place, starts, row, column, block)
@@ -180,7 +187,7 @@ class ConvLowering:
         row: Index,
         column: Index,
     ) -> None:
-        """One convolution output anywhere, for each filter of the block."""
+        """Compute one convolution output at any place, for each filter of the block."""
         starts = self.starts(place, biases, row, column, 1)
         for filter in range(self.plan.block.filters):
             value = self.sums.point(place, starts[filter], filter, row, column)
@@ -211,7 +218,7 @@ class ConvLowering:
             b.loop(0, height, lambda py, _, f=filter: one_row(f, py), hint="py")
 
     def clear(self, place: BlockOrigin) -> None:
-        """Start every pooled output of a block: nothing is the smallest maximum, or no sum."""
+        """Initialise the pooled outputs of a block of filters: a maximum or a sum of nothing."""
         b = self.b
         start = self.epilogue.lowest_stored() if self.window.pool.is_max else b.real(0.0)
 
@@ -221,7 +228,7 @@ class ConvLowering:
         self.each_output(place, body)
 
     def divide(self, place: BlockOrigin) -> None:
-        """Turn the sums of average pooling into averages."""
+        """Divide the sums of average pooling by their numbers of taps."""
         b = self.b
 
         def body(filter: int, py: Index, px: Index) -> None:
@@ -256,7 +263,7 @@ class ConvLowering:
     def windows_with(
         self, axis: Axis, position: Index, body: Callable[[Index], tuple[()]], hint: str
     ) -> None:
-        """Visit the pooling windows along an axis that hold a convolution output."""
+        """Visit the pooling windows along an axis that hold the convolution output `position`."""
         b = self.b
         padded = b.add(position, axis.before)
         low = b.most(b.ceil_div(b.sub(padded, axis.reach - 1), axis.stride), 0)
@@ -276,7 +283,7 @@ class ConvLowering:
     def gather_block(
         self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, column: Index, _width: int
     ) -> None:
-        """One pooled output of each filter whose window and taps all lie inside."""
+        """Compute one interior pooled output for each filter: no tap lies on padding."""
         b, plan = self.b, self.plan
         rows, columns = self.window.axes
         y = window_start(b, rows, row, "cy")
@@ -308,7 +315,7 @@ class ConvLowering:
     def gather_point(
         self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, column: Index
     ) -> None:
-        """One pooled output of each filter anywhere, with clipped window and tap ranges."""
+        """Compute one pooled output at any place for each filter; padding is left out."""
         b = self.b
         rows, columns = self.window.axes
         y, x = window_start(b, rows, row, "cy"), window_start(b, columns, column, "cx")
@@ -329,7 +336,7 @@ class ConvLowering:
     def put_pooled(
         self, place: BlockOrigin, filter: int, row: Index, column: Index, value: SSAValue
     ) -> None:
-        """Store one pooled output."""
+        """Store one pooled output; an average is activated already."""
         channel = self.b.add(place.filter, filter)
         if self.window.pool.is_max:
             value = self.epilogue(value, channel)

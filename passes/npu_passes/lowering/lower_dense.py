@@ -1,4 +1,4 @@
-"""Fully connected layers to loops: a few outputs at once share each load of the input."""
+"""Lower fully connected layers to loops: up to 4 outputs share each load of the input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import divisor
 
 STRAIGHT = 32
-"""Multiply-accumulates in one run through the inner loop, at most."""
+"""The most multiply-accumulates in one iteration of the inner loop."""
 
 
 def lower_fully_connected(

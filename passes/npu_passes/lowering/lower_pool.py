@@ -1,4 +1,4 @@
-"""Pooling layers to loops: windows inside the map are written out, the others are clipped."""
+"""Lower pooling layers to loops: interior windows are unrolled, the others are clipped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PoolLowering:
     options: LoopOptions
 
     def build(self) -> None:
-        """Loops over channels, then a walk over the pooled outputs."""
+        """Build loops over images and channels, and inside them over the pooled outputs."""
         b = self.b
         images, channels, height, width = shape_of(self.input)
         rows, columns = self.pool.axes(height, width)
@@ -55,7 +55,7 @@ class PoolLowering:
         for_each(b, (images, channels), channel, ("n", "c"))
 
     def fold(self, best: SSAValue, value: SSAValue) -> SSAValue:
-        """The best value (or the sum) with one more."""
+        """The maximum or sum so far, with one more value."""
         if self.pool.is_max:
             return self.b.maxf(value, best, "best")
         return self.b.addf(best, value, "total")
@@ -63,7 +63,7 @@ class PoolLowering:
     def block(
         self, channel: tuple[Index, ...], rows: Axis, columns: Axis, y: Index, x: Index
     ) -> None:
-        """One output whose window lies inside the map."""
+        """Compute one output whose window lies inside the map, unrolled unless it is too large."""
         b = self.b
         count = rows.kernel * columns.kernel
         if count > self.options.unroll:
@@ -90,7 +90,7 @@ class PoolLowering:
     def point(
         self, channel: tuple[Index, ...], rows: Axis, columns: Axis, y: Index, x: Index
     ) -> None:
-        """One output anywhere, with a clipped window."""
+        """Compute one output at any place; taps on padding are left out."""
         b = self.b
         iy, ix = window_start(b, rows, y, "iy"), window_start(b, columns, x, "ix")
         row_taps, column_taps = tap_range(b, rows, y), tap_range(b, columns, x)

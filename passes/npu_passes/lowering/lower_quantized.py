@@ -1,7 +1,7 @@
-"""Layers that quantise, change scales, add and average quantised maps: to loops.
+"""Lower layers that quantise, requantise, add or average quantised maps to loops.
 
-They compute what layers/quantized.py says, operation by operation: no product may be contracted
-with a sum.
+The loops do exactly the operations that `layers/quantized.py` defines, in that order: no product
+and sum may become a fused multiply-add.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ def lower_quantized_add(b: LoopBuilder, op: QuantizedAddOp, out: SSAValue, _: Lo
 
 
 TURN = 16
-"""Elements in one turn of the loop over a map that is averaged."""
+"""Elements in one iteration of the loop over a map that is averaged."""
 
 MANY = 2048
-"""Elements of a map whose mean is worth a table of what each byte stands for."""
+"""With this many elements or more, a table of the real number of each byte pays off."""
 
 
 class AverageLowering:
@@ -115,7 +115,7 @@ class AverageLowering:
         self.scales = float_values(op.scales)
 
     def build(self) -> None:
-        """Loops over all outputs."""
+        """Build the loops over all outputs, by the mode of the layer."""
         mode = self.op.mode.data
         if mode == "fixed" or (mode == "qlinear" and self.op.is_global):
             self.build_integers(mode)
@@ -127,7 +127,7 @@ class AverageLowering:
             for_each(self.b, shape_of(self.out), self.floats, ("n", "c", "y", "x"))
 
     def finish(self, total: SSAValue, count: SSAValue, at: Sequence[Index]) -> None:
-        """Divide a float32 sum, round it, store it."""
+        """Divide a float32 sum by `count` and the output scale, round it and store it."""
         b = self.b
         value = b.divf(b.divf(total, count), b.real(self.scales[1]))
         point = self.points[1]
@@ -137,15 +137,15 @@ class AverageLowering:
         integers.store(b, number, self.out, at)
 
     def real(self, at: Sequence[Index]) -> SSAValue:
-        """An element of the input in float32."""
+        """An input element as a real number in float32."""
         return self.number(integers.load(self.b, self.op.input, at))
 
     def number(self, value: SSAValue) -> SSAValue:
-        """What an i32 of the input stands for in float32."""
+        """The real number in float32 of an input element, which is an i32."""
         return integers.real(self.b, value, self.points[0], self.b.real(self.scales[0]))
 
     def numbers(self) -> Callable[[SSAValue], SSAValue]:
-        """The same for many of them: from a table, where flash is not short."""
+        """A function like `number` for many elements: it reads a table, unless flash is short."""
         b, op = self.b, self.op
         if self.flash != "fast" or prod(shape_of(op.input)) < MANY or self.scales[0] >= LARGE:
             return self.number
@@ -161,7 +161,7 @@ class AverageLowering:
         return number
 
     def count(self, y: Index, x: Index) -> Index:
-        """How many taps are counted at an output."""
+        """By how many taps the average of an output divides."""
         b = self.b
         counts: list[Index] = []
         for axis, position in ((self.rows, y), (self.columns, x)):
@@ -180,9 +180,10 @@ class AverageLowering:
         *,
         by_columns: Callable[[SSAValue, SSAValue], SSAValue] | None = None,
     ) -> SSAValue:
-        """A sum over a window, row by row.
+        """Reduce the window of output `at` with `body`, row by row from `start` on.
 
-        With `by_columns` each column of the window has its own sum, and it adds them up.
+        If `by_columns` is given, each column of the window is reduced from `start` on by itself,
+        and `by_columns` adds up the results.
         """
         b, axes = self.b, (self.rows, self.columns)
         origin = [window_start(b, axis, position) for axis, position in zip(axes, at[2:])]
@@ -205,7 +206,7 @@ class AverageLowering:
         return b.loop(*ranges[outside], outer, [start], carry="total")[0]
 
     def floats(self, at: tuple[Index, ...]) -> None:
-        """One output from a float32 sum, by columns or (qlinear) by rows."""
+        """Compute one output by a float32 sum: by columns, in mode qlinear by rows."""
         b = self.b
 
         def add(place: tuple[Index, ...], total: SSAValue) -> SSAValue:
@@ -216,7 +217,7 @@ class AverageLowering:
         self.finish(total, b.to_real(self.count(at[2], at[3])), at)
 
     def lanes(self, number: Callable[[SSAValue], SSAValue], channel: tuple[Index, ...]) -> None:
-        """The one output of a channel from four float32 sums."""
+        """Compute the one output of a channel by four interleaved float32 sums."""
         b = self.b
         _, _, height, width = shape_of(self.op.input)
         size = height * width
@@ -254,7 +255,7 @@ class AverageLowering:
         self.finish(total, b.real(float(size)), (*channel, 0, 0))
 
     def build_integers(self, mode: str) -> None:
-        """Integer sums times the scale for their number of taps."""
+        """Build loops of integer sums, each requantised with the scale for its number of taps."""
         b = self.b
         most = self.rows.kernel * self.columns.kernel
         si, so = (np.float32(scale) for scale in self.scales)

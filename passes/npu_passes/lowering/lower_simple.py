@@ -1,4 +1,4 @@
-"""Element-wise layers, concatenation, transposition, softmax and normalisations to loops."""
+"""Lower element-wise and moving layers, softmax and normalisations to loops."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def elementwise(
     out: SSAValue,
     body: Callable[[Sequence[SSAValue]], SSAValue],
 ) -> None:
-    """out[i] = body(inputs[i]) with numpy's broadcasting; one loop if all are dense and equal."""
+    """out[i] = body(inputs[i]), with numpy's broadcasting.
+
+    It is a single loop if all buffers are dense and have the same shape.
+    """
     shapes = {shape_of(value) for value in (*inputs, out)}
     if len(shapes) == 1 and (dense := vectors(b, (*inputs, out))):
         inputs, out = dense[:-1], dense[-1]
@@ -63,7 +66,7 @@ def lower_clamp(b: LoopBuilder, op: ClampOp, out: SSAValue, _: LoopOptions) -> N
 
 
 def activation(b: LoopBuilder, source: SSAValue, out: SSAValue, what: ActivationAttr) -> None:
-    """Build the loops of an activation; bytes are held in the range of their type."""
+    """Build the loops of an activation; bytes are also clamped to the range of their type."""
     low, high = bounds_of(element_of(out), what)
 
     def body(values: Sequence[SSAValue]) -> SSAValue:
@@ -74,7 +77,7 @@ def activation(b: LoopBuilder, source: SSAValue, out: SSAValue, what: Activation
 
 
 def lower_add(b: LoopBuilder, op: AddOp, out: SSAValue, _: LoopOptions) -> None:
-    """Build the loops of a sum that is activated."""
+    """Build the loops of a sum and its activation."""
 
     def body(values: Sequence[SSAValue]) -> SSAValue:
         return activate(b, b.addf(values[0], values[1]), op.activation)
@@ -88,7 +91,7 @@ def lower_mul(b: LoopBuilder, op: MulOp, out: SSAValue, _: LoopOptions) -> None:
 
 
 def lower_concat(b: LoopBuilder, op: ConcatOp, out: SSAValue, _: LoopOptions) -> None:
-    """Build the loops that copy each part to its place."""
+    """Build the loops that copy each part into its slice."""
     axis, start = op.axis.value.data, 0
     for part in op.parts:
 
@@ -112,7 +115,7 @@ def lower_transpose(b: LoopBuilder, op: TransposeOp, out: SSAValue, _: LoopOptio
 
 
 def lower_softmax(b: LoopBuilder, op: SoftmaxOp, out: SSAValue, _: LoopOptions) -> None:
-    """Build three loops along the axis: maximum, exponentials with their sum, quotients."""
+    """Build three loops along the axis: maximum, exponentials and their sum, division."""
     axis = op.axis.value.data
     shape = shape_of(out)
 
@@ -142,7 +145,7 @@ def lower_softmax(b: LoopBuilder, op: SoftmaxOp, out: SSAValue, _: LoopOptions) 
 
 
 def lower_batch_norm(b: LoopBuilder, op: BatchNormOp, out: SSAValue, _: LoopOptions) -> None:
-    """Build the loops of a batch normalisation: one factor and one shift a channel."""
+    """Build the loops of a batch normalisation, with one factor and one shift per channel."""
     images, channels, *extents = shape_of(out)
     epsilon = op.epsilon.value.data
 
@@ -188,5 +191,5 @@ def lower_lrn(b: LoopBuilder, op: LrnOp, out: SSAValue, _: LoopOptions) -> None:
 
 
 def is_empty(op: LayerOp) -> bool:
-    """Whether a layer computes nothing."""
+    """Whether the output of a layer has no elements."""
     return prod(op.output_type.get_shape()) == 0

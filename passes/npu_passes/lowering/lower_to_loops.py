@@ -1,6 +1,7 @@
-"""`npu-lower-to-loops`: layers on buffers become scf, memref, arith and math.
+"""`npu-lower-to-loops`: lower layers to loops of scf, memref, arith and math (on buffers).
 
-Afterwards nothing of ours is left but `sram.alloc` and the memory spaces.
+Afterwards no layer is left. For a core with the `dsp` extension, the loops also use the dialect
+`dsp`.
 
     npu.relu ins(%x : memref<8xf32, #npu.sram>) outs(%x : memref<8xf32, #npu.sram>)
 ->
@@ -11,9 +12,9 @@ Afterwards nothing of ours is left but `sram.alloc` and the memory spaces.
       memref.store %2, %x[%i]
     }
 
-Convolutions and fully connected layers are blocked for registers: the machine's `registers` (or the
-option) say how many sums are kept at once, `unroll` bounds the multiply-accumulates of one straight
-line of code.
+Convolutions and fully connected layers use register blocks. The number of sums in a block depends
+on `registers`, from the machine or the option. `unroll` limits the multiply-accumulates in
+straight-line code.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
 }
 
 QUANTIZED = (DequantizeOp, QuantizeOp, QuantizedAddOp, QuantizedAvgPool2dOp, RequantizeOp)
-"""Layers whose verifier says which elements they have."""
+"""Layers on quantised maps, whose verifiers check their element types."""
 MOVING = (
     ClampOp,
     ConcatOp,
@@ -120,9 +121,9 @@ MOVING = (
     ReluOp,
     TransposeOp,
 )
-"""Layers that move elements or pick some, whatever these are."""
+"""Layers that move or select elements, and so accept any of `INTEGERS`."""
 INTEGERS = (i8, ui8, i32)
-"""Integers that layers can have."""
+"""Integer element types of the layers in `MOVING`."""
 
 
 @dataclass(frozen=True)
@@ -132,12 +133,12 @@ class LowerToLoopsPass(RefusingPass):
     name = "npu-lower-to-loops"
 
     registers: int | None = None
-    """Floats that the core holds at once (0: no FPU). Default: the machine's, else 16."""
+    """How many floats the core holds at once (0: no FPU). Default: the machine's, else 16."""
     unroll: int = 256
-    """Multiply-accumulates in one straight line of code, at most."""
+    """The most multiply-accumulates in straight-line code."""
     flash: Flash | None = None
-    """`fast`: weights of bytes may be stored as 16 bits where that saves instructions; `small`: not
-    (default: as the module says, else `fast`)."""
+    """`fast`: 8-bit weights may be stored as 16 bits to save instructions. `small`: they may not.
+    Default: `npu.flash` of the module, else `fast`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
@@ -150,7 +151,10 @@ class LowerToLoopsPass(RefusingPass):
         drop_unused(op)
 
     def options(self, op: ModuleOp) -> LoopOptions:
-        """The options, completed by the machine."""
+        """The options, with defaults from the machine and the module.
+
+        Raises: PassFailedException if `registers` is negative or `unroll` is not positive.
+        """
         machine = machine_of(op)
         registers = self.registers
         if registers is None:
@@ -166,7 +170,11 @@ class LowerToLoopsPass(RefusingPass):
 
 
 def reject(layer: LayerOp) -> None:
-    """Say what cannot be lowered, before anything is changed."""
+    """Check that a layer can be lowered, before anything is changed.
+
+    Raises: PassFailedException, attached to the layer, if it has no lowering, is on tensors, has
+    elements or layouts that are not supported, or overwrites an input that it still needs.
+    """
     if type(layer) not in LOWERINGS:
         layer.emit_error("has no lowering", Refusal(f"cannot lower {layer.name} to loops"))
     if layer.destination is None:
@@ -190,7 +198,7 @@ def reject(layer: LayerOp) -> None:
 
 
 def has_integers(layer: LayerOp, type_: Map) -> bool:
-    """Whether a layer works on integers, such as those of a type."""
+    """Whether a layer may have an operand of this type with integer elements."""
     quantized = isinstance(layer, QUANTIZED) or (
         isinstance(layer, Conv2dOp | FullyConnectedOp) and layer.zero_points is not None
     )

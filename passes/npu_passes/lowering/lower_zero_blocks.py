@@ -1,4 +1,4 @@
-"""Pruning of zero blocks to loops: one over the blocks, which are looked at, then written."""
+"""Lower the pruning of zero blocks to loops over the blocks of a map."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ i1 = IntegerType(1)
 def lower_prune_zero_blocks(
     b: LoopBuilder, op: PruneZeroBlocksOp, out: SSAValue, _: LoopOptions
 ) -> None:
-    """Build the loops of a block: is all of it below the threshold? Then zeros, else a copy.
+    """Build the loops: a block whose elements are all below the threshold becomes zero.
 
-    In place, a block that stays is left alone.
+    Other blocks are copied; in place, they are left unchanged.
     """
     source, axes = op.input, op.axes()
     quantised = map_type(source).get_element_type() in QUANTISED
@@ -58,7 +58,7 @@ def lower_prune_zero_blocks(
 
 
 def limits(b: LoopBuilder, axis: Axis, index: Index) -> tuple[Index, Index]:
-    """First element of a block along an axis, and the one behind its last."""
+    """First index and end (excluded) of a block along an axis."""
     low = b.mul(index, axis.stride)
     high = b.add(low, axis.kernel)
     return low, b.least(high, axis.size) if axis.after else high
@@ -70,7 +70,7 @@ def grid(
     body: Callable[[Index, Index, Sequence[SSAValue]], Sequence[SSAValue]],
     carried: Sequence[SSAValue] = (),
 ) -> tuple[SSAValue, ...]:
-    """The loops over the elements of a block."""
+    """Build the loops over the elements of a block, row by row."""
     (top, bottom), (left, right) = ranges
 
     def row(y: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:

@@ -1,4 +1,4 @@
-"""`npu-outline-layers`: one private function per layer (destination style, on buffers).
+"""`npu-outline-layers`: move each layer into a private function of its own (on buffers).
 
     npu.relu ins(%a : memref<8xf32, #npu.sram>) outs(%b : ...) {npu.layer = "r1"}
 becomes
@@ -10,12 +10,12 @@ and, behind the function,
       func.return
     }
 
-The decision: loops do not say which layer they are; a function keeps it. Its name is the layer's
-(as a C identifier; without one the op's), `npu.what` is the op with its clauses, its arguments
-are its distinct buffers in operand order, so that a buffer that is overwritten in place is
-one argument. Offsets stay with the caller: a layer works on whatever it is handed.
+The decision: loops do not show which layer they compute, but a function does. Its name is that of
+the layer as a C identifier, or that of the op if the layer has no name. `npu.what` is the op with
+its clauses. The arguments are the distinct buffers in the order of the operands, so a buffer that
+is overwritten in place is a single argument. Offsets stay in the caller.
 
-Layers on tensors stay, those with regions too, and those in a function that this pass made.
+Layers on tensors, layers with regions, and layers in functions that this pass made are not moved.
 """
 
 from __future__ import annotations
@@ -39,12 +39,16 @@ from npu_passes.support.refuse import RefusingPass
 from npu_passes.support.symbols import GlobalNames, identifier
 
 HINTS = {"input": "ifm", "out": "ofm"}
-"""Argument names for operands; the others keep the name that the op's definition gives them."""
+"""Argument names for operands; other operands use their name in the definition of the op."""
 
 
 @dataclass(frozen=True)
 class Outline:
-    """How a layer becomes a function: its distinct buffers with names, and what it is in words."""
+    """How a layer becomes a function.
+
+    `wish`: the name of the function, if it is free. `what`: the op with its clauses. `buffers`: the
+    distinct operands, each with the name of its argument.
+    """
 
     layer: LayerOp
     wish: str
@@ -53,7 +57,7 @@ class Outline:
 
 
 def outlines_of(function: FuncOp) -> Iterator[Outline]:
-    """The layers of a function that can become functions, in the order of the IR."""
+    """The layers of a function that become functions, in the order of the IR."""
     if WHAT.is_on(function):
         return
     for op in function.walk():
@@ -62,20 +66,20 @@ def outlines_of(function: FuncOp) -> Iterator[Outline]:
 
 
 def wished_name(layer: LayerOp) -> str:
-    """The layer's name as an identifier, else the op's without its dialect."""
-    words = re.findall(r"[0-9A-Za-z]+", layer.layer_name or "")  # PyTorch says `/conv1/Conv`
+    """The layer's name as an identifier; without one, the op's name without its dialect."""
+    words = re.findall(r"[0-9A-Za-z]+", layer.layer_name or "")  # as PyTorch writes `/conv1/Conv`
     return identifier("_".join(words) or layer.name.split(".")[-1])
 
 
 def described(layer: LayerOp) -> str:
-    """The op without operands and types: `npu.conv2d strides [1, 1] ... then relu`."""
+    """The op without operands and types, as text: `npu.conv2d strides [1, 1] ... then relu`."""
     stream = StringIO()
     layer.print_clauses(Printer(stream))
     return layer.name + stream.getvalue()
 
 
 def named_buffers(layer: LayerOp) -> dict[SSAValue, str]:
-    """The distinct operands with names for arguments; one in several roles has the last one's."""
+    """The distinct operands with argument names; with several roles, the last one names it."""
     found: dict[SSAValue, str] = {}
     for name, _ in layer.get_irdl_definition().operands:
         values = getattr_operands(layer, name)
@@ -86,7 +90,7 @@ def named_buffers(layer: LayerOp) -> dict[SSAValue, str]:
 
 
 def outlined(outline: Outline, name: str) -> tuple[FuncOp, CallOp]:
-    """The function of a layer, around a copy of it, and the call that takes its place."""
+    """The function around a copy of a layer, and the call that replaces the layer."""
     layer = outline.layer
     types = [value.type for value in outline.buffers]
     block = Block(arg_types=types)
@@ -103,7 +107,7 @@ def outlined(outline: Outline, name: str) -> tuple[FuncOp, CallOp]:
 
 
 def outline_function(function: FuncOp) -> None:
-    """Outline the layers of one function, which must lie in a block; the new ones follow it."""
+    """Move the layers of one function into new functions behind it."""
     names = GlobalNames.of(function)
     place = InsertPoint.after(function)
     for outline in list(outlines_of(function)):
@@ -123,7 +127,7 @@ class OutlineLayersPass(RefusingPass):
         functions = [inner for inner in op.walk() if isinstance(inner, FuncOp)]
         for function in functions:
             for outline in outlines_of(function):
-                reject_overlaps(outline.layer)  # its function could not see it any more
+                reject_overlaps(outline.layer)  # the new function hides overlaps
         for function in functions:
             if any(True for _ in outlines_of(function)):
                 outline_function(function)

@@ -1,4 +1,4 @@
-"""The pooling window behind a convolution: loops over it, and what becomes of its values."""
+"""The pooling window of a convolution: loops over it, and the reduction of its values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from npu_plans.kernels.conv_plan import ConvPlan
 
 @dataclass(frozen=True)
 class PoolWindow:
-    """Builds what the pooled outputs of a convolution need, if it has a pooling window."""
+    """Builds the pooling of a convolution's values."""
 
     b: LoopBuilder
     op: Conv2dOp
@@ -26,13 +26,13 @@ class PoolWindow:
 
     @property
     def pool(self) -> PoolAttr:
-        """The pooling window; there is one when this is asked."""
+        """The pooling window; the convolution must have one."""
         assert self.op.pool is not None
         return self.op.pool
 
     @property
     def axes(self) -> tuple[Axis, Axis]:
-        """The pooling windows; there are some when this is asked."""
+        """The pooling windows along rows and columns; the convolution must have some."""
         assert self.plan.pool is not None
         return self.plan.pool
 
@@ -42,7 +42,7 @@ class PoolWindow:
         columns: tuple[Index, Index],
         body: Callable[[Index, Index, Sequence[SSAValue]], Sequence[SSAValue]],
     ) -> SSAValue:
-        """Loops over a pooling window that carry the best value, or the sum, so far."""
+        """Build loops over a pooling window that carry the maximum or sum; returns the result."""
         b = self.b
         start = self.epilogue.lowest() if self.pool.is_max else b.real(0.0)
 
@@ -52,23 +52,23 @@ class PoolWindow:
         return b.loop(*rows, one_row, [start], hint="wy", carry="best")[0]
 
     def folded(self, best: SSAValue, value: SSAValue) -> SSAValue:
-        """The best value (or the sum) with one more convolution value.
+        """The maximum or sum so far, with one more convolution value.
 
-        A maximum commutes with activation and requantisation, which are monotone: they come once,
-        at the end.
+        Activation and requantisation are monotone and so commute with a maximum: they are applied
+        once, at the end.
         """
         if self.pool.is_max:
             return self.b.maxf(value, best, "best")
         return self.b.addf(best, activate(self.b, value, self.op.activation), "total")
 
     def finished(self, best: SSAValue, row: Index, column: Index) -> SSAValue:
-        """The pooled value of a window that has been run over."""
+        """The pooled value from the maximum or sum of a window."""
         if self.pool.is_max:
             return best
         return self.b.divf(best, self.count(row, column))
 
     def pooled(self, values: Sequence[SSAValue]) -> SSAValue:
-        """The pooled value of a whole interior window."""
+        """The pooled value from all values of an interior window."""
         b = self.b
         if not self.pool.is_max:
             values = [activate(b, value, self.op.activation) for value in values]
@@ -80,7 +80,7 @@ class PoolWindow:
         return b.divf(best, b.real(float(len(values))))
 
     def count(self, row: Index, column: Index) -> SSAValue:
-        """By how many taps an average over a pooling window is divided."""
+        """The number of taps by which the average at a pooled output divides, as a float32."""
         b = self.b
         counts: list[Index] = []
         for axis, position in zip(self.axes, (row, column), strict=True):

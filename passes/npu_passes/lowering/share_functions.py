@@ -1,4 +1,4 @@
-"""`npu-share-functions`: functions that differ only in the constants that they read become one.
+"""`npu-share-functions`: merge functions that differ only in the constants that they read.
 
     func.call @conv2(%x, %y) {npu.layer = "conv2"} : ...
     func.call @conv3(%y, %z) {npu.layer = "conv3"} : ...
@@ -11,14 +11,14 @@ becomes
     func.call @conv2(%y, %z, %conv3_weight) {npu.layer = "conv3"} : ...
     func.func private @conv2(%ifm, %ofm, %w) {npu.layer = "conv2, conv3"} { ... }
 
-The decision: a network repeats layers, and a layer that is repeated needs its code once. What may
-differ is which constants are read by name, and up to `scalars` numbers of i32 and f32, such as a
-zero point; they become arguments. Numbers of type index, or that become one, bound loops and
-address memory: they stay, so code that is shared is as fast as it was. The function that comes
-first in the IR stays; calls keep the names of their layers.
+The decision: a layer that a network repeats needs its code only once. The functions may differ in
+which globals they read, and in up to `scalars` i32 and f32 constants, such as a zero point. These
+become arguments. Constants of type index, or cast to index, must be equal: they are loop bounds and
+addresses, so shared code is as fast as before. The function that comes first in the IR is kept.
+Calls keep the names of their layers.
 
-Left alone are functions that are public, return values, call others, start transfers, branch
-between blocks, or are named by anything but calls.
+A function is not shared if it is public, returns values, calls others, starts transfers, branches
+between blocks, or if an op other than a call refers to it.
 """
 
 from __future__ import annotations
@@ -46,21 +46,24 @@ class Argument:
     """A constant that becomes an argument."""
 
     readers: tuple[Constant, ...]
-    """Where the function that stays reads it."""
+    """The ops that read it in the function that is kept."""
     passed: tuple[Constant, ...]
-    """What calls pass, function by function."""
+    """The constant that a call passes, for each function of the group."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Functions that become the first of them, and the arguments that it gets."""
+    """A group of functions to merge into the first one, and the arguments that it gets."""
 
     functions: tuple[func.FuncOp, ...]
     arguments: tuple[Argument, ...]
 
 
 def functions_to_share(module: ModuleOp, users: Users, scalars: int) -> tuple[Shared, ...]:
-    """The functions to share, in the order of the first ones; up to so many numbers may differ."""
+    """The groups of functions to merge, in the order of their first functions.
+
+    At most `scalars` numbers may differ in a group.
+    """
     alike: dict[Hashable, list[FunctionShape]] = {}
     for function in module.ops:
         if isinstance(function, func.FuncOp) and can_be_shared(function, users):
@@ -70,7 +73,7 @@ def functions_to_share(module: ModuleOp, users: Users, scalars: int) -> tuple[Sh
 
 
 def can_be_shared(function: func.FuncOp, users: Users) -> bool:
-    """Whether a function is private, only called, and does nothing that needs to be its own."""
+    """Whether a function can be merged with others; see the module's docstring."""
     named = users.get(function.sym_name.data, ())
     if function.sym_visibility != StringAttr("private") or function.is_declaration:
         return False
@@ -86,7 +89,7 @@ def can_be_shared(function: func.FuncOp, users: Users) -> bool:
 
 
 def groups(shapes: list[FunctionShape], scalars: int) -> Iterator[Shared]:
-    """Functions of one shape, in groups whose numbers differ in few places."""
+    """Split functions of one shape into groups whose numbers differ in at most `scalars` places."""
     while shapes:
         group, rest = shapes[:1], list[FunctionShape]()
         for shape in shapes[1:]:
@@ -101,9 +104,10 @@ def groups(shapes: list[FunctionShape], scalars: int) -> Iterator[Shared]:
 
 
 def differing(constants: Sequence[Sequence[Constant]]) -> list[Argument]:
-    """The arguments for constants, function by function, that are not the same in all of them.
+    """The arguments for the constants that are not the same in all functions.
 
-    Places that change together are one argument.
+    `constants` has a list for each function. Places with the same values in each function share one
+    argument.
     """
     found: dict[Hashable, Argument] = {}
     for place in zip(*constants, strict=True):
@@ -115,7 +119,7 @@ def differing(constants: Sequence[Sequence[Constant]]) -> list[Argument]:
 
 
 def share(shared: Shared, users: Users) -> None:
-    """Turn functions into their first one, with calls that pass what differs."""
+    """Merge a group of functions into the first one; calls pass the constants that differ."""
     first = shared.functions[0]
     for index, function in enumerate(shared.functions):
         passed = [argument.passed[index] for argument in shared.arguments]
@@ -133,7 +137,7 @@ def share(shared: Shared, users: Users) -> None:
 
 
 def redirect(call: func.CallOp, name: str, passed: Sequence[Constant]) -> None:
-    """Call a function by its new name, with more arguments."""
+    """Replace a call by one of function `name` that also passes these constants."""
     copies = [op.clone() for op in passed]
     for op in copies:
         if isinstance(op, memref.GetGlobalOp):
@@ -145,7 +149,7 @@ def redirect(call: func.CallOp, name: str, passed: Sequence[Constant]) -> None:
 
 
 def add_argument(function: func.FuncOp, argument: Argument) -> None:
-    """Let a function get a constant from its caller."""
+    """Replace the readers of a constant in a function by a new argument."""
     block = function.body.block
     result = argument.readers[0].results[0]
     value = block.insert_arg(result.type, len(block.args))
@@ -155,7 +159,7 @@ def add_argument(function: func.FuncOp, argument: Argument) -> None:
 
 
 def describe(function: func.FuncOp, functions: Sequence[func.FuncOp]) -> None:
-    """Say which layers a function is, and of what it does what they have in common."""
+    """Set `npu.layer` to the names of all layers, and `npu.what` to the clauses they share."""
     layers = texts_of(functions, LAYER)
     if layers:
         LAYER.set(function, ", ".join(layers))
@@ -164,13 +168,16 @@ def describe(function: func.FuncOp, functions: Sequence[func.FuncOp]) -> None:
 
 
 def texts_of(functions: Sequence[func.FuncOp], key: Key[str]) -> list[str]:
-    """What an attribute says, function by function."""
+    """The values of an attribute, for the functions that have it."""
     found = map(key.get, functions)
     return [each for each in found if each is not None]
 
 
 def common_text(texts: Sequence[str]) -> str:
-    """Clauses that all texts have; `...` for one that differs: `npu.conv2d groups 8 scales ...`."""
+    """The texts as one, with `...` for each clause that differs: `npu.conv2d groups 8 scales ...`.
+
+    It is the name of the op alone if the texts differ in length.
+    """
     clauses = [re.findall(r"\[[^]]*\]|[^\s[]+", text) for text in texts]
     if len({len(each) for each in clauses}) > 1:
         return clauses[0][0]
@@ -184,10 +191,13 @@ class ShareFunctionsPass(RefusingPass):
     name = "npu-share-functions"
 
     scalars: int = 4
-    """Numbers of i32 and f32 that may differ and become arguments, at most."""
+    """The most i32 and f32 constants that may differ and become arguments."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Find what is alike, then rewrite."""
+        """Find the groups of functions, then merge them.
+
+        Raises: PassFailedException if `scalars` is negative.
+        """
         if self.scalars < 0:
             raise Refusal(f"expected scalars of at least 0, got {self.scalars}")
         users = symbol_users(op.walk())

@@ -1,7 +1,7 @@
-"""What lowering leaves without a use: constants that were repacked, and the arguments they came by.
+"""Remove what lowering leaves unused: constants that were repacked, and arguments for them.
 
-Private functions lose arguments that nothing in them uses, at their calls too; then constants that
-nothing reads go.
+Unused arguments of private functions are removed, also at their calls; then constants that no op
+reads.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from npu_passes.lowering.kernels.constants import Users, only_call, symbol_users
 
 
 def drop_unused(module: ModuleOp) -> None:
-    """Remove unused arguments of private functions, then constants without a reader."""
-    ops = list(module.walk())  # once: a lowered network has a hundred thousand
+    """Remove unused arguments of private functions, then unused globals."""
+    ops = list(module.walk())  # walk once: a lowered network has a hundred thousand ops
     users = symbol_users(ops)
     for op in ops:
         if isinstance(op, func.FuncOp):
@@ -32,12 +32,12 @@ def drop_unused(module: ModuleOp) -> None:
 
 
 def is_private(op: memref.GlobalOp) -> bool:
-    """Whether a constant can only be used in its module."""
+    """Whether a global can only be used in its module."""
     return op.sym_visibility.data == "private"
 
 
 def drop_arguments(function: func.FuncOp, users: Users) -> None:
-    """Remove the unused arguments of a function with one call, which must be private."""
+    """Remove the unused arguments of a private function that has exactly one call."""
     blocks = function.body.blocks
     call = only_call(function, users)
     if not blocks or function.arg_attrs is not None or call is None:

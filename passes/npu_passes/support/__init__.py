@@ -1,1 +1,1 @@
-"""Small things that any pass may use: loop builder, memref facts, symbols."""
+"""Helpers for any pass: loop builder, integer arithmetic, transfers, symbols, error messages."""

@@ -1,6 +1,6 @@
-"""A transfer in blocks as numbers: what its memref types say of the part, the map and the blocks.
+"""A block transfer as plain numbers: shapes and strides of the map and the part that is moved.
 
-Plain data out of `dma.start ... blocks`, for whoever programs an engine.
+They are read from the memref types of `dma.start ... blocks`, for code that programs a DMA engine.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from npu_passes.support.transfer_runs import buffer_type, strides_of
 
 @dataclass(frozen=True)
 class BlockRuns:
-    """Bytes of an element, size of a block, the byte that zero is made of; and four axes.
+    """A transfer of part of a map [N, C, H, W] that skips zero blocks.
 
-    `map` are elements of the map along its axes, `part` those of the part, `chip` and `dram` the
-    bytes from one to the next on chip and off it.
+    `element`: bytes of an element. `block`: rows and columns of a block, in elements. `zero`: the
+    byte that a zero element consists of. `map`, `part`: the shapes of the whole map and of the part
+    that is moved. `chip`, `dram`: the strides of the part on chip and of the map off chip, in
+    bytes.
     """
 
     element: int
@@ -30,10 +32,11 @@ class BlockRuns:
 
     @property
     def worst(self) -> int:
-        """Bytes of the index that the transfer meets, at most.
+        """An upper bound on the bytes of the index that the transfer touches.
 
-        Blocks side by side have bits side by side; rows of blocks follow if the part is as wide as
-        the map, channels if it is as high, too.
+        The index has one bit for each block, and neighbouring blocks in a row have neighbouring
+        bits. The bits of several rows are contiguous if the part is as wide as the map. Those of
+        several channels are contiguous if it is also as high.
         """
         grid = [-(-extent // self.block) for extent in self.map[2:]]
         met = [
@@ -51,7 +54,7 @@ class BlockRuns:
 
 
 def block_runs_of(op: StartOp, element_bytes: int) -> BlockRuns | None:
-    """The blocks of a transfer whose types have static strides; None if it moves all."""
+    """The numbers of a block transfer with static strides; None if the op moves all elements."""
     if op.block is None or op.zero is None:
         return None
     leaves = isinstance(buffer_type(op.target).memory_space, DramSpace)
@@ -69,7 +72,10 @@ def block_runs_of(op: StartOp, element_bytes: int) -> BlockRuns | None:
 
 
 def is_ordered(runs: BlockRuns) -> bool:
-    """Whether the place of an element in the map tells its indices: each axis holds the next."""
+    """Whether the offset of an element in the map determines its indices.
+
+    It does if each stride exceeds the reach of the inner axes.
+    """
     reach = 0
     for step, extent in reversed(list(zip(runs.dram, runs.map, strict=True))):
         if step <= reach:

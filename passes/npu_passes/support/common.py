@@ -1,4 +1,4 @@
-"""What the lowerings of single layers share: tap ranges, activations, walks over a grid."""
+"""Helpers of the lowerings of single layers: tap ranges, activations, walks over a grid."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from npu_plans.kernels.conv_plan import Span
 
 @dataclass(frozen=True)
 class LoopOptions:
-    """What the machine allows: floating-point registers, and straight-line multiply-accumulates.
+    """The options of `npu-lower-to-loops`, as the lowerings of single layers need them.
 
-    `features` are the machine's instruction-set extensions. `flash`: whether weights may grow where
-    that saves instructions (`fast`), or not (`small`). `users` are the ops that name each symbol.
+    `registers`: how many floating-point values the core holds at once. `unroll`: the most
+    multiply-accumulates in straight-line code. `features`: the machine's instruction-set
+    extensions. `flash`: whether weights may take more flash to save instructions (`fast`) or not
+    (`small`). `users`: the ops that refer to each symbol.
     """
 
     registers: int
@@ -38,7 +40,7 @@ class LoopOptions:
 
     @property
     def words(self) -> Literal["wide", "narrow"]:
-        """How weights for dual multiply-accumulates are stored."""
+        """How weights for dual multiply-accumulates are stored: 16 bits (wide), 8 bits (narrow)."""
         return "wide" if self.flash == "fast" else "narrow"
 
 
@@ -73,7 +75,7 @@ def counted_taps(b: LoopBuilder, axis: Axis, position: Index) -> Index:
 
 
 def activate(b: LoopBuilder, value: SSAValue, activation: ActivationAttr | None) -> SSAValue:
-    """Apply an activation, if there is one. What is no number stays none, as in onnxruntime."""
+    """Apply an activation, if there is one. NaN stays NaN, as in onnxruntime."""
     if activation is None:
         return value
     low, high = activation.bounds
@@ -95,7 +97,11 @@ def walk(
     block: Callable[[Index, Index, int], None],
     point: Callable[[Index, Index], None],
 ) -> None:
-    """Visit a grid: interior rows in blocks of `width` columns, everything else point by point."""
+    """Visit all output positions: blocks of `width` columns in the interior, points at the border.
+
+    The interior is `rows.low` to `rows.high` times `columns.low` to `columns.high`. `block` gets a
+    row, its first column and its number of columns, which is smaller for the last block of a row.
+    """
 
     def points(row: Index, low: int, high: int) -> None:
         def body(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
@@ -155,7 +161,7 @@ def for_each(
 
 
 def vectors(b: LoopBuilder, buffers: Sequence[SSAValue]) -> tuple[SSAValue, ...] | None:
-    """All buffers as vectors, if all are dense; else None."""
+    """All buffers as views of one axis, if all are dense; else None."""
     if not all(is_dense(memref_type(buffer)) for buffer in buffers):
         return None
     seen: dict[SSAValue, SSAValue] = {}

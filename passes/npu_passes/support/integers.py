@@ -1,15 +1,14 @@
-"""Integers in loops: i8 and ui8 in memory, i32 in between, and how they get another scale.
+"""Integers in loops: i8 and ui8 in memory, i32 in registers, and requantisation.
 
-A ui8 element is the same byte as an i8 one, which `builtin.unrealized_conversion_cast` says; arith
-knows signless integers only.
+arith knows signless integers only. A cast turns a ui8 element into the i8 with the same bits:
 
     %x = memref.load %map[%i] : memref<8xui8, #npu.sram>
     %b = builtin.unrealized_conversion_cast %x : ui8 to i8
     %w = arith.extui %b : i8 to i32
 
-Rounding half to even needs no function of the C library: of a float32 p with |p| < 2^22, (p +
-1.5 * 2^23) - 1.5 * 2^23 is the nearest integer, as float32 has no fractions there. A core with an
-instruction for it has `dsp.round`.
+Rounding half to even needs no function of the C library. For a float32 p with |p| < 2^22,
+(p + 1.5 * 2^23) - 1.5 * 2^23 is the nearest integer, as a float32 of that size has no fraction
+bits. For a core that rounds in one instruction, the code uses `dsp.round` instead.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from npu_passes.support.loop_builder import NSW, Index, LoopBuilder, memref_type
 from npu_passes.support.symbols import GlobalNames, identifier
 
 ROUNDER = 12582912.0
-"""1.5 * 2^23."""
+"""1.5 * 2^23: adding and subtracting it rounds a float32 to an integer."""
 
 
 # -- memory ----------------------------------------------------------------------------------------
@@ -61,12 +60,12 @@ def element_of(buffer: SSAValue) -> Attribute:
 def load(
     b: LoopBuilder, buffer: SSAValue, at: Sequence[Index], hint: str | None = None
 ) -> SSAValue:
-    """Read one element: a float32 as it is, an integer as i32."""
+    """Read one element: a float32 unchanged, an integer as i32."""
     return widened(b, b.load(buffer, at, hint), hint)
 
 
 def widened(b: LoopBuilder, value: SSAValue, hint: str | None = None) -> SSAValue:
-    """An integer as i32; a float32 as it is."""
+    """An integer as i32; a float32 unchanged."""
     if value.type == ui8:
         byte = b.insert(UnrealizedConversionCastOp.get([value], [i8])).results[0]
         return b.insert(arith.ExtUIOp(byte, i32), hint).result
@@ -76,7 +75,7 @@ def widened(b: LoopBuilder, value: SSAValue, hint: str | None = None) -> SSAValu
 
 
 def store(b: LoopBuilder, value: SSAValue, buffer: SSAValue, at: Sequence[Index]) -> None:
-    """Write one element: a float32 as it is, an i32 in the type of the buffer, which it fits."""
+    """Write one element. An i32 is truncated to the element type; its value must fit."""
     element = element_of(buffer)
     if element in (i8, ui8) and value.type == i32:
         value = b.insert(arith.TruncIOp(value, i8)).result
@@ -89,7 +88,7 @@ def store(b: LoopBuilder, value: SSAValue, buffer: SSAValue, at: Sequence[Index]
 
 
 def add(b: LoopBuilder, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
-    """lhs + rhs, which wraps around."""
+    """lhs + rhs; it wraps around on overflow."""
     return b.insert(arith.AddiOp(lhs, rhs), hint).result
 
 
@@ -99,12 +98,12 @@ def fits(
     lhs: SSAValue,
     rhs: SSAValue,
 ) -> SSAValue:
-    """A sum, difference or product that is known to fit."""
+    """A sum, difference or product that is known not to overflow."""
     return b.insert(kind(lhs, rhs, overflow=NSW)).result
 
 
 def without(b: LoopBuilder, value: SSAValue, zero_point: int) -> SSAValue:
-    """value - zero_point, of a byte."""
+    """value - zero_point, for a byte that is held in an i32."""
     if zero_point == 0:
         return value
     if zero_point < 0:
@@ -121,7 +120,7 @@ def held(
 
 
 def bounds_of(element: Attribute, activation: ActivationAttr | None) -> tuple[int, int]:
-    """The range of an element type, made smaller by an activation."""
+    """Smallest and largest integer of an element type, narrowed by an activation."""
     low, high = limits_of(element) if element in (i8, ui8) else (-(2**31), 2**31 - 1)
     if activation is None:
         return low, high
@@ -135,9 +134,10 @@ def bounds_of(element: Attribute, activation: ActivationAttr | None) -> tuple[in
 
 
 class Scaling:
-    """Gives integers another scale: `npu.requantize` and `then requantize`, one at a time.
+    """Builds the requantisation of one integer, for `npu.requantize` and `then requantize`.
 
-    `scales` are one for all channels, or one for each; those are constants in flash.
+    `scales` holds one scale for all channels, or one for each channel. Scales by channel are stored
+    as tables in flash. `bounds` are the smallest and largest result, zero point included.
     """
 
     def __init__(
@@ -169,30 +169,33 @@ class Scaling:
             self.tables = ()
 
     def __call__(self, value: SSAValue, channel: Index) -> SSAValue:
-        """An i32, its zero point taken off, in the new scale: an i32 between the bounds."""
+        """Requantise an i32 without zero point; the result is an i32 between the bounds."""
         return self.by_shift(value, channel) if self.fixed else self.by_float(value, channel)
 
     def by_float(self, value: SSAValue, channel: Index) -> SSAValue:
-        """One float32 product, a quotient if there is a divisor, one rounding."""
+        """Mode float: one float32 product, a division if there is a divisor, one rounding."""
         product = self.product(value, channel)
         return rounded(self.b, product, self.zero_point, self.bounds)
 
     def number(self, value: SSAValue, channel: Index) -> SSAValue:
-        """What `by_float` gives, less the zero point, as a float32."""
+        """The result of `by_float` minus the zero point, as a float32."""
         return nearest(self.b, self.product(value, channel), self.zero_point, self.bounds)
 
     @property
     def fills_byte(self) -> bool:
-        """Whether what `by_float` gives, less the zero point, is any integer from 0 to 255."""
+        """Whether the result of `by_float` minus the zero point has exactly the range 0 to 255.
+
+        The core must round in one instruction, too.
+        """
         low, high = (bound - self.zero_point for bound in self.bounds)
         return self.b.rounds and not self.fixed and (low, high) == (0, 255)
 
     def byte(self, value: SSAValue, channel: Index) -> SSAValue:
-        """What `by_float` gives, less the zero point, as an i32."""
+        """The result of `by_float` minus the zero point, as an i32."""
         return by_instruction(self.b, self.product(value, channel), self.zero_point, self.bounds)
 
     def product(self, value: SSAValue, channel: Index) -> SSAValue:
-        """An i32 in the new scale, a float32 that is not rounded yet."""
+        """An i32 times its scale, as a float32 that is not rounded yet."""
         b = self.b
         scale = b.load(self.tables[0], [channel]) if self.tables else b.real(self.scales[0])
         product = b.mulf(b.insert(arith.SIToFPOp(value, f32)).result, scale)
@@ -201,7 +204,7 @@ class Scaling:
         return product
 
     def by_shift(self, value: SSAValue, channel: Index) -> SSAValue:
-        """One 64-bit product, rounded half to even."""
+        """Mode fixed: one 64-bit product, shifted and rounded half to even."""
         b = self.b
         if self.tables:
             factor = b.load(self.tables[0], [channel])
@@ -217,7 +220,7 @@ class Scaling:
 
 
 LARGE = 1e29
-"""Scales below this give no infinity with any integer, so their sums are never NaN."""
+"""A scale below this times any i32 is finite, so the sum of two such products is never NaN."""
 
 
 def rounded(
@@ -228,14 +231,14 @@ def rounded(
     *,
     is_number: bool = True,
 ) -> SSAValue:
-    """sat(round(value) + zero_point) of a float32, as i32; NaN is the least integer.
+    """sat(round(value) + zero_point) of a float32, as i32; NaN gives the lower bound.
 
-    `dsp.round` gives 0 for NaN: it is for what is known to be a number, such as the product of a
-    scale and an integer.
+    `dsp.round` gives 0 for NaN. So it is used only if `is_number` says that the value is never NaN,
+    such as the product of a scale and an integer.
     """
     rounds = b.rounds and is_number
     if rounds and zero_point and bounds in ((-128, 127), (0, 255)) and zero_point != bounds[0]:
-        # The zero point is added to 16 bits, so that the last step is one instruction too.
+        # Saturating to 16 bits before the zero point is added makes the last step one instruction.
         number = b.insert(dsp.SsatOp(b.insert(dsp.RoundOp(value)).result, 16)).result
         end = dsp.SsatOp if bounds[0] else dsp.UsatOp
         return b.insert(end(moved(b, number, zero_point))).result
@@ -246,7 +249,7 @@ def rounded(
 
 
 def nearest(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
-    """sat(round(value) + zero_point) - zero_point of a float32, a float32."""
+    """sat(round(value) + zero_point) - zero_point of a float32, as a float32."""
     if b.rounds:
         number = by_instruction(b, value, zero_point, bounds)
         return b.insert(arith.SIToFPOp(number, f32)).result
@@ -254,7 +257,7 @@ def nearest(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int,
 
 
 def by_sums(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
-    """The same by two sums of float32."""
+    """The result of `nearest`, computed by adding and subtracting `ROUNDER`."""
     low, high = (float(bound - zero_point) for bound in bounds)
     value = b.at_most(b.maxf(value, b.real(low)), b.real(high))
     return b.subf(b.addf(value, b.real(ROUNDER)), b.real(ROUNDER))
@@ -263,7 +266,7 @@ def by_sums(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int,
 def by_instruction(
     b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]
 ) -> SSAValue:
-    """sat(round(value) + zero_point) - zero_point of a float32, an i32."""
+    """sat(round(value) + zero_point) - zero_point of a float32, as an i32, by `dsp.round`."""
     number = b.insert(dsp.RoundOp(value)).result
     low, high = bounds[0] - zero_point, bounds[1] - zero_point
     if (low, high) == (0, 255):
@@ -274,7 +277,7 @@ def by_instruction(
 
 
 def moved(b: LoopBuilder, number: SSAValue, zero_point: int) -> SSAValue:
-    """number + zero_point, which fits."""
+    """number + zero_point, for a sum that does not overflow."""
     if zero_point == 0:
         return number
     return fits(b, arith.AddiOp, number, b.integer(zero_point))
@@ -305,11 +308,11 @@ def real(b: LoopBuilder, value: SSAValue, zero_point: int, scale: SSAValue) -> S
 
 
 TABLES: dict[str, Float32Type | IntegerType] = {"float32": f32, "int32": i32, "int8": i8}
-"""Element types of tables."""
+"""The element type of a constant table for each numpy type."""
 
 
 def constant_table(b: LoopBuilder, op: LayerOp, what: str, values: np.ndarray) -> SSAValue:
-    """A new read-only global with one number for each channel; gives its buffer."""
+    """Make a read-only global in flash with these values; returns its buffer."""
     function: Operation | None = op.parent_op()
     while function is not None and not isinstance(function, FuncOp):
         function = function.parent_op()

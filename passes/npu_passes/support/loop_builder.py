@@ -1,7 +1,7 @@
 """A small builder of loop nests: scf, memref and arith, with index arithmetic that folds.
 
-An index is a Python integer as long as it is known, and an SSA value from then on; lowerings write
-`b.add(b.mul(row, 2), 1)` and get IR without useless constants.
+An index is a Python integer while its value is known, and an SSA value otherwise. Lowerings write
+`b.add(b.mul(row, 2), 1)`; arithmetic on known indices emits no ops.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from xdsl.utils.hints import isa
 from npu_dialect.npu.maps import map_type
 
 Index: TypeAlias = int | SSAValue
-"""An index that may be known."""
+"""An index: a known integer or an SSA value."""
 
 NSW = IntegerOverflowAttr((IntegerOverflowFlag.NSW,))
-"""For results that are known to fit."""
+"""For results that are known not to overflow (no signed wrap)."""
 
 CONTRACT = FastMathFlagsAttr((FastMathFlag.ALLOW_CONTRACT,))
-"""For a product and a sum that may be rounded once."""
+"""For a product and a sum that may become one fused multiply-add."""
 
 OpT = TypeVar("OpT", bound=Operation)
 
 BodyResult: TypeAlias = Sequence[SSAValue]
 Body: TypeAlias = Callable[[Index, Sequence[SSAValue]], BodyResult]
-"""Body of a loop: gets the induction variable and the carried values, gives the next ones."""
+"""Body of a loop: gets the induction variable and the carried values, returns the next ones."""
 
 
 class LoopBuilder:
-    """Builds at one place of a function; constants go to the front of the outermost block."""
+    """Builds ops in front of one op; constants go in front of everything that it builds."""
 
     def __init__(self, before: Operation, *, rounds: bool = False) -> None:
-        """Build in front of an op; `rounds`: the core rounds a float32 in one instruction."""
+        """Build in front of `before`; `rounds`: the core rounds a float32 in one instruction."""
         self.rounds = rounds
         block = before.parent_block()
         assert block is not None
@@ -62,7 +62,7 @@ class LoopBuilder:
     # -- constants and arithmetic --------------------------------------------------------------
 
     def insert(self, op: OpT, hint: str | None = None) -> OpT:
-        """Insert an op, and name its results."""
+        """Insert an op and give its results a name hint."""
         self.builder.insert(op)
         if hint is not None:
             for result in op.results:
@@ -102,7 +102,7 @@ class LoopBuilder:
         return self.constants[key]
 
     def number(self, number: float, type_: Attribute) -> SSAValue:
-        """A constant, or the limit of an integer type where it is infinite."""
+        """A constant of a float or integer type; an integer is clamped to the range of its type."""
         if not isa(type_, IntegerType):
             return self.real(number)
         half = 1 << (type_.width.data - 1)
@@ -167,7 +167,7 @@ class LoopBuilder:
         return self.insert(arith.CmpiOp(shifted, self.value(high - low), "ult")).result
 
     def divides(self, index: Index, divisor: int) -> SSAValue:
-        """Whether divisor divides index, which is not negative."""
+        """Whether divisor divides index; the index must not be negative."""
         rest = self.insert(arith.RemUIOp(self.value(index), self.value(divisor))).result
         return self.insert(arith.CmpiOp(rest, self.value(0), "eq")).result
 
@@ -190,9 +190,11 @@ class LoopBuilder:
         return self.insert(arith.DivfOp(lhs, rhs), hint).result
 
     def mac(self, total: SSAValue, lhs: SSAValue, rhs: SSAValue, hint: str = "acc") -> SSAValue:
-        """Total + lhs * rhs, of i32 that are bytes or differences of bytes, or of floats.
+        """Total + lhs * rhs, of floats or of i32.
 
-        Those are sums in no order that anybody defined: one operation may do both (`contract`).
+        Integer factors must be bytes or differences of bytes, so that the product fits. A float
+        product and sum may become one fused operation (`contract`): layers do not prescribe the
+        order of their sums, so their rounding is not fixed either.
         """
         if total.type == i32:
             product = self.insert(arith.MuliOp(lhs, rhs, overflow=NSW)).result
@@ -201,7 +203,7 @@ class LoopBuilder:
         return self.insert(arith.AddfOp(total, product, CONTRACT), hint).result
 
     def maxf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
-        """The greater one, of floats or i32; rhs if they do not compare."""
+        """The greater of two floats or i32; rhs if one of them is NaN."""
         if lhs.type == i32:
             above = self.insert(arith.CmpiOp(lhs, rhs, "sgt")).result
             return self.insert(arith.SelectOp(above, lhs, rhs), hint).result
@@ -209,12 +211,12 @@ class LoopBuilder:
         return self.insert(arith.SelectOp(greater, lhs, rhs), hint).result
 
     def at_least(self, value: SSAValue, bound: SSAValue, hint: str | None = None) -> SSAValue:
-        """Bound where value is below it, else value, NaN included."""
+        """max(value, bound), of floats or integers; NaN stays NaN."""
         below = self.insert(compared(value, bound, "olt", "slt")).result
         return self.insert(arith.SelectOp(below, bound, value), hint).result
 
     def at_most(self, value: SSAValue, bound: SSAValue, hint: str | None = None) -> SSAValue:
-        """Bound where value is above it, else value, NaN included."""
+        """min(value, bound), of floats or integers; NaN stays NaN."""
         above = self.insert(compared(value, bound, "ogt", "sgt")).result
         return self.insert(arith.SelectOp(above, bound, value), hint).result
 
@@ -255,7 +257,11 @@ class LoopBuilder:
         keep: Sequence[int],
         hint: str | None = None,
     ) -> SSAValue:
-        """A view of a box: first element, extents, and the axes to keep (others have size 1)."""
+        """A view of a box in a buffer.
+
+        `at` is its first element, `sizes` are its extents along all axes, `keep` the axes of the
+        view; the others must have size 1.
+        """
         type_ = memref_type(buffer)
         pitches = type_.get_strides()
         assert pitches is not None
@@ -266,7 +272,7 @@ class LoopBuilder:
         return self.insert(op, hint).result
 
     def flat(self, buffer: SSAValue, hint: str | None = None) -> SSAValue:
-        """A dense buffer as a vector, or the buffer itself where it is none."""
+        """A dense buffer as a view of one axis; any other buffer unchanged."""
         type_ = memref_type(buffer)
         if type_.get_num_dims() == 1 or not is_dense(type_):
             return buffer
@@ -276,7 +282,7 @@ class LoopBuilder:
         return self.insert(op, hint).result
 
     def pixels(self, buffer: SSAValue, hint: str | None = None) -> SSAValue:
-        """A map of one image as [pixels, channels]; its rows must lie one behind the other."""
+        """A map [1, C, H, W] as [H * W, C]; its rows must be contiguous."""
         type_ = memref_type(buffer)
         _, channels, height, width = type_.get_shape()
         strides = type_.get_strides()
@@ -300,9 +306,9 @@ class LoopBuilder:
         hint: str = "i",
         carry: str | None = None,
     ) -> tuple[SSAValue, ...]:
-        """A counted loop; one that is known to run at most once disappears.
+        """A counted loop; if it is known to run at most once, only its body is built.
 
-        `hint` names the induction variable, `carry` the carried values (default: as they came in).
+        `hint` names the induction variable, `carry` the carried values (default: their own names).
         """
         if isinstance(start, int) and isinstance(stop, int):
             if stop <= start:
@@ -330,7 +336,10 @@ class LoopBuilder:
         otherwise: Callable[[], BodyResult] | None = None,
         types: Sequence[Attribute] = (),
     ) -> tuple[SSAValue, ...]:
-        """Two ways to the same values (none, if there is only one way)."""
+        """An `scf.if`; its results, of `types`, are those of the branch that is taken.
+
+        Without `otherwise` it has no results.
+        """
         first, second = Block(), Block()
         op = scf.IfOp(condition, types, Region(first), Region(second) if otherwise else Region())
         self.insert(op)
@@ -340,7 +349,7 @@ class LoopBuilder:
         return tuple(op.output)
 
     def fill(self, block: Block, body: Callable[[], BodyResult]) -> None:
-        """Build the inside of a block, then come back."""
+        """Build the ops of a block and its yield, then continue where the builder was before."""
         outside = self.builder.insertion_point
         self.builder.insertion_point = InsertPoint.at_end(block)
         results = body()
@@ -351,7 +360,7 @@ class LoopBuilder:
 def compared(
     lhs: SSAValue, rhs: SSAValue, floats: str, integers: str
 ) -> arith.CmpiOp | arith.CmpfOp:
-    """A comparison of floats or integers, by the predicate of either."""
+    """A comparison by the predicate `floats` or `integers`, as the type of `lhs` demands."""
     if isa(lhs.type, IntegerType):
         return arith.CmpiOp(lhs, rhs, integers)
     return arith.CmpfOp(lhs, rhs, floats)
@@ -365,7 +374,7 @@ def memref_type(buffer: SSAValue) -> MemRefType[Attribute]:
 
 
 def is_dense(type_: MemRefType[Attribute]) -> bool:
-    """Whether the elements of a buffer lie one behind the other, from its first byte on."""
+    """Whether a buffer is contiguous in row-major order with offset 0."""
     expected: list[int] = []
     pitch = 1
     for extent in reversed(type_.get_shape()):

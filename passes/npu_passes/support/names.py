@@ -1,12 +1,12 @@
-"""Names that people gave to layers and values, when passes put layers together.
+"""The names of layers and values in the model, and what happens to them when layers are fused.
 
     %c = npu.conv2d ... {npu.layer = "c1", npu.value = "c1_out"}
     %r = npu.relu %c    {npu.layer = "r1", npu.value = "r1_out"}
 becomes
     %r = npu.conv2d ... then relu {npu.layer = "c1", npu.value = "r1_out"}
 
-The layer keeps the name of the first, which holds the weights; the value is what the last one
-computed, and integers mean what its integers meant (`npu.scale`, `npu.zero_point`).
+The fused layer keeps the layer name of the first layer, which has the weights. It takes the value
+name of the last layer, whose value it computes, and that value's `npu.scale` and `npu.zero_point`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from npu_dialect.npu.layer import LayerOp
 
 
 def take_value_name(layer: LayerOp, last: LayerOp) -> None:
-    """Name the value of a layer after the value of `last`, whose place it takes; or not at all."""
+    """Give a layer the value name, scale and zero point of `last`, whose value it now computes.
+
+    Those that `last` does not have are removed.
+    """
     for key in (VALUE, SCALE, ZERO_POINT):
         key.drop(layer)
         key.copy(last, layer)

@@ -1,9 +1,9 @@
-"""The one way in which passes refuse their input: a message that names the pass that runs.
+"""How passes reject their input: with a message that names the running pass.
 
     refuse(op, "expected an on-chip buffer of static size")
     ->  npu-tile-loops: expected an on-chip buffer of static size
 
-Analyses that several passes share know no pass; `RefusingPass` puts its name in front.
+Shared analyses do not know which pass calls them; `RefusingPass` adds the name of the pass.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from xdsl.utils.exceptions import PassFailedException
 
 
 class Refusal(PassFailedException):
-    """What is wrong with the input of a pass; `is_named`: the message names the pass."""
+    """Says what is wrong with the input of a pass; `is_named`: the message names the pass."""
 
     is_named: bool = False
 
     def name(self, name: str) -> None:
-        """Put the name of a pass in front of the message, unless there is one."""
+        """Put the name of a pass in front of the message, unless it has one already."""
         if not self.is_named:
             self.args = (f"{name}: {self}",)
             self.is_named = True
 
 
 def refuse(op: Operation, message: str, where: str = "") -> NoReturn:
-    """Refuse an op; `where` (a function, a file) goes in front of the message.
+    """Reject an op; `where` (a function, a file) goes in front of the message.
 
     Raises: Refusal, attached to the op.
     """
@@ -41,10 +41,10 @@ def refuse(op: Operation, message: str, where: str = "") -> NoReturn:
 
 
 class RefusingPass(ModulePass):
-    """A pass whose refusals name it, whoever raises them."""
+    """A pass whose name stands in front of every `Refusal` that its `apply` raises."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let the pass put its name in front of refusals."""
+        """Wrap `apply` so that refusals get the name of the pass."""
         super().__init_subclass__(**options)
         if "apply" in vars(cls):
             setattr(cls, "apply", named(cls.apply))
@@ -54,7 +54,7 @@ Apply = Callable[[Any, Context, ModuleOp], None]
 
 
 def named(apply: Apply) -> Apply:
-    """The same method, with refusals that name its pass."""
+    """`apply`, with the name of its pass put in front of refusals."""
 
     @wraps(apply)
     def run(self: Any, ctx: Context, op: ModuleOp) -> None:

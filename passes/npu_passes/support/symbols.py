@@ -1,4 +1,4 @@
-"""Symbols that passes make up: readable names that nothing else in the module has."""
+"""Names for the symbols that passes create: readable, and unique in the module."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from xdsl.traits import SymbolOpInterface
 
 
 def identifier(text: str) -> str:
-    """A C identifier that reads like a text: other characters become underscores."""
+    """The text as a C identifier: characters that C does not allow become underscores."""
     clean = re.sub(r"[^0-9A-Za-z_]", "_", text)
     return clean if re.match(r"[A-Za-z_]", clean) else f"_{clean}"
 
 
 @dataclass(frozen=True)
 class GlobalNames:
-    """Names for new symbols beside a function, and the op before which they are defined."""
+    """Makes names for new globals of a function.
+
+    `taken` are the names in use; `before` is the op in front of which new globals are inserted.
+    """
 
     taken: set[str]
     before: Operation
 
     @staticmethod
     def of(function: func.FuncOp) -> GlobalNames:
-        """The symbols in the block that holds a function."""
+        """The names in use in the block that contains a function."""
         block = function.parent
         assert block is not None
         names = (
@@ -36,7 +39,7 @@ class GlobalNames:
         return GlobalNames({name.data for name in names if name is not None}, function)
 
     def fresh(self, wish: str) -> str:
-        """A free name like `wish`."""
+        """`wish`, with a number appended if the name is in use."""
         name, count = wish, 0
         while name in self.taken:
             count += 1

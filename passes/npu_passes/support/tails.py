@@ -1,4 +1,4 @@
-"""Layers that `npu-fuse-tails` runs row by row: which they are (on tensors, changes nothing)."""
+"""Which layers `npu-fuse-tails` can run row by row: an analysis on tensors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from npu_dialect.npu.rows import row_window
 
 
 def tail_of(op: LayerOp) -> Literal["average", "pointwise"] | None:
-    """An average pool or a 1x1 convolution that keeps rows and columns; None for other layers.
+    """The kind of a layer on tensors that can run row by row; None if it is no such layer.
 
-    Both are on tensors and can run row by row; a convolution has no pool in it.
+    `average`: an average pool. `pointwise`: a 1x1 convolution without a fused pool. Both must have
+    as many output rows and columns as input rows and columns.
     """
     if op.destination is not None or len(op.maps) != 1 or row_window(op) is None:
         return None

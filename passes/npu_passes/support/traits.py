@@ -1,4 +1,4 @@
-"""Questions about the traits of an op that may come from any dialect, or from none."""
+"""Trait queries that also accept ops of unregistered dialects."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from xdsl.traits import OpTrait
 
 
 def has(op: Operation, trait: type[OpTrait]) -> bool:
-    """Whether an op is known to have a trait: an unregistered one has none."""
+    """Whether an op is known to have a trait; False for unregistered ops."""
     return op.has_trait(trait, value_if_unregistered=False)

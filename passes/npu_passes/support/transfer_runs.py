@@ -1,4 +1,4 @@
-"""The runs of bytes of a `dma.start`, read from its memref types."""
+"""The contiguous runs of bytes that a `dma.start` moves, read from its memref types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from npu_plans.transfers.runs import Runs, merged_runs
 
 
 def transfer_runs(op: StartOp, element_bytes: int) -> Runs:
-    """The runs of a transfer whose types have static strides, and at least one element."""
+    """The runs of a transfer; its types must have static strides and at least one element."""
     shape = buffer_type(op.target).get_shape()
     return merged_runs(shape, strides_of(op.target), strides_of(op.source), element_bytes)
 
@@ -23,5 +23,5 @@ def buffer_type(value: SSAValue) -> MemRefType[Attribute]:
 
 
 def strides_of(value: SSAValue) -> list[int]:
-    """Elements between neighbours along each axis of a buffer with static strides."""
+    """The strides of a buffer, in elements; they must be static."""
     return [stride for stride in buffer_type(value).get_strides() or () if stride is not None]

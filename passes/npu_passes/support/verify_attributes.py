@@ -1,7 +1,7 @@
-"""npu-verify-attributes: reject attributes of ours that are misspelt, mistyped or misplaced.
+"""`npu-verify-attributes`: reject attributes of ours that are misspelt, mistyped or misplaced.
 
-The level of IR is any; the pass changes nothing. `npu-opt` and `npu-compile` check the same after
-every pass; other drivers can put this pass where they want it.
+It runs on any level of IR and changes nothing. `npu-opt` and `npu-compile` do the same check after
+every pass. Other drivers can insert this pass where they want it.
 
     npu.relu %x {npu.double_bufer}      unknown attribute npu.double_bufer: did you mean ...
 """

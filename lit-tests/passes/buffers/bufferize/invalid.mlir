@@ -26,7 +26,7 @@ func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
 ^next:
   func.return %x : tensor<4xf32>
 }
-// CHECK: npu-bufferize: expected one block, got 2: control flow is left
+// CHECK: npu-bufferize: expected one block, got 2: control flow is not supported
 
 // -----
 

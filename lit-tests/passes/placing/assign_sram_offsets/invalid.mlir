@@ -58,7 +58,7 @@ func.func @iterations(%low: index, %high: index, %step: index) {
   }
   func.return
 }
-// CHECK: npu-assign-sram-offsets: expected a buffer that scf.for carries to its next iteration to be allocated before it: one place cannot hold two iterations
+// CHECK: npu-assign-sram-offsets: expected a buffer that scf.for carries to its next iteration to be allocated before it: one offset cannot serve two iterations
 
 // -----
 

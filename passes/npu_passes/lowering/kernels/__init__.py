@@ -1,1 +1,1 @@
-"""Convolutions and fully connected layers of bytes as loops that suit the core they run on."""
+"""Loops for convolutions and fully connected layers of bytes, fitted to the core they run on."""

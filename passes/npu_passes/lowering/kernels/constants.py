@@ -1,4 +1,4 @@
-"""The numbers of a learned parameter, wherever a lowering finds it."""
+"""Find the values of learned parameters, also through arguments of outlined functions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ DTYPES: dict[Any, str] = {i8: "<i1", i32: "<i4"}
 
 
 Users: TypeAlias = Mapping[str, Sequence[Operation]]
-"""The ops that refer to a symbol, by its name."""
+"""The ops that refer to each symbol, by its name."""
 
 
 def symbol_users(ops: Iterable[Operation]) -> dict[str, list[Operation]]:
-    """The ops, of some, that refer to each symbol."""
+    """Those of `ops` that refer to each symbol."""
     found: dict[str, list[Operation]] = {}
     for op in ops:
         for each in (*op.properties.values(), *op.attributes.values()):
@@ -32,9 +32,10 @@ def symbol_users(ops: Iterable[Operation]) -> dict[str, list[Operation]]:
 
 
 def constant_of(value: SSAValue, users: Users) -> NDArray[np.integer[Any]] | None:
-    """The numbers of a buffer of i8 or i32 that is a constant; None if that cannot be seen.
+    """The values of a constant buffer of i8 or i32; None if they are not known.
 
-    Seen are globals with a value, also as the argument of a private function with one call.
+    They are known for a global with an initial value, and for an argument of a private function
+    with exactly one call that passes such a global.
     """
     owner = value.owner
     if isinstance(owner, memref.GetGlobalOp):
@@ -47,7 +48,7 @@ def constant_of(value: SSAValue, users: Users) -> NDArray[np.integer[Any]] | Non
 
 
 def numbers_of(op: memref.GetGlobalOp) -> NDArray[np.integer[Any]] | None:
-    """The value of a global."""
+    """The values of a constant global of i8 or i32; None for other globals."""
     found = SymbolTable.lookup_symbol(op, op.name_)
     type_ = memref_type(op.memref)
     if not isinstance(found, memref.GlobalOp) or found.constant is None:
@@ -62,7 +63,7 @@ def numbers_of(op: memref.GetGlobalOp) -> NDArray[np.integer[Any]] | None:
 
 
 def only_call(function: func.FuncOp, users: Users) -> func.CallOp | None:
-    """The one call of a private function, if nothing else names it."""
+    """The call of a private function, if it is the only op that refers to it; else None."""
     visibility = function.sym_visibility
     if visibility is None or visibility.data != "private":
         return None

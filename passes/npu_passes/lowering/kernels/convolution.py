@@ -1,4 +1,4 @@
-"""Which kernel suits a layer of bytes, if one does; the general loops take all others."""
+"""Choose a kernel for a layer of bytes; if none fits, the layer gets the general loops."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Weighted = Conv2dOp | FullyConnectedOp
 
 
 class Kernel(Protocol):
-    """Builds the loops of a layer."""
+    """A builder of the loops of one layer."""
 
     def build(self) -> None:
-        """Build them."""
+        """Build the loops."""
         ...
 
 
@@ -51,9 +51,9 @@ def lower_convolution(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: Loop
 def lower_connected(
     b: LoopBuilder, op: FullyConnectedOp, out: SSAValue, options: LoopOptions
 ) -> None:
-    """Build the loops of a fully connected layer: a convolution of one pixel.
+    """Build the loops of a fully connected layer, which is a convolution of one pixel.
 
-    Each weight is used once, so that widening it would cost flash and save little.
+    Weights are stored as 8 bits: each is used only once, so 16 bits would save little time.
     """
     images, depth = shape_of(op.input)
     runs = RowRuns(1, depth, 0) if depth >= QUAD else None
@@ -68,7 +68,7 @@ def lower_connected(
 
 
 def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> Kernel | None:
-    """What builds the loops of a convolution of bytes, or None where no kernel fits."""
+    """The kernel for a convolution of bytes, or None if none fits."""
     if not (is_plain(op) and shape_of(op.input)[0] == 1):
         return None
     stored = (out,) if op.residual is None else (out, op.residual)
@@ -93,25 +93,25 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
 
 
 def is_gapless(type_: MemRefType[Attribute]) -> bool:
-    """Whether the pixels of a map lie in one row, at one distance."""
+    """Whether a map is contiguous, so that all its pixels lie at equal distances."""
     return is_dense(type_) or is_channels_last(type_)
 
 
 def is_plain(op: Weighted) -> bool:
-    """Whether a layer multiplies bytes with weights around zero, from a bias on."""
+    """Whether a layer is quantised with weights of zero point 0, and does not accumulate."""
     points = op.zero_points
     return points is not None and int_values(points)[1] == 0 and op.accumulate is None
 
 
 def pools_apart(op: Conv2dOp) -> bool:
-    """Whether each pooled output can run over its window, if there is one."""
+    """Whether a convolution has no pool, or a max pool whose outputs are computed one by one."""
     return op.pool is None or (op.pool.is_max and (op.overlap != Overlap.ACCUMULATE))
 
 
 def layer_of(
     b: LoopBuilder, op: Weighted, out: SSAValue, unit: Unit, options: LoopOptions
 ) -> Layer | None:
-    """A layer with its numbers; None if they cannot be seen."""
+    """A layer with its weights and bias; None if their values are not known."""
     weights = constant_of(op.weight, options.users)
     bias: NDArray[np.integer[Any]] | None = None
     if op.bias is not None and (bias := constant_of(op.bias, options.users)) is None:
@@ -120,7 +120,7 @@ def layer_of(
 
 
 def unit_of(b: LoopBuilder, op: Weighted, options: LoopOptions, form: Format | None = None) -> Unit:
-    """What multiplies on a machine."""
+    """The unit that multiplies on the machine; `form` overrides how its weights are stored."""
     point = int_values(op.zero_points)[0] if op.zero_points is not None else 0
     if "dsp" in options.features:
         return DualUnit(b, op.input, point, form or options.words)

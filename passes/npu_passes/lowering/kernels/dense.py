@@ -1,9 +1,9 @@
-"""Convolutions of bytes with their channels last: runs of a kernel row meet repacked weights.
+"""Convolutions of bytes with their channels last: runs of bytes times repacked weights.
 
-Two neighbouring pixels of the interior and four filters make eight sums, which is what a core with
-16 registers can hold beside two pointers. Outputs whose window lies on the border are computed one
-by one, with the zero point taken off each byte, so that padding counts nothing; inside, the zero
-point is part of the bias.
+In the interior, two neighbouring pixels and four filters are computed together. A core with 16
+registers can hold their eight sums besides two pointers. The zero point is folded into the bias.
+Outputs at the border are computed one by one. There, the zero point is subtracted from each byte,
+so that padding counts as zero.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from npu_plans.kernels.packing import PAIR, QUAD, pack_runs, quad_size, quads_of
 
 @dataclass(frozen=True)
 class RowRuns:
-    """A kernel row as runs of bytes: how many, how long, and how far apart they begin."""
+    """A kernel row as `count` runs of `length` bytes, which start `step` bytes apart."""
 
     count: int
     length: int
@@ -37,9 +37,10 @@ class RowRuns:
 
     @staticmethod
     def of(columns: Axis, channels: int) -> RowRuns | None:
-        """One run for a kernel row if possible, else one for each tap; None if those are short.
+        """One run for a whole kernel row if possible, else one run for each tap.
 
-        A row that padding can cut is cut between taps, which has to be between quads.
+        None if the runs would be shorter than a quad of 4 bytes. A row that padding can cut is cut
+        between taps, so the channels of a tap must then be whole quads.
         """
         whole = columns.kernel * channels
         padded = columns.interior() != (0, columns.outputs)
@@ -51,13 +52,16 @@ class RowRuns:
 
 
 def turn_of(quads: int, most: int) -> int:
-    """Quads in one turn of a loop: the most that leave none over, if that is half of `most`."""
+    """How many quads one iteration of a loop handles, at most `most`.
+
+    It is the largest divisor of `quads`, unless that is less than half of `most`.
+    """
     even = divisor(quads, most)
     return even if 2 * even >= most else max(1, most // 2)
 
 
 class DenseKernel:
-    """Builds the loops of one convolution, or of a fully connected layer: one of a single pixel."""
+    """Builds the loops of one convolution, or of a fully connected layer as one of one pixel."""
 
     def __init__(
         self, layer: Layer, map: SSAValue, grid: Grid, runs: RowRuns, pool: PoolAttr | None = None
@@ -79,16 +83,16 @@ class DenseKernel:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Where the quads of a run begin."""
+        """The bytes in a run at which its quads start."""
         return quads_of(self.runs.length)
 
     @property
     def is_flat(self) -> bool:
-        """Whether all pixels are walked as one row."""
+        """Whether the loops run over all pixels as one row, as in a pointwise convolution."""
         return self.pool is None and self.grid.is_pointwise
 
     def build(self) -> None:
-        """Loops over the grid of outputs, inside them over blocks of filters."""
+        """Build loops over the outputs, and inside them over blocks of filters."""
         if self.pool is not None:
             axes = self.pool.axes(self.rows.outputs, self.columns.outputs)
             spans = interior(self.rows, axes[0]), interior(self.columns, axes[1])
@@ -102,7 +106,7 @@ class DenseKernel:
             visit(self.b, *spans, PAIR, self.pair, point)
 
     def first_tap(self, filter: Index) -> Index:
-        """Where the weights of a block of filters begin."""
+        """The element of the table at which the weights of a block of filters start."""
         per_filter = quad_size(self.layer.unit.form, 1) * len(self.starts)
         return self.b.mul(filter, per_filter * self.rows.kernel * self.runs.count)
 
@@ -111,7 +115,10 @@ class DenseKernel:
     def whole(
         self, base: Index, pixels: Sequence[int], first: Index, sums: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """Sums over a whole kernel at some pixels, the first of which begins at `base`."""
+        """Sums over a whole kernel; the first pixel's window starts at byte `base`.
+
+        `pixels`: the byte offsets of the windows from there. `first`: the first weight.
+        """
         rows = (0, self.rows.kernel)
         return self.over_rows(rows, base, pixels, first, sums, less_zero=not self.layer.folds)
 
@@ -125,7 +132,7 @@ class DenseKernel:
         *,
         less_zero: bool,
     ) -> Sequence[SSAValue]:
-        """Sums over whole kernel rows."""
+        """Sums over some whole kernel rows; `less_zero` subtracts the zero point from each byte."""
         b, runs = self.b, self.runs
         size = quad_size(self.layer.unit.form, len(sums) // len(pixels)) * len(self.starts)
         straight = self.rows.kernel * runs.count * len(self.starts) <= self.layer.unit.straight
@@ -157,7 +164,7 @@ class DenseKernel:
         less_zero: bool,
         starts: Sequence[int] | None = None,
     ) -> Sequence[SSAValue]:
-        """Sums over one run: turns of a loop, then the quads that are left."""
+        """Sums over one run: a loop over chunks of quads, then the remaining quads."""
         b, unit = self.b, self.layer.unit
         starts = self.starts if starts is None else starts
         size = quad_size(unit.form, len(sums) // len(pixels))
@@ -183,7 +190,7 @@ class DenseKernel:
         sums = b.loop(0, even, turn, sums, step=chunk, hint="k", carry="acc")
         if even == len(starts):
             return sums
-        # Of a run that is just longer than the turns only the quad that overlaps them is left.
+        # If the run is just longer than the loop covers, only the overlapping last quad is left.
         rest = starts[even:]
         at, taps = b.add(base, rest[0]), b.add(first, even * size)
         return some(at, taps, [start - rest[0] for start in rest], sums)
@@ -191,7 +198,7 @@ class DenseKernel:
     def clipped(
         self, row: Index, column: Index, first: Index, sums: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """Sums at one output anywhere, with the zero point taken off each byte."""
+        """Sums at one output at any place, with the zero point subtracted from each byte."""
         b = self.b
         base, rows = self.grid.origin(b, row, column), tap_range(b, self.rows, row)
         if not self.grid.cuts_rows:
@@ -215,15 +222,15 @@ class DenseKernel:
     # -- outputs ---------------------------------------------------------------------------------
 
     def pair(self, row: Index, column: Index) -> None:
-        """Two neighbouring outputs of the interior."""
+        """Compute two neighbouring interior outputs, for all filters."""
         self.outputs(row, column, PAIR)
 
     def inner_point(self, row: Index, column: Index) -> None:
-        """One output of the interior."""
+        """Compute one interior output, for all filters."""
         self.outputs(row, column, 1)
 
     def outputs(self, row: Index, column: Index, pixels: int) -> None:
-        """Neighbouring outputs of the interior."""
+        """Compute `pixels` neighbouring interior outputs, for all filters."""
         base = self.grid.origin(self.b, row, column)
         places = [self.grid.pitch * p for p in range(pixels)]
 
@@ -235,7 +242,7 @@ class DenseKernel:
         self.layer.each_block(block)
 
     def point(self, row: Index, column: Index) -> None:
-        """One output anywhere."""
+        """Compute one output at any place, for all filters."""
 
         def block(filter: Index, count: int) -> None:
             starts = self.layer.biases(filter, range(count), folded=False)
@@ -247,12 +254,12 @@ class DenseKernel:
     # -- with a pooling window ---------------------------------------------------------------------
 
     def pool_axes(self) -> tuple[Axis, Axis]:
-        """The pooling windows; there are some when this is asked."""
+        """The pooling windows along rows and columns; the layer must have some."""
         assert self.pool is not None
         return self.pool.axes(self.rows.outputs, self.columns.outputs)
 
     def window(self, row: Index, column: Index) -> None:
-        """One pooled output whose window and taps all lie inside: pairs of its pixels."""
+        """Compute one interior pooled output, two pixels of its window at a time."""
         b, (ys, xs) = self.b, self.pool_axes()
         base = self.grid.origin(
             b, window_start(b, ys, row, "cy"), window_start(b, xs, column, "cx")
@@ -278,7 +285,7 @@ class DenseKernel:
         self.layer.each_block(block)
 
     def clipped_window(self, row: Index, column: Index) -> None:
-        """One pooled output anywhere."""
+        """Compute one pooled output at any place."""
         b, (ys, xs) = self.b, self.pool_axes()
         top, left = window_start(b, ys, row, "cy"), window_start(b, xs, column, "cx")
         rows, columns = tap_range(b, ys, row), tap_range(b, xs, column)

@@ -1,7 +1,8 @@
-"""Depthwise convolutions of bytes with their channels last: four channels of a pixel are a word.
+"""Depthwise convolutions of bytes with their channels last, four channels at a time.
 
-Each of the two words of halves, (c0, c2) and (c1, c3), meets the weights of a tap in the same
-order; a bottom product and a top product are two of the four sums.
+Four channels of a pixel are one word, which is split into two words of 16-bit halves, (c0, c2) and
+(c1, c3). The weights of a tap are stored in the same order. The product of the bottom halves is
+added to one of the four sums, the product of the top halves to another.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from npu_plans.kernels.conv_plan import interior
 from npu_plans.kernels.packing import PAIR, QUAD, Format, halves_of, words_of
 
 STRAIGHT = 32
-"""Taps in one straight line of code, at most."""
+"""The most taps in straight-line code."""
 
 
 def pack_taps(weights: NDArray[np.int8], form: Format) -> NDArray[np.int32] | NDArray[np.int8]:
-    """Weights [channels, taps]: for every four channels, tap by tap, those of the channels."""
+    """Pack weights [channels, taps] as [channels / 4, taps, 4], in words if the form has words."""
     quads = weights.reshape(-1, QUAD, weights.shape[1]).transpose(0, 2, 1).reshape(-1, 1, QUAD)
     if form == "bytes":
         return np.ascontiguousarray(quads).reshape(-1)
@@ -38,7 +39,10 @@ def pack_taps(weights: NDArray[np.int8], form: Format) -> NDArray[np.int32] | ND
 
 @dataclass(frozen=True)
 class Row:
-    """What of a kernel row is computed: how many taps, for how many pixels and which lanes."""
+    """One step of a kernel row: some taps, for `width` neighbouring pixels.
+
+    `lanes`: which of the four channels. `less_zero`: subtract the zero point from each byte.
+    """
 
     taps: int
     width: int
@@ -46,7 +50,7 @@ class Row:
     less_zero: bool
 
     def users(self, grid: Grid) -> dict[int, list[tuple[int, int]]]:
-        """The pixels and taps that want the quad at each place, from the first one on."""
+        """The (pixel, tap) pairs that use each quad of the input, by its byte offset."""
         found: dict[int, list[tuple[int, int]]] = {}
         for pixel in range(self.width):
             for tap in range(self.taps):
@@ -57,14 +61,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Views:
-    """Some kernel rows of the input, and their weights."""
+    """Views of some kernel rows: `patch` of the input, and `taps` of the weights."""
 
     patch: SSAValue
     taps: SSAValue
 
 
 class DepthwiseKernel:
-    """Builds the loops of one depthwise convolution, of a multiple of four channels."""
+    """Builds the loops of one depthwise convolution; channels must be a multiple of four."""
 
     def __init__(self, layer: Layer, map: SSAValue, grid: Grid) -> None:
         self.layer, self.grid, self.b = layer, grid, layer.b
@@ -76,7 +80,7 @@ class DepthwiseKernel:
         self.patch = layer.vector(map)
 
     def build(self) -> None:
-        """Loops over the grid of outputs, inside them over channels, four at a time."""
+        """Build loops over the outputs, and inside them over channels, four at a time."""
         rows, columns = interior(self.rows, None), interior(self.columns, None)
         few = border_columns(columns, PAIR) <= MOST_COLUMNS
         if few and self.layer.unit.form != "narrow":
@@ -86,7 +90,7 @@ class DepthwiseKernel:
         visit(self.b, rows, columns, PAIR, self.pair, point)
 
     def each_quad(self, body: Callable[[Index], None]) -> None:
-        """Visit every four channels, by their number."""
+        """Build a loop over groups of four channels; `body` gets the number of the group."""
 
         def one(quad: Index, _: Sequence[SSAValue]) -> tuple[()]:
             body(quad)
@@ -95,24 +99,27 @@ class DepthwiseKernel:
         self.b.loop(0, self.grid.channels // QUAD, one, hint="q")
 
     def pair(self, row: Index, column: Index) -> None:
-        """Two neighbouring outputs of the interior."""
+        """Compute two neighbouring interior outputs."""
         self.line(row, True, column, PAIR)
 
     def inner_point(self, row: Index, column: Index) -> None:
-        """One output of the interior."""
+        """Compute one interior output."""
         self.line(row, True, column, 1)
 
     def lanes(self, width: int) -> Sequence[Sequence[int]]:
-        """The channels of a quad whose sums are computed at once.
+        """The channels of a quad, in groups whose sums are computed together.
 
-        With two pixels those of one word of halves, as registers are short.
+        For two pixels, a group is one word of halves, as there are too few registers for both.
         """
         if isinstance(self.layer.unit, DualUnit) and width > 1:
             return (0, 2), (1, 3)
         return ((0, 2, 1, 3),)
 
     def line(self, row: Index, inside: bool, column: Index, width: int) -> None:
-        """Neighbouring outputs of a row that see the same columns of the kernel."""
+        """Compute `width` neighbouring outputs of a row that use the same columns of the kernel.
+
+        `inside`: the row is interior, so no kernel row lies on padding.
+        """
         b, step = self.b, self.grid.step
         base = self.grid.origin(b, row, column)
         every = (0, self.columns.kernel)
@@ -159,14 +166,14 @@ class DepthwiseKernel:
         column: Index,
         lanes: Sequence[int],
     ) -> list[SSAValue]:
-        """Store sums; or give them, two bytes of each pixel as halves of a word, to be stored."""
+        """Store sums; or, if four bytes are stored as a word, return half of it for each pixel."""
         if self.layer.words is None or len(lanes) == QUAD:
             self.layer.put(sums, channel, row, column, lanes)
             return []
         return [self.layer.joined(pair, channel, lanes, (0, 16)) for pair in batched(sums)]
 
     def point(self, row: Index, column: Index) -> None:
-        """One output anywhere, with the zero point taken off each byte."""
+        """Compute one output at any place, with the zero point subtracted from each byte."""
         b, lanes = self.b, self.lanes(1)[0]
         base = self.grid.origin(b, row, column)
         rows, columns = tap_range(b, self.rows, row), tap_range(b, self.columns, column)
@@ -193,9 +200,10 @@ class DepthwiseKernel:
     def views(
         self, start: Index, quad: Index, ky: Index, kx: Index, row_of: Row, rows: int
     ) -> Views:
-        """Kernel rows from `ky` on, whose first tap is number `kx`, of the input and weights.
+        """Views of `rows` kernel rows from row `ky` on; their first tap is number `kx`.
 
-        `start` is the byte of that tap in the first row of the kernel.
+        `start` is the byte of that tap in the first row of the kernel, `quad` the number of the
+        four channels.
         """
         b, columns = self.b, self.columns.kernel
         at = b.add(start, b.mul(ky, self.grid.row_step))
@@ -209,7 +217,7 @@ class DepthwiseKernel:
     def row(
         self, views: Views, number: int, row_of: Row, sums: Sequence[SSAValue]
     ) -> list[SSAValue]:
-        """The sums with some taps of a kernel row more; what two pixels share is loaded once."""
+        """Add the taps of kernel row `number` to the sums; a byte of two pixels is loaded once."""
         found, lanes = list(sums), row_of.lanes
         first = number * self.columns.kernel
         weights: dict[int, list[SSAValue]] = {}
@@ -228,7 +236,7 @@ class DepthwiseKernel:
     def values(
         self, patch: SSAValue, place: int, lanes: Sequence[int], less_zero: bool
     ) -> list[SSAValue]:
-        """The bytes of some lanes: words of two halves, or each by itself."""
+        """The input bytes of some lanes: as words of two halves, or one by one."""
         b, unit = self.b, self.layer.unit
         if isinstance(unit, DualUnit):
             word = unit.word(patch, place)
@@ -237,7 +245,7 @@ class DepthwiseKernel:
         return [without(b, x, unit.zero_point) for x in loaded] if less_zero else loaded
 
     def weights(self, taps: SSAValue, tap: int, lanes: Sequence[int]) -> list[SSAValue]:
-        """The weights of a tap for some lanes: words of two halves, or each by itself."""
+        """The weights of a tap for some lanes: as words of two halves, or one by one."""
         b, unit, first = self.b, self.layer.unit, tap * self.size
         if isinstance(unit, DualUnit):
             return [unit.weight(taps, first, lane, 0, 1) for lane in lanes[::2]]
@@ -246,7 +254,7 @@ class DepthwiseKernel:
     def products(
         self, values: Sequence[SSAValue], weights: Sequence[SSAValue], sums: Sequence[SSAValue]
     ) -> list[SSAValue]:
-        """The sums of some lanes with a product more each."""
+        """Add one product to the sum of each lane."""
         b = self.b
         if not isinstance(self.layer.unit, DualUnit):
             return [b.mac(*each) for each in zip(sums, values, weights, strict=True)]
@@ -258,5 +266,5 @@ class DepthwiseKernel:
 
 
 def batched(sums: Sequence[SSAValue]) -> list[Sequence[SSAValue]]:
-    """Sums two by two."""
+    """The sums in pairs of neighbours."""
     return [sums[index : index + 2] for index in range(0, len(sums), 2)]

@@ -1,4 +1,4 @@
-"""Where the bytes of a window lie in a map with its channels last."""
+"""Byte addresses of convolution windows in a map that is stored with its channels last."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from npu_passes.support.loop_builder import Index, LoopBuilder
 
 @dataclass(frozen=True)
 class Grid:
-    """The windows of a convolution over rows and columns of a map with `channels` channels."""
+    """The windows of a convolution over a map of bytes; distances are for channels last."""
 
     rows: Axis
     columns: Axis
@@ -25,7 +25,7 @@ class Grid:
         return Grid(*op.axes(), shape_of(op.input)[1])
 
     def origin(self, b: LoopBuilder, row: Index, column: Index) -> Index:
-        """The byte of the first tap of an output, which may lie in front of the map."""
+        """The byte of the first tap of an output; negative if it lies in front of the map."""
         y, x = window_start(b, self.rows, row), window_start(b, self.columns, column)
         return b.mul(b.add(b.mul(y, self.columns.size), x), self.channels)
 
@@ -36,12 +36,12 @@ class Grid:
 
     @property
     def step(self) -> int:
-        """Bytes from a tap of a kernel row to the next one."""
+        """Bytes from one tap of a kernel row to the next."""
         return self.columns.dilation * self.channels
 
     @property
     def row_step(self) -> int:
-        """Bytes from a kernel row to the next one."""
+        """Bytes from one kernel row to the next."""
         return self.rows.dilation * self.columns.size * self.channels
 
     @property
@@ -51,7 +51,7 @@ class Grid:
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether the pixels of the output are those of the input, one by one."""
+        """Whether each output pixel depends on the input pixel at the same place only."""
         axes = (self.rows, self.columns)
         return all(a.kernel == a.stride == 1 and a.outputs == a.size for a in axes)
 

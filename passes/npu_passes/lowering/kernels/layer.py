@@ -1,4 +1,4 @@
-"""What the kernels of one layer share: its numbers, its tables, and how it stores its sums."""
+"""The parts that all kernels share: a layer's constants, its tables, and storing its sums."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from npu_passes.support.loop_builder import Body, Index, LoopBuilder, memref_typ
 from npu_plans.kernels.packing import FILTERS, QUAD
 
 SIGNS = -(2**31) | 0x00808080
-"""The topmost bit of each byte of a word: bytes plus or minus 128."""
+"""The topmost bit of each byte of a word; flipping them adds 128 modulo 256 to each byte."""
 
 
 class Layer:
-    """A layer with constant weights [O, ...] of i8 and, maybe, a constant bias."""
+    """A layer with constant i8 weights [O, ...] and a constant bias or none."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Layer:
         self.words = self.vector(out) if self.stores_words else None
 
     def vector(self, map: SSAValue) -> SSAValue:
-        """The memory of a map as a vector."""
+        """The memory of a map as a buffer of one axis."""
         type_ = memref_type(map)
         count = storage_elements(type_)
         assert count is not None
@@ -60,32 +60,33 @@ class Layer:
         ).result
 
     def table(self, what: str, values: NDArray[Any]) -> SSAValue:
-        """A new constant of i8 or i32."""
+        """Make a constant table of i8 or i32; returns its buffer."""
         return constant_table(self.b, self.op, what, values)
 
     @property
     def folds(self) -> bool:
-        """Whether the zero point is part of the bias where no padding cuts a window.
+        """Whether the zero point is folded into the bias of windows without padding.
 
-        That takes a table of its own; where flash is short it is taken off each byte everywhere.
+        A folded bias needs a second table. If flash is short, the zero point is subtracted from
+        each byte instead, in all windows.
         """
         return self.zero_point == 0 or self.unit.form != "narrow"
 
     @cached_property
     def plain(self) -> SSAValue | None:
-        """The bias as it is."""
+        """The table of biases; None if all are zero."""
         return self.table("biases", wrapped(self.bias)) if self.bias.any() else None
 
     @cached_property
     def folded(self) -> SSAValue | None:
-        """The bias where every tap counts: less the zero point times the sum of the weights."""
+        """The table of biases minus zero point * sum of weights, for windows without padding."""
         if self.zero_point == 0:
             return self.plain
         total = self.weights.reshape(len(self.bias), -1).astype(np.int64).sum(axis=1)
         return self.table("starts", wrapped(self.bias - self.zero_point * total))
 
     def biases(self, filter: Index, lanes: Sequence[int], *, folded: bool) -> list[SSAValue]:
-        """First values of the sums of some filters behind a first one."""
+        """First values of the sums of filters `filter + lane`, for each of `lanes`."""
         b = self.b
         vector = self.folded if folded and self.folds else self.plain
         if vector is None:
@@ -94,9 +95,10 @@ class Layer:
 
     @property
     def stores_words(self) -> bool:
-        """Whether four channels of an output are a word whose bytes are all of 0 to 255.
+        """Whether four channels of an output are stored together as a word.
 
-        Less the zero point, that is: -128 is one exclusive or for all four, and 0 is none.
+        The output minus its zero point must have the range 0 to 255. Then adding the zero point
+        takes one exclusive or for all four bytes if it is -128, and nothing if it is 0.
         """
         type_, scaling = memref_type(self.out), self.epilogue.scaling
         last = is_channels_last(type_) and type_.get_shape()[1] % QUAD == 0
@@ -113,7 +115,7 @@ class Layer:
         *,
         flat: bool = False,
     ) -> None:
-        """Store sums: pixel by pixel, those of some filters behind a first one.
+        """Store the sums of neighbouring pixels, those of filters `filter + lane` for each pixel.
 
         `flat`: `column` counts the pixels of all rows.
         """
@@ -133,7 +135,7 @@ class Layer:
             store(b, value, self.pixels if flat else self.out, at)
 
     def each_block(self, body: Callable[[Index, int], None]) -> None:
-        """Visit the blocks of filters: first filter, number of filters."""
+        """Visit the blocks of filters; `body` gets the first filter and the number of filters."""
         whole = len(self.bias) // FILTERS * FILTERS
 
         def one(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
@@ -153,13 +155,16 @@ class Layer:
         row: Index,
         column: Index,
     ) -> None:
-        """Store a pooled output of some filters: `one_row` goes through a row of the window."""
+        """Store a max-pooled output of `count` filters; `one_row` folds in a row of the window."""
         lowest = [self.epilogue.lowest()] * count
         found = self.b.loop(*rows, one_row, lowest, hint="wy", carry="best")
         self.put(found, filter, row, column, range(count))
 
     def best(self, best: Sequence[SSAValue], sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """The greatest ones, of some pixels: requantisation, which comes later, is monotone."""
+        """The maximum for each filter so far, with the sums of some more pixels.
+
+        Requantisation is monotone, so it can come after the maximum.
+        """
         count = len(best)
         for first in range(0, len(sums), count):
             pixel = sums[first : first + count]
@@ -169,9 +174,9 @@ class Layer:
     def joined(
         self, sums: Sequence[SSAValue], filter: Index, lanes: Sequence[int], bits: Sequence[int]
     ) -> SSAValue:
-        """Sums of some filters, requantised to 0 .. 255, in one word, each moved up some bits.
+        """Sums of some filters, requantised to 0 .. 255, in one word.
 
-        The first one stays where it is.
+        Each is shifted left by its number of `bits`; the first one must have 0.
         """
         b, scaling = self.b, self.epilogue.scaling
         assert scaling is not None
@@ -182,14 +187,14 @@ class Layer:
         return word
 
     def beside(self, word: SSAValue, other: SSAValue, step: int) -> SSAValue:
-        """Two words with different bits, the other one moved up."""
+        """word | other << step, for two words whose bits do not collide."""
         moved = self.b.insert(arith.ShLIOp(other, self.b.integer(step))).result
         return self.b.insert(arith.OrIOp(word, moved), "word").result
 
     def store_word(
         self, word: SSAValue, words: SSAValue, filter: Index, row: Index, column: Index
     ) -> None:
-        """Store four channels of an output, of which the zero point has been taken off."""
+        """Store four channels of an output as a word, after adding the zero point to each."""
         b, scaling = self.b, self.epilogue.scaling
         if scaling is not None and scaling.zero_point:
             word = b.insert(arith.XOrIOp(word, b.integer(SIGNS)), "word").result
@@ -199,13 +204,13 @@ class Layer:
         b.insert(dsp.StoreWordOp(word, words, b.value(at)))
 
     def place(self, channel: Index, row: Index, column: Index, flat: bool) -> tuple[Index, ...]:
-        """The index of an output."""
+        """The index of an output in the buffer; `flat`: in its view as [pixels, channels]."""
         if len(shape_of(self.out)) == 2:
             return (0, channel)
         return (column, channel) if flat else (0, channel, row, column)
 
     def flatten(self) -> None:
-        """See the output, and the residual, as [pixels, channels] too, in whatever layout."""
+        """Make views of the output and the residual as [pixels, channels]."""
         if memref_type(self.out).get_num_dims() == 2:
             return
         self.pixels = self.b.pixels(self.out, self.out.name_hint)
@@ -217,5 +222,5 @@ class Layer:
 
 
 def wrapped(values: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Integers modulo 2^32, as sums are."""
+    """Integers modulo 2^32 as i32, as sums wrap around too."""
     return (values & 0xFFFFFFFF).astype(np.uint32).view(np.int32)

@@ -1,9 +1,9 @@
-"""Convolutions of bytes with few channels in the model's layout, such as of an image.
+"""Convolutions of bytes with few channels in the model's layout, such as the first layer of images.
 
-A kernel row meets a row of one channel (`row_plan.py`). Two neighbouring pixels and four filters
-make eight sums. Columns on the border are at known places, where taps on padding are left out; rows
-there are cut by the bounds of the loop. The zero point is taken off each byte wherever padding can
-cut a window, and is part of the bias elsewhere.
+A kernel row is multiplied with a row of one channel (`row_plan.py`). Two neighbouring pixels and
+four filters make eight sums. Border columns have code of their own, which leaves out taps on
+padding. For border rows, the bounds of the loop leave out kernel rows on padding. The zero point is
+subtracted from each byte if padding can cut the window, and is folded into the bias otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from npu_plans.kernels.row_plan import QUAD, Pixel
 
 
 def row_of(grid: Grid, pool: PoolAttr | None) -> int:
-    """Elements of a row that neighbouring outputs, or those of a pooling window, need."""
+    """Elements of an input row that two neighbouring outputs or a row of a pooling window need."""
     pixels = PAIR
     if pool is not None:
         pixels = pool.axes(grid.rows.outputs, grid.columns.outputs)[1].reach
@@ -35,7 +35,7 @@ def row_of(grid: Grid, pool: PoolAttr | None) -> int:
 
 
 def rows_of(layer: Layer, taps: int) -> Rows:
-    """Kernel rows on the unit of a layer."""
+    """The kernel rows for the unit of a layer."""
     unit = layer.unit
     if isinstance(unit, DualUnit):
         return DualRows(layer.b, unit, taps)
@@ -56,7 +56,7 @@ class PlanarKernel:
 
     @staticmethod
     def fits(grid: Grid, pool: PoolAttr | None) -> bool:
-        """Whether rows are long enough for words, and borders narrow."""
+        """Whether rows are long enough to load words, and the borders narrow enough."""
         if grid.columns.dilation != 1 or grid.columns.size < QUAD:
             return False
         span, width = interior(grid.columns, None), PAIR
@@ -69,7 +69,7 @@ class PlanarKernel:
         return wide and border_columns(span, width) <= MOST_COLUMNS
 
     def build(self) -> None:
-        """Loops over rows, inside them over columns, inside them over blocks of filters."""
+        """Build loops over rows, columns and blocks of filters, from outside to inside."""
         if self.pool is None:
             spans = interior(self.rows, None), interior(self.columns, None)
             visit_lines(self.b, *spans, PAIR, self.line, once=self.layer.unit.form == "narrow")
@@ -85,7 +85,7 @@ class PlanarKernel:
         )
 
     def line(self, row: Index, inside: bool, column: Index, width: int) -> None:
-        """Neighbouring outputs of a row."""
+        """Compute `width` neighbouring outputs of a row, for all filters."""
 
         def block(filter: Index, count: int) -> None:
             sums = self.sums(row, inside, column, width, filter, count)
@@ -96,7 +96,7 @@ class PlanarKernel:
     def window(
         self, axes: tuple[Axis, Axis], span: Span, row: Index, inside: bool, column: Index
     ) -> None:
-        """One pooled output: the pixels of its window, two at a time."""
+        """Compute one pooled output, two pixels of its window at a time."""
         b, (ys, xs) = self.b, axes
         top, left = window_start(b, ys, row, "cy"), window_start(b, xs, column, "cx")
         pair = PAIR if xs.dilation == 1 else 1
@@ -119,10 +119,11 @@ class PlanarKernel:
     # -- sums ------------------------------------------------------------------------------------
 
     def pixels(self, column: Index, width: int, behind: int) -> tuple[list[Pixel], int, int]:
-        """What pixels need of a row, and where words may be loaded, from their first element on.
+        """The elements of an input row that neighbouring pixels need.
 
-        At a known column elements are counted from the first one of the row. `behind`: elements of
-        the pooling window in front of them.
+        Returns: the pixels, and the first and last element at which a word may be loaded. Elements
+        are counted from the first one of these pixels, or at a known column from the start of the
+        row. `behind`: elements of the pooling window in front of the pixels.
         """
         axis = self.columns
         if isinstance(column, int):
@@ -134,7 +135,7 @@ class PlanarKernel:
         found = [Pixel(start, 0, axis.kernel) for start in starts]
         if span >= QUAD:
             return found, 0, span - QUAD
-        # A word that reaches over the pixels stays in the row where it stays in the window.
+        # A word may be wider than the pixels; inside the pooling window it cannot leave the row.
         last = row_of(self.grid, self.pool) - QUAD - behind
         return found, max(-behind, span - QUAD), min(0, last)
 
@@ -148,7 +149,7 @@ class PlanarKernel:
         count: int,
         behind: int = 0,
     ) -> Sequence[SSAValue]:
-        """Sums of neighbouring convolution outputs, for a block of filters."""
+        """Sums of `width` neighbouring outputs for some filters; `inside`: the row is interior."""
         b = self.b
         pixels, first, last = self.pixels(column, width, behind)
         plan = self.form.plan(pixels, first, last)
@@ -189,7 +190,7 @@ class PlanarKernel:
         return b.loop(0, self.grid.channels, one_channel, starts, hint="ic", carry="acc")
 
     def first_element(self, row: Index, column: Index) -> Index:
-        """Where the taps of an output begin in a channel; at a known column, where the row does."""
+        """The element of a channel where an output's window starts; at a known column, its row."""
         b = self.b
         x = 0 if isinstance(column, int) else window_start(b, self.columns, column)
         y = window_start(b, self.rows, row)
@@ -198,9 +199,10 @@ class PlanarKernel:
     def views(
         self, at: Index, weights: Index, plan: RowPlan, extent: tuple[int, int, int]
     ) -> Views:
-        """Some kernel rows of the input from an element on, and their weights.
+        """Views of some kernel rows: of the input from element `at` on, and of the weights.
 
-        `extent`: how many rows, and how far apart they are in the input and in the weights.
+        `extent`: the number of rows, and their distances in the input and in the weights, in
+        elements.
         """
         rows, line, size = extent
         reach = plan.end - plan.origin + (rows - 1) * line

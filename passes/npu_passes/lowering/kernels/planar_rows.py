@@ -1,7 +1,7 @@
-"""A kernel row of few channels on either unit: how its weights are stored, and its products.
+"""Kernel rows of one channel for both units: how their weights are stored, and their products.
 
-On dual multiply-accumulates a row is planned in words of halves (`row_plan.py`); elsewhere each
-element meets the weights of each filter.
+With dual multiply-accumulates, a row is split into words of two halves (`row_plan.py`). Without
+them, each element is multiplied with the weight of each filter.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from npu_plans.kernels.row_plan import (
 
 
 def pack_rows(weights: NDArray[np.int8]) -> NDArray[np.int32]:
-    """Weights [filters, channels, rows, taps] as words, block by block of filters.
+    """Pack weights [filters, channels, rows, taps] as words, one block of filters after the other.
 
-    In a block: channel by channel, row by row, word by word, a word of each filter.
+    The words of a block have the order [channels, rows, words, filters].
     """
     zero = np.zeros_like(weights[..., 0])
     words = [
@@ -45,18 +45,18 @@ def pack_rows(weights: NDArray[np.int8]) -> NDArray[np.int32]:
 
 
 def in_blocks(weights: NDArray[Any]) -> NDArray[Any]:
-    """[filters, channels, rows, elements], block by block of filters, those innermost."""
+    """Reorder [filters, channels, rows, elements] block by block, with the filters innermost."""
     blocks = [weights[first : first + count] for first, count in blocks_of(len(weights))]
     return np.concatenate([block.transpose(1, 2, 3, 0).reshape(-1) for block in blocks])
 
 
 STRAIGHT = 12
-"""Kernel rows in one straight line of code, at most, where flash is not short."""
+"""The most kernel rows in straight-line code, unless flash is short."""
 
 
 @dataclass(frozen=True)
 class Views:
-    """Rows of the input, from element `origin` of a row on, and their weights."""
+    """Views of kernel rows: `patch` of the input, from element `origin` of a row on, and `taps`."""
 
     patch: SSAValue
     origin: int
@@ -65,7 +65,10 @@ class Views:
 
 @dataclass(frozen=True)
 class RowPlan:
-    """How some pixels meet a kernel row: elements `origin` to `end` of the input's row are read."""
+    """Which elements of an input row, `origin` to `end`, a kernel row reads for some pixels.
+
+    `steps` are the weight words in order, with their products; empty for single bytes.
+    """
 
     pixels: Sequence[Pixel]
     steps: Sequence[WeightWord]
@@ -74,19 +77,19 @@ class RowPlan:
 
 
 class Rows(ABC):
-    """Kernel rows on one unit. `words`: elements of the weights of a row, for each filter."""
+    """Builds kernel rows for one unit; `words`: table elements per kernel row and filter."""
 
     words: int
     straight: int
-    """Kernel rows in one straight line of code, at most."""
+    """The most kernel rows in straight-line code."""
 
     @abstractmethod
     def packed(self, weights: NDArray[np.int8]) -> NDArray[Any]:
-        """Weights [filters, channels, rows, taps] in the order in which they are read."""
+        """The weights [filters, channels, rows, taps] in the order in which they are read."""
 
     @abstractmethod
     def plan(self, pixels: Sequence[Pixel], first: int, last: int) -> RowPlan:
-        """What is read for some pixels; words may be loaded at `first` to `last`."""
+        """The plan of a row for some pixels; words may be loaded at elements `first` to `last`."""
 
     @abstractmethod
     def row(
@@ -99,11 +102,14 @@ class Rows(ABC):
         *,
         less_zero: bool,
     ) -> Sequence[SSAValue]:
-        """The sums with one kernel row more, which begins at places of the views."""
+        """Add one kernel row to the sums.
+
+        It starts at element `place` of the input view and element `weights` of the weight view.
+        """
 
 
 class ByteRows(Rows):
-    """A byte at a time. Rows are not unrolled: a C compiler would load all weights first."""
+    """One byte at a time; rows are not unrolled, as C compilers would load all weights first."""
 
     straight = 1
 
@@ -154,7 +160,7 @@ class ByteRows(Rows):
 
 
 class DualRows(Rows):
-    """Two products at a time."""
+    """Two products at a time, by dual multiply-accumulates."""
 
     def __init__(self, b: LoopBuilder, unit: DualUnit, taps: int) -> None:
         self.b, self.unit, self.taps = b, unit, taps
@@ -168,7 +174,7 @@ class DualRows(Rows):
     def plan(self, pixels: Sequence[Pixel], first: int, last: int) -> RowPlan:
         """See `Rows`."""
         steps = plan_row(self.taps, pixels, first, last)
-        assert steps is not None  # a row has a word at least
+        assert steps is not None  # a row has at least one word
         starts = [product.word.start for step in steps for product in step.products]
         return RowPlan(pixels, steps, min(starts, default=0), max(starts, default=-QUAD) + QUAD)
 
@@ -189,7 +195,7 @@ class DualRows(Rows):
         values: dict[Word, SSAValue] = {}
         for step in plan.steps:
             used = {product.word for product in step.products}
-            if crowded:  # what the next step does not use would fill a register
+            if crowded:  # drop what this step does not use: it would take a register
                 values = {word: value for word, value in values.items() if word in used}
             for product in step.products:
                 if product.word not in values:
@@ -210,7 +216,7 @@ class DualRows(Rows):
     def product(
         self, values: dict[Word, SSAValue], product: Product, weight: SSAValue, total: SSAValue
     ) -> SSAValue:
-        """One multiply-accumulate."""
+        """Add one product, or two with a dual multiply-accumulate, to a sum."""
         value = values[product.word]
         if not product.halves:
             return self.b.insert(dsp.SmladOp(value, weight, total), "acc").result

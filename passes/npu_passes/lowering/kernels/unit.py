@@ -1,8 +1,8 @@
-"""What multiplies: a quad of bytes of some pixels with the weights of some filters.
+"""Units that multiply quads (4 bytes) of some pixels with the weights of some filters.
 
-Two of them. With Armv7E-M's dual multiply-accumulates a word of four bytes becomes two words of two
-16-bit halves, (x0, x2) and (x1, x3), which meet weights in the same order. Everywhere else a byte
-meets a byte.
+`DualUnit` uses Armv7E-M's dual multiply-accumulates. It splits a word of four bytes into two words
+of two 16-bit halves, (x0, x2) and (x1, x3); weights are stored in the same order. `ByteUnit`
+multiplies byte by byte, on any core.
 """
 
 from __future__ import annotations
@@ -20,25 +20,28 @@ from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.packing import QUAD, Format, quad_size
 
 CROWDED = 8
-"""Sums from which on a C compiler has to be kept from loading ahead: it runs out of registers."""
+"""From this many sums on, C compilers must be kept from loading ahead, which spills registers."""
 
 
 @dataclass(frozen=True)
 class Taps:
-    """Packed weights: a vector, and where in it the weights of the current quads begin."""
+    """Packed weights: a buffer, and the element at which those of the current quads start."""
 
     vector: SSAValue
     first: Index
 
 
 class Unit(ABC):
-    """Multiplies bytes of an input whose zero point is `zero_point`."""
+    """Builds products of input bytes, whose zero point is `zero_point`, with packed weights.
+
+    `form`: how the weights are stored.
+    """
 
     form: Format
     straight: int
-    """Quads in one straight line of code, at most."""
+    """The most quads in straight-line code."""
     chunk: int
-    """Quads in one turn of an inner loop, at most."""
+    """The most quads in one iteration of an inner loop."""
 
     def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int) -> None:
         self.b, self.zero_point = b, zero_point
@@ -54,10 +57,11 @@ class Unit(ABC):
         *,
         less_zero: bool = False,
     ) -> list[SSAValue]:
-        """The sums (pixel by pixel, each filter by filter) with some quads more.
+        """Add some quads to the sums, which are ordered by pixel, then by filter.
 
-        `patch` is a vector of bytes, `pixels` where each pixel begins in it, `starts` where each
-        quad begins behind that; `less_zero` takes the zero point off each byte.
+        `patch` is a buffer of bytes. `pixels` are the bytes in it at which each pixel starts, and
+        `starts` the offsets of the quads from there. `less_zero` subtracts the zero point from each
+        byte.
         """
         filters = len(sums) // len(pixels)
         size = quad_size(self.form, filters)
@@ -77,11 +81,14 @@ class Unit(ABC):
         sums: Sequence[SSAValue],
         less_zero: bool,
     ) -> list[SSAValue]:
-        """The sums with one quad more, which begins at `places` of the patch."""
+        """Add one quad to the sums; it starts at byte `places[p]` of the patch for pixel p.
+
+        `first` is the element of `taps` at which its weights start.
+        """
 
 
 class ByteUnit(Unit):
-    """One byte at a time, few of them: a C compiler loads all weights that it can see first."""
+    """One byte at a time, with short code: C compilers would load all weights of it first."""
 
     form: Format = "bytes"
     straight = 1
@@ -113,7 +120,7 @@ class ByteUnit(Unit):
 
 
 class DualUnit(Unit):
-    """Two 16-bit multiply-accumulates at a time."""
+    """Two 16-bit multiply-accumulates in one instruction."""
 
     straight = 16
     chunk = 16
@@ -121,7 +128,7 @@ class DualUnit(Unit):
     def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int, form: Format) -> None:
         super().__init__(b, map, zero_point)
         self.form = form
-        if form == "narrow":  # flash is short: of code, too
+        if form == "narrow":  # flash is short, so keep the code short too
             self.straight, self.chunk = 2, 1
 
     def quad(
@@ -133,7 +140,7 @@ class DualUnit(Unit):
         sums: Sequence[SSAValue],
         less_zero: bool,
     ) -> list[SSAValue]:
-        """See `Unit`. Where registers are short each half loads its words anew."""
+        """See `Unit`. With many sums, each half loads its words again to save registers."""
         b, found = self.b, list(sums)
         filters = len(sums) // len(places)
         crowded = len(sums) >= CROWDED
@@ -154,11 +161,11 @@ class DualUnit(Unit):
         return found
 
     def word(self, patch: SSAValue, place: int) -> SSAValue:
-        """Four bytes."""
+        """Load four bytes as a word."""
         return self.b.insert(dsp.LoadWordOp(patch, self.b.value(place)), "x").results[0]
 
     def halves(self, word: SSAValue, half: int, less_zero: bool) -> SSAValue:
-        """Every second byte of a word as a 16-bit half."""
+        """Every second byte of a word, from byte `half` on, as two 16-bit halves of a word."""
         b, rotate = self.b, 8 * half
         if less_zero and self.zero_point:
             low = -self.zero_point & 0xFFFF
@@ -170,7 +177,7 @@ class DualUnit(Unit):
         return b.insert(extend(word, rotate), "x").results[0]
 
     def weight(self, taps: SSAValue, first: int, half: int, filter: int, filters: int) -> SSAValue:
-        """The two weights of a filter for one half."""
+        """The two weights of a filter that belong to one word of halves."""
         b = self.b
         if self.form == "wide":
             return b.load(taps, [first + half * filters + filter], "w")

@@ -1,6 +1,6 @@
-"""Visits to the outputs of a sliding window: pairs of the interior first, then all others singly.
+"""Loops over the outputs of a sliding window: in each row interior pairs first, then the others.
 
-Each of the two bodies is built once, so that the code stays small:
+The bodies for pairs and for single outputs are each built once, so that the code stays small:
 
     for oy = 0 to H
       inside = is oy a row of the interior?
@@ -24,7 +24,7 @@ Visit = Callable[[Index, Index], None]
 def visit(
     b: LoopBuilder, rows: Span, columns: Span, width: int, block: Visit, point: Visit
 ) -> None:
-    """Visit a grid: `block` computes `width` interior columns of a row, `point` one output."""
+    """Visit all outputs: `block` computes `width` interior columns of a row, `point` one output."""
     high = columns.low + max(0, columns.high - columns.low) // width * width
     if rows.empty or high == columns.low:
         rows, high = Span(0, 0, rows.total), columns.low
@@ -57,7 +57,7 @@ def visit(
 
 
 def behind(b: LoopBuilder, index: Index, low: int, gap: Index) -> Index:
-    """The column of a single output: those from `low` on lie behind a gap."""
+    """The column of a single output; from number `low` on, a gap of interior columns is added."""
     if gap == 0:
         return index
     if low == 0:
@@ -70,19 +70,20 @@ def behind(b: LoopBuilder, index: Index, low: int, gap: Index) -> Index:
 
 
 MOST_COLUMNS = 8
-"""Columns beside the interior with which `visit_lines` is used, at most: each has its own code."""
+"""The most border columns with which `visit_lines` is used, as each has code of its own."""
 
 Line = Callable[[Index, bool, Index, int], None]
-"""Visits outputs of a row: (row, whether it is interior, column, number of columns)."""
+"""Computes outputs of a row: (row, whether it is interior, column, number of columns)."""
 
 
 def visit_lines(
     b: LoopBuilder, rows: Span, columns: Span, width: int, line: Line, *, once: bool = False
 ) -> None:
-    """Visit a grid row by row: interior columns side by side, those of the border at known places.
+    """Visit all outputs row by row: `width` interior columns at a time, border columns one by one.
 
-    The code of a row is built twice where padding cuts some rows: for them, and for all others;
-    or `once`, with no row taken to be interior.
+    A border column is a known number, so its code can leave out padding. If padding cuts some rows,
+    the code of a row is built twice: for these rows and for the interior ones. With `once`, it is
+    built once, and treats no row as interior.
     """
     low, high = (columns.low, columns.high) if not columns.empty else (0, 0)
     even = low + (high - low) // width * width
@@ -111,5 +112,5 @@ def visit_lines(
 
 
 def border_columns(columns: Span, width: int) -> int:
-    """How many columns `visit_lines` builds code for, beside the interior."""
+    """The number of columns for which `visit_lines` builds code of their own."""
     return columns.total - max(0, columns.high - columns.low) // width * width
