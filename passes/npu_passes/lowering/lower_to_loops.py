@@ -136,7 +136,7 @@ class LowerToLoopsPass(RefusingPass):
     unroll: int = 256
     """Multiply-accumulates in one straight line of code, at most."""
     flash: Flash | None = None
-    """`fast`: weights of bytes may be stored as 16 bits where that saves instructions; `small`: not
+    """`fast`: int8 weights may be stored as 16 bits where that saves instructions; `small`: never
     (default: as the module says, else `fast`)."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
