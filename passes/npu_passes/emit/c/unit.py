@@ -41,8 +41,8 @@ class Unit:
 
 HELPERS = {
     "rounded": """\
-/* A product as it is: a compiler does not make one operation of it and the sum that it is for.
- * (`__ARM_FP` has a bit for each size of floats that the FPU computes with, in bytes.) */
+/* A rounded product: a compiler cannot contract it with the sum that reads it. (`__ARM_FP` has a
+ * bit for each size, in bytes, of the floats that the FPU computes with.) */
 static inline {t} {name}({t} product)
 {{
 #ifdef __GNUC__
