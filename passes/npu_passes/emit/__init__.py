@@ -1,1 +1,1 @@
-"""Targets: what leaves the compiler."""
+"""Targets: they print modules as C, or as microcode of the PL-330."""

@@ -1,4 +1,4 @@
-"""`npu-use-flash{prefer=small}`: whether weights may take more flash to save instructions.
+"""`npu-use-flash{prefer=small}`: choose whether weights may take more flash to save instructions.
 
     builtin.module {
 becomes

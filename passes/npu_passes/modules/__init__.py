@@ -1,1 +1,1 @@
-"""Modules of several branches: detected, reordered, planned (paper 001)."""
+"""Modules of several branches: passes that detect, reorder, plan and inline them (paper 001)."""

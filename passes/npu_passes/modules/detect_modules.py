@@ -1,4 +1,4 @@
-"""`npu-detect-modules`: branches that a merge puts together become one op (on tensors).
+"""`npu-detect-modules`: put branches and the merge that joins them into one op (on tensors).
 
     %a = npu.conv2d %x, %v ... {npu.layer = "fire2/expand1x1"} : ... -> tensor<1x64x55x55xf32>
     %b = npu.conv2d %x, %w ... {npu.layer = "fire2/expand3x3"} : ... -> tensor<1x64x55x55xf32>
@@ -13,17 +13,15 @@ becomes
       npu.branch part 1 { ... }
     }
 
-Which merges end a module is decided in `graph.py` (paper 001, Algorithm 2); a network nests modules
-where a branch splits again. The branches are in the order of their first layers, those without a
-layer last; their layers move to where the merge was.
+`npu_plans/modules/graph.py` decides which merges end a module (paper 001, Algorithm 2). Where a
+branch splits again, its module contains another module. The branches are in the order of their
+first layers, and those without a layer are last. Their layers move to the place of the merge.
 
-A merge of several maps that is left alone says why in `npu.no_module = "..."`; and in
-`npu.long_skips = array<i64: 1>` which of its operands are long skip-connections, whose maps come
-from npu_dialect.module_attributes import IN_PART, LONG_SKIPS, MERGE, MODULE, NO_MODULE, PLACE
-from npu_dialect.attributes import LAYER
-from off-chip memory. The other operands of a concatenation, if they are in a row, may make a module
-that is concatenated with them (`npu.in_part`). Functions of several blocks and layers in
-destination style stay as they are.
+A merge of several maps that does not end a module gets the reason as `npu.no_module = "..."`. It
+gets the positions of its operands that are long skip-connections, whose maps are read from off-chip
+memory, as `npu.long_skips = array<i64: 1>`. The other operands of such a concatenation, if they are
+adjacent, may still make a module; its result is concatenated with the long skip-connections
+(`npu.in_part`). Functions of several blocks and layers in destination style are not changed.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ from npu_plans.modules.module_names import module_names
 
 @dataclass(frozen=True)
 class Detection:
-    """The layers of a block, the modules that they make, and names for them (by their merge)."""
+    """The layers of a block, the modules in it, and the names of the modules by their merge."""
 
     network: Network
     found: Modules
@@ -77,7 +75,7 @@ class Wrapping:
     """Puts the layers of a block into modules, inner ones first."""
 
     def __init__(self, detection: Detection) -> None:
-        """Start with the layers as they are."""
+        """Prepare to wrap; the IR is not changed yet."""
         self.network = detection.network
         self.found = detection.found
         self.names = detection.names
@@ -85,7 +83,7 @@ class Wrapping:
         self.values = list(detection.network.values)
 
     def run(self) -> None:
-        """Make all modules, and say why other merges make none."""
+        """Make all modules, and write on other merges why they end none."""
         for number, op in enumerate(self.ops):
             if op is not None and len(op.operands) > 1:
                 self.annotate(op, number)
@@ -93,7 +91,7 @@ class Wrapping:
             self.wrap(number, module)
 
     def annotate(self, op: Operation, number: int) -> None:
-        """Write into a merge why it is left alone, in place of what an earlier run has written."""
+        """Set `npu.no_module` and `npu.long_skips` of a merge, or remove those of an older run."""
         NO_MODULE.drop(op)
         LONG_SKIPS.drop(op)
         if (remark := self.found.remarks.get(number)) is not None:
@@ -103,7 +101,7 @@ class Wrapping:
             LONG_SKIPS.set(op, tuple(places))
 
     def name(self, node: int) -> str:
-        """What to call a layer, or the module that it is the merge of as a whole."""
+        """The name of a node in a remark: its module's if it is a whole merge, else its own."""
         module = None if node in self.found.long_skips else self.names.get(node)
         return module or self.network.name(node)
 
@@ -145,7 +143,7 @@ class Wrapping:
         return branch_of(layers, result, branch.part)
 
     def first(self, branch: Branch, merge: int) -> tuple[int, int]:
-        """The place of a branch among others: where its first layer is, then its part."""
+        """The sort key of a branch: the number of its first layer, then its part."""
         if not branch.chain:
             return merge, branch.part
         module = self.found.modules.get(branch.chain[0])
@@ -160,7 +158,10 @@ def concatenated(parts: Sequence[SSAValue], axis: int) -> TensorType[Attribute]:
 
 
 def rest_of(merge: Operation, module: BranchedModuleOp, first: int, count: int) -> ConcatOp:
-    """A concatenation of long skip-connections and a module, which is there for some operands."""
+    """The concatenation of long skip-connections and a module.
+
+    The module replaces the `count` operands of `merge` from `first` on.
+    """
     assert isinstance(merge, ConcatOp)
     operands = [*merge.operands[:first], module.result, *merge.operands[first + count :]]
     made = ConcatOp(operands, merge.axis.value.data, merge.results[0].type)
@@ -173,7 +174,7 @@ def rest_of(merge: Operation, module: BranchedModuleOp, first: int, count: int) 
 
 
 def unmark(op: Operation) -> None:
-    """Remove what an earlier `npu-inline-modules` has written about the module of a layer."""
+    """Remove `npu.module` and `npu.place`, which an earlier `npu-inline-modules` has set."""
     MODULE.drop(op)
     PLACE.drop(op)
 
@@ -182,7 +183,7 @@ def unmark(op: Operation) -> None:
 class DetectModulesPass(RefusingPass):
     """Wrap branches and their merge into modules; see the module.
 
-    `max_depth`: the most layers, activations and views not counted, that a branch may have.
+    `max_depth`: the most layers that a branch may have; activations and views do not count.
     """
 
     name = "npu-detect-modules"

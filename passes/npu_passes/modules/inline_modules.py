@@ -1,4 +1,4 @@
-"""`npu-inline-modules`: modules become layers and merges again (on tensors).
+"""`npu-inline-modules`: turn modules into layers and merges again (on tensors).
 
     %y = npu.module concat axis 1 of %x policy I mifm 512 at 0 {npu.layer = "fire2"} : ... {
       npu.branch part 1 { ... npu.yield %b : tensor<1x64x55x55xf32> }
@@ -8,13 +8,13 @@ becomes
     ...                                     // the layers that lead to %b, then those to %a
     %y = npu.concat %a, %b axis 1 {npu.layer = "fire2", npu.module = "fire2"} : ...
 
-The inverse of `npu-detect-modules`, for passes that know layers only. The decision: the layers stay
-in the order of execution that the branches had, so that a reordering outlives its module. What is
-planned for a single layer (`npu.forward`) stays on the layer. Of what is planned for the module,
-its places stay: the layers that write the MIFM, the MOFM or a part of it say where these are to
-lie, `npu.place = array<i64: BYTES, OFFSET>`, for `npu-assign-sram-offsets{strategy=modules}`. Each
-layer says in `npu.module` which module it comes from: the name of the outermost one around it, or
-`module3` for the fourth one of the program if that has none.
+The inverse of `npu-detect-modules`, for passes that know layers only. The decision: the layers keep
+the execution order of the branches, so that a reordering outlives its module. Attributes of a
+planned layer (`npu.forward`) stay on the layer. Of the module's plan only the offsets stay: the
+layers that write the MIFM, the MOFM or a part of it get size and offset of that map as
+`npu.place = array<i64: BYTES, OFFSET>`, for `npu-assign-sram-offsets{strategy=modules}`. Each layer
+gets the name of the outermost module around it as `npu.module`. A module without a name is called
+by its number: `module3` is the fourth one of the program.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ PLANNED: tuple[Key[Any], ...] = (IN_PART, NOT_PLANNED, PEAK, PEAK_BOUND)
 
 
 def layers_of(module: BranchedModuleOp) -> tuple[Operation, ...]:
-    """What a module executes, in order: the ops of its branches, without their yields."""
+    """The ops that a module executes, in order: those of its branches, without their yields."""
     return tuple(
         op
         for branch in module.branches
@@ -62,7 +62,7 @@ def layers_of(module: BranchedModuleOp) -> tuple[Operation, ...]:
 
 
 def merge_layers(module: BranchedModuleOp, parts: Sequence[SSAValue]) -> list[LayerOp]:
-    """The layer that merges the parts of a module; a sum of more than two is several layers."""
+    """The layers that merge the parts of a module: a concatenation, or additions of two maps."""
     type_ = module.result.type
     if module.axis is not None:
         return [ConcatOp(parts, module.axis.value.data, type_)]
@@ -77,14 +77,17 @@ Region: TypeAlias = tuple[int, int]
 
 
 def region_of(size: IntegerAttr | None, offset: IntegerAttr | None) -> Region | None:
-    """Size and offset together, if both are known."""
+    """Size and offset together; None if one of them is unknown."""
     if size is None or offset is None:
         return None
     return size.value.data, offset.value.data
 
 
 def regions_of(module: BranchedModuleOp) -> Iterator[tuple[SSAValue, Region]]:
-    """The places of the MIFM, and of the parts if they are concatenated channels of one image."""
+    """The planned regions of the MIFM, and of the parts of the MOFM if they are slices of it.
+
+    Parts are slices if channels of one image are concatenated.
+    """
     if (mifm := region_of(module.mifm, module.mifm_offset)) is not None:
         yield module.input, mifm
     shape = shape_of(module.result)
@@ -101,7 +104,10 @@ def regions_of(module: BranchedModuleOp) -> Iterator[tuple[SSAValue, Region]]:
 
 
 def joined_by(module: BranchedModuleOp) -> tuple[ConcatOp, int] | None:
-    """The concatenation with long skip-connections that a module is a part of, and its place."""
+    """The concatenation with long skip-connections that reads a module, and the operand's position.
+
+    None if there is none, or if it concatenates along another axis.
+    """
     if not IN_PART.is_on(module) or module.axis is None or not module.result.has_one_use():
         return None
     (use,) = module.result.uses
@@ -112,7 +118,7 @@ def joined_by(module: BranchedModuleOp) -> tuple[ConcatOp, int] | None:
 
 
 def join(outer: ConcatOp, at: int, parts: Sequence[SSAValue]) -> None:
-    """Put the parts of a module into the concatenation that it is a part of."""
+    """Replace operand `at` of a concatenation, the result of a module, by the module's parts."""
     operands = [*outer.operands[:at], *parts, *outer.operands[at + 1 :]]
     made = ConcatOp(operands, outer.axis.value.data, outer.results[0].type)
     made.attributes |= outer.attributes
@@ -123,7 +129,7 @@ def join(outer: ConcatOp, at: int, parts: Sequence[SSAValue]) -> None:
 
 
 def inline(module: BranchedModuleOp) -> None:
-    """Put the layers of a module, and its merge, in its place; modules in it stay modules."""
+    """Replace a module by its layers and its merge; modules in it stay modules."""
     parts, layers = module.parts, layers_of(module)
     for value, region in regions_of(module):
         if isinstance(value.owner, LayerOp):
@@ -149,7 +155,7 @@ def inline(module: BranchedModuleOp) -> None:
 
 
 def module_name(module: BranchedModuleOp, index: int) -> str:
-    """What to call a module: its own name, or its place among the outermost ones."""
+    """The name of a module; one without a name is called by its position in the program."""
     return LAYER.get(module) or f"module{index}"
 
 

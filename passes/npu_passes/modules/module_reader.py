@@ -1,7 +1,7 @@
-"""From `npu.module` on tensors to plain data, and back: steps of a branch and their ops.
+"""Reads `npu.module` on tensors as plain data, and finds the ops that are steps of a branch.
 
-A step is a layer or a nested module. No steps: constants, reshapes, and element-wise layers of one
-map that run in place on a map of their branch.
+A step is a layer or a nested module. Constants and reshapes are no steps, and neither are
+element-wise layers that run in place on a map of their branch.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from npu_plans.modules.module_data import Branch, FeatureMap, Layer, Module, Pas
 
 @dataclass
 class ModuleReader:
-    """Reads modules of one program; it gives each map of the program one key.
+    """Reads modules of one program; each map of the program gets a key of its own.
 
-    `passes`: into how many parts of its output channels a layer with working memory may be split.
+    `passes`: the most passes over its output channels in which a layer with working memory may run.
     """
 
     storage: Storage
@@ -44,7 +44,7 @@ class ModuleReader:
     maps: dict[SSAValue, FeatureMap] = field(default_factory=dict[SSAValue, FeatureMap])
 
     def frugal(self) -> ModuleReader:
-        """The same maps, in the least memory that layers can do with."""
+        """A reader with the same maps that counts the least memory with which layers can run."""
         storage = self.storage.frugal()
         made = ModuleReader(storage)
         for value, each in self.maps.items():
@@ -53,9 +53,10 @@ class ModuleReader:
         return made
 
     def module(self, op: BranchedModuleOp) -> Module:
-        """A module with its branches.
+        """A module with its branches as plain data.
 
-        Raises: PassFailedException, at the op, for something in a branch that is no layer.
+        Raises: PassFailedException, at the op, if an op in a branch is neither a layer nor a module
+        nor a constant.
         """
         branches = tuple(
             Branch(
@@ -76,11 +77,11 @@ class ModuleReader:
         )
 
     def step(self, op: LayerOp | BranchedModuleOp) -> Layer | Module:
-        """A step of a branch."""
+        """A step of a branch as plain data."""
         return self.module(op) if isinstance(op, BranchedModuleOp) else self.layer(op)
 
     def layer(self, op: LayerOp) -> Layer:
-        """A layer with its partial memories."""
+        """A layer as plain data, with the memory that it needs on chip."""
         kernels = [value for value in op.parameter_inputs if len(shape_of(value)) > 1]
         whole = self.part(op, 1)
         split = tuple(self.part(op, count) for count in range(2, self.passes + 1))
@@ -100,9 +101,9 @@ class ModuleReader:
         )
 
     def part(self, op: LayerOp, passes: int) -> Pass:
-        """What a layer needs that runs in so many passes over its output channels.
+        """WM.Partial and W.Partial of a layer that runs in `passes` passes over output channels.
 
-        WM.Partial: a convolution with a stride, or with a fused pool that has one, needs some.
+        Only a convolution with a stride, or with a fused pool that has one, needs working memory.
         """
         axes, strides = windows_of(op)
         batch, channels = (*op.output_type.get_shape(), 1)[:2]
@@ -124,7 +125,7 @@ class ModuleReader:
         )
 
     def map(self, value: SSAValue) -> FeatureMap:
-        """The map that a value lies in."""
+        """The map that a value lies in: for a layer in place, the map that it overwrites."""
         while (op := in_place(value)) is not None:
             value = op.maps[0]
         if value not in self.maps:
@@ -148,9 +149,10 @@ def rows_bytes(op: LayerOp) -> int:
 
 
 def windows_of(op: LayerOp) -> tuple[tuple[Axis, ...], tuple[int, ...]]:
-    """The sliding windows of a convolution, and the strides of all that it has, or its fused pool.
+    """The sliding windows of a convolution, and the strides of these windows and of a fused pool.
 
-    A pool alone has none: the patches that multipliers compute at stride 1 are a convolution's.
+    Both are empty for other layers, a pool among them: only the multipliers of a convolution
+    compute patches at stride 1.
     """
     if isinstance(op, Conv2dOp):
         pool = () if op.pool is None else int_values(op.pool.strides)
@@ -160,10 +162,10 @@ def windows_of(op: LayerOp) -> tuple[tuple[Axis, ...], tuple[int, ...]]:
 
 
 def in_place(value: SSAValue) -> LayerOp | None:
-    """The layer that made a value without a place of its own, if it was such a layer.
+    """The layer that computes a value, if the value needs no memory of its own; else None.
 
-    That is a reshape, or an element-wise layer of one map which dies there; in a branch it has to
-    be a map of that branch, because a MIFM stays.
+    That is a reshape, or an element-wise layer of one map that dies there. The map must be computed
+    in the same block: a branch must not overwrite its MIFM.
     """
     op = value.owner
     if isinstance(op, ReshapeOp):
@@ -179,7 +181,7 @@ def in_place(value: SSAValue) -> LayerOp | None:
 def steps_of(branch: BranchOp) -> Iterator[LayerOp | BranchedModuleOp]:
     """The ops that are steps of a branch, in execution order.
 
-    Raises: PassFailedException, at the op, for something that is no layer.
+    Raises: PassFailedException, at the op, if it is neither a layer nor a module nor a constant.
     """
     for op in branch.body.block.ops:
         if isinstance(op, LayerOp):
@@ -198,14 +200,14 @@ def modules_of(module: ModuleOp) -> tuple[BranchedModuleOp, ...]:
 
 
 def name_of(op: Operation) -> str:
-    """The name that a person gave to a layer or module, or the kind of op that it is."""
+    """The name of a layer or module in the model, or the name of the op if it has none."""
     return LAYER.get(op) or op.name
 
 
 def element_bytes(op: Operation | None, value: SSAValue) -> int:
     """Bytes of one element of a map.
 
-    Raises: PassFailedException if that is not known, or the shape is not.
+    Raises: PassFailedException if its elements have no known size, or its shape is dynamic.
     """
     type_ = map_type(value)
     element = type_.get_element_type()

@@ -1,13 +1,13 @@
-"""The layers of a function on tensors as the graph that `graph.py` works on.
+"""The layers of a function on tensors as the graph for `npu_plans/modules/graph.py`.
 
     %1 = npu.conv2d %x, %w ...                 1: Node(inputs=(0,))
     %2 = npu.relu %1                           2: Node(inputs=(1,), weight=0)
     %3 = npu.concat %1, %2 axis 1              3: Node(inputs=(1, 2), merge=True)
 
-One decision is made here: what counts as a layer when `max-depth` is compared. Layers that can run
-in place on one map and views count nothing, so that fusing an activation into the layer before it
-does not change which modules there are. A module that is there already counts as its longest
-branch and its merge.
+One decision is made here: how many layers an op counts as when a branch is compared with
+`max-depth`. Element-wise layers of one map and reshapes count 0, so that fusing an activation into
+the layer before it does not change which modules there are. An existing module counts as its
+longest branch and its merge.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ from npu_plans.modules.graph import Node
 
 @dataclass(frozen=True)
 class Network:
-    """The nodes of a block, each with its value and, if it is a layer or a module, its op."""
+    """The nodes of a block, each with its value and its op.
+
+    The op is None for a value that neither a layer nor a module computes.
+    """
 
     nodes: tuple[Node, ...]
     values: tuple[SSAValue, ...]
@@ -37,7 +40,7 @@ class Network:
 
     @staticmethod
     def of(block: Block) -> Network:
-        """The layers of a block, and the tensors that other ops compute as values from outside."""
+        """Read a block; tensors that no layer or module computes are values from outside."""
         numbers: dict[SSAValue, int] = {}
         nodes: list[Node] = []
         ops: list[Operation | None] = []
@@ -61,12 +64,12 @@ class Network:
         return Network(tuple(nodes), tuple(numbers), tuple(ops))
 
     def layer_name(self, number: int) -> str | None:
-        """The name that a person gave to a layer, if it is one and has one."""
+        """The name of a node in the model; None if it is no layer or has no name."""
         op = self.ops[number]
         return LAYER.get(op) if op is not None else None
 
     def name(self, number: int) -> str:
-        """What to call a node."""
+        """The name of a node in a remark."""
         hint = self.values[number].name_hint
         return self.layer_name(number) or (f"%{hint}" if hint else "a value")
 
@@ -92,7 +95,7 @@ def node_of(value: SSAValue, op: Operation | None, inputs: tuple[int, ...]) -> N
 
 
 def merge_of(op: Operation) -> str | None:
-    """How an op merges, as `npu.module` names it; None if a module cannot end with it."""
+    """How an op merges maps: "concat" or "add"; None if a module cannot end with it."""
     maps = maps_of(op) or ()
     if len(maps) < 2 or len(maps) < len(op.operands):
         return None
@@ -106,7 +109,7 @@ def merge_of(op: Operation) -> str | None:
 def weight_of(op: Operation) -> int:
     """How many layers an op counts as."""
     if isinstance(op, BranchedModuleOp):
-        merge = 0 if IN_PART.is_on(op) else 1  # else the merge of its merge counts
+        merge = 0 if IN_PART.is_on(op) else 1  # the concatenation that reads it counts itself
         return merge + max(sum(map(weight_of, branch.body.block.ops)) for branch in op.branches)
     if isinstance(op, LayerOp):
         in_place = op.ELEMENTWISE and len(maps_of(op) or ()) < 2
@@ -115,9 +118,9 @@ def weight_of(op: Operation) -> int:
 
 
 def is_read_as_map(value: SSAValue, user: Operation) -> bool:
-    """Whether an op that reads a value is a layer of the same block, or in a module there.
+    """Whether an op reads a value as a feature map, in a layer or module of the value's block.
 
-    A value that is read as a parameter is not read as a map.
+    A layer that reads it as a parameter does not.
     """
     block = value.owner if isinstance(value.owner, Block) else value.owner.parent_block()
     reader = block.find_ancestor_op_in_block(user) if block is not None else None

@@ -1,4 +1,4 @@
-"""`npu-plan-modules`: which maps of a module stay on chip, and where MIFM and MOFM lie (tensors).
+"""`npu-plan-modules`: choose the maps of a module that stay on chip, and where MIFM and MOFM lie (tensors).
 
     %y = npu.module concat axis 1 of %x : tensor<1x8x8x8xi8> -> tensor<1x24x8x8xi8> {
       npu.branch part 1 {
@@ -10,26 +10,29 @@ becomes
         %0 = npu.conv2d %x, %w ...
             {npu.available = 3584 : i64, npu.forward = true, npu.required = 1152 : i64}
 
-The decisions are those of paper 001: the size of each MIFM (Algorithm 4), the MOFM that earlier
-branches occupy (Algorithm 5), and for each layer the bytes that it has and needs, and whether it
-forwards its output on chip (Algorithm 6). A module gets policy I (MIFM and MOFM on chip) if that
-forwards every layer, else II (MIFM only). Under I the next module finds its MIFM where this one
-has put its MOFM.
+The decisions are those of paper 001: the size of each MIFM (Algorithm 4), the bytes of the MOFM
+that earlier branches occupy (Algorithm 5), and for each layer the bytes that are available and
+required, and whether it forwards its output on chip (Algorithm 6). A module gets policy I (MIFM and
+MOFM on chip) if every layer is forwarded then, else policy II (MIFM only). Under policy I the MOFM
+is the MIFM of the next module, at the same offset.
 
-What the paper leaves open: a layer may fit in no way. Then the module does not keep its input on
-chip, and has no `mifm`; then its layers do with single buffers, and with one group of channels of
-their input and working memory at a time; then the machine is too small. `misfit=reject` fails
-then, `misfit=leave` leaves the module without a plan and says why in `npu.not_planned = "..."`.
+The paper does not say what happens if a layer does not fit. Here, three things are tried in turn.
+First the module does not keep its input on chip, and has no `mifm`. Then its layers use single
+buffers, and their input and working memory have one group of channels at a time. If a layer does
+not fit even so, the machine is too small: `misfit=reject` raises an error, `misfit=leave` leaves
+the module without a plan and writes the reason into `npu.not_planned = "..."`.
 
-`granularity=branch` is better than the paper: in a module of policy I, a branch that needs it has
-policy II alone, `attributes {npu.policy = "II"}`; only its part of the MOFM leaves the chip.
+Two options go beyond the paper. With `granularity=branch`, in a module of policy I only the
+branches that need it get policy II, `attributes {npu.policy = "II"}`, and only their parts of the
+MOFM leave the chip.
 
-`channel-passes=N` too: where a machine has working memory (`working-memory=stride-1-map`), a layer
-that needs some, and does not fit with all of its output channels, runs in as few passes over them
-as fit, up to N: `npu.passes = 2`. What is computed does not change, nor what is moved: a layer that
-fetches its IFM from off chip is not split. `required` of a branch is that of Algorithm 3, unsplit.
+With `channel-passes=N`, a layer with working memory (`working-memory=stride-1-map`) that does not
+fit with all of its output channels runs in several passes over them: the fewest that fit, at most
+N, as in `npu.passes = 2`. Results and traffic do not change: a layer that fetches its IFM from off
+chip is not split. `required` of a branch is that of Algorithm 3, without such passes.
 
-`policies.py` and `choose_policy.py` decide, `regions.py` finds the offsets; both know no IR.
+`policies.py` and `choose_policy.py` decide, and `memory_regions.py` finds the offsets; they are in
+`npu_plans/modules` and know no IR.
 """
 
 from __future__ import annotations
@@ -75,16 +78,16 @@ class PlanModulesPass(RefusingPass):
 
     policy: Literal["auto", "I", "II"] = "auto"
     """I keeps input and output map of each module on chip, II only the input map; `auto` takes I
-    where it forwards every layer."""
+    if every layer is forwarded then, else II."""
     working_memory: WorkingMemory = "machine"
-    """Working memory of a convolution with a stride: as the machine says, none, or its whole map
-    at stride 1."""
+    """Working memory of a convolution with a stride: as the machine's file says, none, or its whole
+    output map at stride 1."""
     granularity: Literal["module", "branch"] = "module"
-    """Whether a policy holds for a whole module, or each branch may have its own."""
+    """Whether all branches of a module have one policy, or each branch may have its own."""
     misfit: Literal["reject", "leave"] = "reject"
     """What to do with a module that does not fit: fail, or leave it without a plan."""
     channel_passes: int = 1
-    """Most passes over its output channels in which a layer may run."""
+    """The most passes over its output channels in which a layer may run."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan, then write the plan into the IR."""
@@ -100,7 +103,7 @@ class PlanModulesPass(RefusingPass):
 
 @dataclass(frozen=True)
 class Planned:
-    """A module, its plan, and where its maps lie."""
+    """A module, its plan, and the regions of its maps on chip."""
 
     op: BranchedModuleOp
     module: Module
@@ -110,7 +113,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class ProgramPlan:
-    """The planned modules of a program, in execution order, and why others are left alone."""
+    """The planned modules of a program, in execution order, and the others with the reason."""
 
     planned: tuple[Planned, ...] = ()
     left: tuple[tuple[BranchedModuleOp, str], ...] = ()
@@ -119,7 +122,8 @@ class ProgramPlan:
 def plan_program(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
     """Plan the modules of a program.
 
-    Raises: PassFailedException if there is no machine, or, at the module, if a layer does not fit.
+    Raises: PassFailedException if there is no machine; with `misfit=reject`, at the module, if a
+    layer does not fit.
     """
     if not (found := modules_of(program)):
         return ProgramPlan()
@@ -155,9 +159,9 @@ def plan_program(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
 def plan_of(
     op: BranchedModuleOp, reader: ModuleReader, machine: Machine, options: PlanModulesPass
 ) -> tuple[Module, ModulePlan]:
-    """A module and its plan; with single buffers if a layer does not fit otherwise.
+    """A module and its plan, with the least memory for layers if it does not fit otherwise.
 
-    Raises: Misfit for a layer that does not fit even so.
+    Raises: Misfit if a layer does not fit even so.
     """
     module = reader.module(op)
     try:
@@ -168,7 +172,7 @@ def plan_of(
 
 
 def clear(op: BranchedModuleOp) -> None:
-    """Remove the plan of a module and of all that is in it."""
+    """Remove the plan of a module and those of its branches, layers and nested modules."""
     for each in op.walk():
         if isinstance(each, BranchedModuleOp):
             each.policy = each.mifm = each.mifm_offset = each.mofm = each.mofm_offset = None
@@ -225,7 +229,7 @@ def annotate_steps(
 def region_attributes(
     region: Region | None,
 ) -> tuple[IntegerAttr[IntegerType] | None, IntegerAttr[IntegerType] | None]:
-    """Size and offset of a region, as far as there are any."""
+    """Size and offset of a region as attributes; None for what there is not."""
     if region is None:
         return None, None
     offset = None if region.offset is None else IntegerAttr(region.offset, i64)

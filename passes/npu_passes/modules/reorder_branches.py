@@ -1,23 +1,25 @@
-"""`npu-reorder-branches`: the order of branches in which a module needs little memory (tensors).
+"""`npu-reorder-branches`: sort the branches of a module so that it needs little memory (tensors).
 
     npu.branch part 0 { 1x1 }              npu.branch part 1 required 81920 { 5x5 }
     npu.branch part 1 { 5x5 }   becomes    npu.branch part 2 required 4096 { pool }
     npu.branch part 2 { pool }             npu.branch part 0 required 1024 { 1x1 }
 
-The decision of `order=paper` is Algorithm 3 of paper 001: as branches end, their outputs take up
-the MOFM, so the branch that needs the most should meet the emptiest memory. What a branch needs is
-what its hungriest layer holds on chip beside MIFM and MOFM: the maps of the branch, working memory
-and the partial weights. Branches that need the same keep their order. `part`, the place in the
-merge, stays with each branch. Nested modules are reordered too.
+The decision of `order=paper` is Algorithm 3 of paper 001. The outputs of branches that have ended
+occupy more and more of the MOFM, so the branch that needs the most bytes runs first, when most of
+the memory is free. The bytes that a branch needs are the most that one of its layers holds on chip
+beside MIFM and MOFM: maps of the branch, working memory and partial weights. Branches that need the
+same keep their order. `part`, the branch's operand number in the merge, does not change. Nested
+modules are reordered too.
 
-`order=liveness` finds the order with the smallest peak, by what lives exactly (`liveness.py`), and
-of those with the same peak the one that is most like Algorithm 3's. It says so on the module:
+`order=liveness` finds the order with the smallest peak memory, from exact lifetimes of maps
+(`npu_plans/modules/liveness.py`). Of several such orders it takes the one most like Algorithm 3's.
+It writes the peak on the module:
 
     npu.module concat axis 1 of %x {npu.peak = 838656 : i64, npu.peak_bound = 829440 : i64}
 
-`npu.peak` is the most bytes of maps and running kernels on chip, `npu.peak_bound` what any order of
-all its layers needs at least, if a branch may be left for another one (no bound for a module with
-too many orders). Both are of an outermost module as a whole.
+`npu.peak` is the most bytes of maps and of kernels in use on chip. `npu.peak_bound` is a lower
+bound: the smallest peak of any order of all layers, even if it changes branches in the middle of
+one. A module with too many orders gets no bound. Both are for an outermost module as a whole.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from npu_plans.modules.module_data import FeatureMap
 from npu_plans.modules.policies import branch_order
 
 WorkingMemory = Literal["machine", "none", "stride-1-map"]
-"""What a layer with a stride needs; `machine`: what the machine's file says."""
+"""The working memory of a convolution with a stride; `machine`: as the machine's file says."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class ReorderBranchesPass(RefusingPass):
     order: Literal["paper", "liveness"] = "paper"
     """`paper`: Algorithm 3 of paper 001. `liveness`: the order with the smallest peak."""
     tails: bool = False
-    """`liveness`: whether `npu-fuse-tails` will run."""
+    """For `order=liveness`: whether `npu-fuse-tails` will run."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Reorder the modules of a program that has any."""
@@ -77,7 +79,7 @@ class ReorderBranchesPass(RefusingPass):
 
 
 def storage_of(machine: Machine, working_memory: WorkingMemory) -> Storage:
-    """How a machine stores maps, with the working memory that was asked for."""
+    """How a machine stores maps, with the working memory of the option."""
     storage = Storage.of(machine)
     if working_memory == "machine":
         return storage
@@ -86,7 +88,7 @@ def storage_of(machine: Machine, working_memory: WorkingMemory) -> Storage:
 
 @dataclass(frozen=True)
 class Order:
-    """The branches of a module in the order in which they are to run, and what each needs."""
+    """The branches of a module in their new order, each with the bytes that it needs."""
 
     module: BranchedModuleOp
     branches: tuple[tuple[BranchOp, int], ...]
@@ -95,7 +97,7 @@ class Order:
 def branch_orders(
     op: BranchedModuleOp, reader: ModuleReader, on_chip: frozenset[FeatureMap] = frozenset()
 ) -> tuple[Order, ...]:
-    """The order of a module's branches, and of the modules in them; `on_chip` are outer MIFMs."""
+    """The orders of Algorithm 3 for a module and the modules in it; `on_chip` are outer MIFMs."""
     module = reader.module(op)
     inside = on_chip | {module.input}
     sized = [(op.branches[index], need) for index, need in branch_order(module, on_chip)]
@@ -113,7 +115,10 @@ def branch_orders(
 
 @dataclass(frozen=True)
 class LiveOrder:
-    """The orders in a module with the smallest peak, that peak, and a bound if there is one."""
+    """The orders for a module and the modules in it with the smallest peak, in bytes.
+
+    `bound`: a lower bound on the peak, in bytes; None if the search for it was too long.
+    """
 
     orders: tuple[Order, ...]
     peak: int
@@ -123,7 +128,10 @@ class LiveOrder:
 def analyze_liveness(
     op: BranchedModuleOp, reader: ModuleReader, *, tails: bool = False
 ) -> LiveOrder:
-    """The best order of the branches of a module and of those in it; ties keep theirs."""
+    """The best order of the branches of a module and of the modules in it; ties keep their order.
+
+    `tails`: whether `npu-fuse-tails` will run.
+    """
     live = live_module(reader.module(op), input_outlives=is_read_behind(op), tails=tails)
     best = best_order(live.work, live.group)
     orders = tuple(ordered(op, live.group, best.orders))
@@ -131,7 +139,7 @@ def analyze_liveness(
 
 
 def ordered(op: BranchedModuleOp, group: Group, orders: Orders) -> Iterator[Order]:
-    """The branches of a module, and of those in it, in the order that was found."""
+    """The orders `orders` for a module and, recursively, for the modules in it."""
     yield Order(op, tuple((op.branches[at], required_of(op.branches[at])) for at in orders[group]))
     for branch, items in zip(op.branches, group.branches, strict=True):
         inner = [each for each in branch.body.block.ops if isinstance(each, BranchedModuleOp)]
@@ -141,12 +149,12 @@ def ordered(op: BranchedModuleOp, group: Group, orders: Orders) -> Iterator[Orde
 
 
 def required_of(branch: BranchOp) -> int:
-    """What a branch needs, as it has been written down."""
+    """The `required` bytes of a branch in the IR; 0 if it has none."""
     return 0 if branch.required is None else branch.required.value.data
 
 
 def is_read_behind(op: BranchedModuleOp) -> bool:
-    """Whether the input of a module is read by something that runs after it."""
+    """Whether an op that runs after a module reads the module's input."""
     block = op.parent
     users = [use.operation for use in op.input.uses]
     around = [user if block is None else block.find_ancestor_op_in_block(user) for user in users]
@@ -154,7 +162,7 @@ def is_read_behind(op: BranchedModuleOp) -> bool:
 
 
 def note_peak(op: BranchedModuleOp, found: LiveOrder | None) -> None:
-    """Write down the peak of a module and its bound, or remove what is there."""
+    """Set `npu.peak` and `npu.peak_bound` of a module; remove them if `found` is None."""
     drop_all(op, (PEAK, PEAK_BOUND))
     if found is not None:
         PEAK.set(op, found.peak)
@@ -163,7 +171,7 @@ def note_peak(op: BranchedModuleOp, found: LiveOrder | None) -> None:
 
 
 def rewrite(order: Order) -> None:
-    """Put the branches in their order, and write down what they need."""
+    """Put the branches of a module into their new order, and set their `required`."""
     block = order.module.body.block
     for branch, required in order.branches:
         branch.required = IntegerAttr(required, i64)

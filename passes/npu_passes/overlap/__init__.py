@@ -1,1 +1,1 @@
-"""What runs while a transfer runs: double buffering."""
+"""Double buffering: transfers run while layers compute."""

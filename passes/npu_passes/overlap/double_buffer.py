@@ -1,7 +1,7 @@
-"""`npu-double-buffer`: transfers of one step of a loop run while another step computes.
+"""`npu-double-buffer`: run the transfers of one step of a loop while another step computes.
 
-Level of IR: loops over tiles, before buffers have offsets. Loops with `npu.double_buffer` are taken
-apart; what can overlap is decided in `overlap.py`.
+Level of IR: loops over tiles, before buffers have offsets. It rewrites the loops with
+`npu.double_buffer`; `overlap.py` decides which of their transfers can overlap with computing.
 
     scf.for %i = %c0 to %c8 step %c1 {          %t0 = dma.start %rows(0) to %a(0); dma.wait %t0
       %t = dma.start %rows(i) to %a             scf.for %i = %c0 to %c7 step %c1 {
@@ -11,10 +11,11 @@ apart; what can overlap is decided in `overlap.py`.
                                                 } {npu.double_buffered}
                                                 npu.conv2d ins(%a(1)) outs(%b)
 
-A buffer and its second half are one allocation, twice as long along its outermost axis, and each
-half is a view of it: an unrolled loop would need no `mod`, and twice the code. Stores of step i - 1
-run while step i computes, then the first step stands before the loop too. Loops inside are
-taken apart after those around them, in each of their copies. A loop that stays as it is says why:
+Both halves of a double buffer are views of one allocation, twice as long along its outermost axis.
+(Unrolling the loop by two would save the `mod`, but double the code.) If the loop stores, the
+stores of step i - 1 run while step i computes, and the first step stands in front of the loop.
+Outer loops are rewritten before the loops inside them, which are then rewritten in every copy. A
+loop that cannot be rewritten gets the reason:
 
     scf.for ... {npu.not_double_buffered = "its bounds are not known"}
 """
@@ -51,22 +52,22 @@ class DoubleBufferPass(RefusingPass):
     name = "npu-double-buffer"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Take the loops apart, outer ones first."""
+        """Rewrite all marked loops, outer ones first."""
         for loop in wanted(op):
             give_own_buffers(loop)
         while loops := wanted(op):
-            # What is inside comes in the next round: taking a loop apart makes copies of it.
+            # Inner loops come in the next round: rewriting a loop makes copies of its body.
             for loop in outermost(loops):
                 take_apart(loop)
 
 
 def wanted(module: ModuleOp) -> list[scf.ForOp]:
-    """The loops to take apart, outer ones before those inside."""
+    """The loops with `npu.double_buffer`, outer ones before those inside."""
     return [op for op in module.walk() if isinstance(op, scf.ForOp) and DOUBLE_BUFFER.is_on(op)]
 
 
 def outermost(loops: list[scf.ForOp]) -> list[scf.ForOp]:
-    """The loops that lie in no other one; outer ones come first."""
+    """The loops that lie in no other one of `loops`, which lists outer ones before inner ones."""
     found: list[scf.ForOp] = []
     for loop in loops:
         if not found or not found[-1].is_ancestor(loop):
@@ -75,7 +76,7 @@ def outermost(loops: list[scf.ForOp]) -> list[scf.ForOp]:
 
 
 def take_apart(loop: scf.ForOp) -> None:
-    """Overlap the steps of a loop, or say why not."""
+    """Rewrite a loop so that its steps overlap, or write the reason why that is impossible."""
     DOUBLE_BUFFER.drop(loop)
     try:
         schedule = schedule_of(loop)
@@ -86,11 +87,11 @@ def take_apart(loop: scf.ForOp) -> None:
 
 
 def give_own_buffers(loop: scf.ForOp) -> None:
-    """Allocate the buffers of a loop right before it, so that copies of it have their own."""
+    """Allocate the buffers of a loop right before it, so that each copy of it has its own."""
     try:
         schedule = schedule_of(loop)
     except NotPossible:
-        return  # it says why when its turn comes
+        return  # take_apart writes the reason
     for alloc in schedule.buffers:
         if loop.is_ancestor(alloc):
             continue
@@ -105,7 +106,10 @@ def give_own_buffers(loop: scf.ForOp) -> None:
 
 
 def hand_over(loop: scf.ForOp, first: Operation, old: SSAValue, new: SSAValue) -> None:
-    """Let a loop use another buffer, through views of its own; `first` is its first op."""
+    """Let a loop use `new` instead of `old`; views that it uses are copied in front of `first`.
+
+    `first` is the first op of the loop's body.
+    """
     for use in list(old.uses):
         user = use.operation
         if loop.is_ancestor(user):
@@ -124,13 +128,13 @@ class Pipeline:
     """Builds the overlapping form of one loop in front of it, and removes the loop."""
 
     def __init__(self, schedule: Schedule) -> None:
-        """Nothing is built yet."""
+        """Prepare to build; the IR is not changed yet."""
         self.schedule = schedule
         self.b = LoopBuilder(schedule.loop)
         self.doubled: dict[AllocOp, SSAValue] = {}
 
     def build(self) -> None:
-        """The first load, steps that overlap, the last store."""
+        """Build the loads of the first step, the overlapping steps, and the last step's stores."""
         schedule, loop = self.schedule, self.schedule.loop
         for alloc in schedule.buffers:
             doubled = self.b.insert(AllocOp(twice(memref_type(alloc.buffer))))
@@ -153,11 +157,11 @@ class Pipeline:
             Rewriter.erase_op(alloc)
 
     def at(self, number: int) -> int:
-        """The induction variable in a step that is known."""
+        """The value of the induction variable in step `number`."""
         return self.schedule.first + number * self.schedule.step
 
     def steady(self, start: int, end: int) -> None:
-        """The steps that all look the same, as a loop."""
+        """Build a loop over the steps from `start` to `end` (excluded), which are all alike."""
         loop = self.schedule.loop
         blocks: list[Operation] = []
 
@@ -174,7 +178,10 @@ class Pipeline:
             DOUBLE_BUFFERED.set(made, True)
 
     def step(self, index: Index, times: int, *, load: bool = True, store: bool = True) -> None:
-        """Start the next loads and the last stores, compute, wait. It runs so many `times`."""
+        """Build one step: start the next step's loads and the last step's stores, compute, wait.
+
+        `times`: how often these ops will run.
+        """
         b, schedule = self.b, self.schedule
         waits: list[Operation] = []
         if load and schedule.loads:
@@ -188,7 +195,10 @@ class Pipeline:
     def run(
         self, ops: Sequence[Operation], index: Index, times: int = 1, *, wait: bool = True
     ) -> list[Operation]:
-        """Copy a part of a step; the waits of loads and stores are left to the caller on demand."""
+        """Copy a part of a step for the induction variable `index`; the copies run `times` times.
+
+        Without `wait` the waits of transfers are not inserted, but returned.
+        """
         b, loop = self.b, self.schedule.loop
         values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: b.value(index)}
         parity = self.parity(index)
@@ -208,7 +218,7 @@ class Pipeline:
         return left
 
     def parity(self, index: Index) -> Index:
-        """Number of a step modulo 2."""
+        """The number of the step with induction variable `index`, modulo 2."""
         b, schedule = self.b, self.schedule
         number = b.sub(index, schedule.first)
         if isinstance(number, int):
@@ -218,7 +228,7 @@ class Pipeline:
         return b.insert(arith.RemUIOp(b.value(number), b.value(2)), "half").result
 
     def half(self, alloc: AllocOp, parity: Index) -> SSAValue:
-        """A half of a buffer."""
+        """A view of one half of a double buffer: the first one for parity 0."""
         source, shape = self.doubled[alloc], memref_type(alloc.buffer).get_shape()
         first: Sequence[Index] = [self.b.mul(parity, shape[0]), *[0] * (len(shape) - 1)]
         type_ = memref.SubviewOp.infer_result_type(
@@ -229,20 +239,20 @@ class Pipeline:
 
 
 def twice(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
-    """A buffer twice as long along its outermost axis."""
+    """The type of a buffer twice as long along its outermost axis."""
     first, *others = type_.get_shape()
     return MemRefType(type_.element_type, [2 * first, *others], type_.layout, type_.memory_space)
 
 
 def uses(op: Operation, value: SSAValue) -> bool:
-    """Whether an op or one inside takes a value."""
+    """Whether an op, or one in its regions, has a value as operand."""
     return any(value in inner.operands for inner in op.walk())
 
 
 def follow(old: Operation, new: Operation, rounds: int, times: int) -> None:
-    """Adapt a copy: names, the type of a view of a half, how often a layer runs.
+    """Adapt a copy of an op: names, the type of a view of a half, how often a layer runs.
 
-    How a layer was tiled is said by its first copy only.
+    `npu.tile` stays only on the first copy of a layer.
     """
     TILE.drop(old)
     for before, after in zip(old.results, new.results, strict=True):
@@ -256,7 +266,7 @@ def follow(old: Operation, new: Operation, rounds: int, times: int) -> None:
 
 
 def moved(old: memref.SubviewOp, new: memref.SubviewOp) -> MemRefType[Attribute]:
-    """The type of a view whose source has become a half: it begins elsewhere."""
+    """The type of a view whose source has become a half: its offset changes with the source's."""
     type_ = memref_type(new.result)
     before, after = memref_type(old.source).get_offset(), memref_type(new.source).get_offset()
     strides, offset = type_.get_strides(), type_.get_offset()

@@ -6,16 +6,17 @@
       dma.start %b to %out; dma.wait         // store:   may run while step i + 1 computes
     }
 
-A step is cut into loads, compute and stores; transfers of inner loops are part of compute. What
-must hold is checked, not assumed:
+A step is cut into loads, compute and stores; transfers of inner loops are part of compute. These
+conditions are checked:
 
-- a buffer's contents belong to one step: it is written anew before it is read, or it is allocated
-  in the body (`accesses.private`);
+- a buffer's contents belong to one step: it is written before it is read in each step, or it is
+  allocated in the body (`accesses.private`);
 - the addresses of loads and stores are functions of the induction variable;
-- no load reads what an earlier step stores, and nothing touches what a late store still writes.
+- no load reads what an earlier step stores, and nothing else uses the map that a delayed store
+  writes.
 
-A buffer that is loaded and stored (a tile of sums) is stored in its step: its two halves are taken
-by this step and by the load for the next one.
+The store of a buffer that is also loaded (a tile of sums) is not delayed: one half of the buffer
+belongs to this step, the other one to the load for the next step.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ from npu_passes.analysis.views import key_of, root_of
 
 
 class NotPossible(Exception):
-    """Why the transfers of a loop cannot overlap its computing."""
+    """The transfers of a loop cannot overlap its computing; the message says why."""
 
 
 @dataclass(frozen=True)
 class LoopTransfer:
-    """A transfer in the body of a loop; `alloc` makes its buffer on chip."""
+    """A transfer in the body of a loop; `alloc` allocates its on-chip buffer."""
 
     start: StartOp
     wait: WaitOp
@@ -52,9 +53,10 @@ class LoopTransfer:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The parts of a step: induction variable first + n * step in step n of `rounds`.
+    """The three parts of each step of a loop.
 
-    Each part lists its ops in the order of the body, with what computes their addresses.
+    The loop has `rounds` steps; in step n its induction variable is first + n * step. Each part
+    lists its ops in the order of the body, with the ops that compute their addresses.
     """
 
     loop: scf.ForOp
@@ -65,13 +67,13 @@ class Schedule:
     compute: tuple[Operation, ...]
     stores: tuple[Operation, ...]
     buffers: tuple[AllocOp, ...]
-    """What becomes two halves, in the order of the transfers."""
+    """The buffers that become double buffers, in the order of the transfers."""
 
 
 def schedule_of(loop: scf.ForOp) -> Schedule:
     """How the steps of a loop can overlap.
 
-    Raises: NotPossible.
+    Raises: NotPossible if a condition does not hold; the message says which.
     """
     first, rounds, step = trip(loop)
     body = loop.body.block
@@ -103,9 +105,10 @@ def schedule_of(loop: scf.ForOp) -> Schedule:
 
 
 def trip(loop: scf.ForOp) -> tuple[int, int, int]:
-    """First value, number of steps and increment of a loop with known bounds.
+    """First value, number of steps and increment of a loop.
 
-    Raises: NotPossible.
+    Raises: NotPossible if its bounds are not constant, it carries values, or it has fewer than 2
+        steps.
     """
     first, end, step = (constant_of(value) for value in (loop.lb, loop.ub, loop.step))
     if first is None or end is None or step is None or step < 1:
@@ -135,9 +138,10 @@ def is_pure(op: Operation) -> bool:
 
 
 def transfers_of(body: Block) -> Iterator[LoopTransfer]:
-    """The transfers at this level of a loop.
+    """The transfers in the body of a loop, without those of inner loops.
 
-    Raises: NotPossible for one that is waited for elsewhere, or whose buffer is not an sram.alloc.
+    Raises: NotPossible if one is not waited for in the body, is not between on chip and off chip,
+        or has an on-chip buffer that is no part of an sram.alloc.
     """
     for op in body.ops:
         if not isinstance(op, StartOp):
@@ -155,14 +159,15 @@ def transfers_of(body: Block) -> Iterator[LoopTransfer]:
 
 
 def name_of(value: SSAValue) -> str:
-    """A buffer in a message."""
+    """The name of a buffer for messages."""
     return f"%{value.name_hint}" if value.name_hint else "a buffer"
 
 
 def check_buffer(alloc: AllocOp, loop: scf.ForOp) -> None:
-    """A buffer that two halves can replace.
+    """Check that a double buffer can replace a buffer.
 
-    Raises: NotPossible.
+    Raises: NotPossible if it has an offset, cannot be doubled along its outermost axis, is used
+        through other views than subviews, or keeps contents from one step to the next.
     """
     name, type_ = name_of(alloc.buffer), alloc.buffer.type
     assert isa(type_, MemRefType[Attribute])
@@ -181,7 +186,7 @@ def check_buffer(alloc: AllocOp, loop: scf.ForOp) -> None:
 
 
 def other_view(value: SSAValue) -> Operation | None:
-    """An op that hands a buffer on in another way than `memref.subview`."""
+    """An op other than `memref.subview` that makes or passes on a view of a buffer, if any."""
     for use in value.uses:
         op = use.operation
         if isinstance(op, memref.SubviewOp):
@@ -197,9 +202,9 @@ def other_view(value: SSAValue) -> Operation | None:
 def check_places(
     body: Block, loads: Sequence[LoopTransfer], stores: Sequence[LoopTransfer]
 ) -> None:
-    """Loads come before every use of their buffer in a step, late stores after every use.
+    """Check that in a step loads come before all uses of their buffer, and stores after them.
 
-    Raises: NotPossible.
+    Raises: NotPossible if one does not.
     """
     order = {op: index for index, op in enumerate(body.ops)}
     moved = {each.start for each in (*loads, *stores)}
@@ -222,9 +227,12 @@ def check_dram(
     stores: Sequence[LoopTransfer],
     trips: tuple[int, int],
 ) -> None:
-    """What loads and stores meet off the chip, now that they run beside other steps.
+    """Check that loads and stores may run beside other steps, as far as off-chip maps go.
 
-    Raises: NotPossible.
+    `trips`: increment and number of steps of the loop.
+
+    Raises: NotPossible if a load may read what a step before it stores, if another op uses the map
+        that a store writes, or if it is not known which map an op uses.
     """
     early, late = ([each.start for each in group] for group in (loads, stores))
     off_chip = [each for op in loop.body.block.ops for each in accesses(op) if in_dram(each.value)]
@@ -245,7 +253,10 @@ def check_dram(
 
 
 def is_known(root: SSAValue) -> bool:
-    """Whether a buffer is no part of another one: an argument, an allocation or a global."""
+    """Whether a buffer is known not to be a part of another one.
+
+    That holds for arguments of functions, allocations and globals.
+    """
     if isinstance(root, OpResult):
         allocates = root.op.has_trait(MemoryAllocEffect, value_if_unregistered=False)
         return allocates or isinstance(root.op, memref.GetGlobalOp)
@@ -254,7 +265,10 @@ def is_known(root: SSAValue) -> bool:
 
 
 def clear_of(loop: scf.ForOp, access: Access, load: StartOp, trips: tuple[int, int]) -> bool:
-    """Whether the next two steps load nothing that this one stores at its own level."""
+    """Whether `load` reads nothing in the next two steps that `access` writes in this step.
+
+    It is known only for a transfer in the body of the loop itself; False for any other access.
+    """
     if not isinstance(access.op, StartOp) or access.op.parent is not loop.body.block:
         return False
     step, rounds = trips
@@ -265,9 +279,10 @@ def clear_of(loop: scf.ForOp, access: Access, load: StartOp, trips: tuple[int, i
 def with_addresses(
     body: Block, wanted: Sequence[Operation], *, anything: bool = False
 ) -> tuple[Operation, ...]:
-    """Ops of a body and the pure ops of it that they need, in its order.
+    """Some ops of a body and the pure ops that compute their operands, in the order of the body.
 
-    Raises: NotPossible if they need anything else, unless `anything` may be needed.
+    Raises: NotPossible if an operand is computed in the body by an op that is neither pure nor an
+        allocation; with `anything` that is allowed.
     """
     found = set(wanted)
     pending = list(wanted)

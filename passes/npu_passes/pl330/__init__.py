@@ -1,1 +1,1 @@
-"""Microcode of the PL-330: the passes that make it and check it."""
+"""Passes that generate and check microcode of the PL-330 DMA controller."""

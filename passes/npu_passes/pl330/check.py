@@ -1,17 +1,17 @@
-"""`pl330-check`: microcode that emulators run and silicon does not.
+"""`pl330-check`: reject microcode that emulators run, but a PL-330 in silicon does not.
 
     pl330.program @p channel 0 {
       pl330.mov ccr src 8x16 inc dst 8x16 inc
       ...
-      pl330.loop 9 { pl330.ld }    // 1152 bytes, the MFIFO has 1024
+      pl330.loop 9 { pl330.ld }    // loads 1152 bytes, the MFIFO has 1024
 is rejected, with a line for each instruction that is wrong:
     pl330-check: @p, byte 0x0014: DMALD: expected at most 1024 bytes in the MFIFO, got 1152
 
-The decision: nothing changes; a program passes, or it is not one for this controller. What an
-instruction needs by itself is looked up (`static_errors`); what depends on the instructions before
-it is found by running the program on its state (`flow.py`). Of an address that is patched when the
-program runs, only its place within a beat is known, so bursts from there are not seen to cross a
-page. A loop that is too long to run is rejected too, not passed unchecked.
+The IR is not changed: a program is accepted, or it cannot run on this controller. `static_errors`
+checks each instruction by itself. Conditions that depend on the instructions before it are checked
+by running the program on an abstract state (`flow.py`). An address that is patched at run time is
+known only within a beat, so bursts from there are not checked for crossing a page. A program that
+takes too many steps to run is rejected, too.
 """
 
 from __future__ import annotations
@@ -55,18 +55,21 @@ class Violation:
     message: str
 
     def __str__(self) -> str:
-        """One line."""
+        """The violation as one line of the error message."""
         name = self.op.mnemonic() if isinstance(self.op, OneOp) else self.op.MNEMONIC
         return f"@{self.program.sym_name.data}, byte {self.address:#06x}: {name}: {self.message}"
 
 
 def violations_of(program: ProgramOp, controller: Controller) -> tuple[Violation, ...]:
-    """What is wrong in a program, in the order of the code; one violation a message of an op."""
+    """The violations in a program, in the order of the code.
+
+    An instruction in a loop gets a message once, not for each round.
+    """
     addresses = dict(_addresses(program))
     found: dict[InstructionOp, list[str]] = {op: [] for op in addresses}
 
     def report(op: InstructionOp, message: str) -> None:
-        # The first round in which something is wrong says it: later ones have other numbers.
+        # Report the first round that goes wrong: in later rounds only the number of "got" differs.
         kind = message.split(", got")[0]
         if not any(known.split(", got")[0] == kind for known in found[op]):
             found[op].append(message)
@@ -79,7 +82,7 @@ def violations_of(program: ProgramOp, controller: Controller) -> tuple[Violation
         try:
             Runner(controller, periph, report).run(program.instructions(), State())
         except TooLong:
-            message = f"expected to be through after {MOST_STEPS} instructions: not checked"
+            message = f"expected to end within {MOST_STEPS} instructions: the rest is not checked"
             report(program.instructions()[0], message)
     return tuple(
         Violation(program, op, addresses[op], message)
@@ -89,7 +92,7 @@ def violations_of(program: ProgramOp, controller: Controller) -> tuple[Violation
 
 
 def _addresses(program: ProgramOp) -> Iterator[tuple[InstructionOp, int]]:
-    """Each instruction and the address of its first byte."""
+    """Each instruction with the address of its first byte, from the start of the program."""
 
     def visit(ops: list[InstructionOp], address: int) -> Iterator[tuple[InstructionOp, int]]:
         for op in ops:
@@ -102,7 +105,7 @@ def _addresses(program: ProgramOp) -> Iterator[tuple[InstructionOp, int]]:
 
 
 def static_errors(op: InstructionOp, controller: Controller) -> Iterator[str]:
-    """What is wrong with an instruction, whatever comes before it."""
+    """What is wrong with an instruction by itself, whatever comes before it."""
     match op:
         case AnyLoopOp():
             if op.jump > MOST_JUMP_OF_PL330:
@@ -144,23 +147,23 @@ def _below(what: str, value: int, count: int) -> Iterator[str]:
 class Pl330CheckPass(RefusingPass):
     """Reject microcode that a PL-330 with these numbers cannot run; see `Controller`.
 
-    What is not said is the machine's.
+    A number that is not given is the machine's.
     """
 
     name = "pl330-check"
 
     channels: int | None = None
-    """Channels of the controller. Default for each option: the machine's."""
+    """The number of channels of the controller. Default for each option: the machine's."""
     events: int | None = None
-    """Events between channels and core."""
+    """The number of events between channels and core."""
     peripherals: int | None = None
-    """Peripherals that can ask for transfers."""
+    """The number of peripherals that can request transfers."""
     mfifo_bytes: int | None = None
-    """Bytes that all channels together hold on their way."""
+    """The bytes of the MFIFO, which all channels share."""
     bus_bytes: int | None = None
-    """Bytes of the widest beat."""
+    """The bytes of the widest beat."""
     burst: int | None = None
-    """Most beats of a burst."""
+    """The most beats of a burst."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Check all programs.

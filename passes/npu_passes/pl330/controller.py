@@ -1,4 +1,4 @@
-"""What a PL-330 in silicon has: the numbers that `pl330-check` checks against."""
+"""The numbers of a PL-330 in silicon, such as its channels and events, for `pl330-check`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from npu_dialect.machine import Machine
 from npu_passes.support.refuse import Refusal
 
 PAGE = 4096
-"""A burst on AXI must not cross a multiple of so many bytes."""
+"""A burst on AXI must not cross a multiple of this number of bytes."""
 
 
 @dataclass(frozen=True)
 class Controller:
-    """The PL-330 of a Zynq-7020, as far as nothing else is said.
+    """The numbers of a PL-330; the defaults are those of a Zynq-7020.
 
     MFIFO of 128 lines of 64 bits: Xilinx UG585 v1.11. Channels, events and peripherals: register
-    CR0 (0x001E3071) of QEMU's xilinx-zynq-a9. AXI3, the bus, has bursts of up to 16 beats.
+    CR0 (0x001E3071) of QEMU's xilinx-zynq-a9. The bus is AXI3, with bursts of up to 16 beats.
     """
 
     channels: int = 8
@@ -29,7 +29,7 @@ class Controller:
     def __post_init__(self) -> None:
         """Check the ranges.
 
-        Raises: PassFailedException.
+        Raises: PassFailedException if a number is less than 1 (peripherals: less than 0).
         """
         numbers = vars(self).items()
         for name, value in numbers:
@@ -39,7 +39,7 @@ class Controller:
 
     @staticmethod
     def of(machine: Machine | None) -> Controller:
-        """The PL-330 of a machine; the usual one if it has none, or there is no machine."""
+        """The PL-330 of a machine; that of a Zynq-7020 if there is no machine, or it has none."""
         if machine is None or not machine.dma_fifo_bytes:
             return Controller()
         return Controller(

@@ -1,13 +1,14 @@
-"""Running a program of the PL-330 on what matters for `pl330-check`, round by round.
+"""Runs a PL-330 program on an abstract state, for `pl330-check`.
 
     State(ccr, request, held, sar, dar, dirty)
 
-What may go wrong depends on the state only: bytes in the MFIFO, addresses within a page, CCR. So
-a loop whose state has come back stops there: its further rounds are those that were seen. The loops
-of a program of copies take few rounds until then, and none takes more than MOST_STEPS in all.
+All errors that are checked here depend on this state only: the CCR, the bytes in the MFIFO, the
+addresses within a page. If a loop reaches a state for the second time, its further rounds repeat
+what was seen, and it need not be run on. The loops of programs that copy repeat after a few rounds.
+A run of more than MOST_STEPS instructions is given up.
 
-Bytes of a burst at an address that is not aligned to its beat: the first beat is shorter
-(as QEMU's model moves them: `tests/passes/pl330/test_check.py` compares).
+If a burst begins at an address that is not aligned to its beat, the first beat is shorter. QEMU's
+model does the same; `tests/passes/pl330/test_check.py` compares.
 """
 
 from __future__ import annotations
@@ -59,40 +60,43 @@ Report = Callable[[InstructionOp, str], None]
 
 
 class TooLong(Exception):
-    """More than MOST_STEPS instructions."""
+    """A program has run more than MOST_STEPS instructions."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """An address within its page; not `exact`: only its place on the bus is known."""
+    """An address as an offset within its page, in bytes.
+
+    If it is not `exact`, because it is patched at run time, only the offset within a beat is right.
+    """
 
     offset: int
     exact: bool = True
 
     def plus(self, distance: int) -> Address:
-        """The address further on."""
+        """The address `distance` bytes further on."""
         return replace(self, offset=(self.offset + distance) % PAGE)
 
 
 @dataclass(frozen=True)
 class State:
-    """What a program has done so far, as far as it matters for what it may do next."""
+    """The state of a program between two instructions, as far as `pl330-check` needs it."""
 
     ccr: Ccr | None = None
     request: str | None = None
-    """What the last DMAWFP waited for."""
+    """The kind of request that the last DMAWFP waited for: "single" or "burst"."""
     held: int = 0
     """Bytes in the MFIFO."""
     sar: Address | None = None
     dar: Address | None = None
     dirty: bool = False
-    """Stores since the last DMAWMB."""
+    """Whether there were stores since the last DMAWMB."""
     over: bool = False
-    """The program has ended, or never gets further."""
+    """Whether the program has ended, or is in a loop that never ends."""
 
 
 def condition(op: InstructionOp) -> str | None:
-    """The request that an instruction depends on."""
+    """The kind of request without which an instruction does nothing; None if there is none."""
     if isinstance(op, LdpOp | StpOp):
         return op.request.data
     return CONDITIONS.get(type(op))
@@ -100,7 +104,11 @@ def condition(op: InstructionOp) -> str | None:
 
 @dataclass
 class Runner:
-    """One run of a program; `periph` is what comes where DMAWFP takes either request."""
+    """One run of a program.
+
+    `periph`: the kind of request that arrives at a DMAWFP that waits for either kind. `report`: is
+    called with each error.
+    """
 
     controller: Controller
     periph: str
@@ -109,16 +117,16 @@ class Runner:
     loops: dict[tuple[AnyLoopOp, State], State] = field(
         default_factory=dict[tuple[AnyLoopOp, State], State]
     )
-    """What is known of whole loops."""
+    """A loop and the state in front of it, to the state behind it."""
     bodies: dict[tuple[AnyLoopOp, State], State] = field(
         default_factory=dict[tuple[AnyLoopOp, State], State]
     )
-    """What is known of one round of a loop."""
+    """A loop and the state before one round of it, to the state after that round."""
 
     def run(self, ops: Sequence[InstructionOp], state: State) -> State:
-        """The state behind some instructions.
+        """The state after some instructions.
 
-        Raises: TooLong.
+        Raises: TooLong if the run has more than MOST_STEPS instructions.
         """
         for op in ops:
             if state.over:
@@ -131,7 +139,7 @@ class Runner:
         return state
 
     def loop(self, op: AnyLoopOp, state: State) -> State:
-        """The state behind a loop."""
+        """The state after a loop."""
         key = (op, state)
         if key not in self.loops:
             if op.while_request is not None and state.request is None and not waits(op):
@@ -141,7 +149,7 @@ class Runner:
         return self.loops[key]
 
     def rounds(self, op: AnyLoopOp, rounds: int | None, state: State) -> State:
-        """The state behind so many rounds, or behind rounds without end."""
+        """The state after `rounds` rounds of a loop; None: after a loop forever."""
         body = op.instructions()
         before: dict[State, int] = {}
         history: list[State] = []
@@ -165,7 +173,7 @@ class Runner:
         return state
 
     def step(self, op: InstructionOp, state: State) -> State:
-        """The state behind one instruction."""
+        """The state after one instruction that is no loop."""
         if (kind := condition(op)) is not None:
             if state.request is None:
                 self.report(op, "expected a DMAWFP before what depends on its request")
@@ -186,7 +194,7 @@ class Runner:
                 return self.synchronised(op, state)
 
     def synchronised(self, op: InstructionOp, state: State) -> State:
-        """The state behind an instruction that waits, signals or ends."""
+        """The state after an instruction that waits, signals or ends."""
         match op:
             case WmbOp():
                 return replace(state, dirty=False)
@@ -206,12 +214,12 @@ class Runner:
         return state
 
     def empty(self, op: InstructionOp, state: State, what: str) -> None:
-        """Nobody waits or ends with data in the MFIFO."""
+        """Report an instruction that waits or ends (`what`) while there are bytes in the MFIFO."""
         if state.held:
             self.report(op, f"expected no {what} with data in the MFIFO, got {state.held} bytes")
 
     def loaded(self, op: InstructionOp, state: State) -> State:
-        """One burst into the MFIFO."""
+        """The state after a load: one burst into the MFIFO."""
         if state.ccr is None or state.sar is None:
             register = "CCR" if state.ccr is None else "SAR"
             self.report(op, f"expected a DMAMOV to {register} before a load")
@@ -225,7 +233,7 @@ class Runner:
         return replace(state, held=held, sar=sar)
 
     def stored(self, op: InstructionOp, state: State, *, zeros: bool = False) -> State:
-        """One burst out of the MFIFO, or one of zeros."""
+        """The state after a store: one burst out of the MFIFO, or one of `zeros`."""
         if state.ccr is None or state.dar is None:
             register = "CCR" if state.ccr is None else "DAR"
             self.report(op, f"expected a DMAMOV to {register} before a store")
@@ -239,7 +247,7 @@ class Runner:
         return replace(state, held=held, dar=dar, dirty=True)
 
     def burst(self, op: InstructionOp, side: Side, address: Address) -> int:
-        """Bytes of a burst."""
+        """Bytes of a burst from or to `address`."""
         beats = 1 if condition(op) == "single" else side.beats
         missing = address.offset % side.beat
         if not side.inc:
@@ -260,7 +268,7 @@ def waits(op: AnyLoopOp) -> bool:
 
 
 def moved(op: MovOp, state: State) -> State:
-    """The state behind DMAMOV."""
+    """The state after DMAMOV."""
     if isinstance(op.value, CcrAttr):
         return replace(state, ccr=op.value.ccr())
     address = Address(op.word % PAGE, exact=op.patched is None)
@@ -268,7 +276,7 @@ def moved(op: MovOp, state: State) -> State:
 
 
 def added(op: AddOp, state: State) -> State:
-    """The state behind DMAADDH and DMAADNH."""
+    """The state after DMAADDH or DMAADNH."""
     address = state.sar if op.register.data == "sar" else state.dar
     if address is None:
         return state
@@ -276,5 +284,5 @@ def added(op: AddOp, state: State) -> State:
 
 
 def never_ends(op: InstructionOp) -> bool:
-    """Whether a loop goes on for ever without waiting for anything."""
+    """Whether an instruction is a loop forever that never waits for anything."""
     return isinstance(op, LoopForeverOp) and not waits(op)

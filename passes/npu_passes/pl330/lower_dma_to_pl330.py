@@ -1,14 +1,14 @@
-"""`npu-lower-dma-to-pl330`: every transfer gets the microcode that does it.
+"""`npu-lower-dma-to-pl330`: give every transfer the microcode that moves its bytes.
 
 Level of IR: buffers that have their offsets, before or after layers became loops. It decides the
-bursts and loops of each transfer (`microcode/bursts.py`, `microcode/transfer_code.py`).
+bursts and loops of each transfer (`bursts.py` and `transfer_code.py` in `npu_plans/transfers`).
 
     %t = dma.start %rows to %tile channel 1 : ...
 ->
     %t = dma.start %rows to %tile channel 1 {pl330.program = @read_1x4x8x16} : ...
     pl330.program @read_1x4x8x16 channel 1 attributes {pl330.bytes = 38 : i64} {
-      pl330.mov sar patched 0x00000000      // the addresses of %rows and %tile are put in here, in
-      pl330.mov dar patched 0x00000000      // the words at bytes SAR_WORD and DAR_WORD
+      pl330.mov sar patched 0x00000000      // the run time writes the addresses of %rows and %tile
+      pl330.mov dar patched 0x00000000      // here, into the words at bytes SAR_WORD and DAR_WORD
       pl330.mov ccr src 8x8 inc dst 8x8 inc
       pl330.loop 4 { pl330.loop 8 { pl330.ld pl330.st } pl330.addh sar 1536 }
       pl330.wmb
@@ -16,10 +16,10 @@ bursts and loops of each transfer (`microcode/bursts.py`, `microcode/transfer_co
       pl330.end
     }
 
-The start says what moves, as before: who has another engine ignores the attribute. Transfers of
-the same runs of bytes on one channel share a program, if the same is known of their addresses:
-buffers lie at multiples of a beat, as the memory plan and the caller see to; what a view adds is
-computed from its indices.
+`dma.start` still says what moves, so that another engine can ignore the attribute. Transfers on one
+channel share a program if they move the same runs of bytes, and the known alignment of their
+addresses is the same. Buffers are taken to begin at multiples of a beat, which the memory plan and
+the caller ensure; the offset of a view is computed from its indices.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ from npu_plans.transfers.transfer_code import Add, Ccr, Code, Copy, Loop, NoCode
 
 NAME = "npu-lower-dma-to-pl330"
 SAR_WORD, DAR_WORD = 2, 8
-"""Where the words of the two addresses lie in the bytes of a program."""
+"""The positions, in bytes, of the two addresses in the code of a program."""
 
 
 @dataclass(frozen=True)
 class MicrocodeTransfer:
-    """What a program does, and all that its code depends on."""
+    """Everything that the code of a program depends on: the bytes moved, alignments, channel."""
 
     runs: Runs
     source: AddressResidue
@@ -88,7 +88,7 @@ class MicrocodeTransfer:
     channel: int
 
     def moves(self) -> MovesAttr:
-        """The transfer as an attribute of its program."""
+        """The transfer as the attribute `moves` of its program."""
         axes = [(axis.count, axis.target, axis.source) for axis in self.runs.axes]
         source, target = ((place.modulus, place.residue) for place in (self.source, self.target))
         return MovesAttr.of(self.runs.bytes, axes, source, target)
@@ -98,18 +98,18 @@ class MicrocodeTransfer:
 class LowerDmaToPl330Pass(RefusingPass):
     """Give each `dma.start` a `pl330.program`; see the module.
 
-    Raises: PassFailedException for what a PL-330 cannot move.
+    Raises: PassFailedException if the machine has no PL-330, or if the PL-330 cannot do a transfer.
     """
 
     name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Make the programs of each function, behind it."""
+        """Insert the programs of each function's transfers after the function."""
         machine = machine_of(op)
         if machine is None or not machine.dma_fifo_bytes:
             which = "no machine" if machine is None else f"{machine.name}, which has none"
             raise Refusal(f"expected a machine with a PL-330, got {which}")
-        Controller.of(machine)  # its numbers are checked there
+        Controller.of(machine)  # raises an error if the machine's numbers are wrong
         for function in [each for each in op.walk() if isinstance(each, FuncOp)]:
             lower(function, machine)
 
@@ -128,9 +128,9 @@ def lower(function: FuncOp, machine: Machine) -> None:
 
 
 def microcode_transfer(op: StartOp, machine: Machine) -> MicrocodeTransfer:
-    """What a transfer moves.
+    """What a transfer moves, as its program needs it.
 
-    Raises: PassFailedException, attached to the op, for what no program can.
+    Raises: PassFailedException, attached to the op, if no program can do the transfer.
     """
     if op.block is not None:
         refuse(op, "expected a transfer of all elements: microcode cannot skip blocks")
@@ -153,13 +153,16 @@ def microcode_transfer(op: StartOp, machine: Machine) -> MicrocodeTransfer:
     source = place_of(op.source, element.size, machine).steps(axis.source for axis in runs.axes)
     target = place_of(op.target, element.size, machine).steps(axis.target for axis in runs.axes)
     bursts = bursts_of(runs.bytes, source, target, widest_beat(machine), longest_burst(machine))
-    # What no beat is as wide as does not matter, so programs are shared.
+    # Forget alignment beyond the widest beat in use, so that more transfers share a program.
     widest = [max(beats) for beats in zip(*(each.sides for each in bursts), strict=True)]
     return MicrocodeTransfer(runs, source.steps(widest[:1]), target.steps(widest[1:]), channel)
 
 
 def place_of(value: SSAValue, element: int, machine: Machine) -> AddressResidue:
-    """What is known of the address of a view's first element, as far as beats go."""
+    """The known alignment of the address of a view's first element, at most that of a beat.
+
+    `element`: bytes of an element.
+    """
     offset, known = Linear(), widest_beat(machine)
     while isinstance(value, OpResult):
         op = value.op
@@ -178,7 +181,7 @@ def place_of(value: SSAValue, element: int, machine: Machine) -> AddressResidue:
             break
         value = op.operands[0]
     if memref_type(value).get_offset() != 0:
-        known = gcd(known, element)  # an argument that is a view: its caller knows more
+        known = gcd(known, element)  # an argument that is a view: only its caller knows the rest
     modulus = gcd(known, *steps_of(offset))
     return AddressResidue(modulus, start_of(offset) % modulus)
 
@@ -205,7 +208,10 @@ def view_offset(op: memref.SubviewOp) -> Linear:
 
 
 def first_and_step(index: SSAValue) -> tuple[int, int]:
-    """An index as first + step * n: what a loop with known numbers says of its variable."""
+    """`first` and `step` of an index of the form first + step * n; 0 and 1 if nothing is known.
+
+    They are known for the induction variable of a loop with constant bounds.
+    """
     owner = index.owner.parent_op() if isinstance(index, BlockArgument) else None
     if isinstance(owner, scf.ForOp) and index is owner.body.block.args[0]:
         first, step = constant_of(owner.lb), constant_of(owner.step)
@@ -215,13 +221,13 @@ def first_and_step(index: SSAValue) -> tuple[int, int]:
 
 
 def start_of(offset: Linear) -> int:
-    """The offset where all loops are in their first rounds, and other indices 0."""
+    """The value of an offset if all loops are in their first step and other indices are 0."""
     firsts = (factor * first_and_step(index)[0] for index, factor in offset.factors.items())
     return offset.constant + sum(firsts)
 
 
 def steps_of(offset: Linear) -> Iterator[int]:
-    """What is added to the start, each any number of times."""
+    """The distances, each of which may be added to `start_of` any number of times."""
     return (factor * first_and_step(index)[1] for index, factor in offset.factors.items())
 
 
@@ -230,7 +236,7 @@ def program(
 ) -> ProgramOp:
     """The program of a transfer.
 
-    Raises: PassFailedException, attached to the op, if two loop counters are not enough.
+    Raises: PassFailedException, attached to the op, if it needs more than two nested loops.
     """
     try:
         code = transfer_code(
@@ -261,7 +267,7 @@ def program(
 
 
 def wished_name(op: StartOp) -> str:
-    """What moves, and its shape: `read_1x4x8x16`."""
+    """The wanted name of a program: what moves, and its shape, as `read_1x4x8x16`."""
     kind = "read"
     if op.weights is not None:
         kind = "weights"
@@ -272,7 +278,7 @@ def wished_name(op: StartOp) -> str:
 
 
 def instructions(code: Code) -> list[InstructionOp]:
-    """The ops of some code."""
+    """The ops for the code of a transfer."""
     found: list[InstructionOp] = []
     for each in code:
         match each:

@@ -1,1 +1,1 @@
-"""Offsets of buffers, on and off the chip."""
+"""Passes that assign offsets to buffers, on and off the chip."""

@@ -1,7 +1,8 @@
-"""`npu-assign-dram-offsets`: every off-chip buffer of a function gets its place in one block.
+"""`npu-assign-dram-offsets`: give every off-chip buffer of a function its place in one block.
 
 Level of IR: memrefs, before or after layers became loops. It decides the byte offset of each
-`dram.alloc` and the size of the block, with the lifetimes and the solver of the arena.
+`dram.alloc` and the size of the block, with the same lifetimes and the same solver (`greedy`) as
+`npu-assign-sram-offsets`.
 
     %a = dram.alloc : memref<1x6x14x14xf32, #npu.dram>
     %b = dram.alloc : memref<1x16x5x5xf32, #npu.dram>
@@ -11,8 +12,8 @@ becomes
     %a = dram.alloc at 0 : memref<1x6x14x14xf32, #npu.dram>
     %b = dram.alloc at 4704 : memref<1x16x5x5xf32, #npu.dram>
 
-in a function with `attributes {dram.bytes = 6304 : i64}`. Inputs and outputs stay where the caller
-has them, and learned parameters are no part of the block.
+in a function with `attributes {dram.bytes = 6304 : i64}`. The block holds neither the function's
+inputs and outputs, which lie in the caller's memory, nor its learned parameters.
 """
 
 from __future__ import annotations
@@ -38,15 +39,16 @@ from npu_plans.arena import greedy
 from npu_plans.arena.problem import PlanError, Solution
 
 ALIGNMENT = 16
-"""Bytes that every buffer is aligned to: two beats of a DMA engine's 64-bit bus."""
+"""The alignment of every buffer in bytes: two beats of a DMA engine's 64-bit bus."""
 
 
 @dataclass(frozen=True)
 class AssignDramOffsetsPass(RefusingPass):
     """Lay out the off-chip buffers of each function.
 
-    A public function with transfers or off-chip arguments, but without off-chip buffers of its own,
-    gets a block of zero bytes. Any other stays as it is. Offsets that are there already are kept.
+    A public function without off-chip buffers gets a block of zero bytes if it has transfers or
+    off-chip arguments; any other function without off-chip buffers is not changed. Offsets that are
+    in the IR already are kept.
     """
 
     name = "npu-assign-dram-offsets"
@@ -71,9 +73,10 @@ def has_buffers(function: Operation) -> bool:
 
 
 def plan(function: Operation) -> tuple[Lifetimes, Solution]:
-    """The lifetimes of the off-chip buffers of a function, and their places.
+    """The lifetimes of the off-chip buffers of a function, and their offsets.
 
-    Raises: PassFailedException for offsets that cannot be, and for buffers of other dialects.
+    Raises: PassFailedException if offsets in the IR are misaligned or make live buffers overlap, or
+    if an op other than `dram.alloc` allocates a buffer off the chip.
     """
     lifetimes = lifetimes_of(function, DramSpace())
     for buffer in lifetimes.buffers:
@@ -86,7 +89,7 @@ def plan(function: Operation) -> tuple[Lifetimes, Solution]:
 
 
 def reject_calls(function: Operation, owners: AbstractSet[str]) -> None:
-    """Raise if a function with off-chip buffers calls another one: there is one block for both."""
+    """Raise if a function with off-chip buffers calls another one: their blocks would overlap."""
     for op in function.walk():
         if isinstance(op, CallOp) and op.callee.root_reference.data in owners:
             refuse(
@@ -97,7 +100,7 @@ def reject_calls(function: Operation, owners: AbstractSet[str]) -> None:
 
 
 def is_public(function: Operation) -> bool:
-    """Whether a function is called from outside of the module."""
+    """Whether a function can be called from outside of the module."""
     return function.properties.get("sym_visibility") != StringAttr("private")
 
 

@@ -1,7 +1,7 @@
-"""`npu-assign-sram-offsets`: every on-chip buffer of a function gets its place in one arena.
+"""`npu-assign-sram-offsets`: give every on-chip buffer of a function its place in one arena.
 
 Level of IR: memrefs, before or after layers became loops, of any dialect. It decides the byte
-offset of each buffer and the size of the arena; the planning is in `offsets/`, a file per strategy.
+offset of each buffer and the size of the arena. The strategies are in `npu_plans/arena`.
 
     %a = sram.alloc : memref<1x6x14x14xf32, #npu.sram>
     %b = memref.alloc() : memref<1x16x5x5xf32, #npu.sram>
@@ -50,30 +50,30 @@ from npu_plans.arena import STRATEGIES
 from npu_plans.arena.problem import Buffer, PlanError, Problem, Solution, check, live_bound
 
 LARGEST_ARENA = 2**63 - 1
-"""Bytes that the 64-bit attributes in the IR can say."""
+"""The most bytes that a 64-bit attribute in the IR can hold."""
 
 
 @dataclass(frozen=True)
 class AssignSramOffsetsPass(RefusingPass):
     """Lay out the on-chip buffers of each function. Functions without any stay as they are.
 
-    `strategy`: `greedy` (any graph), `modules` (paper 001: MIFM and MOFM at the places of their
-    plan, see `module_places.py`, all else as `greedy`), `ping-pong` (paper 002, section 3.2; chains
-    only), or `none` (no memory is shared). `alignment`: bytes that every buffer is aligned to at
-    least, beside what its elements, its allocation and the machine ask for. `space`: the on-chip
-    space, as text.
+    `strategy`: `greedy` (any graph), `modules` (paper 001: MIFM and MOFM at their planned offsets,
+    see `module_places.py`; all other buffers as with `greedy`), `ping-pong` (paper 002, section
+    3.2; chains only), or `none` (no two buffers share memory). `alignment`: the least alignment of
+    every buffer in bytes; its elements, its allocation and the machine may require more. `space`:
+    the on-chip memory space, as text.
 
-    Offsets that are there already are kept. With an `npu.target`, a plan that does not fit is an
-    error.
+    Offsets that are in the IR already are kept. With an `npu.target`, a plan that does not fit into
+    the SRAM is an error.
     """
 
     name = "npu-assign-sram-offsets"
 
     strategy: Literal["greedy", "modules", "ping-pong", "none"] = "greedy"
-    """How to find offsets: for any graph, at the places of the module plan, with two buffers in
-    turns (chains only), or with a place of its own for each buffer."""
+    """How to find offsets: `greedy` for any graph, `modules` at the offsets of the module plan,
+    `ping-pong` with two buffers in turns (chains only), `none` without sharing memory."""
     alignment: int = 1
-    """Bytes that every buffer is aligned to at least: a power of two."""
+    """The least alignment of every buffer in bytes: a power of two."""
     space: str = "#npu.sram"
     """The on-chip memory space, as text."""
 
@@ -102,7 +102,7 @@ class AssignSramOffsetsPass(RefusingPass):
 def parse_space(ctx: Context, text: str) -> Attribute:
     """The memory space that an option names.
 
-    Raises: PassFailedException if it is no attribute.
+    Raises: PassFailedException if the text is not one attribute.
     """
     try:
         parser = SafeParser(ctx, text)
@@ -136,7 +136,7 @@ def reject_calls(function: Operation, owners: AbstractSet[str]) -> None:
 
 
 def problem_of(lifetimes: Lifetimes, alignment: int) -> Problem:
-    """The buffers of a function as plain data."""
+    """The buffers of a function as plain data; each is aligned to at least `alignment` bytes."""
     return Problem(
         tuple(
             Buffer(
@@ -157,9 +157,10 @@ def problem_of(lifetimes: Lifetimes, alignment: int) -> Problem:
 def solve(
     strategy: str, lifetimes: Lifetimes, problem: Problem, machine: Machine | None
 ) -> Solution:
-    """A plan that fits.
+    """Offsets for all buffers with which the arena fits on the machine.
 
-    Raises: PassFailedException where the strategy has none, or the machine has too little memory.
+    Raises: PassFailedException if the strategy finds no offsets, or if the machine has too little
+    memory.
     """
     function = lifetimes.function
     where = f"@{name_of(function)}"
@@ -187,7 +188,7 @@ def solve(
 
 
 def overflow(lifetimes: Lifetimes, problem: Problem, solution: Solution, machine: Machine) -> str:
-    """What does not fit, with a map of the buffers that live at the peak."""
+    """The message that an arena is too large; it lists the buffers that live at the peak."""
     bound = live_bound(problem)
     op = lifetimes.ops[min(bound.point, len(lifetimes.ops) - 1)]
     layer = LAYER.get(op)
@@ -215,7 +216,7 @@ def shape_text(value: SSAValue) -> str:
 
 
 def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows as lines with their columns below each other."""
+    """One line for each row, with the cells padded so that the columns are aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "\n  "

@@ -1,18 +1,18 @@
-"""Places that the plan of a module has for its maps, and the buffers that they become (on buffers).
+"""Pins buffers where the plan of a module wants its maps, for `strategy=modules` (on buffers).
 
     %y = sram.alloc : memref<1x4x8x8xi8, #npu.sram>
     %a = memref.subview %y[0, 2, 0, 0] [1, 2, 8, 8] [1, 1, 1, 1] : ...
     npu.relu ins(%x : ...) outs(%a : ...) {npu.place = array<i64: 128, 4224>}
 
-says that the 128 bytes of `%a` are to lie at 4224. They begin 128 bytes into `%y`: with
-`npu-assign-sram-offsets{strategy=modules}` this is
+says that the 128 bytes of `%a` are to lie at offset 4224. They begin 128 bytes into `%y`, so
+`npu-assign-sram-offsets{strategy=modules}` makes this
 
     %y = sram.alloc at 4096 : memref<1x4x8x8xi8, #npu.sram>
 
-A layer that writes a part of its map at a time writes a view of it; the map is the nearest view
-with as many bytes as the place. A place that cannot be is no error, as later passes may have made
-something else of the map: the layer says why in `npu.not_placed = "..."`, and the buffer lies
-anywhere.
+A layer that writes its map part by part writes a view of the map; the map is then the nearest
+enclosing view with as many bytes as `npu.place` names. An impossible placement is no error, because
+passes after the module plan may have changed the map: the layer gets the reason as
+`npu.not_placed = "..."`, and the buffer may lie anywhere.
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ from npu_plans.arena.problem import PlanError, Problem
 
 @dataclass(frozen=True)
 class Wish:
-    """A layer whose map is to lie at a place: the buffer by its position, and its offset then."""
+    """The planned place of a layer's map.
+
+    `buffer`: the position of the buffer that holds the map. `offset`: the buffer's offset in bytes
+    with which the map lies at its place.
+    """
 
     layer: LayerOp
     buffer: int
@@ -41,9 +45,10 @@ class Wish:
 
 
 def with_module_places(lifetimes: Lifetimes, problem: Problem, capacity: int) -> Problem:
-    """Pin the buffers of a function to the places that there are for them.
+    """Pin the buffers of a function so that the maps in them lie at their planned places.
 
-    Layers whose map cannot lie at its place get a remark.
+    `capacity` is the size of the memory in bytes. Layers whose map cannot lie at its place get
+    `npu.not_placed`.
     """
     sizes = {each.value: each.size for each in lifetimes.buffers}
     index = {each.value: at for at, each in enumerate(lifetimes.buffers)}
@@ -53,18 +58,18 @@ def with_module_places(lifetimes: Lifetimes, problem: Problem, capacity: int) ->
         if (found := map_of(layer, size, sizes)) is None:
             remarks[layer] = f"it writes no map of {size} bytes on chip"
         elif found[1] > offset:
-            remarks[layer] = f"its buffer begins {found[1]} bytes before it"
+            remarks[layer] = f"it lies {found[1]} bytes into its buffer, which would begin below 0"
         else:
             wishes.append(Wish(layer, index[found[0]], offset - found[1]))
     first: dict[int, int] = {}
     for wish in wishes:
         if first.setdefault(wish.buffer, wish.offset) != wish.offset:
             other = first[wish.buffer]
-            remarks[wish.layer] = f"its buffer lies at {other}, where another place wants it"
+            remarks[wish.layer] = f"the place of another map puts its buffer at {other}"
     try:
         granted = grant(problem, first, capacity, greedy.solve)
     except PlanError:
-        return problem  # whoever solves it says what is wrong
+        return problem  # the caller solves it and reports the error
     for wish in wishes:
         if wish.buffer in granted.refused:
             remarks[wish.layer] = granted.refused[wish.buffer]
@@ -73,7 +78,7 @@ def with_module_places(lifetimes: Lifetimes, problem: Problem, capacity: int) ->
 
 
 def places(function: Operation) -> Iterator[tuple[LayerOp, int, int]]:
-    """The layers with a place, in the order of the text, and its size and offset in bytes."""
+    """The layers with `npu.place`, in the order of the IR, with size and offset in bytes."""
     for op in function.walk():
         if isinstance(op, LayerOp):
             match PLACE.get(op):
@@ -84,9 +89,10 @@ def places(function: Operation) -> Iterator[tuple[LayerOp, int, int]]:
 
 
 def map_of(layer: LayerOp, size: int, sizes: dict[SSAValue, int]) -> tuple[SSAValue, int] | None:
-    """The buffer with the map that a layer writes, and where the map of `size` bytes begins in it.
+    """The buffer that holds a layer's map of `size` bytes, and the map's first byte in the buffer.
 
-    `sizes` are the buffers. None if no view of so many bytes leads from the buffer to the layer.
+    `sizes` gives the bytes of each buffer. None if neither the buffer nor a view between buffer and
+    layer has `size` bytes, or if a value on the way is no view.
     """
     value, start = layer.destination, None
     while value is not None:
@@ -106,7 +112,7 @@ def map_of(layer: LayerOp, size: int, sizes: dict[SSAValue, int]) -> tuple[SSAVa
 
 
 def write(function: Operation, remarks: dict[Operation, str]) -> None:
-    """Write down why maps do not lie at their places, in place of what was there."""
+    """Set `npu.not_placed` on the layers in `remarks`; remove it from other layers with a place."""
     for op in function.walk():
         if PLACE.is_on(op):
             NOT_PLACED.drop(op)

@@ -1,1 +1,1 @@
-"""Chains of layers that run row by row: chosen, and expanded into loops over rows."""
+"""Passes that choose layers to run row by row, and put them into `npu.rows`."""

@@ -1,4 +1,4 @@
-"""`npu-fuse-rows`: consecutive layers run row by row (on tensors).
+"""`npu-fuse-rows`: run consecutive layers row by row (on tensors).
 
     %0 = npu.conv2d %x, %w0 : ... -> tensor<1x8x14x14xf32>
     %1 = npu.conv2d %0, %w1 : ... -> tensor<1x8x12x12xf32>
@@ -9,17 +9,17 @@ becomes
       npu.yield %2
     }
 
-The decision: the map between them never exists; of it, only the rows that one output row needs are
-on chip (`npu.ring`). `when=needed` takes the layers whose IFM + OFM exceed the SRAM, and as many
-neighbours as it takes until the run fits; `when=smallest` those layers that make the largest need
-of all as small as it can be; `when=always` every chain as a whole. Each value of each map is
-computed once: a convolution whose pooling windows overlap is taken apart again, as rows of
-its own are the smallest buffer for the overlap.
+The decision: the map between the layers never exists as a whole. Only the rows of it that one
+output row needs are on chip (`npu.ring`). `when=needed` takes the layers whose IFM + OFM exceed the
+SRAM, and neighbours until the run fits. `when=smallest` takes the layers with which the peak memory
+of the chain is smallest. `when=always` takes every chain as a whole. Each value of each map is
+computed once: a convolution with a fused pool whose windows overlap becomes convolution and pool
+again, because the rows between them are the smallest buffer for the overlap.
 
-On a machine with DMA, `when=needed` fuses where fewer bytes of maps cross the border of the chip
-then (`least_traffic.py`): maps count in patches, the input of the network by the rows that are
-needed, parameters of a run as a whole. What does not fit even so stays as it is, for
-`npu-tile-loops`.
+On a machine with DMA, `when=needed` fuses layers if fewer bytes of maps are moved on and off the
+chip then (`least_traffic.py`). A map on chip counts in patches, the network's input with the rows
+that are needed at once, the parameters of a run as a whole. Layers that do not fit even so are not
+changed; `npu-tile-loops` handles them.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ class FuseRowsPass(RefusingPass):
     when: Literal["needed", "smallest", "always"] = "needed"
     """Which layers: those that do not fit into the SRAM, those that set the peak, or all."""
     sram_bytes: int | None = None
-    """On-chip memory to fit into. Default: the machine's."""
+    """The on-chip memory to fit into, in bytes. Default: the machine's."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """See the module's docstring."""
+        """Choose the runs of each chain of layers, and put them into `npu.rows`."""
         machine = machine_of(op)
         sram = self.sram_bytes if self.sram_bytes is not None else sram_of(machine)
         if self.when == "needed" and sram is None:
@@ -89,7 +89,7 @@ class FuseRowsPass(RefusingPass):
 
 
 def blocks_of(module: ModuleOp) -> list[Block]:
-    """The blocks in which layers may be fused."""
+    """The blocks in which layers may be fused: all but those of `npu.rows`."""
     return [
         block
         for op in module.walk()
@@ -100,7 +100,7 @@ def blocks_of(module: ModuleOp) -> list[Block]:
 
 
 def sram_of(machine: Machine | None) -> int | None:
-    """The on-chip memory of a machine, if there is one."""
+    """The bytes of on-chip memory of a machine; None if there is no machine."""
     return None if machine is None else machine.sram_bytes
 
 
@@ -122,7 +122,7 @@ def chains(block: Block) -> list[list[LayerOp]]:
 
 
 def has_rows(op: LayerOp) -> bool:
-    """Whether a layer, taken apart if it must be, can run row by row."""
+    """Whether a layer, or both parts of one with overlapping pooling windows, has row windows."""
     parts = apart(op)
     fits = all(row_window(part) is not None for part in parts)
     discard(op, parts)
@@ -130,7 +130,9 @@ def has_rows(op: LayerOp) -> bool:
 
 
 def apart(op: LayerOp) -> list[LayerOp]:
-    """A convolution with overlapping pooling windows as convolution and pool; others as they are.
+    """The two parts, convolution and pool, of a convolution with overlapping pooling windows.
+
+    Any other layer is its only part.
 
     The new ops are not in any block yet.
     """
@@ -149,14 +151,14 @@ def apart(op: LayerOp) -> list[LayerOp]:
 
 
 def discard(op: LayerOp, parts: list[LayerOp]) -> None:
-    """Drop the parts of an op that are not used after all."""
+    """Erase the parts of an op that `apart` has created."""
     for part in reversed(parts):
         if part is not op:
             part.erase()
 
 
 def link_of(op: LayerOp, *, weights: bool) -> Link:
-    """The sizes of a layer; `weights`: whether its parameters must be on chip."""
+    """The sizes of a layer in bytes; `weights`: whether its parameters must be on chip."""
     parts = apart(op)
     windows = [window_bytes(part) for part in parts]
     first = window(parts[0])
@@ -174,7 +176,7 @@ def link_of(op: LayerOp, *, weights: bool) -> Link:
 
 
 def chain_of(layers: Sequence[LayerOp], storage: Storage) -> Chain:
-    """The sizes of a chain of layers on a machine where maps can leave the chip."""
+    """The sizes in bytes of a chain of layers, for a machine on which maps can leave the chip."""
     first, last = layers[0].maps[0], layers[-1].results[0]
     outside = isinstance(first, BlockArgument) and isinstance(first.owner.parent_op(), FuncOp)
     maps = [
@@ -186,16 +188,17 @@ def chain_of(layers: Sequence[LayerOp], storage: Storage) -> Chain:
 
 
 def chain_map(value: SSAValue, storage: Storage, *, outside: bool) -> ChainMap:
-    """The sizes of a map."""
+    """The sizes of a map in bytes; `outside`: it is always off chip."""
     shape, moved = shape_of(value), bytes_of(map_type(value))
     full = storage.map_bytes(shape, moved // max(1, prod(shape))).full
     return ChainMap(full, moved, moved // max(1, shape[2]), outside)
 
 
 def chain_layer(op: LayerOp, storage: Storage) -> ChainLayer:
-    """What a layer keeps beside its maps.
+    """The bytes that a layer needs on chip beside its maps.
 
-    By itself it has one group of kernels at a time; biases and other vectors are there as a whole.
+    A layer that runs by itself has one group of kernels on chip at a time, and all biases and other
+    vectors.
     """
     parts = apart(op)
     windows = [window_bytes(part) for part in parts]
@@ -215,14 +218,14 @@ def chain_layer(op: LayerOp, storage: Storage) -> ChainLayer:
 
 
 def window(layer: LayerOp) -> RowWindow:
-    """The rows that a layer needs, which is known to have some."""
+    """The row window of a layer that is known to have one."""
     rows = row_window(layer)
     assert rows is not None
     return rows
 
 
 def window_bytes(layer: LayerOp) -> int:
-    """Bytes of the rows that a layer needs at once."""
+    """Bytes of the input rows that a layer needs at once."""
     type_ = map_type(layer.maps[0])
     height = shape_of(layer.maps[0])[2]
     return bytes_of(type_) // height * window(layer).reach

@@ -1,19 +1,19 @@
-"""`npu-fuse-tails`: the last reader of a map runs row by row and takes its place (on tensors).
+"""`npu-fuse-tails`: run the last reader of a map row by row, to overwrite the map (on tensors).
 
     %p = npu.avg_pool2d %x kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : ...
     %y = npu.conv2d %p, %w ... : (tensor<1x288x35x35xf32>, ...) -> tensor<1x64x35x35xf32>
-becomes, if %x is read by nobody behind
+becomes, if no later op reads %x
     %y = npu.rows of %x attributes {npu.consumes} : ... -> tensor<1x64x35x35xf32> {
       %0 = npu.avg_pool2d %x kernel [3, 3] ... {npu.ring = 1 : i64} : ...
       %1 = npu.conv2d %0, %w ... : ...
       npu.yield %1
     }
 
-Two decisions. An average pool runs row by row with the 1x1 convolution behind it, so the pooled map
-never exists. And the last reader of a map that several layers read runs row by row if it keeps
-height and width and makes the first or last part of a concatenation: a row of its output is written
-when that row of its input has been copied, so that part of the concatenation can lie where the map
-lay (`npu-assign-sram-offsets` finds out).
+It makes two decisions. An average pool runs row by row with the 1x1 convolution that reads it, so
+the pooled map never exists as a whole. And the last reader of a map that several layers read runs
+row by row, with `npu.consumes`, if it keeps rows and columns and its output is the first or last
+part of a concatenation. It copies each row of its input before it writes that row of its output.
+So its part of the concatenation may overwrite the map; `npu-assign-sram-offsets` decides where.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FuseTailsPass(RefusingPass):
     name = "npu-fuse-tails"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """See the module's docstring."""
+        """Put average pools with their convolution, then last readers, into `npu.rows`."""
         machine = machine_of(op)
         most = machine.sram_bytes // 4 if machine is not None and machine.dma_channels else None
         for block in blocks_of(op):
@@ -65,9 +65,9 @@ def layers_of(op: Operation) -> list[LayerOp]:
 
 
 def pays(run: list[LayerOp], won: SSAValue, most: int | None) -> bool:
-    """Whether the parameters of some layers take less than is won, and at most `most` bytes.
+    """Whether the parameters of some layers take fewer bytes on chip than the map that is saved.
 
-    None: they lie where the core reads them.
+    `won`: that map. `most`: the most bytes that they may take; None if they need not be on chip.
     """
     return most is None or parameters(run) < min(size_of(won), most + 1)
 
@@ -106,9 +106,9 @@ def pooled_pairs(block: Block) -> list[list[LayerOp]]:
 
 
 def last_readers(block: Block) -> list[Operation]:
-    """The last reader of each map that several ops read, where its output can take the map's place.
+    """The last reader of each map that several ops read, if its output can overwrite the map.
 
-    That are `npu.rows` and 1x1 convolutions.
+    Only `npu.rows` and 1x1 convolutions can.
     """
     values = [*block.args, *(result for op in block.ops for result in op.results)]
     found: list[Operation] = []
@@ -124,7 +124,10 @@ def last_readers(block: Block) -> list[Operation]:
 
 
 def keeps_place(op: Operation, source: SSAValue) -> bool:
-    """Whether an output is an end of a concatenation, with the rows and columns of the input."""
+    """Whether an op's output is the first or last part of a concatenation of channels.
+
+    It must have the rows and columns of `source`, and there must be only one image.
+    """
     result = op.results[0]
     shape, other = shape_of(source), shape_of(result)
     if len(shape) != 4 or len(other) != 4 or shape[2:] != other[2:] or shape[0] != 1:

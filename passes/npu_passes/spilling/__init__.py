@@ -1,1 +1,1 @@
-"""Which feature maps leave the chip: the pass and what it reads."""
+"""Spilling: a pass that moves feature maps off chip, and the analysis that it needs."""

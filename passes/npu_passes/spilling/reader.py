@@ -1,9 +1,10 @@
-"""What leaves the chip, asked of the IR: buffers, steps and costs of one function (on memrefs).
+"""Reads the spill problem of one function: its buffers, ops and costs (on memrefs).
 
-A map can leave if it is an `sram.alloc` without an offset that only layers and copies use, through
-views or not, and that no loop has for itself, as the windows of `npu.rows` are. It costs its
-elements' bytes once for each layer that writes it and once for each that reads it; a slice costs
-what is in the slice, and the rows that a layer in a loop uses cost as often as it runs.
+A map can leave the chip if it is an `sram.alloc` without an offset that only layers and copies use,
+through views or not. Its uses must not all be in one loop, as those of the row windows of
+`npu.rows` are. Its cost is the bytes that layers move if it is off chip: all of its bytes for each
+layer that writes it and for each that reads it. A layer that uses a slice moves the slice only, and
+a layer in a loop moves its rows in each step.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ from npu_plans.arena.problem import Buffer, Overlay
 from npu_plans.spills.problem import OpMemory, Shared, SpillProblem, TileNeed
 
 SUBSETS_OF = 4
-"""So many maps of an op at most are asked for in all combinations; those of more add up."""
+"""The most maps of an op for which the tile bytes of all combinations are computed.
+
+An op with more maps is taken to need the sum of what its maps need one by one.
+"""
 
 Needs: TypeAlias = Callable[[Operation, AbstractSet[SSAValue]], int]
 """Bytes of tile buffers of an op, given which of its operands are off chip."""
@@ -37,7 +41,7 @@ Needs: TypeAlias = Callable[[Operation, AbstractSet[SSAValue]], int]
 
 @dataclass(frozen=True)
 class Reading:
-    """A function's problem; `lifetimes` holds the buffer of each position."""
+    """The spill problem of a function; buffer i of the problem is buffer i of `lifetimes`."""
 
     lifetimes: Lifetimes
     problem: SpillProblem
@@ -56,7 +60,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads one function; `roots` has the buffers that can leave, and their views."""
+    """Reads one function.
+
+    `roots`: for each buffer that can leave the chip, and for each view of one, the position of the
+    buffer in `lifetimes`.
+    """
 
     lifetimes: Lifetimes
     roots: Mapping[SSAValue, int]
@@ -65,7 +73,7 @@ class Reader:
     def of(function: Operation) -> Reader:
         """The reader of a function.
 
-        Raises: PassFailedException, as the analysis of lifetimes does.
+        Raises: PassFailedException if `lifetimes_of` does.
         """
         lifetimes = lifetimes_of(function, SramSpace())
         roots = {
@@ -77,9 +85,10 @@ class Reader:
         return Reader(lifetimes, roots)
 
     def read(self, needs: Needs, alignment: int, *, spills: bool = True) -> Reading:
-        """The problem; without `spills` it is that in which no map leaves, which is quick to say.
+        """The spill problem with the tile bytes that `needs` gives.
 
-        `alignment` is what the machine asks of every buffer, in bytes.
+        `alignment`: the machine's alignment of buffers, in bytes. Without `spills`, no map of the
+        problem can leave the chip; that is quicker to read.
         """
         buffers = tuple(
             Buffer(
@@ -124,7 +133,7 @@ class Reader:
 
 
 def shared(live: Sequence[tuple[int, int]], overlays: Sequence[Overlay]) -> Iterator[Shared]:
-    """The pairs of live buffers that may lie on each other row by row, or as one is copied."""
+    """The pairs of live buffers that may share memory, row by row or because one is copied."""
     sizes = dict(live)
     pairs = {
         (each.below, each.above): None for each in overlays if each.exact or each.distance == 0
@@ -135,7 +144,7 @@ def shared(live: Sequence[tuple[int, int]], overlays: Sequence[Overlay]) -> Iter
 
 
 def tile_needs(op: Operation, needs: Needs, roots: Mapping[SSAValue, int]) -> Iterator[TileNeed]:
-    """What an op needs, by which of its maps are off chip: of those with a root."""
+    """The tile bytes of an op, depending on which of its maps in `roots` are off chip."""
     off_chip = frozenset(value for value in op.operands if in_space(value, DramSpace()))
     own: dict[int, list[SSAValue]] = {}
     for value in op.operands:
@@ -161,7 +170,7 @@ def tile_needs(op: Operation, needs: Needs, roots: Mapping[SSAValue, int]) -> It
 
 
 def is_moved(op: Operation) -> bool:
-    """Whether an op works on tiles where its operands are off chip."""
+    """Whether an op can work on tiles of off-chip operands: a copy or a destination-style layer."""
     return isinstance(op, memref.CopyOp) or (isinstance(op, LayerOp) and op.destination is not None)
 
 
@@ -211,5 +220,5 @@ def moved_bytes(op: Operation, used: SSAValue, buffer: SSAValue) -> int:
 
 
 def writes(use: Use) -> bool:
-    """Whether it is the destination of a layer or copy that is used: the last operand."""
+    """Whether a use is the destination, the last operand, of a layer or copy."""
     return use.index == len(use.operation.operands) - 1

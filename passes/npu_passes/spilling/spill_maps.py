@@ -1,7 +1,7 @@
-"""`npu-spill-maps`: maps that do not fit on chip move behind the DMA engine (on buffers).
+"""`npu-spill-maps`: move maps that do not fit on chip to off-chip memory (on buffers).
 
-Level of IR: layers in destination style, all maps in `sram.alloc`s, before tiles. The decision is
-which maps do not stay on chip:
+Level of IR: layers in destination style, all maps in `sram.alloc`s, before `npu-tile-loops`. The
+decision is which maps do not stay on chip:
 
     %a = sram.alloc : memref<1x64x56x56xf32, #npu.sram>
     npu.conv2d ins(%x, %w : ...) outs(%a : memref<1x64x56x56xf32, #npu.sram>) ...
@@ -9,13 +9,13 @@ becomes
     %a = dram.alloc : memref<1x64x56x56xf32, #npu.dram>
     npu.conv2d ins(%x, %w : ...) outs(%a : memref<1x64x56x56xf32, #npu.dram>) ...
 
-in a function with `attributes {npu.spilled_bytes = 1605632 : i64}`: what layers move to and from
-such maps. Which ones they are is the cheapest choice with which, at every op, the maps that live
-and the tile buffers that the op needs fit (`spilling/`); a concatenation in place is one buffer,
-which stays or leaves as a whole.
+in a function with `attributes {npu.spilled_bytes = 1605632 : i64}`: the bytes that layers move to
+and from spilled maps in one inference. The choice is the one that moves the fewest bytes, among
+those with which, at every op, the live maps on chip and the op's tile buffers fit
+(`npu_plans/spills`). A concatenation in place is one buffer, which stays or leaves as a whole.
 
-`by=plan` does what `npu-plan-modules` has planned instead (paper 001): maps whose layer does not
-forward them (`npu.forward = false`) leave, and so do those outside modules. A buffer with several
+With `by=plan` the plan of `npu-plan-modules` decides instead (paper 001): maps leave if their layer
+does not forward them (`npu.forward = false`) or lies outside of modules. A buffer with several
 writers leaves if one of them does not forward it.
 """
 
@@ -54,18 +54,20 @@ from npu_plans.spills.problem import Misfit
 class SpillMapsPass(RefusingPass):
     """Move maps off chip so that the others fit. Without a machine with DMA it does nothing.
 
-    `by`: `need`, or `plan` for what `npu-plan-modules` says. `maps`: values, by their names in the
-    model, that leave in any case. `sram_bytes`: the memory to fit into, if not the machine's.
+    `by`: `need` for the cheapest choice, or `plan` for the choice of `npu-plan-modules`. `maps`:
+    values that leave the chip in any case, by their names in the model. `sram_bytes`: the on-chip
+    memory to fit into; default: the machine's.
     """
 
     name = "npu-spill-maps"
 
     by: Literal["need", "plan"] = "need"
-    """`need`: the cheapest choice that fits. `plan`: what `npu-plan-modules` has planned."""
+    """`need`: the choice that fits and moves the fewest bytes. `plan`: that of
+    `npu-plan-modules`."""
     maps: tuple[str, ...] = ()
     """Values that leave the chip in any case, by their names in the model."""
     sram_bytes: int | None = None
-    """On-chip memory to fit into. Default: the machine's."""
+    """The on-chip memory to fit into, in bytes. Default: the machine's."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for every function, then rewrite."""
@@ -94,9 +96,10 @@ class SpillMapsPass(RefusingPass):
 
 @dataclass(frozen=True)
 class Spills:
-    """The maps of a function that leave the chip, the bytes that this moves in one inference.
+    """The maps of a function that leave the chip.
 
-    `names` are the values that could have left, by their names in the model.
+    `bytes`: the bytes that layers move to and from them in one inference. `names`: the values of
+    all maps that could leave, by their names in the model.
     """
 
     function: Operation
@@ -110,7 +113,8 @@ def plan_spills(
 ) -> Spills:
     """Decide for one function.
 
-    Raises: PassFailedException where the memory is too small for some op, whatever leaves.
+    Raises: PassFailedException if the memory is too small for some op, whichever maps leave; with
+    `by=plan`, if it is too small when the planned maps have left.
     """
     reader = Reader.of(function)
     if by == "need" and not maps:
@@ -143,12 +147,12 @@ def plan_spills(
 def needs_of(
     size: Callable[[Operation, AbstractSet[SSAValue], Machine], int], machine: Machine
 ) -> Needs:
-    """What ops ask for tile buffers on a machine."""
+    """The tile bytes of an op on a machine, as `Reader.read` wants them."""
     return lambda op, off_chip: size(op, off_chip, machine)
 
 
 def fits(reading: Reading, machine: Machine) -> bool:
-    """Whether nothing has to leave; also where pins cannot be, which is for others to say."""
+    """Whether all maps fit on chip; False if pinned buffers collide, an error found elsewhere."""
     try:
         return reading.problem.fits(frozenset(), machine.sram_bytes)
     except PlanError:
@@ -156,9 +160,9 @@ def fits(reading: Reading, machine: Machine) -> bool:
 
 
 def choose(reading: Reading, machine: Machine, forced: AbstractSet[int]) -> frozenset[int] | None:
-    """The cheapest maps to spill; None if nothing fits.
+    """The maps to spill that move the fewest bytes; None if some op fits in no way.
 
-    Raises: PassFailedException for pins that cannot be.
+    Raises: PassFailedException if an offset in the IR is misaligned or two pinned buffers collide.
     """
     try:
         return decide(reading.problem, machine.sram_bytes, forced)
@@ -171,9 +175,9 @@ def choose(reading: Reading, machine: Machine, forced: AbstractSet[int]) -> froz
 def checked(
     least: Reading, machine: Machine, forced: AbstractSet[int], by: Literal["need", "plan"]
 ) -> AbstractSet[int]:
-    """The maps to spill where there is room for the smallest tiles only.
+    """The maps to spill if every op has the smallest tiles: `least` is the problem with those.
 
-    Raises: PassFailedException if there is not.
+    Raises: PassFailedException if some op does not fit even then.
     """
     if by == "need":
         try:
@@ -187,7 +191,7 @@ def checked(
 
 
 def reject(reading: Reading, machine: Machine, needed: int, point: int) -> NoReturn:
-    """Say which op does not fit."""
+    """Raise the error that the op at `point` needs more memory than there is."""
     op = reading.lifetimes.ops[point]
     layer = LAYER.get(op)
     where = op.name if layer is None else f'{op.name} "{layer}"'
@@ -212,17 +216,16 @@ def writers(alloc: AllocOp) -> Iterator[Operation]:
 
 
 def is_forwarded(alloc: AllocOp) -> bool:
-    """Whether the plan of a module keeps a map on chip.
+    """Whether the plan of a module keeps a map on chip: all of its planned writers forward it.
 
-    Layers outside modules have no say where a layer of a module writes as well: they merge, or
-    work in place.
+    Writers without a plan do not count if another one has a plan: they merge, or work in place.
     """
     said = [flag for op in writers(alloc) if (flag := FORWARD.get(op)) is not None]
     return bool(said) and all(said)
 
 
 def rewrite(plan: Spills) -> None:
-    """Give the chosen maps a buffer off chip."""
+    """Replace the allocations of the chosen maps by `dram.alloc`."""
     for alloc in plan.allocs:
         type_ = memref_type(alloc.buffer)
         new = dram.AllocOp(off_chip(type_))
@@ -235,12 +238,12 @@ def rewrite(plan: Spills) -> None:
 
 
 def off_chip(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
-    """The same map off chip."""
+    """The type of the same map off chip."""
     return MemRefType(type_.element_type, type_.get_shape(), type_.layout, DramSpace())
 
 
 def retype_views(value: SSAValue) -> None:
-    """Let the views of a buffer, and theirs, lie where it does."""
+    """Set the memory space of all views of a buffer, and of views of them, to `#npu.dram`."""
     for view in [use.operation for use in value.uses if is_view(use.operation)]:
         result = view.results[0]
         retype_views(Rewriter.replace_value_with_new_type(result, off_chip(memref_type(result))))

@@ -1,7 +1,7 @@
-"""What an op asks for tile buffers: enough to work well, or the least with which it works at all.
+"""The bytes of tile buffers of an op: `roomy_bytes` to run well, `least_bytes` to run at all.
 
-With the least, a layer moves its maps element by element and its weights again and again; maps that
-leave the chip should leave room for better.
+With `least_bytes`, a layer moves its maps element by element and loads its weights many times. So
+`npu-spill-maps` first tries to leave `roomy_bytes` for each op.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_passes.tiling.staging import least_bytes
 
 SHARE = 16
-"""Part of a map off chip that is on chip at a time."""
+"""Tile buffers for a 16th of each off-chip map are counted."""
 MOST = 4
-"""Part of the memory that the tiles of one operand take at most."""
+"""The tiles of one operand take at most a 4th of the on-chip memory."""
 
 
 def roomy_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine) -> int:
-    """Two groups of kernels, other parameters as a whole, a share of each map."""
+    """The bytes of tile buffers with which an op runs well if these operands lie off chip.
+
+    They are for a group of kernels in each weight buffer, other parameters as a whole, and a share
+    of each map.
+    """
     parameters = list(op.parameter_inputs) if isinstance(op, LayerOp) else []
     total = 0
     for value in dict.fromkeys(op.operands):

@@ -1,1 +1,1 @@
-"""Tiles of a layer for a small on-chip memory: what they cost, which are best. No IR in here."""
+"""Staging of layers for a small on-chip memory: tiles are chosen, loop nests are built."""

@@ -1,7 +1,8 @@
-"""Tiles that cut no block: what `npu-tile-loops{block-size=4}` makes of its choice.
+"""Rounds tiles down to whole blocks, for `npu-tile-loops{block-size=4}`.
 
-Rows and columns of the tiles of a map that is written off the chip become multiples of the block,
-the next smaller ones, so they still fit. A choice without such tiles stays.
+If a layer writes its map off the chip, the rows and columns of its tiles are rounded down to
+multiples of the block size; smaller tiles still fit on chip. A choice is kept as it is if its tiles
+have fewer rows or columns than a block.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from npu_plans.tiles.operand_regions import Cut
 
 
 def in_whole_blocks(op: Operation, staging: Staging, block: int, alignment: int) -> Staging:
-    """A choice for an op, its tiles cut down to whole blocks of what it writes off the chip.
+    """The staging of an op with tiles of whole blocks of the map that it writes off the chip.
 
-    Raises: PassFailedException for a block of no element.
+    `block`: rows and columns of a block. `alignment`: that of on-chip buffers, in bytes.
+
+    Raises: PassFailedException if `block` is less than 1.
     """
     if block < 1:
         raise Refusal(f"expected a block-size of at least 1, got {block}")

@@ -1,7 +1,7 @@
-"""Scales of quantised layers that belong to a channel each: a tile of channels takes its own.
+"""Per-channel scales of quantised layers: a tile of channels keeps the scales of its channels.
 
 Level of IR: quantised layers, `npu.dequantize` and the like. Scales are numbers in the op, not
-operands, so tiles of different channels are different ops.
+operands, so tiles of different channels need different ops.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def has_channel_scales(op: LayerOp) -> bool:
 
 
 def take_channels(op: LayerOp, first: int) -> None:
-    """Keep the scales of the channels that the op computes, of which the first is `first`."""
+    """Keep only the scales of the channels that a tile's op computes: those from `first` on."""
     if not has_channel_scales(op):
         return
     channels = shape_of(op.output)[1]

@@ -1,9 +1,10 @@
 """Tiles of convolutions and fully connected layers, from the exhaustive search or by hand.
 
-Between the IR and `tile_search.py`, which knows numbers only: one group of one image becomes a
-`ConvShape`; operands that are on chip anyway, and the bias, are held. A pooling window behind a
-convolution makes its windows larger and keeps all input channels in a tile. A fully connected layer
-is a 1x1 convolution whose rows are the images.
+It translates between the IR and `tile_search.py`, which knows numbers only. One group of one image
+becomes a `ConvShape`. Operands that are on chip anyway are held, which means that they take no tile
+buffers and no transfers; so is a bias that is on chip as a whole. A pooling window fused into a
+convolution enlarges the convolution's windows, and a tile has all input channels then. A fully
+connected layer is a 1x1 convolution whose rows are the images.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from npu_plans.tiles.tile_search import SearchOptions, Tiling, search
 
 @dataclass(frozen=True)
 class TileOptions:
-    """How tiles are chosen: `sizes` by hand (rows, columns, in, out), or by the search."""
+    """How tiles are chosen: with `sizes` (rows, columns, in, out) by hand, else by the search.
+
+    `double_buffer`: whether tiles may have two buffers.
+    """
 
     search: SearchOptions = field(default_factory=SearchOptions)
     sizes: tuple[int, ...] = ()
@@ -39,7 +43,7 @@ class TileOptions:
 
 @dataclass(frozen=True)
 class Choice:
-    """Sizes along all loops of a layer, and the order of those with several steps."""
+    """Tile sizes along all loops of a layer, and the order of the loops, outermost first."""
 
     sizes: Mapping[str, int]
     order: Sequence[str]
@@ -49,15 +53,15 @@ Linear = Conv2dOp | FullyConnectedOp
 
 
 def loop_of(op: Linear) -> dict[str, str]:
-    """The loops that the letters of the search stand for."""
+    """The names of the layer's loops for the search's letters s, t, k and z."""
     rows = ROWS if isinstance(op, Conv2dOp) else IMAGES
     return {"s": rows, "t": COLUMNS, "k": IN, "z": OUT}
 
 
 def by_hand(op: Linear, space: Space, options: TileOptions) -> Choice:
-    """The sizes that the user gives, no larger than the layer, in the paper's order of loops.
+    """The sizes of `options`, no larger than the layer, in the paper's order of loops.
 
-    Raises: PassFailedException, attached to the op, for a list that is none of sizes.
+    Raises: PassFailedException, attached to the op, unless there are four sizes of at least 1.
     """
     if len(options.sizes) != 4 or min(options.sizes) < 1:
         refuse(
@@ -83,9 +87,10 @@ def searched(
     *,
     whole_bias: bool,
 ) -> Choice | None:
-    """What the search finds best for one group of one image, or None if nothing fits.
+    """The best choice of the search for one group of one image, or None if nothing fits.
 
-    With double buffers first, then with single ones. The bias is on chip as a whole, or in tiles.
+    `free`: bytes on chip. Single buffers are tried if double buffers do not fit. `whole_bias`: the
+    bias is on chip as a whole, not in tiles.
     """
     bias = op.bias if op.bias in off_chip else None
     shape = conv_shape(op, off_chip, bias_moves=bias is not None and not whole_bias)
@@ -105,14 +110,14 @@ def searched(
 
 
 def costs(machine: Machine) -> DmaCosts:
-    """C, p and t of a machine; one that says nothing is asked for few transfers."""
+    """C, p and t of a machine (paper 004); if all are 0, each transfer costs 1 and nothing else."""
     if machine.dma_setup == machine.dma_jump == machine.dma_element == 0:
         return DmaCosts(1, 0, 0)
     return DmaCosts(machine.dma_setup, machine.dma_jump, machine.dma_element)
 
 
 def choice_of(op: Linear, space: Space, found: Tiling) -> Choice:
-    """The sizes of the search under the layer's names of loops; one group, one image at a time."""
+    """A result of the search with the layer's names of loops; a tile has one group of one image."""
     names, tile = loop_of(op), found.tile
     sizes = space.smallest
     for letter, size in zip(
@@ -124,14 +129,17 @@ def choice_of(op: Linear, space: Space, found: Tiling) -> Choice:
 
 
 def gaps(op: Linear, machine: Machine) -> int:
-    """Bytes between up to eight buffers that the machine aligns better than elements need."""
+    """An upper bound on the bytes lost to the alignment of tile buffers, at most eight of them."""
     return 8 * max(0, machine.alignment - element_bytes(op, memref_type(op.output)))
 
 
 def conv_shape(
     op: Linear, off_chip: AbstractSet[SSAValue], *, bias_moves: bool
 ) -> ConvShape | None:
-    """One group of one image as numbers; None for windows that the search does not know."""
+    """One group of one image as a `ConvShape`; None if the search cannot express its windows.
+
+    `bias_moves`: whether the bias is brought on chip in tiles.
+    """
     operands = {"input": op.input, "weight": op.weight, "output": op.output}
     held = {name for name, value in operands.items() if value not in off_chip}
     if not bias_moves:
@@ -153,9 +161,11 @@ def conv_shape(
 
 
 def window_axis(windows: Sequence[Axis]) -> WindowAxis:
-    """Windows over windows as one window over the map, cut off behind the last element it reads.
+    """One window axis with the stride and the reach of nested windows (a kernel, then a pool).
 
-    Raises: TilingError for windows that lie on padding only.
+    The map ends behind the last element that is read.
+
+    Raises: TilingError if the windows make no valid `WindowAxis`, as when one reads padding only.
     """
     stride, span, before = 1, 1, 0
     for window in windows:

@@ -1,7 +1,7 @@
-"""The loops of each kind of layer, and the same layer on a tile: what staging asks of a layer.
+"""The loops over tiles of each kind of layer, and the ops that compute one tile of it.
 
-Level of IR: layers in destination style; nothing is changed. A layer that is not known here has no
-loops: all of it is one tile.
+Level of IR: layers in destination style; nothing is changed. A layer of a kind that is not listed
+here has no loops: all of it is one tile.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def space_of(op: LayerOp) -> Space:
             return grid_space(op, whole=(1,))
         case TransposeOp():
             return transpose_space(op)
-        case GlobalPoolOp() | QuantizedAvgPool2dOp():  # (or the window that is all is another one)
+        case GlobalPoolOp() | QuantizedAvgPool2dOp():  # a tile of rows would change the window
             return grid_space(op, whole=(2, 3))
         case _:
             return Space((), tuple(whole(value) for value in op.operands))
@@ -84,10 +84,10 @@ def loop_names(rank: int) -> tuple[str, ...]:
 
 
 def grid_space(op: LayerOp, whole: Sequence[int]) -> Space:
-    """Output elements that need the same elements of same-shaped inputs, along most axes.
+    """The loops of a layer whose output element needs the element at the same place of each input.
 
-    Broadcast operands are aligned at their last axis, as in numpy; learned vectors hold one number
-    a channel.
+    Axes in `whole` have no loop, because an element needs all of such an axis. Broadcast operands
+    are aligned at their last axis, as in numpy; learned vectors have one number per channel.
     """
     shape = shape_of(op.output)
     names = loop_names(len(shape))
@@ -110,7 +110,7 @@ def grid_space(op: LayerOp, whole: Sequence[int]) -> Space:
 
 
 def transpose_space(op: TransposeOp) -> Space:
-    """Output axis i follows input axis perm[i]."""
+    """The loops of a transpose: output axis i follows input axis perm[i]."""
     shape, perm = shape_of(op.output), int_values(op.perm)
     names = loop_names(len(shape))
     loops = tuple(Loop(name, extent) for name, extent in zip(names, shape, strict=True))
@@ -124,8 +124,9 @@ def window_loop(
 ) -> tuple[Loop, Along]:
     """The loop over the outputs of sliding windows, and the axis that they slide over.
 
-    A tile's pads stand for all that its windows lack of the map. An average that counts explicit
-    pads must not have more of them, as a partial window of ceil mode would.
+    The loop is fixed if it cannot be cut. A tile has pads for all elements of its windows that lie
+    outside of the map. So the loop is fixed too if `counts_pads` (an average counts its explicit
+    pads) and ceil mode makes the last window reach beyond those pads, which must not be counted.
     """
     extent, last = windows[0].size, windows[-1]
     outputs = last.outputs
@@ -136,7 +137,7 @@ def window_loop(
 
 
 def pool_space(op: PoolOp) -> Space:
-    """Images, channels, and windows over rows and columns."""
+    """The loops of a pool: images, channels, and windows over rows and columns."""
     images, channels, height, width = shape_of(op.input)
     window = op.window()
     rows, columns = window.axes(height, width)
@@ -149,7 +150,7 @@ def pool_space(op: PoolOp) -> Space:
 
 
 def block_space(op: PruneZeroBlocksOp) -> Space:
-    """Images, channels, and rows and columns of blocks: no block is cut."""
+    """The loops of a layer on blocks: images, channels, rows of blocks and columns of blocks."""
     images, channels, height, width = shape_of(op.input)
     rows, columns = op.axes()
     axes = (
@@ -168,7 +169,7 @@ def block_space(op: PruneZeroBlocksOp) -> Space:
 
 
 def conv_windows(op: Conv2dOp) -> tuple[tuple[Axis, ...], tuple[Axis, ...]]:
-    """The windows over rows and over columns: the kernel's, then those of a pool behind it."""
+    """The windows over rows and over columns: the kernel's, then those of a fused pool."""
     rows, columns = op.axes()
     if op.pool is None:
         return (rows,), (columns,)
@@ -177,9 +178,9 @@ def conv_windows(op: Conv2dOp) -> tuple[tuple[Axis, ...], tuple[Axis, ...]]:
 
 
 def conv_space(op: Conv2dOp) -> Space:
-    """Images, groups, output and input channels of a group, and windows over rows and columns.
+    """The loops of a convolution: images, groups, rows, columns, input and output channels.
 
-    A tile of several groups has to have all of their channels.
+    Channels are those of one group. A tile of several groups must have all of their channels.
     """
     images, channels = shape_of(op.input)[:2]
     filters, depth, *kernel = shape_of(op.weight)
@@ -217,7 +218,7 @@ def conv_space(op: Conv2dOp) -> Space:
 
 
 def dense_space(op: FullyConnectedOp) -> Space:
-    """Images, inputs and outputs."""
+    """The loops of a fully connected layer: images, inputs and outputs."""
     images, depth = shape_of(op.input)
     features = shape_of(op.weight)[0]
     source = (Along(images, IMAGES), Along(depth, IN))
@@ -233,10 +234,9 @@ def dense_space(op: FullyConnectedOp) -> Space:
 
 
 def sums_at_once(op: Conv2dOp | FullyConnectedOp) -> bool:
-    """Whether sums cannot be left unfinished in the destination.
+    """Whether a tile must have all input channels, as the destination cannot hold unfinished sums.
 
-    It holds maxima or quantised ones, or maybe what is added last. All input channels are in a tile
-    then.
+    It holds requantised or pooled values, or the residual is added once the sums are complete.
     """
     if op.requantize is not None:
         return True
@@ -245,10 +245,11 @@ def sums_at_once(op: Conv2dOp | FullyConnectedOp) -> bool:
 
 @dataclass(frozen=True)
 class TileForm:
-    """What differs from tile to tile: the pads of its windows, its groups, its place in the sums.
+    """What the op of one tile has of its own, beside its operands.
 
-    Pads are those of rows and columns; None where windows are not cut. `opens` and `closes`: it is
-    the first, the last part of the sums. `channel` is the first of the destination's channels.
+    `rows` and `columns`: the pads of its windows; None if the loop is not cut. `groups`: its number
+    of groups. `opens` and `closes`: whether it computes the first and the last part of the sums.
+    `channel`: the first channel of the destination that it computes.
     """
 
     rows: Pads | None
@@ -260,7 +261,7 @@ class TileForm:
 
 
 def tile_layer(op: LayerOp, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> LayerOp:
-    """The layer on a tile: its pads, its groups, its scales, and the sums that it starts from."""
+    """The op that computes one tile of a layer from `inputs` into `out`."""
     match op:
         case Conv2dOp():
             new = tile_conv(op, form, inputs, out)
@@ -281,7 +282,7 @@ LinearT = TypeVar("LinearT", Conv2dOp, FullyConnectedOp)
 
 
 def started(op: LinearT, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> LinearT:
-    """The layer with its bias on the first part of the sums, without it on later ones."""
+    """The layer with its bias for the first part of the sums; later parts add to the sums."""
     if form.opens:
         return op.rebuilt(inputs, out)
     new = type(op)(inputs[0], inputs[1], None, out, accumulate=True)
@@ -292,7 +293,7 @@ def started(op: LinearT, form: TileForm, inputs: Sequence[SSAValue], out: SSAVal
 
 
 def tile_conv(op: Conv2dOp, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> Conv2dOp:
-    """A convolution on a tile."""
+    """The op that computes one tile of a convolution."""
     new = started(op, form, inputs, out)
     if not form.closes:
         new.change_epilogue(activation=None)
@@ -305,7 +306,10 @@ def tile_conv(op: Conv2dOp, form: TileForm, inputs: Sequence[SSAValue], out: SSA
 
 
 def new_pads(pads: Sequence[int], form: TileForm, window: int) -> tuple[int, ...]:
-    """Pads (top, left, bottom, right) of one of the windows; those of old where it is not cut."""
+    """Pads (top, left, bottom, right) of a tile for one window; `pads` are those of the layer.
+
+    `window`: 0 for the kernel, 1 for a fused pool. Along a loop that is not cut the pads stay.
+    """
     top, left, bottom, right = pads
     if form.rows is not None:
         top, bottom = form.rows[window]
@@ -315,7 +319,7 @@ def new_pads(pads: Sequence[int], form: TileForm, window: int) -> tuple[int, ...
 
 
 def with_pads(pool: PoolAttr, pads: Sequence[int]) -> PoolAttr:
-    """A pooling window with other pads."""
+    """The same pooling window with other pads (top, left, bottom, right)."""
     return PoolAttr.of(
         pool.kind.data,
         int_values(pool.kernel),

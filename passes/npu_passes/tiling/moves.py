@@ -1,7 +1,7 @@
-"""Concatenations and copies between memories: transfers, and nothing to compute.
+"""Builds the transfers of concatenations and copies, which compute nothing.
 
-Level of IR: `npu.concat` in destination style, or `memref.copy`, with an operand off the chip, in;
-transfers out. From one memory to the other a part moves in one transfer; from `#npu.dram` to
+Level of IR: in: `npu.concat` in destination style, or `memref.copy`, with an operand off the chip;
+out: transfers. Between on chip and off chip a part moves in one transfer; from `#npu.dram` to
 `#npu.dram` it passes through a tile buffer on chip.
 
     npu.concat ins(%a, %b : ..., #npu.dram, ..., #npu.sram) outs(%y : ..., #npu.sram) axis 1
@@ -30,9 +30,9 @@ from npu_passes.tiling.tile_nest import build_nest
 
 
 def build_moves(op: Operation, machine: Machine, free: int) -> None:
-    """Build the transfers of an op in front of it.
+    """Build the transfers of an op in front of it; `free` bytes on chip are for tile buffers.
 
-    Raises: PassFailedException, attached to the op, if a tile buffer is needed and nothing is free.
+    Raises: PassFailedException, attached to the op, if a tile buffer is needed and does not fit.
     """
     b = LoopBuilder(op)
     announce(op, list(off_chip_operands(op)))
@@ -52,7 +52,7 @@ def build_moves(op: Operation, machine: Machine, free: int) -> None:
 
 
 def parts(b: LoopBuilder, op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """What goes where: each part of a concatenation to its place, or one map to another."""
+    """Pairs of source and target: each part of a concatenation and its slice, or a copy's maps."""
     if not isinstance(op, ConcatOp):
         yield op.operands[0], op.operands[1]
         return

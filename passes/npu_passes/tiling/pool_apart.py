@@ -1,9 +1,9 @@
-"""A convolution and the pooling window behind it, taken apart where both at once do not fit.
+"""Takes a convolution and its fused pooling window apart where they do not fit on chip together.
 
 Level of IR: staging of one `npu.conv2d` with a pooling window. Such a layer needs all input
 channels of a tile at once, because its destination holds pooled values and no sums. Taken apart,
-the sums of a tile have a buffer on chip: they are added up a few input channels at a time, and
-pooled once they are complete.
+the sums of a tile have a buffer on chip. They are accumulated over a few input channels at a time,
+and pooled once they are complete.
 
     for out, rows, columns:
       for in:
@@ -39,7 +39,10 @@ from npu_plans.tiles.operand_regions import Along, Cut, Space, even_sizes
 
 
 def apart_space(op: Conv2dOp) -> Space:
-    """The loops of a convolution whose sums have a buffer: input channels innermost."""
+    """The loops of a convolution whose sums have a buffer of their own: input channels innermost.
+
+    Without requantisation the loop over input channels can be cut.
+    """
     space = conv_space(op)
     loops = [loop for loop in space.loops if loop.name != IN]
     inner = replace(space.loop(IN), fixed=op.requantize is not None)
@@ -47,7 +50,7 @@ def apart_space(op: Conv2dOp) -> Space:
 
 
 def sums_axes(op: Conv2dOp, space: Space) -> tuple[Along, ...]:
-    """How the buffer of the sums follows the loops: as what the pooling window slides over."""
+    """How the axes of the buffer of sums follow the loops: its rows and columns are pooled."""
     images, channels, *_ = space.operands[-1]
     spatial = [
         Along(windows[0].outputs)
@@ -59,7 +62,7 @@ def sums_axes(op: Conv2dOp, space: Space) -> tuple[Along, ...]:
 
 
 def candidates(space: Space) -> Iterator[Cut]:
-    """Tiles to choose from: all sizes of output channels, some along the other loops."""
+    """Tiles to choose from: all even sizes of output channels, every fourth along other loops."""
     sizes: list[list[int]] = []
     for loop in space.loops:
         even = list(even_sizes(loop.extent))
@@ -74,7 +77,7 @@ def candidates(space: Space) -> Iterator[Cut]:
 
 
 def pool_of(op: Conv2dOp, form: TileForm, sums: SSAValue, out: SSAValue) -> LayerOp:
-    """The pooling layer that a tile's sums go through."""
+    """The pooling layer from a tile's finished sums to `out`."""
     assert op.pool is not None
     window = with_pads(op.pool, new_pads(int_values(op.pool.pads), form, 1))
     new = MaxPool2dOp(sums, window, out) if window.is_max else AvgPool2dOp(sums, window, out)
@@ -83,7 +86,7 @@ def pool_of(op: Conv2dOp, form: TileForm, sums: SSAValue, out: SSAValue) -> Laye
 
 
 def sums_of(op: Conv2dOp, form: TileForm, inputs: Sequence[SSAValue], sums: SSAValue) -> LayerOp:
-    """The convolution of a tile into the buffer of its sums."""
+    """The convolution of a tile, without its pool, into the buffer of its sums."""
     new = tile_layer(op, form, inputs, sums)
     assert isinstance(new, Conv2dOp)
     new.change_epilogue(pool=None, overlap=None)

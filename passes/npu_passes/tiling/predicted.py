@@ -1,13 +1,13 @@
-"""What the tiles of a layer cost, as `npu.tile` says it: T of paper 004 and all that it is made of.
+"""The predicted cost of a layer's tiles, for attribute `npu.tile`: T of paper 004 and its terms.
 
 Level of IR: one layer and its staging; nothing is changed.
 
     npu.tile = {sizes = {...}, order = "columns out in", bytes = 40174592 : i64, transfers = 3856,
                 jumps = ..., cost = ..., compulsory_bytes = ..., bound_bytes = ..., on_chip = ...}
 
-A jump is a run of addresses off the chip (`cost_model.py`); `cost` is there if the machine says
-what transfers cost, `compulsory_bytes` and `bound_bytes` for convolutions of one image without a
-pool, and for fully connected layers.
+`jumps` counts runs of consecutive addresses off the chip (`cost_model.py`). `cost` is present if
+the machine's file says what transfers cost. `compulsory_bytes` and `bound_bytes` are present for
+fully connected layers, and for convolutions of one image without a pool and without a residual.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from npu_plans.tiles.operand_regions import Along, Cut
 
 
 def moved_by(op: Operation, staging: Staging) -> OperandTraffic:
-    """What one run of a staged layer moves."""
+    """The transfers, runs, elements and bytes that one run of a staged layer moves."""
     transfers, jumps, elements, size = 0, 0, 0, 0
     for buffer in staging.buffers:
         for index, moves in operand_moves(op, staging.cut, buffer.operands, whole=buffer.whole):
@@ -45,13 +45,14 @@ def moved_by(op: Operation, staging: Staging) -> OperandTraffic:
 
 
 def tiles_and_runs(cut: Cut, index: int, value: SSAValue) -> tuple[int, int]:
-    """The tiles of one operand, each once, and the runs of addresses that they are.
+    """The number of different tiles of one operand, and of the runs of addresses in all of them.
 
-    Axes are taken innermost first. A tile with all of an axis is one run together with its
-    neighbour along the next one, unless the buffer has gaps there.
+    Axes are taken innermost first. If a tile has all of an axis, its slices along the next axis are
+    one run, unless the buffer has gaps between them.
     """
     strides = [stride or 0 for stride in memref_type(value).get_strides() or ()]
-    # Tiles that are one run up to here, with no gap to the next; others, and the runs of those.
+    # `closed` counts tiles that are one run without gaps so far, `others` those of several runs,
+    # and `runs` the runs of the latter.
     closed, others, runs = 1, 0, 0
     reach = 1
     for axis, stride in reversed(list(zip(cut.space.operands[index], strides, strict=True))):
@@ -70,16 +71,17 @@ def tiles_and_runs(cut: Cut, index: int, value: SSAValue) -> tuple[int, int]:
 
 
 def sizes_of(cut: Cut, axis: Along) -> Sequence[int]:
-    """What the tiles along one axis have of it: one number for each."""
+    """The elements of an axis in each tile along it."""
     pieces = [cut.pieces(name) for name in axis.loops]
     tiles = (dict(zip(axis.loops, each, strict=True)) for each in product(*pieces))
     return [axis.span(tile).size for tile in tiles]
 
 
 def bounds_of(op: Operation, free: int) -> tuple[int, int] | None:
-    """Compulsory bytes, and bytes that every schedule moves: of what `conv_shape` says exactly.
+    """Two lower bounds on the bytes moved: compulsory bytes, and those of every schedule.
 
-    The groups of a convolution share nothing, so their sums are bounds too.
+    `free`: bytes on chip. None for layers that `conv_shape` does not describe exactly. The groups
+    of a convolution share no data, so the bounds of one group are multiplied by their number.
     """
     off_chip = off_chip_operands(op)
     if not isinstance(op, Conv2dOp | FullyConnectedOp):
@@ -96,7 +98,7 @@ def bounds_of(op: Operation, free: int) -> tuple[int, int] | None:
 
 
 def described(op: Operation, staging: Staging, machine: Machine, free: int) -> DictionaryAttr:
-    """The choice for a layer with `free` bytes on chip, and its cost."""
+    """The value of `npu.tile`: the tiles of a layer with `free` bytes on chip, and their cost."""
     moved, bounds = moved_by(op, staging), bounds_of(op, free)
     numbers = {"bytes": moved.bytes, "transfers": moved.transfers, "jumps": moved.jumps}
     costs = DmaCosts(machine.dma_setup, machine.dma_jump, machine.dma_element)

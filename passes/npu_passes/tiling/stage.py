@@ -1,8 +1,7 @@
-"""What there is to stage of a layer: its loops, its operands off the chip, their buffers, the cost.
+"""The staging of one op as plain data: its loops, off-chip operands, tile buffers and traffic.
 
-Plain data about one op; nothing is changed and nothing decided. `staging.py` chooses among the
-tiles, `tile_nest.py` builds the nest; both use the same spans, so that what was counted is what
-moves.
+Nothing is changed and nothing is decided here. `staging.py` chooses the tiles, `tile_nest.py`
+builds the loop nest. Both use the same spans, so the nest moves exactly what was counted.
 """
 
 from __future__ import annotations
@@ -28,9 +27,10 @@ from npu_plans.tiles.operand_regions import Along, Cut, Loop, Moves, Space
 
 @dataclass(frozen=True)
 class Buffer:
-    """A tile buffer: the operands (by index) that share it, its shape, bytes and copies.
+    """A tile buffer: the indices of the operands that share it, its shape, bytes and copies.
 
-    A `whole` buffer holds all of its operand, loaded once.
+    `bytes` are those of one copy; a double buffer has two copies. A `whole` buffer holds all of its
+    operand, which is loaded once.
     """
 
     operands: tuple[int, ...]
@@ -42,10 +42,10 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Staging:
-    """The choice for one layer, and what it costs.
+    """The chosen tiles of one layer, their buffers and their traffic.
 
-    `transfers` and `bytes` are those of one run of the layer; `footprint` is what all copies of the
-    buffers take on chip. With `double_buffer`, the innermost loop overlaps moving with computing.
+    `transfers` and `bytes` are those of one run of the layer. With `double_buffer`, transfers of
+    the innermost loop overlap with computing.
     """
 
     cut: Cut
@@ -54,20 +54,22 @@ class Staging:
     transfers: int
     bytes: int
     sums: Buffer | None = None
-    """Where sums are before they are pooled, if that is a step of its own (`pool_apart.py`)."""
+    """The buffer of the sums of a convolution whose pool is taken apart (`pool_apart.py`)."""
 
     @property
     def footprint(self) -> int:
-        """Bytes on chip."""
+        """Bytes on chip of all copies of the buffers, and of the sums."""
         sums = 0 if self.sums is None else self.sums.bytes
         return sums + sum(buffer.bytes * buffer.copies for buffer in self.buffers)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A layer, its loops, and which of its operands are off chip (by index, without repetition).
+    """One way to stage an op: its loops and its off-chip operands.
 
-    `sums` says how a buffer of sums follows the loops, if there is one.
+    `staged`: for each tile buffer the indices of the operands that share it. `whole`: the operands
+    that are brought on chip as a whole. `alignment`: that of on-chip buffers, in bytes. `sums`: how
+    the axes of a buffer of sums follow the loops; empty if there is no such buffer.
     """
 
     op: Operation
@@ -78,7 +80,10 @@ class Stage:
     sums: tuple[Along, ...] = ()
 
     def buffer(self, cut: Cut, operands: tuple[int, ...], *, double: bool) -> Buffer:
-        """The buffer of one operand under a choice of tiles."""
+        """The buffer that `operands` share, for tiles `cut`.
+
+        With `double` it has two copies if its tile changes in the innermost loop.
+        """
         value, first = self.op.operands[operands[0]], operands[0]
         is_whole = first in self.whole
         shape = shape_of(value) if is_whole else cut.shape(first)
@@ -87,7 +92,7 @@ class Stage:
         return Buffer(operands, shape, self.bytes(shape, value), copies, is_whole)
 
     def bytes(self, shape: Sequence[int], value: SSAValue) -> int:
-        """Bytes of a buffer with the elements of a value."""
+        """Aligned bytes of a buffer of this shape, with elements like those of `value`."""
         size = prod(shape) * element_bytes(self.op, memref_type(value))
         return -(-size // self.alignment) * self.alignment
 
@@ -100,7 +105,7 @@ class Stage:
         return Buffer((last,), shape, self.bytes(shape, self.op.operands[last]), 1, whole=False)
 
     def staging(self, cut: Cut, *, double: bool) -> Staging:
-        """The choice in full; `double` asks for two halves where that helps."""
+        """Buffers and traffic for tiles `cut`; `double` asks for double buffers where they help."""
         double = double and self.overlaps(cut)
         buffers = tuple(self.buffer(cut, operands, double=double) for operands in self.staged)
         moves = [(index, moved) for group in self.staged for index, moved in self.moves(cut, group)]
@@ -117,7 +122,7 @@ class Stage:
         )
 
     def overlaps(self, cut: Cut) -> bool:
-        """Whether the innermost loop is one, and something is moved in it."""
+        """Whether the innermost loop becomes an `scf.for` in which some tile is moved."""
         if not cut.order or not cut.repeats(cut.order[-1]):
             return False
         return any(
@@ -127,14 +132,14 @@ class Stage:
         )
 
     def moves(self, cut: Cut, operands: tuple[int, ...]) -> Iterator[tuple[int, Moves]]:
-        """What moves through one buffer."""
+        """What moves through the buffer that `operands` share, operand by operand."""
         return operand_moves(self.op, cut, operands, whole=operands[0] in self.whole)
 
 
 def operand_moves(
     op: Operation, cut: Cut, operands: tuple[int, ...], *, whole: bool
 ) -> Iterator[tuple[int, Moves]]:
-    """What moves through one buffer: an input is loaded, the destination stored."""
+    """What moves through one buffer: an input is loaded, the destination stored and read back."""
     last = len(cut.space.operands) - 1
     first = operands[0]
     if whole:
@@ -148,7 +153,10 @@ def operand_moves(
 
 
 def reread(op: Operation, cut: Cut) -> Moves:
-    """What is read of the destination: sums that are unfinished, or that were begun before."""
+    """What is read back of the destination: sums that an outer loop has left unfinished.
+
+    If the op adds to sums that were there before it, each tile is read whenever it is stored.
+    """
     if isinstance(op, Conv2dOp | FullyConnectedOp) and op.accumulate is not None:
         return cut.loads(len(cut.space.operands) - 1)
     return cut.rereads()
@@ -171,9 +179,10 @@ def is_weight(op: Operation, value: SSAValue) -> bool:
 
 
 def stage_of(op: Operation, off_chip: AbstractSet[SSAValue], alignment: int) -> Stage:
-    """What there is to stage. Operands that are the same value, used in the same way, share.
+    """The first way to stage an op. Learned vectors are brought on chip as a whole.
 
-    A copy takes its tiles in and out through one buffer.
+    Operands share a buffer if they are the same value and follow the loops alike. A copy loads and
+    stores its tiles through one buffer.
     """
     space = space_of(op) if isinstance(op, LayerOp) else copy_space(op)
     found: dict[tuple[SSAValue, tuple[Along, ...]], tuple[int, ...]] = {}
@@ -201,7 +210,10 @@ def copy_space(op: Operation) -> Space:
 
 
 def stages_of(op: Operation, off_chip: AbstractSet[SSAValue], alignment: int) -> Iterator[Stage]:
-    """The ways to stage an op, best first: a bias as a whole, or in tiles; a pool taken apart."""
+    """The ways to stage an op, best first.
+
+    They are: the bias as a whole, the bias in tiles, and the pool of a convolution taken apart.
+    """
     first = stage_of(op, off_chip, alignment)
     yield first
     last = replace(first, whole=frozenset())

@@ -1,15 +1,16 @@
-"""How a layer with operands off the chip is staged: its tiles, their order, their buffers.
+"""Chooses the tiles of a layer with operands off the chip, their order and their buffers.
 
-An analysis: nothing is changed. `choose` decides for one layer of which some operands lie in
-`#npu.dram`; `least_bytes` says what any choice needs.
+An analysis: nothing is changed. `choose` decides for one layer with operands in `#npu.dram`;
+`least_bytes` is the fewest bytes of tile buffers that any choice needs.
 
 - Learned vectors (a bias) are brought on chip once, as a whole; in tiles, if there is no room.
-- A layer that fits as a whole is one tile.
-- If its maps are on chip and the machine works on groups of kernels, it is one loop over those.
-- Other convolutions and fully connected layers are searched (`tile_search.py`), operands that are
-  on chip held there at no cost.
+- If the maps of a convolution or fully connected layer are on chip and the machine works on groups
+  of kernels, the layer becomes one loop over those groups.
+- Another layer that fits as a whole is one tile.
+- Other convolutions and fully connected layers are searched (`tile_search.py`); operands that are
+  on chip cost nothing there.
 - Everything else is cut along its outermost loops first, into the largest tiles that fit.
-- A convolution and its pooling window that fit in no way are taken apart (`pool_apart.py`).
+- A convolution with a pooling window is taken apart (`pool_apart.py`) if nothing else fits.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from npu_plans.tiles.operand_regions import Cut, even_sizes
 
 
 def least_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine) -> int:
-    """The fewest bytes of tile buffers with which an op works if these operands lie off chip.
+    """The fewest bytes of tile buffers with which an op can run if these operands lie off chip.
 
     Raises: PassFailedException, attached to the op, for an operand that has no tiles.
     """
@@ -52,7 +53,10 @@ def least_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine
 
 
 def check_operands(op: Operation) -> None:
-    """Reject operands off the chip that no transfer can move parts of."""
+    """Reject off-chip operands without elements or without static strides: no transfer moves them.
+
+    Raises: PassFailedException, attached to the op.
+    """
     for value in op.operands:
         if not in_space(value, DramSpace()):
             continue
@@ -90,7 +94,7 @@ def choose(
 
 
 def reject(op: Operation, what: str, free: int) -> NoReturn:
-    """Reject a layer that does not fit."""
+    """Reject a layer that does not fit; `what` says how many bytes it needs."""
     refuse_layer(op, f"{what}, there are {max(0, free)} left")
 
 
@@ -103,7 +107,11 @@ def refuse_layer(op: Operation, what: str) -> NoReturn:
 def chosen(
     op: Operation, stage: Stage, machine: Machine, free: int, options: TileOptions
 ) -> Staging | None:
-    """The best choice, or None if nothing fits."""
+    """The best choice for one way to stage an op, or None if nothing fits.
+
+    Raises: PassFailedException, attached to the op, if the tile that the paper's model finds best
+    does not fit with its halo.
+    """
     off_chip = off_chip_operands(op)
     if stage.sums:
         return apart(stage, free, options)
@@ -137,7 +145,7 @@ def chosen(
 
 
 def best_fit(stage: Stage, cut: Cut, free: int, *, double: bool) -> Staging | None:
-    """A choice with two halves if they fit, else with one, else None."""
+    """A choice with double buffers if `double` and they fit, else with single ones, else None."""
     for halves in (True, False) if double else (False,):
         found = stage.staging(cut, double=halves)
         if found.footprint <= free:
@@ -148,7 +156,10 @@ def best_fit(stage: Stage, cut: Cut, free: int, *, double: bool) -> Staging | No
 def kernel_groups(
     op: Linear, stage: Stage, machine: Machine, free: int, options: TileOptions
 ) -> Staging | None:
-    """One loop over groups of kernels: with two buffers, else with one, else smaller groups."""
+    """The choice of one loop over groups of kernels, or None if not even one kernel fits.
+
+    A group is halved until it fits, with double buffers or else with single ones.
+    """
     kernels = shape_of(op.weight)[0]
     groups = op.group_count if isinstance(op, Conv2dOp) else 1
     size = machine.kernel_group
@@ -168,7 +179,7 @@ def kernel_groups(
 
 
 def apart(stage: Stage, free: int, options: TileOptions) -> Staging | None:
-    """The tile that moves the fewest bytes, with sums in a buffer of their own."""
+    """The choice that moves the fewest bytes with sums in a buffer of their own, or None."""
     for double in (True, False) if options.double_buffer else (False,):
         found = (stage.staging(cut, double=double) for cut in candidates(stage.space))
         fits = (each for each in found if each.footprint <= free)
@@ -179,7 +190,7 @@ def apart(stage: Stage, free: int, options: TileOptions) -> Staging | None:
 
 
 def outermost_first(stage: Stage, free: int, options: TileOptions) -> Staging | None:
-    """The largest tiles that fit, cut along the outermost loops first."""
+    """The choice of the largest tiles that fit, cut along the outermost loops first, or None."""
     for double in (True, False) if options.double_buffer else (False,):
         sizes = stage.space.whole
         for loop in stage.space.loops:

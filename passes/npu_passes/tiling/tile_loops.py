@@ -1,7 +1,7 @@
-"""`npu-tile-loops`: layers with operands off the chip work on tiles that a DMA engine brings.
+"""`npu-tile-loops`: cut layers with operands off the chip into tiles that a DMA engine brings.
 
-Level of IR: layers in destination style on buffers in; loops, transfers and the same layers on
-on-chip buffers out. It decides the tiles of each layer, in which order they come, and how many
+Level of IR: in: layers in destination style on buffers; out: loops, transfers and the same layers
+on on-chip buffers. It decides the tiles of each layer, in which order they come, and how many
 buffers they have (paper 004).
 
     npu.conv2d ins(%x, %w, %b : ..., memref<32x16x3x3xf32, #npu.dram>, memref<32xf32, #npu.dram>)
@@ -18,10 +18,9 @@ buffers they have (paper 004).
           {npu.layer = "conv", npu.runs = 4 : i64, npu.tile = {...}}
     } {npu.double_buffer}
 
-Every buffer that is on chip while a layer runs leaves the less for its tiles; the halves of double
-buffers, which `npu-double-buffer` makes, are paid for here. Concatenations and copies move straight
-from npu_dialect.attributes import TILE
-from one memory to the other.
+The tiles of a layer share the on-chip memory with all buffers that live while it runs. They count
+twice if they are to be double buffers, which `npu-double-buffer` makes later. Concatenations and
+copies move straight from one memory to the other.
 """
 
 from __future__ import annotations
@@ -57,9 +56,10 @@ from npu_plans.tiles.tile_search import SearchOptions
 
 @dataclass(frozen=True)
 class StagedOp:
-    """An op with operands off the chip, the bytes that are free beside what lives there.
+    """An op with operands off the chip, and its chosen tiles.
 
-    Without a staging, it only moves data (a concatenation, a copy).
+    `free`: the bytes on chip that buffers living at the op leave for its tiles. `staging` is None
+    for ops that only move data: concatenations and copies.
     """
 
     op: Operation
@@ -71,32 +71,32 @@ class StagedOp:
 class TileLoopsPass(RefusingPass):
     """Stage every layer that has operands in `#npu.dram`.
 
-    `model`, `divisors-only`, `loop-order`, `stationary` and `minimize` say what the search for the
-    tiles of convolutions and fully connected layers may do; `tile-sizes=rows,columns,in,out` gives
-    their sizes by hand. Without `double-buffer` every tile has one buffer. With a `block-size`,
-    tiles that are written off the chip have whole blocks where they can, for `npu-compress-spills`.
-    `jobs` layers are searched at the same time; what is found does not depend on it. Rejects a
-    machine without DMA, and layers whose smallest tile does not fit.
+    `model`, `divisors-only`, `loop-order`, `stationary` and `minimize` are options of the search
+    for the tiles of convolutions and fully connected layers; `tile-sizes=rows,columns,in,out` sets
+    the sizes by hand. Without `double-buffer` every tile has one buffer. With a `block-size`, tiles
+    that are written off the chip have whole blocks where that is possible, for
+    `npu-compress-spills`. `jobs` layers are searched at the same time; the result does not depend
+    on it. Rejects a machine without DMA, and layers whose smallest tile does not fit.
     """
 
     name = "npu-tile-loops"
 
     model: Literal["paper", "physical"] = "physical"
-    """`paper`: the published equations count transfers. `physical`: what a DMA engine moves."""
+    """`paper` counts transfers by the published equations, `physical` what a DMA engine moves."""
     divisors_only: bool = False
     """Whether tile sizes have to divide the sizes of the layer."""
     loop_order: Literal["paper", "any"] = "any"
-    """The paper's order of loops over tiles, or any."""
+    """The orders of loops over tiles that are searched: the paper's only, or all."""
     stationary: Literal["single", "double-buffered"] = "single"
-    """Buffers of the operand that the innermost loop keeps: one, or two like the others."""
+    """Buffers of the operand that the innermost loop does not change: one, or two as others."""
     minimize: Literal["cost", "bytes"] = "bytes"
-    """`cost`: time of the transfers, with setup and jumps. `bytes`: bytes that move."""
+    """`cost`: the time of the transfers, with setup and jumps. `bytes`: the bytes moved."""
     tile_sizes: tuple[int, ...] = ()
     """Rows, columns, input and output channels of a tile, by hand. Default: search."""
     double_buffer: bool = True
     """Whether each tile gets two buffers, so that moving and computing can overlap."""
     block_size: int = 1
-    """Tiles that are written off the chip have whole blocks of this size where they can."""
+    """Rows and columns of a block. Tiles written off the chip have whole blocks if possible."""
     jobs: int = 1
     """Layers that are searched at the same time; the result does not depend on it."""
 
@@ -117,11 +117,11 @@ class TileLoopsPass(RefusingPass):
             build(each, machine)
 
     def told(self, staged: StagedOp) -> None:
-        """Hear of each layer as its tiles are found: for who shows progress."""
+        """Called with each layer once its tiles are found; a subclass can show progress."""
 
     @property
     def options(self) -> TileOptions:
-        """The options of the choice."""
+        """The options of the pass that say how tiles are chosen."""
         search = SearchOptions(
             self.model, self.divisors_only, self.loop_order, self.stationary, self.minimize
         )
@@ -136,10 +136,12 @@ def stage_function(
     jobs: int = 1,
     told: Callable[[StagedOp], None] = lambda staged: None,
 ) -> tuple[StagedOp, ...]:
-    """What is to be staged in a function, and how; `told` hears of each op, in their order.
+    """The ops of a function to be staged, with their tiles; `told` is called with each, in order.
 
-    Raises: PassFailedException, attached to the op, for a machine without DMA, or a layer that does
-    not fit.
+    `block`: rows and columns of a block. `jobs`: ops that are searched at the same time.
+
+    Raises: PassFailedException, attached to the op, if there is no machine with DMA, or if a layer
+    does not fit.
     """
     ops = [op for op in function.walk() if is_staged(op)]
     if not ops:

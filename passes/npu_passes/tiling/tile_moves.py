@@ -1,6 +1,6 @@
-"""The pieces that nests of tiles are built of: transfers, tile buffers, parts of buffers.
+"""Builds the parts of tile loop nests: transfers, tile buffers, and views of buffers.
 
-Level of IR: `dma`, `sram` and `memref` ops, put where a `LoopBuilder` builds.
+Level of IR: `dma`, `sram` and `memref` ops, inserted where a `LoopBuilder` stands.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 from npu_passes.tiling.stage import Buffer, is_weight
 
 WEIGHTS, FIRST_MAP, OTHER_MAPS, OUTPUT = range(4)
-"""Channels of transfers, modulo those that the machine has; sums that are read back are maps."""
+"""DMA channel of each kind of transfer, taken modulo the machine's number of channels.
+
+Sums that are read back use `OTHER_MAPS`.
+"""
 
 
 def allocate(b: LoopBuilder, op: Operation, buffer: Buffer, shape: Sequence[int]) -> SSAValue:
@@ -34,7 +37,7 @@ def allocate(b: LoopBuilder, op: Operation, buffer: Buffer, shape: Sequence[int]
 
 
 def announce(op: Operation, staged: Sequence[SSAValue]) -> None:
-    """One access for each map off chip that an op reads or writes."""
+    """Insert `dma.reads` or `dma.writes` for each map in `staged` that an op reads or writes."""
     *inputs, out = op.operands
     for value in dict.fromkeys(inputs):
         if value in staged and not is_weight(op, value):
@@ -44,14 +47,15 @@ def announce(op: Operation, staged: Sequence[SSAValue]) -> None:
 
 
 def access(kind: type[ReadsOp | WritesOp], op: Operation, value: SSAValue) -> None:
-    """Announce an access in front of an op.
+    """Insert a `dma.reads` or `dma.writes` of a map in front of an op.
 
-    An op that runs row by row goes through its map once: then it is in front of the loops around.
+    Loops that run layers row by row go through a map once. So if the op uses a view of a map from
+    outside of its loops, the access is of that map, and in front of the outermost loop.
     """
     place, whole = outermost(op), value
     while place.is_ancestor(owner := whole.owner):
         if isinstance(owner, Block) or not is_view(owner):
-            place, whole = op, value  # it is made anew in each step
+            place, whole = op, value  # the map is allocated inside of the loops
             break
         whole = owner.operands[0]
     made = kind(whole)
@@ -60,7 +64,7 @@ def access(kind: type[ReadsOp | WritesOp], op: Operation, value: SSAValue) -> No
 
 
 def outermost(op: Operation) -> Operation:
-    """The loop or condition around an op that stands in none itself, or the op."""
+    """The outermost `scf.for` or `scf.if` around an op; the op itself if there is none."""
     while isinstance(parent := op.parent_op(), scf.ForOp | scf.IfOp):
         op = parent
     return op
@@ -82,12 +86,12 @@ def transfer(
 
 
 def view(b: LoopBuilder, buffer: SSAValue, at: Sequence[Index], sizes: Sequence[int]) -> SSAValue:
-    """A part of a buffer, or the buffer if it is all of it."""
+    """The part of a buffer at `at` with these sizes; the buffer itself if that is all of it."""
     if tuple(sizes) == shape_of(buffer):
         return buffer
     return b.window(buffer, at, sizes, range(len(sizes)), "part")
 
 
 def corner(b: LoopBuilder, buffer: SSAValue, sizes: Sequence[int]) -> SSAValue:
-    """The part of a tile buffer that a tile takes: smaller tiles lie at its beginning."""
+    """The part of a tile buffer that a tile of these sizes fills: it lies at the beginning."""
     return view(b, buffer, [0] * len(sizes), sizes)

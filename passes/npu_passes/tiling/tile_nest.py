@@ -1,10 +1,10 @@
-"""The loop nest of a staged layer: transfers, and the layer on tiles that are on chip.
+"""Builds the loop nest of a staged layer: transfers, and the layer on tiles that are on chip.
 
-Level of IR: one layer on buffers in, `scf.for` over tiles out. A loop over tiles is cut into
-segments whose tiles have the same sizes and pads: the first one at a padded border, those inside
-(one `scf.for`), the ragged or padded last one. Shapes inside are static. An operand is loaded in
-the innermost loop that changes it, and stays; sums are read back only if an outer loop left them
-unfinished.
+Level of IR: in: one layer on buffers; out: `scf.for` over tiles. A loop over tiles is split into
+segments whose tiles have the same sizes and pads: the first tile at a padded border, the inner
+tiles (one `scf.for`), and a smaller or padded last tile. Shapes inside are static. An operand's
+tile is loaded in the innermost loop that changes it, and stays on chip in the loops inside that
+one. Sums are read back only if an outer loop left them unfinished.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from npu_plans.tiles.operand_regions import Along, Pads, Piece, Segment
 
 @dataclass(frozen=True)
 class TilePosition:
-    """Where a tile is along one loop: the segment, and the index of its piece within."""
+    """The position of a tile along one loop: a segment, and the index of its piece in there."""
 
     segment: Segment
     index: Index = 0
 
     @property
     def piece(self) -> Piece:
-        """The first piece of the segment; all have its sizes."""
+        """The first piece of the segment; all of its pieces have the same sizes."""
         return self.segment.piece
 
 
@@ -54,7 +54,12 @@ Tile = Mapping[str, TilePosition]
 
 @dataclass(frozen=True)
 class Nest:
-    """Builds the nest of one op in front of it; `buffers` are the tile buffers, by operand."""
+    """Builds the nest of one op in front of it.
+
+    `buffers`: the tile buffers, by the index of their operand. `sums`: the buffer of sums of a
+    convolution whose pool is taken apart. `channels`: the machine's number of DMA channels.
+    `counted`: whether to insert `dma.reads` and `dma.writes`.
+    """
 
     b: LoopBuilder
     op: Operation
@@ -70,7 +75,10 @@ class Nest:
         return len(self.op.operands) - 1
 
     def build(self) -> Operation | None:
-        """The accesses, what stays on chip, then the loops; the first layer op that is built."""
+        """Build accesses, loads of whole operands, and loops.
+
+        Returns the first layer op in the nest; None if there is none, as for a copy.
+        """
         cut = self.staging.cut
         if self.counted:
             staged = [i for buffer in self.staging.buffers for i in buffer.operands]
@@ -95,7 +103,10 @@ class Nest:
         return None
 
     def inside(self, tile: Tile, level: int) -> None:
-        """What happens once the loops up to `level` have chosen their pieces."""
+        """Build the body of the loop at position `level` of the order; -1 is outside of all loops.
+
+        That are loads, the next loop or the layer itself, and the store of the destination.
+        """
         cut = self.staging.cut
         for index in self.moving(level):
             if index != self.last:
@@ -111,9 +122,9 @@ class Nest:
             self.store(tile)
 
     def one_segment(self, tile: Tile, level: int, segment: Segment) -> None:
-        """A loop over the pieces of a segment.
+        """Build a loop over the pieces of a segment.
 
-        Buffers of which the innermost loop has two halves are its own: elsewhere, one is enough.
+        An innermost loop allocates its double buffers itself, as large as its segment needs.
         """
         name = self.staging.cut.order[level]
         innermost = level == len(self.staging.cut.order) - 1
@@ -134,7 +145,7 @@ class Nest:
         self.b.loop(0, segment.runs, one, hint=name)
 
     def allocate(self, tile: Tile) -> dict[int, SSAValue]:
-        """The buffers that have two halves, as large as a tile in one segment needs them."""
+        """Allocate the buffers that become double buffers, as large as this tile needs them."""
         found: dict[int, SSAValue] = {}
         pieces = {name: place.piece for name, place in tile.items()}
         for buffer in self.staging.buffers:
@@ -146,7 +157,10 @@ class Nest:
         return found
 
     def moving(self, level: int) -> Iterator[int]:
-        """The operands whose tiles change at a level, one for each buffer and the destination."""
+        """The operands whose tiles change in the loop at `level`: one of each buffer.
+
+        The destination is among them too if it shares its buffer with an input.
+        """
         for buffer in self.staging.buffers:
             if not buffer.whole and self.staging.cut.level(buffer.operands[0]) == level:
                 yield buffer.operands[0]
@@ -154,24 +168,24 @@ class Nest:
                     yield self.last
 
     def begun(self, tile: Tile) -> bool:
-        """Whether the destination holds sums: of the loops that are outside, or of old."""
+        """Whether a tile of the destination holds sums of an earlier step or from before the op."""
         if isinstance(self.op, Conv2dOp | FullyConnectedOp):
             return self.op.accumulate is not None or (IN in tile and not tile[IN].piece.opens)
         return False
 
     def load(self, tile: Tile, index: int) -> None:
-        """Bring the tile of an operand on chip."""
+        """Build the transfer that brings the tile of an operand on chip."""
         source = self.part(tile, index, self.op.operands[index])
         self.move(source, corner(self.b, self.buffers[index], shape_of(source)), index)
 
     def store(self, tile: Tile) -> None:
-        """Take the tile of the destination off the chip."""
+        """Build the transfer that takes the tile of the destination off the chip."""
         target = self.part(tile, self.last, self.op.operands[self.last])
         source = corner(self.b, self.buffers[self.last], shape_of(target))
         transfer(self.b, self.op, source, target, OUTPUT % self.channels)
 
     def move(self, source: SSAValue, target: SSAValue, index: int) -> None:
-        """A transfer onto the chip."""
+        """Build a transfer onto the chip for the operand at `index`."""
         weights = is_weight(self.op, self.op.operands[index])
         channel = WEIGHTS if weights else FIRST_MAP if index == 0 else OTHER_MAPS
         transfer(self.b, self.op, source, target, channel % self.channels, weights=weights)
@@ -198,7 +212,7 @@ class Nest:
         return low
 
     def operand(self, tile: Tile, index: int) -> SSAValue:
-        """What the layer on a tile takes: a tile buffer, or a part of a buffer on chip."""
+        """An operand of the op on a tile: a part of its tile buffer, or of its on-chip buffer."""
         buffer = next((b for b in self.staging.buffers if index in b.operands), None)
         if buffer is None:
             return self.part(tile, index, self.op.operands[index])
@@ -209,7 +223,7 @@ class Nest:
         return corner(self.b, self.buffers[index], [axis.span(pieces).size for axis in axes])
 
     def compute(self, tile: Tile) -> None:
-        """The layer on one tile."""
+        """Build the ops that compute one tile."""
         if not isinstance(self.op, LayerOp):
             return
         *inputs, out = (self.operand(tile, index) for index in range(self.last + 1))
@@ -226,7 +240,10 @@ class Nest:
         return runs
 
     def layers(self, tile: Tile, inputs: Sequence[SSAValue], out: SSAValue) -> Iterator[LayerOp]:
-        """The layer on one tile, or its sums and, once they are complete, its pool."""
+        """The op that computes one tile; for a pool taken apart, those of its sums and its pool.
+
+        The pool comes only with the last part of the sums.
+        """
         assert isinstance(self.op, LayerOp)
         form = self.form(tile)
         if self.sums is None:
@@ -241,7 +258,7 @@ class Nest:
             yield pool_of(self.op, form, sums, out)
 
     def form(self, tile: Tile) -> TileForm:
-        """What differs from tile to tile."""
+        """The pads, groups, sums and first channel of a tile."""
         pieces = {name: place.piece for name, place in tile.items()}
 
         def pads(name: str) -> Pads | None:
@@ -260,9 +277,10 @@ class Nest:
 def build_nest(
     op: Operation, staging: Staging, channels: int, *, counted: bool = True
 ) -> Operation | None:
-    """Build the nest of a layer in front of it; the first layer op of the nest.
+    """Build the nest of a layer in front of it; returns the first layer op of the nest, if any.
 
-    Unless `counted`, its accesses (`dma.reads`, `dma.writes`) are the caller's to announce.
+    `channels`: the machine's number of DMA channels. Unless `counted`, the caller inserts
+    `dma.reads` and `dma.writes`.
     """
     b = LoopBuilder(op)
     buffers: dict[int, SSAValue] = {}

@@ -1,1 +1,1 @@
-"""Zero blocks of feature maps: pruned, predicted, and left out of transfers (paper 003)."""
+"""Passes that prune and measure zero blocks of maps and leave them out of transfers (paper 003)."""

@@ -1,7 +1,7 @@
-"""`npu-compress-spills`: maps off the chip move as a bit map and the blocks that are not zero.
+"""`npu-compress-spills`: move maps off the chip as a bit map and their non-zero blocks.
 
 Level of IR: layers on tiles and transfers, after `npu-tile-loops`, before `npu-double-buffer`. It
-decides which of the spilled maps are worth an index.
+decides which of the spilled maps get an index: a bit map with one bit for each block.
 
     %map = dram.alloc : memref<1x8x32x32xf32, #npu.dram>
     %s = dma.start %tile to %part channel 3 : ...
@@ -10,18 +10,19 @@ becomes, with blocks of 4 x 4,
     %map = dram.alloc : memref<1x8x32x32xf32, #npu.dram>
     %s = dma.start %tile to %part channel 3 blocks 4 zero 0 of %map, %map_index : ...
 
-and every read of the map alike. Each block keeps its place in the map, so any part of it can be
-read, and the buffer is as large as if nothing were zero; what is saved is the moving. Only blocks
-of nothing but zeros are left out (all bits of a float, the zero point of a byte): results stay the
-same to the bit. `npu-prune-zero-blocks` before it makes more of them.
+and likewise for every read of the map. Each block keeps its place in the map, so any part of the
+map can be read. The buffer is as large as before: only bytes moved are saved. Only blocks that are
+entirely zero are left out (all bits of a float are 0, each byte is the zero point), so results stay
+the same to the bit. `npu-prune-zero-blocks`, run before, makes more such blocks.
 
-A map stays as it is, and says why in `npu.not_compressed`, if
+A map is not changed, and gets the reason as `npu.not_compressed`, if
 
-- its layer expects (`npu.zero_blocks`) fewer zeros than pay for the index: 1 / (B b^2), equations
-  (2) and (3) of paper 003;
+- the expected share of elements in zero blocks (`npu.zero_blocks`) is too small to pay for the
+  index: below 1 / (B b^2) for elements of B bits and blocks of b x b, equations (2) and (3) of
+  paper 003;
 - its tiles cut blocks (`npu-tile-loops{block-size=4}` chooses tiles that do not), or it is written
   row by row;
-- something else than a transfer of a box uses it.
+- an op other than a transfer of a rectangular part of it uses it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ NAME = "npu-compress-spills"
 
 @dataclass(frozen=True)
 class CompressSpillsPass(RefusingPass):
-    """Let spilled maps move without their zero blocks; see the module. Rejects a block of 0."""
+    """Let spilled maps move without their zero blocks; see the module.
+
+    Rejects a block size below 1.
+    """
 
     name = NAME
 
@@ -66,7 +70,7 @@ class CompressSpillsPass(RefusingPass):
 
 @dataclass(frozen=True)
 class Compression:
-    """A map off the chip; why it is left alone, or None if it moves in blocks."""
+    """The decision for a map off the chip; `reason`: why it is not compressed, None if it is."""
 
     alloc: dram.AllocOp
     map: SpilledMap | None
@@ -74,7 +78,7 @@ class Compression:
 
 
 def plan_compressions(function: Operation, block: int) -> tuple[Compression, ...]:
-    """What becomes of each map off the chip."""
+    """The decision for each map off the chip; `block`: rows and columns of a block."""
     found: list[Compression] = []
     for alloc in [op for op in function.walk() if isinstance(op, dram.AllocOp)]:
         spilled, reason = None, None
@@ -90,7 +94,7 @@ def plan_compressions(function: Operation, block: int) -> tuple[Compression, ...
 def check(spilled: SpilledMap, block: int) -> None:
     """Check that a map can move in blocks, and that it is expected to pay.
 
-    Raises: NotInBlocks.
+    Raises: NotInBlocks if too few zero blocks are expected, or if its tiles cut blocks.
     """
     whole = spilled.alloc.buffer
     bits = 8 * element_bytes(spilled.alloc, memref_type(whole))
@@ -107,7 +111,7 @@ def check(spilled: SpilledMap, block: int) -> None:
 
 
 def rewrite(plan: Compression, block: int) -> None:
-    """Give a map an index and let its transfers use it, or say why not."""
+    """Give a map an index and let its transfers use it, or write why it is not compressed."""
     alloc = plan.alloc
     if plan.map is None or plan.reason is not None:
         NOT_COMPRESSED.set(alloc, plan.reason or "")

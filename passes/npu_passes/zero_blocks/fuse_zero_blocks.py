@@ -1,8 +1,8 @@
-"""`npu-fuse-zero-blocks`: a map that leaves the chip is pruned before it does, not afterwards.
+"""`npu-fuse-zero-blocks`: prune a map on chip before it is stored off chip, not afterwards.
 
 Level of IR: layers on tiles and transfers, after `npu-tile-loops{block-size=4}`, before
 `npu-compress-spills`. A network that was trained to be pruned has `npu.prune_zero_blocks` layers of
-its own. In place on a map off the chip, such a layer would fetch it once more and send it back:
+its own. Such a layer on a map off the chip would load the map once more and store it again:
 
     npu.conv2d ins(...) outs(%tile : ...) ... then relu
     %s = dma.start %tile to %part channel 3 : ...
@@ -15,11 +15,11 @@ becomes
     npu.prune_zero_blocks ins(%tile : ...) outs(%tile : ...) block 4 threshold 0.1
     %s = dma.start %tile to %part channel 3 : ...
 
-No buffer and no transfer is left of the layer. It runs where the tile has just been written, in the
-step of its loop, so `npu-double-buffer` overlaps it as it overlaps the layer.
+The pruning layer's own buffers and transfers go away. It runs right after the tile was written, in
+the same step of the loop, so `npu-double-buffer` overlaps it with transfers like the other layer.
 
-A layer stays where it is if the map is read before it, if it does not prune all of it, or if the
-tiles that are written cut its blocks.
+A pruning layer is not moved if the map is read before it, if it does not prune the whole map, or if
+the tiles that are written cut its blocks.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class FuseZeroBlocksPass(RefusingPass):
     name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Look at each map off the chip; one that is pruned twice is looked at twice."""
+        """Fuse for each map off the chip, as often as a layer prunes it."""
         for function in functions(op):
             for alloc in [each for each in function.walk() if isinstance(each, dram.AllocOp)]:
                 while (plan := prune_fusion(alloc, function)) is not None:
@@ -66,16 +66,20 @@ class FuseZeroBlocksPass(RefusingPass):
 
 @dataclass(frozen=True)
 class PruneFusion:
-    """What prunes a map in tiles of its own, and the transfers of its layer that come before."""
+    """A pruning layer to move.
+
+    `prunes`: its ops, one or more for its tiles. `stores`: the transfers before it that store the
+    map, in front of which it is to run.
+    """
 
     prunes: tuple[PruneZeroBlocksOp, ...]
     accesses: tuple[Operation, ...]
-    """Transfers, and counted passes over the map, that go away with it."""
+    """Its transfers, and the `dma.reads` and `dma.writes` for it, which go away."""
     stores: tuple[dma.StartOp, ...]
 
 
 def prune_fusion(alloc: dram.AllocOp, function: Operation) -> PruneFusion | None:
-    """The first layer that prunes a map in place, if its work can be done in front of it."""
+    """The first layer that prunes an off-chip map in place, if it can be moved; else None."""
     try:
         found = SpilledMap.of(alloc, function)
     except NotInBlocks:
@@ -105,19 +109,19 @@ def prune_fusion(alloc: dram.AllocOp, function: Operation) -> PruneFusion | None
 
 @dataclass(frozen=True)
 class Order:
-    """The order of a function's operations, seen from the block of a map's allocation."""
+    """The order of operations: their positions in the block of a map's allocation."""
 
     places: dict[Operation, int]
 
     @staticmethod
     def of(alloc: dram.AllocOp) -> Order:
-        """Number the operations of a block."""
+        """Number the operations of the block of an allocation."""
         block = alloc.parent_block()
         assert block is not None
         return Order({op: place for place, op in enumerate(block.ops)})
 
     def at(self, op: Operation) -> int:
-        """The place of an operation, or of the loop that it is in."""
+        """The position of an operation, or of the op of the block that it is in."""
         while op not in self.places:
             parent = op.parent_op()
             assert parent is not None
@@ -126,7 +130,7 @@ class Order:
 
 
 def first_layer(found: SpilledMap, order: Order) -> tuple[PruneZeroBlocksOp, ...]:
-    """The tiles of the first layer that prunes a map in buffers that it is loaded into."""
+    """The ops of the first layer that prunes tiles of a map that were loaded for it."""
     loaded = [root_of(op.target) for op in found.loads]
     ops = [
         op
@@ -154,7 +158,10 @@ def is_all_of(
     whole: SSAValue,
     transfers: list[dma.StartOp],
 ) -> bool:
-    """Whether a layer prunes each element of a map once, and its tiles serve for nothing else."""
+    """Whether a layer prunes each element of a map once, and its tile buffers have no other use.
+
+    Its `transfers` must not cut blocks.
+    """
     elements = sum(op.repetitions * memref_type(op.output).element_count() for op in prunes)
     if elements != memref_type(whole).element_count():
         return False
@@ -171,7 +178,7 @@ def part_of(op: dma.StartOp) -> SSAValue:
 
 
 def users(value: SSAValue) -> Iterator[Operation]:
-    """What works on a buffer or on views of it."""
+    """The ops that use a buffer or subviews of it, without the subviews themselves."""
     for use in value.uses:
         if isinstance(use.operation, memref.SubviewOp):
             yield from users(use.operation.result)
@@ -180,7 +187,7 @@ def users(value: SSAValue) -> Iterator[Operation]:
 
 
 def is_finished(store: dma.StartOp, whole: SSAValue, block: int) -> bool:
-    """Whether a transfer takes whole blocks off the chip that a layer has written just before."""
+    """Whether a transfer stores whole blocks that a layer in front of it has written."""
     return (
         writer_of(store) is not None
         and len(shape_of(store.source)) == 4
@@ -189,7 +196,7 @@ def is_finished(store: dma.StartOp, whole: SSAValue, block: int) -> bool:
 
 
 def accesses(map: SSAValue, order: Order, after: int, last: int) -> tuple[Operation, ...]:
-    """The counted passes over a map in front of a nest that begins behind `after`."""
+    """The `dma.reads` and `dma.writes` of a map after position `after`, up to position `last`."""
     return tuple(
         use.operation
         for use in map.uses
@@ -199,7 +206,7 @@ def accesses(map: SSAValue, order: Order, after: int, last: int) -> tuple[Operat
 
 
 def rewrite(plan: PruneFusion) -> None:
-    """Prune in front of the transfers, and not any more behind them."""
+    """Insert pruning layers in front of the stores, and erase the old ones."""
     old = plan.prunes[0]
     for store in plan.stores:
         new = PruneZeroBlocksOp(
@@ -222,7 +229,10 @@ def rewrite(plan: PruneFusion) -> None:
 
 
 def times(op: Operation) -> int:
-    """How often the loops around an operation let it run; 1 for those of unknown bounds."""
+    """How often an operation runs: the product of the rounds of all loops around it.
+
+    A loop of unknown bounds counts as 1.
+    """
     parent = op.parent_op()
     if parent is None:
         return 1
@@ -235,7 +245,7 @@ def times(op: Operation) -> int:
 
 
 def remove_dead(function: Operation) -> None:
-    """Remove what computed places of tiles that are gone, their buffers, and empty loops."""
+    """Remove unused views, buffers and index arithmetic, and empty loops."""
     for op in reversed(list(function.walk())):
         idle = not any(result.uses for result in op.results)
         empty = isinstance(op, scf.ForOp) and not op.iter_args and len(op.body.block.ops) == 1

@@ -1,13 +1,14 @@
-"""`npu-measure-zero-blocks`: layers learn how much of their map lies in zero blocks.
+"""`npu-measure-zero-blocks`: measure how much of each layer's map lies in zero blocks.
 
 Level of IR: layers on tensors, before `npu-bufferize`; weights are constants. The network is
-interpreted on calibration data, and each layer with a map [N, C, H, W] gets the share of its
-elements in blocks that are all zero, on average over the samples:
+interpreted on calibration data. Each layer with a map [N, C, H, W] gets the share of the map's
+elements that lie in blocks that are entirely zero, on average over the samples:
 
     %y = npu.conv2d %x, %w ... then relu {npu.layer = "c1", npu.zero_blocks = 4.375000e-01 : f64}
 
-`npu-compress-spills` leaves maps alone that have too few. `data` is an .npz file with an array for
-each input, by its name in the model: as the input, or with samples along the first axis.
+`npu-compress-spills` does not compress maps that have too few. `data` is an .npz file with an array
+for each input, by the input's name in the model. The array has the shape of the input, or several
+samples along the first axis.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ Array = NDArray[Any]
 class MeasureZeroBlocksPass(RefusingPass):
     """Measure zero blocks on calibration data; see the module.
 
-    Rejects a block of 0, a file that is no .npz, and data that does not fit the inputs.
+    Rejects a block size below 1, a file that is no .npz, and data that does not fit the inputs.
     """
 
     name = NAME
@@ -64,9 +65,9 @@ class MeasureZeroBlocksPass(RefusingPass):
 
 
 def samples(path: str, ports: Sequence[Port]) -> list[list[Array]]:
-    """The inputs of each run.
+    """The inputs of each run, one array for each port.
 
-    Raises: PassFailedException for a file or arrays that do not fit.
+    Raises: PassFailedException if the file cannot be read, or its arrays do not fit the inputs.
     """
     arrays = [fitting(path, read(path), port) for port in ports]
     counts = {len(each) for each in arrays}
@@ -76,7 +77,10 @@ def samples(path: str, ports: Sequence[Port]) -> list[list[Array]]:
 
 
 def read(path: str) -> Mapping[str, Array]:
-    """The arrays of an .npz file."""
+    """The arrays of an .npz file.
+
+    Raises: PassFailedException if it cannot be read or is none.
+    """
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
@@ -89,7 +93,7 @@ def read(path: str) -> Mapping[str, Array]:
 def fitting(path: str, arrays: Mapping[str, Array], port: Port) -> list[Array]:
     """The samples of one input.
 
-    Raises: PassFailedException if they have another shape or other elements.
+    Raises: PassFailedException if the file has none, or if they have a wrong shape or element type.
     """
     array = arrays.get(port.name)
     if array is None:
@@ -107,13 +111,13 @@ def fitting(path: str, arrays: Mapping[str, Array], port: Port) -> list[Array]:
 
 @dataclass
 class Shares(Interpreter.Listener):
-    """Adds up elements in zero blocks, and all elements, of each layer's map."""
+    """Counts elements in zero blocks, and all elements, of each layer's map."""
 
     block: int
     found: dict[LayerOp, tuple[int, int]] = field(default_factory=dict[LayerOp, tuple[int, int]])
 
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
-        """Look at the result of a layer."""
+        """Count the elements of the result if the op is a layer with a map [N, C, H, W]."""
         if not isinstance(op, LayerOp) or len(results) != 1 or np.ndim(results[0]) != 4:
             return
         zeros, elements = self.found.get(op, (0, 0))
@@ -122,16 +126,16 @@ class Shares(Interpreter.Listener):
 
 
 def zero_elements(array: Array, block: int, zero: int) -> int:
-    """Elements of a map in blocks of nothing but zeros."""
+    """The number of elements of a map in blocks of which every element is `zero`."""
     return int(np.count_nonzero(spread(in_blocks(array == zero, block), block, array.shape)))
 
 
 def zero_shares(
     module: ModuleOp, inputs: Sequence[Sequence[Array]], block: int
 ) -> dict[LayerOp, float]:
-    """The share of each layer.
+    """The share of elements in zero blocks, from 0 to 1, for each layer with a map [N, C, H, W].
 
-    Raises: PassFailedException where the network cannot be interpreted.
+    Raises: PassFailedException if the network cannot be interpreted.
     """
     shares = Shares(block)
     try:

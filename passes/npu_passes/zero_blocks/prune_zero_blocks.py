@@ -1,26 +1,27 @@
-"""`npu-prune-zero-blocks`: maps behind a ReLU lose the blocks that hold next to nothing.
+"""`npu-prune-zero-blocks`: turn blocks of small elements into zeros in maps after a ReLU.
 
-What the network computes changes; paper 003 (Zebra) trains it for that. `where=all` works on
-tensors, behind every layer that ends with a ReLU (after `npu-fuse-conv-relu-pool`), if another
-layer reads its map:
+It changes the network's results; paper 003 (Zebra) trains networks for that. `where=all` works on
+tensors: it prunes the map of every layer that ends with a ReLU (after `npu-fuse-conv-relu-pool`),
+if another layer reads the map:
 
     %y = npu.conv2d %x, %w ... then relu : (...) -> tensor<1x8x32x32xf32>
     %z = npu.prune_zero_blocks %y block 4 threshold 0.1
         : tensor<1x8x32x32xf32> -> tensor<1x8x32x32xf32>
 
 `where=spilled` works on tiles, between `npu-tile-loops{block-size=4}` and `npu-compress-spills`: a
-map that leaves the chip is pruned in its tile buffer, on its way, so it is touched once:
+map that is stored off chip is pruned in its tile buffer, before the transfer:
 
     npu.conv2d ins(...) outs(%tile : ...) ... then relu
     npu.prune_zero_blocks ins(%tile : ...) outs(%tile : ...) block 4 threshold 0.1
     %t = dma.start %tile to %part channel 3 : ...
 
-A map is left alone if a part of it is written by anything but a layer with a ReLU, or cuts blocks.
-What is pruned already stays as it is.
+A map is not pruned if a part of it is written by an op without a ReLU, or if a part cuts blocks. A
+map that is pruned already is not changed.
 
-A map of integers is behind a ReLU if none of them is below its zero point, be it by a clamp or
-because the type has none. The threshold is a real number, so the layer must say what its integers
-mean, as layers of imported networks do; a map without that is left alone:
+A map of integers counts as the result of a ReLU if no element can be below its zero point, because
+of a clamp or because of the range of the type. The threshold is a real number, so the layer must
+have the scale and zero point of its map, as layers of imported networks do. A map without them is
+not pruned:
 
     %y = npu.conv2d ... then requantize scales [0.01] zero_point -128 mode float
         {npu.scale = 0.05 : f32, npu.zero_point = -128 : i64}
@@ -69,7 +70,8 @@ NAME = "npu-prune-zero-blocks"
 class PruneZeroBlocksPass(RefusingPass):
     """Prune blocks of maps whose elements are all below a threshold; see the module.
 
-    Rejects a block of 0 or larger than every map, and a threshold that is negative or no number.
+    Rejects a block size below 1 or larger than every map, and a threshold that is negative or not
+    finite.
     """
 
     name = NAME
@@ -79,7 +81,7 @@ class PruneZeroBlocksPass(RefusingPass):
     threshold: float = 0.1
     """A block becomes zero if all of its elements are below this real number."""
     where: Literal["spilled", "all"] = "spilled"
-    """`all`: maps behind a ReLU, on tensors. `spilled`: tile buffers of maps off the chip."""
+    """`all`: maps that end with a ReLU, on tensors. `spilled`: tile buffers of off-chip maps."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Find all maps, then prune them."""
@@ -96,9 +98,9 @@ class PruneZeroBlocksPass(RefusingPass):
             self.prune_on_the_way(store)
 
     def check_size(self, maps: list[SSAValue]) -> None:
-        """Check that the blocks are not larger than all maps.
+        """Check that a block is not larger than every map.
 
-        Raises: PassFailedException.
+        Raises: PassFailedException if it is.
         """
         largest = max((max(shape_of(value)[2:]) for value in maps), default=self.block_size)
         if self.block_size > largest:
@@ -120,7 +122,7 @@ class PruneZeroBlocksPass(RefusingPass):
             value.replace_uses_with_if(new.results[0], lambda use: use.operation is not new)
 
     def prune_on_the_way(self, store: dma.StartOp) -> None:
-        """Prune a tile before it leaves the chip."""
+        """Prune a tile in front of the transfer that stores it off chip."""
         tile, writer = store.source, writer_of(store)
         assert writer is not None
         new = self.pruned(writer, tile, tile)
@@ -147,14 +149,14 @@ class PruneZeroBlocksPass(RefusingPass):
 
 @dataclass(frozen=True)
 class Meaning:
-    """What the elements of a map stand for: floats have no scale."""
+    """How elements of a map become real numbers: (q - zero) * scale; `scale` is None for floats."""
 
     scale: float | None = None
     zero: int = 0
 
     @staticmethod
     def of(op: LayerOp) -> Meaning | None:
-        """Of the map that a layer writes; None if it does not say."""
+        """That of the map that a layer writes; None if the layer lacks scale or zero point."""
         if map_type(op.output).get_element_type() == f32:
             return Meaning()
         scale, zero = SCALE.get(op), ZERO_POINT.get(op)
@@ -164,9 +166,9 @@ class Meaning:
 
 
 def ends_with_relu(op: LayerOp) -> bool:
-    """Whether nothing that a layer writes is below zero because of its activation.
+    """Whether no element that a layer writes can be below zero.
 
-    Integers may be clamped by their type alone.
+    The activation, a clamp, or the range of an integer type may be the reason.
     """
     meaning, element = Meaning.of(op), map_type(op.output).get_element_type()
     if meaning is None:
@@ -186,14 +188,17 @@ def ends_with_relu(op: LayerOp) -> bool:
 
 
 def is_prunable(op: LayerOp) -> bool:
-    """Whether a layer's map has rows and columns of numbers whose meaning is known."""
+    """Whether a layer's map is [N, C, H, W], of floats or of integers with known scale."""
     element = map_type(op.output).get_element_type()
     known = element == f32 or element in QUANTISED
     return known and len(shape_of(op.output)) == 4 and Meaning.of(op) is not None
 
 
 def rectified(module: ModuleOp) -> Iterator[LayerOp]:
-    """The layers on tensors with a ReLU whose map another layer reads, not pruned yet."""
+    """The layers on tensors that end with a ReLU, and whose map another layer reads.
+
+    A layer that only prunes or dequantizes the map does not count as a reader.
+    """
     for op in module.walk():
         if not isinstance(op, LayerOp) or op.destination is not None or not ends_with_relu(op):
             continue
@@ -205,7 +210,7 @@ def rectified(module: ModuleOp) -> Iterator[LayerOp]:
 
 
 def spilled(function: Operation, block: int) -> Iterator[dma.StartOp]:
-    """The transfers off the chip of values that can be pruned on their way."""
+    """The transfers that store maps off chip, of those maps that can be pruned before it."""
     for alloc in [op for op in function.walk() if isinstance(op, dram.AllocOp)]:
         try:
             found = SpilledMap.of(alloc, function)
@@ -222,7 +227,10 @@ def spilled(function: Operation, block: int) -> Iterator[dma.StartOp]:
 
 
 def can_prune(store: dma.StartOp, whole: SSAValue, block: int) -> bool:
-    """Whether what a transfer takes off the chip is a ReLU's, in whole blocks."""
+    """Whether a transfer stores whole blocks that a layer with a ReLU has written.
+
+    `whole`: the off-chip buffer of the map. `block`: rows and columns of a block.
+    """
     writer = writer_of(store)
     return bool(
         writer is not None
@@ -233,7 +241,7 @@ def can_prune(store: dma.StartOp, whole: SSAValue, block: int) -> bool:
 
 
 def writer_of(store: dma.StartOp) -> LayerOp | None:
-    """The last layer in front of a transfer, in its block, that writes what it moves."""
+    """The last layer before a transfer in the same block that writes what it moves, if any."""
     root, op = root_of(store.source), store.prev_op
     while op is not None:
         for inner in reversed(list(op.walk())):

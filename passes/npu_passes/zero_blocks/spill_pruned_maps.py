@@ -1,10 +1,10 @@
-"""`npu-spill-pruned-maps`: every map that is pruned goes off the chip, and nothing else.
+"""`npu-spill-pruned-maps`: store every map that is pruned off the chip, and no other map.
 
 Level of IR: layers in destination style, after `npu-bufferize`, before `npu-spill-maps`. This is
 the machine of paper 003, section III-B: "layer-by-layer hardware processing that will store the
-activation maps to external DRAM". What a layer with several steps has before its last one (a sum
-before its ReLU) stays on the chip, so each map leaves once, when it is pruned, and is fetched by
-those that read it:
+activation maps to external DRAM". A map stays on chip until it is pruned, also where a sum and a
+ReLU are computed in place on it. So it is stored once, when it is pruned, and loaded by each layer
+that reads it:
 
     npu.prune_zero_blocks ins(%a : memref<1x8x32x32xf32, #npu.sram>) outs(%a : ...) block 4 ...
     npu.conv2d ins(%a, %w : ...) outs(%b : ...)
@@ -13,8 +13,8 @@ becomes
     npu.prune_zero_blocks ins(%a : ...) outs(%0 : memref<1x8x32x32xf32, #npu.dram>) block 4 ...
     npu.conv2d ins(%0, %w : ...) outs(%b : ...)
 
-A map that is written again after that, that has a view from before, or that is pruned into another
-buffer than its own stays where it is. Without a machine with DMA nothing happens.
+A map is not changed if it is written again afterwards, if it has a view from before, or if it is
+pruned into another buffer than its own. Without a machine with DMA the pass does nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SpillPrunedMapsPass(RefusingPass):
 
 @dataclass(frozen=True)
 class PrunedMap:
-    """Where a map is pruned, and what uses it from then on."""
+    """A map, the op that prunes it, and all later uses of the map."""
 
     op: PruneZeroBlocksOp
     map: SSAValue
@@ -63,7 +63,7 @@ class PrunedMap:
 
 
 def pruned_maps(function: Operation) -> tuple[PrunedMap, ...]:
-    """The pruned maps that can leave."""
+    """The pruned maps of a function that can leave the chip."""
     found: list[PrunedMap] = []
     for op in function.walk():
         if not isinstance(op, PruneZeroBlocksOp) or (target := op.destination) is None:
@@ -80,14 +80,17 @@ def pruned_maps(function: Operation) -> tuple[PrunedMap, ...]:
 
 
 def is_behind(op: Operation, other: Operation) -> bool:
-    """Whether an op, or the one around it in the block of another, comes after that other."""
+    """Whether an op comes after another one in that one's block.
+
+    Of an op in regions, the op of the block around it counts.
+    """
     block = other.parent
     found = None if block is None else block.find_ancestor_op_in_block(op)
     return found is not None and other.is_before_in_block(found)
 
 
 def is_written(use: Use) -> bool:
-    """Whether a use, or one of the views that it makes, writes."""
+    """Whether a use writes the value, directly or through a view that it makes."""
     if is_view(use.operation):
         return any(writes(each) for each in uses_of(use.operation.results[0]))
     return writes(use)

@@ -1,4 +1,4 @@
-"""Maps off the chip as transfers see them: who writes them, who reads them, in which parts.
+"""Finds the transfers that write and read parts of maps off the chip, and the layers behind them.
 
 Level of IR: layers on tiles and transfers, before double buffers. An analysis: nothing is changed.
 """
@@ -32,14 +32,14 @@ from npu_passes.support.loop_builder import memref_type
 
 
 class NotInBlocks(Exception):
-    """Why a map cannot move in blocks."""
+    """A map cannot move in blocks; the message says why."""
 
 
 @dataclass(frozen=True)
 class SpilledMap:
     """A map [N, C, H, W] off the chip, and the transfers that write and read parts of it.
 
-    `writers` are the layers that compute what is stored.
+    `writers` are the layers that write the tile buffers of the stores.
     """
 
     alloc: dram.AllocOp
@@ -51,7 +51,8 @@ class SpilledMap:
     def of(alloc: dram.AllocOp, function: Operation) -> SpilledMap:
         """Follow all uses of a map.
 
-        Raises: NotInBlocks where it is used by anything but transfers of parts of it.
+        Raises: NotInBlocks if it is not [N, C, H, W], if an op other than a transfer of a part uses
+            it, or if it moves in blocks already.
         """
         if len(shape_of(alloc.buffer)) != 4:
             raise NotInBlocks("it has no rows and columns")
@@ -67,27 +68,30 @@ class SpilledMap:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """The name of the map in the model, or else its name in the IR."""
         names = (VALUE.get(op) for op in self.writers)
         return next((name for name in names if name), self.alloc.buffer.name_hint or "a map")
 
     @property
     def last_writers(self) -> tuple[LayerOp, ...]:
-        """The writers without those whose tiles are pruned afterwards."""
+        """The writers whose tiles are stored as they are: without those that are pruned first."""
         prunes = [op for op in self.writers if isinstance(op, PruneZeroBlocksOp)]
         pruned = [root_of(op.output) for op in prunes]
         return tuple(op for op in self.writers if op in prunes or root_of(op.output) not in pruned)
 
     @property
     def zero(self) -> int:
-        """The element that its writers mean by zero; any other is right as well, but seldom met."""
+        """The element that stands for zero: the zero point of quantised maps, else 0.
+
+        Results would be right with any other element, but fewer blocks would be left out.
+        """
         if memref_type(self.alloc.buffer).element_type not in QUANTISED:
             return 0
         return next((zero for op in self.writers if (zero := zero_of(op)) is not None), 0)
 
     @property
     def predicted(self) -> float | None:
-        """The share of elements that is expected in zero blocks; None if a layer does not say."""
+        """The expected share of elements in zero blocks; None if a writer has no such number."""
         last = self.last_writers
         shares = [share_of(op) for op in last]
         if not shares or any(share is None for share in shares):
@@ -123,7 +127,7 @@ def layers(function: Operation) -> Iterator[LayerOp]:
 
 
 def zero_of(op: LayerOp) -> int | None:
-    """The zero point of a layer's result, if it says one."""
+    """The zero point of a layer's result; None if it has none."""
     if (point := ZERO_POINT.get(op)) is not None:
         return point
     if isinstance(op, EpilogueOp):
@@ -140,12 +144,12 @@ def zero_of(op: LayerOp) -> int | None:
 
 
 def share_of(op: LayerOp) -> float | None:
-    """What a layer says of zero blocks."""
+    """The share of elements of a layer's map in zero blocks, if it was measured."""
     return ZERO_BLOCKS.get(op)
 
 
 def has_whole_blocks(part: SSAValue, whole: SSAValue, block: int) -> bool:
-    """Whether a part of a map cuts none of its blocks, wherever in a loop it is taken."""
+    """Whether a part of a map, a view of `whole`, cuts no blocks in any step of the loops."""
     sizes, places = shape_of(part), [Linear()] * 4
     while part is not whole:
         view = part.owner

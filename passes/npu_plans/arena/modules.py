@@ -54,7 +54,7 @@ def grant(
         blamed = in_the_way(trial, solution, capacity).intersection(granted) or set(granted)
         for index in sorted(blamed):
             del granted[index]
-            refused[index] = "the buffers that live beside it would not fit"
+            refused[index] = "with it there, other buffers would not fit into the memory"
 
 
 def objection(problem: Problem, places: Mapping[int, int], index: int, capacity: int) -> str | None:

@@ -73,7 +73,7 @@ def test_a_wish_beside_what_does_not_fit() -> None:
     )
     granted = grant(problem, {0: 50, 1: 50}, 100, greedy.solve)
     assert [buffer.pin for buffer in granted.problem.buffers] == [50, None, None]
-    assert granted.refused == {1: "the buffers that live beside it would not fit"}
+    assert granted.refused == {1: "with it there, other buffers would not fit into the memory"}
 
 
 def inception(sram_bytes: int, passes: str) -> tuple[ModuleOp, NDArray[np.float32]]:

@@ -46,8 +46,8 @@ func.func @places(%x: memref<1x1x8x8xi8, #npu.flash>, %w: memref<2x1x1x1xi8, #np
 // CHECK: outs(%b {{.*}} {npu.place = array<i64: 64, 1000>, npu.not_placed = "it would end at 1064, behind the 1024 bytes of memory"}
 // CHECK: outs(%c {{.*}} {npu.place = array<i64: 64, 32>, npu.not_placed = "'a' [0, 64) and 'c' [32, 96) share memory while both live"}
 // CHECK: outs(%d {{.*}} {npu.place = array<i64: 64, 512>}
-// CHECK: outs(%d {{.*}} {npu.place = array<i64: 64, 576>, npu.not_placed = "its buffer lies at 512, where another place wants it"}
-// CHECK: outs(%slice {{.*}} {npu.place = array<i64: 64, 0>, npu.not_placed = "its buffer begins 64 bytes before it"}
+// CHECK: outs(%d {{.*}} {npu.place = array<i64: 64, 576>, npu.not_placed = "the place of another map puts its buffer at 512"}
+// CHECK: outs(%slice {{.*}} {npu.place = array<i64: 64, 0>, npu.not_placed = "it lies 64 bytes into its buffer, which would begin below 0"}
 // CHECK: outs(%off {{.*}} {npu.place = array<i64: 64, 0>, npu.not_placed = "it writes no map of 64 bytes on chip"}
 // GREEDY-LABEL: func.func @refused
 // GREEDY-NOT: npu.not_placed
@@ -76,7 +76,7 @@ func.func @refused(%x: memref<64xi8, #npu.flash>, %off: memref<64xi8, #npu.dram>
 // With %a in the middle there would be no room for %b, which fits without it.
 // CHECK-LABEL: func.func @in_the_way
 // CHECK-SAME: sram.arena = 1024
-// CHECK: npu.not_placed = "the buffers that live beside it would not fit"
+// CHECK: npu.not_placed = "with it there, other buffers would not fit into the memory"
 // GREEDY-LABEL: func.func @in_the_way
 builtin.module attributes {npu.target = #npu.target<"small", {sram_bytes = 1024 : i64, flash_bytes = 0 : i64}>} {
 func.func @in_the_way(%x: memref<64xi8, #npu.flash>) {

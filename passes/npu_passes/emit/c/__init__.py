@@ -1,4 +1,4 @@
-"""The target `c`: one C file and its header out of a module of loops."""
+"""The target `c`: prints a module of loops as one C file and its header."""
 
 from npu_passes.emit.c.target import CFiles, CTarget, emit
 

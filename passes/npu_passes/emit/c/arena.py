@@ -1,5 +1,7 @@
-"""The arena of a program, and its block off the chip: their sizes, and that everything with an
-offset lies in them and is aligned."""
+"""The sizes of a program's arena and of its off-chip block.
+
+It checks that every buffer with an offset lies inside of them and is aligned.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,12 @@ from npu_dialect.keys import Key
 from npu_passes.emit.c.buffers import argument_offset, memory_of
 from npu_passes.emit.c.types import element_type, memref_of
 
-"""Attribute of a function to the pass that sets it."""
-
 
 def arena_size(public: FuncOp, functions: Sequence[FuncOp]) -> int:
     """Bytes of the arena; zero if nothing lies in it.
 
-    Raises: PassFailedException, listing every buffer that does not lie in the arena or is
-    misaligned.
+    Raises: PassFailedException if `sram.arena` is missing, or with a list of all buffers that do
+    not lie in the arena or are misaligned.
     """
     return block_size(public, ARENA, list(placed_buffers(public, functions)), "an arena")
 
@@ -33,7 +33,7 @@ def arena_size(public: FuncOp, functions: Sequence[FuncOp]) -> int:
 def dram_size(public: FuncOp, functions: Sequence[FuncOp]) -> int:
     """Bytes of the block off the chip; zero if nothing lies in it.
 
-    Raises: PassFailedException, as for the arena.
+    Raises: PassFailedException for the same reasons as `arena_size`, with `dram.bytes`.
     """
     buffers = list(allocations(functions, dram.AllocOp))
     return block_size(public, DRAM_BYTES, buffers, "off-chip memory")
@@ -42,7 +42,10 @@ def dram_size(public: FuncOp, functions: Sequence[FuncOp]) -> int:
 def block_size(
     public: FuncOp, key: Key[int], buffers: Sequence[tuple[str, SSAValue]], memory: str
 ) -> int:
-    """Bytes of a block, which stand on the public function, if all buffers lie in it."""
+    """Bytes of a block, from attribute `key` of the public function; all buffers must lie in it.
+
+    `buffers`: each with its name for messages. `memory`: what the block is called in messages.
+    """
     size = key.get(public)
     name = public.sym_name.data
     if size is None:
@@ -61,10 +64,10 @@ def block_size(
 
 
 def placed_buffers(public: FuncOp, functions: Sequence[FuncOp]) -> Iterator[tuple[str, SSAValue]]:
-    """Buffers with an offset, and what to call them.
+    """The buffers in the arena, each with its name for messages.
 
-    Raises: PassFailedException for an argument that is to lie in the arena and has no place
-    there, or that has one and is neither input nor output.
+    Raises: PassFailedException if an argument is an input or output for the arena but has no
+    offset, or has an offset but is neither.
     """
     for argument in public.body.block.args:
         attributes = argument_attributes(argument)
@@ -85,7 +88,7 @@ def placed_buffers(public: FuncOp, functions: Sequence[FuncOp]) -> Iterator[tupl
 def allocations(
     functions: Sequence[FuncOp], kind: type[Operation] | UnionType
 ) -> Iterator[tuple[str, SSAValue]]:
-    """The buffers that ops of a kind allocate, and what to call them."""
+    """The buffers that ops of a kind allocate, each with its name for messages."""
     for function in functions:
         for op in function.walk():
             if isinstance(op, kind):
@@ -93,7 +96,7 @@ def allocations(
 
 
 def misplaced(value: SSAValue, size: int, memory: str) -> str | None:
-    """What is wrong with the place of a buffer; None if nothing is."""
+    """What is wrong with the offset of a buffer in a block of `size` bytes; None if nothing is."""
     place, ctype = memory_of(value), element_type(memref_of(value).element_type)
     if ctype is not None and place.begin % ctype.bytes:
         return f"offset {place.begin} is no multiple of {ctype.bytes}, the size of {ctype.name}"

@@ -1,9 +1,9 @@
-"""The state while the body of one function is printed: lines, names, and what stands for each
-value.
+"""The state while the body of one function is printed: lines, names, and C text for each value.
 
-An expression with one reader in the same block is not printed where it is computed but where it
-is read. If it reads memory it may wait only until something writes memory: `flush` gives it a
-name before that. In a function with `dsp.keep_order` whatever is computed waits no longer, either.
+An expression with one reader in the same block is printed where it is read, not where it is
+computed: it waits. If it reads memory, it can wait only until something writes memory; before that
+`flush` prints it into a named constant. In a function with `dsp.keep_order`, `flush` does so with
+every computed value that waits.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ WRITERS = (
     dsp.StoreWordOp,
     dsp.KeepOrderOp,
 )
-"""Ops that write memory, or what others see of it: transfers, and their counters; and what nothing
-moves across."""
+"""Ops that a read of memory must not move across: they write memory, call a function, move or count
+transfers, or keep the order."""
 
 WIDTH = 100
-"""Columns of a line."""
+"""The most columns of a line."""
 
 LONGEST_INLINE = 72
-"""Characters of an expression that may become part of a larger one."""
+"""The most characters of an expression that becomes a part of a larger one."""
 
 
 @dataclass(frozen=True)
 class Pointer:
-    """Where element [0, ..., 0] of a buffer lies: `name[start]`."""
+    """The pointer to a buffer in C: element [0, ..., 0] is `name[start]`."""
 
     name: str
     start: int = 0
@@ -59,7 +59,10 @@ class Pointer:
 
 @dataclass
 class Body:
-    """The body of a function that is being printed."""
+    """The body of a function that is being printed.
+
+    `values`: the C expression of each value. `pointers`: the C pointer of each buffer.
+    """
 
     program: Program
     function: Function
@@ -69,8 +72,10 @@ class Body:
     pointers: dict[SSAValue, Pointer] = field(default_factory=dict[SSAValue, Pointer])
     values: dict[SSAValue, Expr] = field(default_factory=dict[SSAValue, Expr])
     waiting: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
-    """Values that `flush` prints: they read memory, or the function keeps an order, and they have a
-    reader to come; in the order of the IR."""
+    """The values that `flush` must print, in the order of the IR.
+
+    They read memory, or the function has a `dsp.keep_order`, and their reader is not printed yet.
+    """
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """Names of the variables of loops and branches."""
     lines: list[str] = field(default_factory=list[str])
@@ -82,7 +87,7 @@ class Body:
 
     @contextmanager
     def indented(self) -> Generator[None]:
-        """The inside of braces: one level deeper, with names of its own."""
+        """Print inside of braces: one level deeper, in a scope of its own."""
         outer = self.scope
         self.scope, self.depth = Scope(outer), self.depth + 1
         yield
@@ -90,18 +95,18 @@ class Body:
 
     @contextmanager
     def captured(self) -> Generator[list[str]]:
-        """Print into a list, inside of braces."""
+        """Print into a separate list of lines, one level deeper."""
         outer, self.lines = self.lines, []
         with self.indented():
             yield self.lines
         self.lines = outer
 
     def name_for(self, value: SSAValue, otherwise: str = "value") -> str:
-        """A new name for a value, after its name hint."""
+        """A new C name for a value, from its name hint or else from `otherwise`."""
         return self.scope.fresh(identifier(value.name_hint or otherwise, otherwise))
 
     def use(self, value: SSAValue) -> Expr:
-        """The expression of a value, which is printed now or becomes part of a larger one."""
+        """The expression of a value for its reader; the value need not wait any longer."""
         self.waiting.pop(value, None)
         return self.values[value]
 
@@ -110,11 +115,11 @@ class Body:
         return [self.use(value) for value in values]
 
     def use_variable(self, value: SSAValue) -> str:
-        """The name of the variable that a result of a loop or branch lives in."""
+        """The name of the C variable that holds a result of a loop or branch."""
         return self.names[self.variables.owner_of(value)]
 
     def define(self, result: SSAValue, expr: Expr) -> None:
-        """A value is computed: print it into a variable, or leave it to its reader."""
+        """Handle a computed value: print it into a variable or constant, or let it wait."""
         if owner := self.variables.owner.get(result):
             if owner is result:
                 self.names[owner] = self.name_for(result)
@@ -131,17 +136,17 @@ class Body:
             self.print_named(result, expr)
 
     def print_named(self, result: SSAValue, expr: Expr) -> None:
-        """Print a value into a constant."""
+        """Print the definition of a `const` local variable with a value."""
         name = self.name_for(result)
         self.line(f"const {self.unit.ctype(result.type).name} {name} = {expr.text};")
         self.values[result] = Expr(name)
 
     def declare(self, value: SSAValue, name: str, expr: Expr) -> None:
-        """Print the declaration of a variable."""
+        """Print the declaration of a variable with its first value."""
         self.line(f"{self.unit.ctype(value.type).name} {name} = {expr.text};")
 
     def assign(self, target: str, expr: Expr) -> None:
-        """Print an assignment, in the short form if the target is the first operand."""
+        """Print an assignment, as `target += ...` if the target is the first operand."""
         if expr.update is not None and expr.update[0] == target:
             _, operator, right = expr.update
             self.line(f"{target} {operator}= {right};")
@@ -150,17 +155,17 @@ class Body:
 
     @cached_property
     def keeps_order(self) -> bool:
-        """Whether the function has places that nothing moves across."""
+        """Whether the function has a `dsp.keep_order`."""
         return any(isinstance(op, dsp.KeepOrderOp) for op in self.function.op.walk())
 
     def flush(self) -> None:
-        """Print what may wait no longer: something is about to write."""
+        """Print all waiting values into constants; call it before an op of `WRITERS`."""
         for value in list(self.waiting):
             self.print_named(value, self.use(value))
 
 
 def can_wait(result: SSAValue, expr: Expr) -> bool:
-    """Whether a value's text may stand where the value is read."""
+    """Whether the expression of a value may be printed where the value is read."""
     if not result.uses or expr.number is not None or is_literal(result):
         return True
     use = result.get_user_of_unique_use()
@@ -170,12 +175,12 @@ def can_wait(result: SSAValue, expr: Expr) -> bool:
 
 
 def is_computed(result: SSAValue, expr: Expr) -> bool:
-    """Whether a value is more than a part of addresses, or a constant."""
+    """Whether a value that has a reader is neither an index sum nor a constant."""
     return bool(result.uses) and expr.linear is None and not is_literal(result)
 
 
 def is_literal(value: SSAValue) -> bool:
-    """Whether a value is a constant, which costs nothing to repeat."""
+    """Whether a value is a constant, which may be printed at each of its uses."""
     return isinstance(value.owner, Operation) and value.owner.name == "arith.constant"
 
 

@@ -1,7 +1,8 @@
-"""Which memory a buffer is: the place that a chain of views begins at, and the bytes of it.
+"""Finds the memory that a buffer lies in: the root of its chain of views, and the root's bytes.
 
-The pointers of a layer's function may be `restrict` only if the buffers of its calls do not
-overlap, and a copy may be memcpy only then. Both are decided from the offsets in the IR.
+Pointer parameters of a layer's function may be `restrict` only if the buffers that its calls pass
+do not overlap. A copy may be a memcpy only if source and target do not overlap. Both are decided
+from the offsets in the IR.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from npu_passes.emit.c.types import memref_of, storage_of
 
 @dataclass(frozen=True)
 class Memory:
-    """The bytes `[begin, end)` of something."""
+    """The bytes `[begin, end)` of a memory; `root` is the buffer that owns them.
+
+    `begin` and `end` are set for the arena and for the block off the chip only.
+    """
 
     kind: Literal["arena", "dram", "weights", "stack", "caller"]
     """`dram`: the block off the chip; `caller`: whatever the caller of the function passes."""
@@ -30,7 +34,7 @@ class Memory:
     end: int = 0
 
     def may_overlap(self, other: Memory) -> bool:
-        """Whether the two can have a byte in common, as far as is known here."""
+        """Whether the two may have a byte in common; True if that is not known."""
         if self.kind == other.kind and self.kind in ("arena", "dram"):
             return self.begin < other.end and other.begin < self.end
         if {"weights", "stack"} & {self.kind, other.kind}:
@@ -39,7 +43,7 @@ class Memory:
 
 
 def memory_of(value: SSAValue) -> Memory:
-    """The memory of the whole buffer that a view lies in."""
+    """The memory of the whole buffer that a view is a part of."""
     root = base_of(value)
     size = storage_of(memref_of(root))
     match root.owner:

@@ -1,5 +1,8 @@
-"""Who calls whom and who writes what: the order of functions, `const`, and which need the
-arena or the DMA engine."""
+"""The call graph of a program and the effects of each function on memory.
+
+They decide the order of functions, `const` and `restrict`, and which functions need pointers to the
+arena, the weights, off-chip memory or the DMA engine.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from npu_passes.emit.c.buffers import Memory, memory_of
 
 @dataclass(frozen=True)
 class Effects:
-    """What a function does to memory."""
+    """The memory that a function uses."""
 
     written: frozenset[SSAValue]
     """Buffers (arguments, allocations) that it or a function that it calls writes."""
@@ -36,7 +39,7 @@ class Effects:
 
 
 USES = ("arena", "weights", "dram", "dma")
-"""What a function may need beside its arguments."""
+"""The fields of `Effects` for what a function may need beside its arguments."""
 
 USE_OF: Mapping[type[Operation], str] = MappingProxyType(
     {
@@ -47,7 +50,7 @@ USE_OF: Mapping[type[Operation], str] = MappingProxyType(
         **dict.fromkeys(dma.DMA.operations, "dma"),
     }
 )
-"""Which op needs which of them."""
+"""The kinds of ops that need one of `USES`."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class CallGraph:
     def of(module: ModuleOp, public: FuncOp) -> CallGraph:
         """Follow the calls from the public function.
 
-        Raises: PassFailedException for a function that calls itself, or that writes weights.
+        Raises: PassFailedException if a function calls itself, or writes weights.
         """
         functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
         order: dict[FuncOp, None] = {}
@@ -78,8 +81,11 @@ class CallGraph:
         return CallGraph(tuple(order), effects, sites)
 
     def restricted(self, function: FuncOp) -> frozenset[int]:
-        """Arguments that share no byte with another one at any call, or only bytes that nobody
-        writes."""
+        """The indices of the arguments that may be `restrict`.
+
+        At each call, they share no byte with another argument, unless the function writes neither
+        of the two.
+        """
         arguments = function.body.block.args
         buffers = [a.index for a in arguments if isinstance(a.type, MemRefType)]
         effects = self.effects[function]
@@ -112,10 +118,10 @@ def calls_in(function: FuncOp) -> Iterator[CallOp]:
 
 
 def layers_of(graph: CallGraph, in_tiles: bool) -> dict[CallOp, tuple[int, str]]:
-    """Number the calls of layers in the order of the IR.
+    """The number and name of the layer that each call runs, numbered in the order of the IR.
 
-    A layer that runs `in_tiles` is called in several places, which are one layer if it has one name
-    and computes one value.
+    With `in_tiles`, several calls may run tiles of one layer: those with the same name that compute
+    the same value of the model. They get the same number.
     """
     found: dict[CallOp, tuple[int, str]] = {}
     numbers: dict[object, int] = {}
@@ -134,7 +140,10 @@ def visit(
     order: dict[FuncOp, None],
     path: tuple[FuncOp, ...],
 ) -> None:
-    """Depth first: callees before the function."""
+    """Add a function to `order`, after its callees; `path` are the callers around it.
+
+    Raises: PassFailedException if it calls itself.
+    """
     if function in path:
         name = function.sym_name.data
         raise PassFailedException(f"c: function @{name} calls itself, expected no recursion")
@@ -148,7 +157,10 @@ def visit(
 def effects_of(
     function: FuncOp, functions: dict[str, FuncOp], known: dict[FuncOp, Effects]
 ) -> Effects:
-    """What a function does, from what its callees do."""
+    """The effects of a function, from its ops and from the effects of its callees.
+
+    Raises: PassFailedException if it writes weights.
+    """
     written: set[SSAValue] = set()
     used: set[str] = set()
     for op in function.walk():

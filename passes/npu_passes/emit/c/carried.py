@@ -1,8 +1,9 @@
-"""Which values of loops and branches live in the same C variable.
+"""Decides which values of loops and branches share a C variable.
 
-A value that a loop carries becomes a variable, and so does a result of `scf.if`. Written one by
-one, nested loops would copy a sum from variable to variable. This analysis finds chains of
-values of which only one is needed at a time, from what a region was given to what it yields:
+A value that a loop carries becomes a variable, and so does a result of `scf.if`. If each had a
+variable of its own, nested loops would copy a sum from variable to variable. This analysis finds
+chains of values of which only one is needed at a time, from the value that a region begins with to
+the value that it yields:
 
     %s = scf.for ... iter_args(%a = %bias) {              float sum = bias[oc];
       %t = scf.for ... iter_args(%b = %a) {               for (...) {
@@ -12,11 +13,11 @@ values of which only one is needed at a time, from what a region was given to wh
       scf.yield %t                                        }
     }
 
-A long sum outside of a loop is a chain, too: `float acc = b + x * w; acc += ...; acc += ...;`,
-in the order of the IR, which a lowering has chosen with the registers of the machine in mind.
+A long sum outside of a loop is a chain, too: `float acc = b + x * w; acc += ...; acc += ...;`. Its
+statements keep the order of the IR, which a lowering has chosen for the machine's registers.
 
-Each link of a chain is the only reader of the value before it, so nothing is overwritten that
-is needed.
+Each value of a chain is computed by the only reader of the value before it, so no value is
+overwritten that is still needed.
 """
 
 from __future__ import annotations
@@ -47,16 +48,18 @@ UPDATES = (
     dsp.SmladOp,
     dsp.SmlaOp,
 )
-"""Ops that update their first operand or their accumulator, if nobody else reads it."""
+"""Ops whose result may replace their first operand or accumulator, if no other op reads that."""
 
 LONG_CHAIN = 4
-"""Updates in a row that are printed as statements; fewer become one expression."""
+"""The fewest updates in a row that are printed as statements; fewer become one expression."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A variable that a region's yield assigns, and the value that it has when the region
-    begins."""
+    """A variable that a region's yield assigns, and its value when the region begins.
+
+    `owner`: the result whose variable it is. `value`: None if the variable has no value yet.
+    """
 
     owner: SSAValue
     value: SSAValue | None
@@ -67,14 +70,12 @@ class Variables:
     """The variable of each value that has to live in one."""
 
     owner: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """Value (a result of a loop or branch, or an update) to the result whose variable it
-    lives in."""
+    """For each result of a loop, branch or update the result whose variable holds it."""
     before: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """Member of a chain to the value before it, which lies in the variable already."""
+    """For each member of a chain the value before it, which the same variable holds."""
 
     def owner_of(self, result: SSAValue) -> SSAValue:
-        """The result whose variable a result of a loop or branch lives in: another one's or its
-        own."""
+        """The result whose variable holds a result of a loop or branch: another one or itself."""
         return self.owner.setdefault(result, result)
 
 
@@ -87,7 +88,7 @@ def variables_of(region: Region) -> Variables:
 
 
 def visit(block: Block, targets: Sequence[Target], variables: Variables) -> None:
-    """Follow what a block yields backwards, then visit the regions in it."""
+    """Find chains that end with what a block yields, then chains in the block and its regions."""
     last = block.last_op
     if isinstance(last, scf.YieldOp):
         for value, target in zip(last.operands, targets, strict=True):
@@ -124,7 +125,7 @@ def begin_chain(block: Block, op: Operation, variables: Variables) -> None:
 
 
 def update_of(op: Operation) -> Operation | None:
-    """The only reader of an op's result, if it updates it."""
+    """The only reader of an op's result, if that is an update of the result; else None."""
     reader = op.results[0].get_user_of_unique_use()
     if isinstance(reader, UPDATES) and updated(reader) is op.results[0]:
         return reader
@@ -137,10 +138,10 @@ def updated(op: Operation) -> SSAValue:
 
 
 def claim(block: Block, value: SSAValue, target: Target, variables: Variables) -> None:
-    """Give the chain behind a yielded value to the variable, if it begins with what the
-    variable holds.
+    """Put the chain that ends with a yielded value into the variable `target`.
 
-    A variable that holds nothing yet is also taken by a chain that begins with a loop or branch.
+    The chain must begin with the value that the variable holds. If it holds none yet, the chain may
+    begin with a loop or a branch.
     """
     if value is target.value or not value.has_one_use():
         return
@@ -166,7 +167,7 @@ def claim(block: Block, value: SSAValue, target: Target, variables: Variables) -
 
 
 def link(block: Block, value: OpResult, start: SSAValue | None) -> SSAValue | None:
-    """The value that an op in a chain replaces; None if something else reads that, too."""
+    """The value that an op in a chain replaces; None if another op reads that value, too."""
     op = value.op
     match op:
         case scf.ForOp():
@@ -186,7 +187,7 @@ def link(block: Block, value: OpResult, start: SSAValue | None) -> SSAValue | No
 
 
 def readers(block: Block, value: SSAValue) -> list[Operation]:
-    """The ops of a block that use a value, they or a region in them; one for each use."""
+    """The ops of a block that use a value, themselves or in a region; one for each use."""
     found = (block.find_ancestor_op_in_block(use.operation) for use in value.uses)
     return [op for op in found if op is not None]
 

@@ -1,7 +1,7 @@
-"""What the C target cannot print, found before anything is printed, and listed at once.
+"""Finds everything in a module that the C target cannot print, and lists it in one error.
 
-Each entry says which op it is, where, and which pass would have removed it or what would be
-right.
+Each entry names the op, its function, and either the pass that would remove it or what was
+expected.
 """
 
 from __future__ import annotations
@@ -69,19 +69,19 @@ REMEDY = {
     "affine": "run lower-affine before",
     "tensor": "run npu-bufferize before",
 }
-"""Dialect to what would make its ops printable."""
+"""For each dialect the passes that make its ops printable."""
 
 MOST_AXES = 6
-"""Axes of a transfer, as in `npu_dma.h`."""
+"""The most axes of a transfer: NPU_DMA_AXES in `npu_dma.h`."""
 
 MOST = 20
-"""Entries of the list that are shown."""
+"""The most entries of the list that are shown."""
 
 
 def check(module: ModuleOp) -> None:
-    """Raise one error that lists everything in the module that has no C.
+    """Check that a module can be printed as C.
 
-    Raises: PassFailedException.
+    Raises: PassFailedException with a list of everything that cannot be printed.
     """
     found = dict.fromkeys(problem for op in module.ops for problem in problems_at_top(op))
     if not found:
@@ -111,7 +111,7 @@ def problems_at_top(op: Operation) -> Iterator[str]:
 
 
 def problems_of_signature(function: FuncOp) -> Iterator[str]:
-    """What is wrong with a function as its callers see it."""
+    """What is wrong with the body and the signature of a function."""
     what = f"func.func @{function.sym_name.data}"
     if function.is_declaration:
         yield f"{what}: it has no body"
@@ -134,7 +134,7 @@ def problems_of_body(function: FuncOp) -> Iterator[str]:
 
 
 def type_problem(type_: Attribute) -> str | None:
-    """Why a value of a type has no C; None if it has."""
+    """Why a value of this type cannot be printed as C; None if it can."""
     if buffer := as_memref(type_):
         return memref_problem(buffer)
     if isinstance(type_, TensorType):
@@ -145,24 +145,27 @@ def type_problem(type_: Attribute) -> str | None:
 
 
 def problem_of(op: Operation) -> str | None:
-    """Why an op in a function has no C; None if it has."""
+    """Why an op in a function cannot be printed as C; None if it can."""
     if not isinstance(op, (*STRUCTURE, sram.AllocOp, memref.AllocOp, *OPERATORS)):
         dialect = op.name.partition(".")[0]
         return REMEDY.get(
             dialect, "expected an op of arith, math, scf, memref, func, sram, dram, dma or dsp"
         )
     if isinstance(op, ReturnOp):
-        return None  # said of the function
+        return None  # problems_of_signature reports it
     for value in (*op.operands, *op.results):
         if isinstance(op, dma.StartOp | dma.WaitOp) and isinstance(value.owner, dma.StartOp):
-            continue  # a transfer on its way from its start to its wait
+            continue  # the token between a start and its wait
         if problem := type_problem(value.type):
             return problem
     return problem_of_memory(op) or problem_of_kind(op)
 
 
 def problem_of_memory(op: Operation) -> str | None:
-    """Buffers have their places, and only transfers reach memory off the chip."""
+    """Why an op cannot be printed because of memory; None if it can.
+
+    A buffer has no offset, or an op other than a transfer uses off-chip memory.
+    """
     match op:
         case sram.AllocOp() if op.offset is None:
             return "it has no offset; run npu-assign-sram-offsets before"
@@ -189,7 +192,7 @@ def problem_of_memory(op: Operation) -> str | None:
 
 
 def problem_of_transfer(op: dma.StartOp) -> str | None:
-    """Every transfer moves something, in runs that the engine can be told."""
+    """Why the DMA engine cannot do a transfer; None if it can."""
     if 0 in memref_of(op.source).get_shape():
         return "it moves no elements"
     axes = len(transfer_runs(op).axes)
@@ -202,7 +205,7 @@ def problem_of_transfer(op: dma.StartOp) -> str | None:
 
 
 def problem_of_channel(op: dma.StartOp) -> str | None:
-    """The machine, if it is known, has the channel."""
+    """Why the channel of a transfer is wrong for the machine; None if it is not, or unknown."""
     module: Operation = op
     while (parent := module.parent_op()) is not None:
         module = parent
@@ -213,7 +216,7 @@ def problem_of_channel(op: dma.StartOp) -> str | None:
 
 
 def problem_of_kind(op: Operation) -> str | None:
-    """Rules of single ops."""
+    """Which rule for ops of its kind an op breaks; None if it breaks none."""
     match op:
         case scf.ForOp() | scf.IfOp() | arith.SelectOp() if any(
             as_memref(result.type) for result in op.results
@@ -239,7 +242,7 @@ def problem_of_kind(op: Operation) -> str | None:
 
 
 def problem_of_reinterpret(op: memref.ReinterpretCastOp) -> str | None:
-    """A reinterpreted buffer begins at a known place of its source."""
+    """Why a reinterpreted buffer has no static place in its source; None if it has one."""
     if op.offsets or op.sizes or op.strides:
         return "expected static offsets, sizes and strides"
     if memref_of(op.source).get_offset() is None:
@@ -250,7 +253,7 @@ def problem_of_reinterpret(op: memref.ReinterpretCastOp) -> str | None:
 
 
 def same_bits(op: UnrealizedConversionCastOp) -> bool:
-    """Whether a cast only reads a byte as signed or as unsigned."""
+    """Whether a cast only changes the signedness of a byte."""
     types = [value.type for value in (*op.inputs, *op.outputs)]
     return len(types) == 2 and all(
         isa(type_, IntegerType) and type_.width.data == 8 for type_ in types
@@ -258,7 +261,7 @@ def same_bits(op: UnrealizedConversionCastOp) -> bool:
 
 
 def callee_of(op: CallOp) -> FuncOp | None:
-    """The function of the same module that a call names."""
+    """The function of the same module that a call names; None if there is none."""
     top = op
     while (parent := top.parent_op()) is not None:
         top = parent

@@ -1,8 +1,8 @@
-"""Remove what nothing reads: compilers warn about variables that are never used.
+"""Removes values that nothing reads: C compilers warn about variables that are never used.
 
-`region_dce` of xDSL keeps reads of memory, as they might trap. Here a read without a reader is
-dead, and so is a loop or a branch that writes nothing and whose results nobody reads. Along an axis
-of one element the index is 0, whatever computes it: it is not read.
+`region_dce` of xDSL keeps loads, as they might trap. Here a load without a reader is dead, and so
+is a loop or a branch that writes nothing and whose results nothing reads. The index along an axis
+of one element is 0, so the constant 0 replaces it, and the op that computes it may die.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from npu_passes.emit.c.types import memref_of
 
 
 def without_dead_code(module: ModuleOp) -> ModuleOp:
-    """A copy of a module of loops in which every value has a reader."""
+    """A copy of a module of loops without dead ops."""
     module = module.clone()
     for function in module.ops:
         for region in function.regions:
@@ -29,7 +29,7 @@ def without_dead_code(module: ModuleOp) -> ModuleOp:
 
 
 def drop_known_indices(block: Block) -> None:
-    """Index axes of one element with a constant, in a block and what is inside its ops."""
+    """Replace indices along axes of one element by constant 0, in a block and its regions."""
     zero: SSAValue | None = None
     for op in list(block.walk()):
         for index, operand in known_indices(op):
@@ -60,7 +60,7 @@ def known_indices(op: Operation) -> list[tuple[int, SSAValue]]:
 
 
 def sweep(block: Block) -> None:
-    """Erase the dead ops of a block, last ones first, so that what only they read dies too."""
+    """Erase the dead ops of a block, last ones first, so that ops that only they read die too."""
     for op in reversed(list(block.ops)):
         if is_dead(op):
             op.detach()
@@ -72,7 +72,7 @@ def sweep(block: Block) -> None:
 
 
 def is_dead(op: Operation) -> bool:
-    """Whether C without the op does the same; memory is never given back."""
+    """Whether the C does the same without the op; deallocations are dead, as C frees nothing."""
     if isinstance(op, memref.DeallocOp):
         return True
     used = any(result.uses for result in op.results)

@@ -1,4 +1,4 @@
-"""The ops of the dsp dialect that are statements: words in memory, and the order of accesses.
+"""Prints the ops of the dsp dialect that are statements: loads and stores of words, keep_order.
 
     %x = dsp.load_word %m[%i] : memref<64xi8> -> i32
     dsp.keep_order
@@ -8,8 +8,8 @@ becomes
     const int32_t x = npu_dsp_load_word(&m[i]);
     NPU_KEEP_ORDER();
 
-A word is loaded where its op stands, whatever reads it: the order of loads is a choice of the
-lowering that made them.
+A word is loaded where its op stands, not where it is read: the lowering has chosen the order of
+loads.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from npu_passes.emit.c.types import memref_of
 
 
 def address(body: Body, op: dsp.LoadWordOp | dsp.StoreWordOp) -> Expr:
-    """Where a word begins."""
+    """The address of a word as an expression."""
     body.unit.ctype(memref_of(op.memref).element_type)
     found = element(body, op.memref, [body.use(op.index)])
     return Expr(f"&{found.text}", memory=found.memory, reads=found.reads)
 
 
 def print_load_word(body: Body, op: dsp.LoadWordOp) -> None:
-    """A read, into a constant, or into a variable that a loop carries."""
+    """Print the load of a word into a constant, or into a variable that a loop carries."""
     expr = call(use_helper(body.unit, "load_word"), address(body, op))
     if op.result in body.variables.owner:
         body.define(op.result, expr)
@@ -39,13 +39,13 @@ def print_load_word(body: Body, op: dsp.LoadWordOp) -> None:
 
 
 def print_store_word(body: Body, op: dsp.StoreWordOp) -> None:
-    """A write."""
+    """Print the store of a word."""
     target, value = address(body, op), body.use(op.value)
     body.flush()
     body.line(f"{use_helper(body.unit, 'store_word')}({target.text}, {value.text});")
 
 
 def print_keep_order(body: Body, op: dsp.KeepOrderOp) -> None:
-    """What stands before it is computed before it."""
+    """Print all waiting values, then the macro that keeps compilers from moving memory accesses."""
     body.flush()
     body.line(f"{use_macro(body.unit, KEEP_ORDER)}();")

@@ -1,12 +1,12 @@
-"""The ops of the dsp dialect in C: small functions, an instruction inside or the same in plain C.
+"""Small C functions for the ops of the dsp dialect, with an Arm instruction or in plain C.
 
     dsp.smlad %a, %b, %acc : i32      ->      npu_dsp_smlad(a, b, acc)
 
-Where a compiler says that the machine has the instructions (`__ARM_FEATURE_SIMD32` and
+If the compiler says that the machine has the instructions (`__ARM_FEATURE_SIMD32` and
 `__ARM_FEATURE_DSP`, Arm C Language Extensions), a function is one instruction. Rotated operands
 are written as assembly, since GCC folds no rotation into SXTB16 and has no `__ror` before 13.
-Elsewhere the same bits are computed in plain C, without undefined behaviour. Only the functions
-that a file uses are printed.
+Otherwise plain C computes the same bits, without undefined behaviour. Only the functions that a
+file uses are printed.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from npu_passes.emit.c.integers import Build
 from npu_passes.emit.c.unit import Unit
 
 ARM = "NPU_DSP_ARM"
-"""Macro: the instructions are there."""
+"""The macro that is defined if the machine has the instructions."""
 
 KEEP_ORDER = "NPU_KEEP_ORDER"
-"""Macro that a compiler moves no access to memory across."""
+"""The macro across which a compiler must not move accesses to memory."""
 
 NO_INLINE = "NPU_NOINLINE"
-"""Macro in front of a function that gets registers of its own."""
+"""The macro in front of a function that must not be inlined, so that it has all registers."""
 
 MACROS = {
     ARM: """\
@@ -59,7 +59,7 @@ MACROS = {
 #endif
 """,
 }
-"""What stands before the functions, name to definition."""
+"""The definitions of the macros, by their names; they stand before the functions."""
 
 
 @dataclass(frozen=True)
@@ -67,18 +67,18 @@ class Helper:
     """One function."""
 
     head: str
-    """Its prototype, with a place for its name."""
+    """Its prototype, with `{}` in the place of its name."""
     comment: str
     plain: str
     """Its body in plain C."""
     arm: str = ""
-    """Its body where the instructions are; empty: the plain one."""
+    """Its body if the machine has the instruction; empty if there is only the plain one."""
     condition: str = f"#ifdef {ARM}"
-    """Where the instruction is."""
+    """The preprocessor condition under which the machine has the instruction."""
     headers: tuple[str, ...] = ("stdint.h",)
 
     def text(self, name: str) -> str:
-        """The definition."""
+        """The definition of the function under a name."""
         body = indented(self.plain)
         if self.arm:
             body = f"{self.condition}\n{indented(self.arm)}#else\n{body}#endif\n"
@@ -93,7 +93,10 @@ def indented(body: str) -> str:
 
 
 def assembly(instruction: str, *operands: str, result: str = "=r", operand: str = "r") -> str:
-    """One instruction whose result, `%0`, is returned."""
+    """A body that returns the result, `%0`, of one instruction.
+
+    `result` and `operand` are constraints of GCC's inline assembly.
+    """
     inputs = ", ".join(f'"{operand}"({name})' for name in operands)
     return (
         "int32_t result;\n"
@@ -103,8 +106,10 @@ def assembly(instruction: str, *operands: str, result: str = "=r", operand: str 
 
 
 UNALIGNED = "#if defined(__ARM_FEATURE_UNALIGNED) && !defined(__ARM_BIG_ENDIAN)"
-"""Where an instruction reads or writes a word at any address, the lowest byte first. Elsewhere
-`memcpy` can be a call."""
+"""The condition under which one instruction loads or stores a word at any address, little-endian.
+
+On other machines `memcpy` can become a call, so bytes are loaded and stored one by one.
+"""
 
 LOAD_WORD = Helper(
     "int32_t {}(const void *at)",
@@ -165,7 +170,7 @@ return (int32_t)((uint32_t)acc + (uint32_t)bottom + (uint32_t)top);""",
 
 
 def saturate(letter: str, bits: int) -> Helper:
-    """The nearest integer of some bits."""
+    """The function that saturates to `bits` bits, signed for letter `s`, unsigned for `u`."""
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if letter == "s" else (0, 2**bits - 1)
     return Helper(
         "int32_t {}(int32_t x)",
@@ -179,7 +184,7 @@ SIDES = {"b": "bottom", "t": "top"}
 
 
 def smla(halves: str) -> Helper:
-    """One product of two halves."""
+    """The function that adds the product of two signed halves; `halves`: as `bt`, one of each."""
     first, second = halves
     factors = [
         f"(int16_t){name}" if side == "b" else f"(int16_t)({name} >> 16)"
@@ -199,11 +204,11 @@ PACK = {
     "bt": ("pkhbt %0, %1, %2", "lo", "hi"),
     "tt": ("pkhtb %0, %1, %2, asr #16", "hi", "lo"),
 }
-"""Halves to instruction and operands."""
+"""For each pair of halves the instruction and its operands."""
 
 
 def pack(halves: str) -> Helper:
-    """Two halves as a word."""
+    """The function that packs two halves into a word; `halves`: the half of each operand."""
     first, second = halves
     bottom = "(uint32_t)lo & 0xFFFFu" if first == "b" else "(uint32_t)lo >> 16"
     top = "(uint32_t)hi << 16" if second == "b" else "(uint32_t)hi & 0xFFFF0000u"
@@ -216,7 +221,7 @@ def pack(halves: str) -> Helper:
 
 
 def extend(letter: str, rotate: int) -> Helper:
-    """Bytes 0 and 2, or 1 and 3, as halves."""
+    """The function that extends bytes 0 and 2 (rotate 0), or 1 and 3 (rotate 8), to halves."""
     name, kind = f"{letter}xtb16", "int8_t" if letter == "s" else "uint8_t"
     return Helper(
         "int32_t {}(int32_t x)",
@@ -230,7 +235,7 @@ def extend(letter: str, rotate: int) -> Helper:
 
 
 def extend_add(letter: str, rotate: int) -> Helper:
-    """Bytes 0 and 2, or 1 and 3, added to halves."""
+    """The function that adds bytes 0 and 2 (rotate 0), or 1 and 3 (rotate 8), to halves."""
     name, kind = f"{letter}xtab16", "int8_t" if letter == "s" else "uint8_t"
     return Helper(
         "int32_t {}(int32_t z, int32_t x)",
@@ -245,16 +250,16 @@ def extend_add(letter: str, rotate: int) -> Helper:
 
 
 CHOSEN = {0: "0 and 2", 8: "1 and 3"}
-"""Rotation to the bytes that are extended."""
+"""For each rotation the bytes that are extended."""
 
 
 def shift(bits: int) -> str:
-    """Shift to the right, if there is one."""
+    """The text of a shift to the right by some bits; empty for 0."""
     return f" >> {bits}" if bits else ""
 
 
 def instruction(name: str, rotate: int, *operands: str) -> str:
-    """An instruction of bytes, as a function of the compiler if it does not rotate."""
+    """A body with an instruction on bytes: assembly if it rotates, else a compiler intrinsic."""
     if rotate:
         places = ", ".join(f"%{index}" for index in range(len(operands) + 1))
         return assembly(f"{name} {places}, ror #{rotate}", *operands)
@@ -263,7 +268,7 @@ def instruction(name: str, rotate: int, *operands: str) -> str:
 
 
 def helpers() -> Iterator[tuple[str, Helper]]:
-    """All functions with the ends of their names."""
+    """All functions, each with its name without `npu_dsp_`."""
     yield "load_word", LOAD_WORD
     yield "store_word", STORE_WORD
     yield "round", ROUND
@@ -284,17 +289,17 @@ HELPERS = {f"npu_dsp_{name}": helper for name, helper in helpers()}
 """Every function by its name."""
 
 DSP_NAMES = frozenset((*HELPERS, *MACROS))
-"""What no local name may be."""
+"""Names that no local variable may have."""
 
 
 def use_macro(unit: Unit, name: str) -> str:
-    """Make sure that a macro is defined; its name."""
+    """Add the definition of a macro to the unit if it is new; returns the macro's name."""
     unit.helpers.setdefault(name, MACROS[name])
     return name
 
 
 def use_helper(unit: Unit, name: str) -> str:
-    """Make sure that a function is defined; its whole name."""
+    """Add the definition of a function to the unit if it is new; returns its whole name."""
     full = f"npu_dsp_{name}"
     helper = HELPERS[full]
     if helper.arm and ARM in helper.condition:
@@ -305,7 +310,7 @@ def use_helper(unit: Unit, name: str) -> str:
 
 
 def name_of(op: Operation) -> str:
-    """The end of the name of the function for an op."""
+    """The name, without `npu_dsp_`, of the function for an op."""
     match op:
         case dsp.SmlaOp():
             return f"smla{op.halves.data}"
@@ -339,4 +344,4 @@ DSP_OPERATORS: dict[type[Operation], Build] = dict.fromkeys(
     ),
     computed,
 )
-"""The ops that are expressions."""
+"""The ops of the dialect that are expressions."""

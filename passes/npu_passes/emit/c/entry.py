@@ -1,7 +1,7 @@
 """The public function: it checks pointers, moves inputs and outputs, and runs the layers.
 
-An argument that lies in the arena is copied only if the caller's pointer is not its place there
-already.
+An argument that lies in the arena is copied only if the caller's pointer is not its address in the
+arena.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from npu_passes.emit.c.unit import Unit
 
 
 def signature(program: Program, unit: Unit) -> str:
-    """`int ID_run(const float *input, float *output, void *arena)`; with transfers, also memory off
-    the chip and an engine."""
+    """The prototype: `int ID_run(const float *input, float *output, void *arena)`.
+
+    A program with transfers has two more parameters: off-chip memory and the DMA engine.
+    """
     parameters = [parameter(program, argument, unit) for argument in program.arguments]
     parameters.append("void *arena")
     if program.uses_dma:
@@ -32,7 +34,7 @@ def signature(program: Program, unit: Unit) -> str:
 
 
 def parameter(program: Program, argument: Argument, unit: Unit) -> str:
-    """One parameter of the public function."""
+    """The declaration of one parameter of the public function."""
     type_ = as_memref(argument.value.type)
     if type_ is None:
         return f"{unit.ctype(argument.value.type).name} {argument.name}"
@@ -40,7 +42,7 @@ def parameter(program: Program, argument: Argument, unit: Unit) -> str:
 
 
 def constness(program: Program, argument: Argument) -> str:
-    """`const ` for memory of the caller that the function does not write through this pointer."""
+    """`const ` if the public function writes nothing through the pointer of an argument."""
     if argument.offset is not None:
         return "" if argument.is_output else "const "
     written = argument.is_output or argument.value in program.public.written
@@ -65,7 +67,7 @@ def public_function(program: Program, unit: Unit) -> str:
 
 
 def print_checks(body: Body) -> None:
-    """Refuse NULL and a misaligned arena, and name the bytes of arena and weights."""
+    """Print the checks for NULL and misaligned pointers, and byte pointers to the blocks."""
     program = body.program
     pointers = [one.name for one in program.arguments if isinstance(one.value.type, MemRefType)]
     pointers += ["arena"] * bool(program.arena_bytes)
@@ -93,7 +95,7 @@ def print_checks(body: Body) -> None:
 
 
 def print_alignment(body: Body, block: str, size: int) -> None:
-    """Refuse a misaligned block of memory."""
+    """Print the check of the alignment of a block of memory."""
     if not size:
         body.line(f"(void){block};")
         return
@@ -104,7 +106,7 @@ def print_alignment(body: Body, block: str, size: int) -> None:
 
 
 def bind_arguments(body: Body) -> None:
-    """Where each argument is: in the arena, or with the caller."""
+    """Print a pointer for each argument in the arena; note the pointers of all arguments."""
     for argument in body.program.arguments:
         value, type_ = argument.value, as_memref(argument.value.type)
         if type_ is None:
@@ -121,7 +123,10 @@ def bind_arguments(body: Body) -> None:
 
 
 def print_transfer(body: Body, argument: Argument, *, inwards: bool) -> None:
-    """Copy an argument into the arena or out of it, unless the caller has it there."""
+    """Print the copy of an argument into the arena, or out of it.
+
+    Nothing is copied at run time if the caller's pointer is the address in the arena.
+    """
     body.unit.headers.add("string.h")
     type_, inner = memref_of(argument.value), body.pointers[argument.value].name
     target, source = (inner, argument.name) if inwards else (argument.name, inner)

@@ -1,9 +1,8 @@
-"""Texts of C expressions that know their precedence, and sums of index terms that fold.
+"""C expressions as text with their precedence, and sums of index terms with folded constants.
 
-An `Expr` is what stands for an SSA value in the C text. Parentheses are set when expressions
-are put together, where precedence (or a warning of the compiler) asks for them. Index
-arithmetic is kept as a `Linear` sum, so that addresses come out as `x[c * 1024 + y * 32 + k +
-3]`, constants folded.
+An `Expr` is the C text of an SSA value. Combining expressions adds the parentheses that precedence
+needs, or without which a compiler warns. Index arithmetic is kept as a `Linear` sum, so that
+addresses are printed as `x[c * 1024 + y * 32 + k + 3]`, with constants folded.
 """
 
 from __future__ import annotations
@@ -38,9 +37,11 @@ LOOSEST_OPERAND = {
     Rank.MULTIPLY: Rank.MULTIPLY,
     Rank.UNARY: Rank.UNARY,
 }
-"""Operands that bind less than this are put into parentheses: more of them than C needs where
-compilers
-and people ask for them (`a & (b == c)`, `(a && b) || c`)."""
+"""For each operator the lowest rank of an operand without parentheses.
+
+There are more parentheses than C needs where compilers warn without them, as in `a & (b == c)` and
+`(a && b) || c`.
+"""
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,14 @@ class Linear:
 
     @property
     def distributes(self) -> bool:
-        """Whether a product with this sum may be written term by term without larger intermediate
-        values."""
+        """Whether a product with this sum may be written term by term.
+
+        With a negative factor, the intermediate sums could be larger than the result.
+        """
         return all(term.factor >= 0 for term in self.terms)
 
     def render(self) -> tuple[str, Rank]:
-        """Text and precedence, a positive term first."""
+        """The sum as text, a positive term first, and its precedence."""
         first = next((term for term in self.terms if term.factor > 0), None)
         rest = [term for term in self.terms if term is not first]
         if first is None:
@@ -117,33 +120,35 @@ class Expr:
     text: str
     rank: Rank = Rank.ATOM
     memory: bool = False
-    """It reads memory that the function writes: it must not move over a store."""
+    """Whether it reads memory that can change, so that it must not move over a store."""
     reads: frozenset[str] = field(default_factory=frozenset[str])
-    """Loop-carried variables in it: it must not move over their assignment."""
+    """The loop-carried variables in it: it must not move over an assignment of one of them."""
     linear: Linear | None = None
-    """The same as a sum, if it is one."""
+    """The expression as an index sum; None if it is none."""
     update: tuple[str, str, str] | None = None
     """(left, operator, right), if it can be written as `left operator= right`."""
 
     def within(self, rank: Rank, *, right: bool = False) -> str:
-        """The text as an operand of an operator; `right`: on the right of one that groups to the
-        left."""
+        """The text as an operand of an operator of this rank, in parentheses if needed.
+
+        `right`: it is the right operand of an operator that groups to the left.
+        """
         enough = self.rank >= LOOSEST_OPERAND[rank] and not (right and self.rank <= rank)
         return self.text if enough else f"({self.text})"
 
     @property
     def as_linear(self) -> Linear:
-        """This as a sum, of one term if need be."""
+        """The expression as a sum; any other expression is a sum of one term."""
         return self.linear or Linear((Term(self.text, self.rank, 1),), 0)
 
     @property
     def number(self) -> int | None:
-        """The value of an index constant."""
+        """The value of an index constant; None for other expressions."""
         return self.linear.constant if self.linear and not self.linear.terms else None
 
 
 def combined(text: str, rank: Rank, *operands: Expr) -> Expr:
-    """An expression made of operands, with all their hazards."""
+    """An expression that contains others, with the `memory` and `reads` of all of them."""
     reads = frozenset[str]().union(*(operand.reads for operand in operands))
     return Expr(text, rank, any(operand.memory for operand in operands), reads)
 
@@ -176,14 +181,14 @@ def call(function: str, *arguments: Expr) -> Expr:
 
 
 def sum_expr(linear: Linear, *operands: Expr) -> Expr:
-    """An index sum as an expression, with the hazards of what it was made of."""
+    """An index sum as an expression, with the `memory` and `reads` of its operands."""
     text, rank = linear.render()
     made = combined(text, rank, *operands)
     return Expr(text, rank, made.memory, made.reads, linear, sum_update(linear))
 
 
 def sum_update(linear: Linear) -> tuple[str, str, str] | None:
-    """`first + rest` as an update of its first variable."""
+    """`first + rest` as an update of its first variable; None if that is not possible."""
     if len(linear.terms) + bool(linear.constant) < 2 or linear.terms[0].factor != 1:
         return None
     first, *rest = linear.terms

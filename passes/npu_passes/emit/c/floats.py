@@ -1,9 +1,9 @@
 """Floating-point operations of arith and math in C.
 
-They keep the meaning of the op for NaN and signed zeros. Where a maximum can be one comparison
-it is: with a constant, or when the op's fastmath flags say that there are no NaNs and signed
+They keep the meaning of the op for NaN and signed zeros. A maximum is one comparison where that is
+right: with a constant, or if the op's fastmath flags say that there are no NaNs and that signed
 zeros do not matter. A product is rounded before it is added to something, whatever the compiler's
-flags, unless both ops say `contract`.
+flags, unless both ops have the flag `contract`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from npu_passes.emit.c.unit import Unit
 NUMBER = "0123456789"
 
 SUMS = (arith.AddfOp, arith.SubfOp, arith.NegfOp)
-"""What makes one operation with a product."""
+"""Ops that a compiler may contract with a product into one operation."""
 
 
 def infix(operator: str, rank: Rank) -> Build:
-    """An operator that C has."""
+    """Prints an op as an infix operator of C."""
     return lambda op, operands, unit: binary(operands[0], operator, operands[1], rank)
 
 
 def product(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
-    """A product, rounded on its own if a compiler could make one operation of it and a sum."""
+    """A product; a helper rounds it if a compiler could contract it with a sum."""
     expr = binary(operands[0], "*", operands[1], Rank.MULTIPLY)
     if not is_kept_apart(op):
         return expr
@@ -40,13 +40,13 @@ def product(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
 
 
 def is_kept_apart(op: Operation) -> bool:
-    """Whether something adds a product, and not both of them may be contracted."""
+    """Whether a sum reads a product, and not both ops have the flag `contract`."""
     sums = [each for each in readers(op.results[0]) if isinstance(each, SUMS)]
     return any(not has_flag(each, FastMathFlag.ALLOW_CONTRACT) for each in (op, *sums) if sums)
 
 
 def readers(value: SSAValue) -> Iterator[Operation]:
-    """What reads a value, also behind choices and loops that pass it on."""
+    """The ops that read a value, also through selections, loops and branches that pass it on."""
     values, seen = [value], {value}
     while values:
         for use in values.pop().uses:
@@ -63,27 +63,27 @@ def readers(value: SSAValue) -> Iterator[Operation]:
 
 
 def carried(region: Operation | None, index: int) -> list[SSAValue]:
-    """What a yielded value becomes."""
+    """The values that a yielded value becomes: a result, and in a loop the carried argument."""
     if isinstance(region, scf.ForOp):
         return [region.res[index], region.body.block.args[1 + index]]
     return [] if region is None else [region.results[index]]
 
 
 def negate(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
-    """The other sign, of zeros too."""
+    """The negated value; zeros change their sign, too."""
     value = operands[0]
     text = value.text if value.rank == Rank.ATOM else f"({value.text})"
     return combined(f"-{text}", Rank.UNARY, value)
 
 
 def has_flag(op: Operation, flag: FastMathFlag) -> bool:
-    """Whether the op promises something about its operands."""
+    """Whether an op has a fastmath flag."""
     flags = op.properties.get("fastmath")
     return isinstance(flags, FastMathFlagsAttr) and flag in flags.data
 
 
 def is_number(value: Expr) -> bool:
-    """Whether an expression is a literal, and no NaN."""
+    """Whether an expression is a literal other than NaN."""
     text = value.text.removeprefix("-")
     return text[0] in NUMBER or text == "INFINITY"
 
@@ -94,9 +94,9 @@ def bounded(value: Expr, comparison: str, bound: Expr) -> Expr:
 
 
 def extreme(template: str) -> Build:
-    """`maximumf` and `minimumf`: NaN wins, and +0 is greater than -0."""
+    """Prints `maximumf` and `minimumf`: the result is NaN if an operand is; +0 is above -0."""
     loses = "<" if template == "maximum" else ">"
-    # Against this zero the other one loses too.
+    # If the bound is this zero, it must replace the other zero, too: `<=` instead of `<`.
     strong_zero = "0.0" if template == "maximum" else "-0.0"
 
     def build(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
@@ -116,7 +116,7 @@ def extreme(template: str) -> Build:
 
 
 def extreme_number(comparison: str) -> Build:
-    """`maxnumf` and `minnumf`: the other operand wins against NaN."""
+    """Prints `maxnumf` and `minnumf`: if one operand is NaN, the result is the other one."""
 
     def build(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
         left, right = operands
@@ -132,9 +132,9 @@ def extreme_number(comparison: str) -> Build:
 
 
 ORDERED = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
-"""Predicates of arith.cmpf that are an operator of C."""
+"""Predicates of arith.cmpf, and the operators of C for them."""
 UNORDERED = {9: "<=", 10: "<", 11: ">=", 12: ">"}
-"""Predicates of arith.cmpf that are the opposite of an operator of C."""
+"""Predicates of arith.cmpf that are the negation of an operator of C, and that operator."""
 
 
 def compare(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
@@ -196,12 +196,12 @@ def to_integer(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
 
 
 def resize(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
-    """Between float and double."""
+    """A conversion between float and double."""
     return cast(unit.ctype(op.results[0].type).name, operands[0])
 
 
 def function(name: str) -> Build:
-    """A function of <math.h>."""
+    """Prints an op as a call of a function of <math.h>."""
 
     def build(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
         unit.headers.add("math.h")

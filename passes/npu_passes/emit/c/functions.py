@@ -1,4 +1,4 @@
-"""Functions of the C file: a layer with a comment that says what it is, and the public one.
+"""Prints the private functions of the C file: one for each layer, with a comment about the layer.
 
 /* conv1: npu.conv2d strides [1, 1] then relu
  *   ifm: 1x1x32x32 float, arena bytes 0 to 4095 ... */
@@ -51,7 +51,7 @@ def layer_function(program: Program, function: Function, unit: Unit) -> str:
 
 
 def prototype(head: str, parameters: Sequence[str]) -> str:
-    """A function with its parameters, on several lines if one is too short."""
+    """The head of a function with its parameters, on several lines if one line is too short."""
     line = f"{head}({', '.join(parameters) or 'void'})"
     if len(line) <= WIDTH:
         return line
@@ -59,7 +59,7 @@ def prototype(head: str, parameters: Sequence[str]) -> str:
 
 
 def parameter(body: Body, argument: BlockArgument) -> str:
-    """Declare one parameter of a private function."""
+    """The declaration of one parameter of a private function; its name is noted in `body`."""
     if not isinstance(argument.type, MemRefType):
         name = body.name_for(argument, f"arg{argument.index}")
         body.values[argument] = Expr(name)
@@ -72,14 +72,14 @@ def parameter(body: Body, argument: BlockArgument) -> str:
 
 
 def argument_name(body: Body, argument: BlockArgument) -> str:
-    """The parameter of an argument."""
+    """The name of the parameter for an argument."""
     if argument in body.pointers:
         return body.pointers[argument].name
     return body.values[argument].text
 
 
 def layer_comment(function: Function, body: Body) -> list[str]:
-    """What a layer is and where its buffers lie, one line each."""
+    """The comment above a layer's function: what it computes, then a line for each buffer."""
     texts = (LAYER.get(function.op), WHAT.get(function.op))
     title = ": ".join(comment(text) for text in texts if text)
     lines = [f"/* {title or comment(function.op.sym_name.data)}"]
@@ -92,7 +92,7 @@ def layer_comment(function: Function, body: Body) -> list[str]:
 
 
 def place_text(value: SSAValue) -> str:
-    """Where the buffer lies that a call passes."""
+    """Text for a comment that says in which memory the buffer lies that a call passes."""
     memory = memory_of(value)
     match memory.kind:
         case "arena":

@@ -1,4 +1,4 @@
-"""The header: sizes and offsets as macros, and the prototype of the public function."""
+"""Prints the header: sizes and offsets as macros, and the prototype of the public function."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ WEIGHTS_TEXT = f"""\
 
 
 def header(program: Program) -> str:
-    """The whole header."""
+    """The text of the header."""
     unit = Unit(program.index)
     prototype = signature(program, unit)
     parts = [f"#ifndef {program.macros.guard}\n#define {program.macros.guard}\n\n"]
@@ -71,7 +71,7 @@ def header(program: Program) -> str:
 
 
 def memory_text(program: Program) -> Iterator[str]:
-    """What the blocks of memory are for, and their sizes."""
+    """The comment about the blocks of memory, and the macros of their sizes."""
     macros = program.macros
     text = OFF_CHIP_TEXT if program.uses_dma else ARENA_TEXT
     text = text.replace("ARENA_BYTES", macros.arena_bytes)
@@ -83,7 +83,7 @@ def memory_text(program: Program) -> Iterator[str]:
 
 
 def return_text(program: Program) -> str:
-    """What the public function returns, and when it may be called."""
+    """The comment about what the public function returns, and when it may be called."""
     blocks, different = "the arena is", "different arenas"
     if program.uses_dma:
         blocks, different = "a block is", "blocks and engines of their own"
@@ -105,7 +105,7 @@ def argument_text(argument: Argument) -> str:
 
 
 def scale_text(argument: Argument) -> str:
-    """How the integers of an argument become real numbers: (q - ZERO_POINT) * SCALE."""
+    """The macros of a quantised argument: its real numbers are (q - ZERO_POINT) * SCALE."""
     attributes = argument_attributes(argument.value)
     scale, zero_point = SCALE.of(attributes), ZERO_POINT.of(attributes)
     if scale is None or zero_point is None:
@@ -117,7 +117,7 @@ def scale_text(argument: Argument) -> str:
 
 
 def weights_text(program: Program) -> Iterator[str]:
-    """The size of the weights, and where each tensor is in a file of them."""
+    """The macro of the size of the weights; before it, their offsets in a weights file."""
     if program.where == "bin":
         yield WEIGHTS_TEXT
         for weights in program.weights.values():

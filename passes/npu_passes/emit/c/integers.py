@@ -1,8 +1,8 @@
 """Integer and index operations of arith in C.
 
-Integers wrap around in the IR, while signed overflow has no meaning in C: sums of 32 and 64
-bits go through the unsigned type, unless the op says `overflow<nsw>`. Index arithmetic is plain
-`int` arithmetic, kept as a sum of terms where it is one.
+Integers wrap around in the IR, while signed overflow is undefined in C. So sums of 32 and 64 bits
+are computed in the unsigned type, unless the op has `overflow<nsw>`. Index arithmetic is plain
+`int` arithmetic; sums are kept as sums of terms.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from npu_passes.emit.c.expr import (
 from npu_passes.emit.c.unit import Unit
 
 Build: TypeAlias = Callable[[Operation, Sequence[Expr], Unit], Expr]
-"""From an op, the expressions of its operands and the needs of the file to the op's
-expression."""
+"""Builds the expression of an op from the op, the expressions of its operands, and the unit."""
 
 
 def is_index(op: Operation) -> bool:
@@ -39,21 +38,21 @@ def is_index(op: Operation) -> bool:
 
 
 def add(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
-    """Addition."""
+    """Prints an addition."""
     if is_index(op):
         return sum_expr(operands[0].as_linear.plus(operands[1].as_linear), *operands)
     return wrapping(op, operands, unit, "+", Rank.ADD)
 
 
 def subtract(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
-    """Subtraction."""
+    """Prints a subtraction."""
     if is_index(op):
         return sum_expr(operands[0].as_linear.plus(operands[1].as_linear.times(-1)), *operands)
     return wrapping(op, operands, unit, "-", Rank.ADD)
 
 
 def multiply(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
-    """Multiplication; sums of indices are multiplied out with constants."""
+    """Prints a multiplication; a constant times an index sum is multiplied out."""
     if is_index(op):
         left, right = operands
         if left.number is not None:
@@ -82,7 +81,7 @@ def wrapping(
 
 
 def signed(operator: str, rank: Rank) -> Build:
-    """An operator on signed numbers whose result fits, such as a quotient."""
+    """Prints an operator on signed numbers that cannot overflow, such as a quotient."""
 
     def build(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
         made = binary(operands[0], operator, operands[1], rank)
@@ -109,7 +108,7 @@ def as_unsigned(operand: Expr, ctype: str) -> Expr:
 
 
 def unsigned(operator: str, rank: Rank) -> Build:
-    """An operator on unsigned numbers."""
+    """Prints an operator on unsigned numbers."""
 
     def build(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
         left, right = unsigned_operands(op, operands, unit)
@@ -120,7 +119,7 @@ def unsigned(operator: str, rank: Rank) -> Build:
 
 
 def bitwise(operator: str, logical: str) -> Build:
-    """And, or, exclusive or; on truth values the logical operator."""
+    """Prints and, or, exclusive or; for `bool` it is the `logical` operator."""
 
     def build(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
         ctype = unit.ctype(op.results[0].type)
@@ -136,7 +135,7 @@ def bitwise(operator: str, logical: str) -> Build:
 
 
 def shift_left(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
-    """Shift towards the higher bits, which fall out."""
+    """Prints a shift to the left, which drops the highest bits."""
     ctype = unit.ctype(op.results[0].type)
     word = "uint32_t" if ctype.bytes < 4 else ctype.unsigned
     unit.headers.add("stdint.h")
@@ -144,7 +143,7 @@ def shift_left(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
 
 
 def shift_right(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
-    """Shift towards the lower bits; zeros come in, or the sign."""
+    """Prints a shift to the right, which fills up with zeros or with the sign."""
     ctype = unit.ctype(op.results[0].type)
     if isinstance(op, arith.ShRUIOp):
         left = cast(ctype.unsigned, operands[0])
@@ -154,7 +153,10 @@ def shift_right(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
 
 
 def extreme(comparison: str, *, is_unsigned: bool = False) -> Build:
-    """The operand that the comparison picks; operands are names or literals."""
+    """Prints a maximum or minimum: the left operand if the comparison holds, else the right one.
+
+    The operands are printed twice, so they are names or literals.
+    """
 
     def build(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
         left, right = unsigned_operands(op, operands, unit) if is_unsigned else operands
@@ -165,7 +167,7 @@ def extreme(comparison: str, *, is_unsigned: bool = False) -> Build:
 
 
 def helper(template: str) -> Build:
-    """A call of a helper function."""
+    """Prints an op as a call of a helper function."""
 
     def build(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
         name = unit.helper(template, unit.ctype(op.results[0].type))
@@ -210,7 +212,7 @@ def truncate(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
 
 
 def index_cast(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
-    """Between an index and an integer."""
+    """A conversion between an index and an integer."""
     return cast(unit.ctype(op.results[0].type).name, operands[0])
 
 

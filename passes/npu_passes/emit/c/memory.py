@@ -1,8 +1,8 @@
-"""Buffers in C: pointers, element addresses, reads, writes and copies.
+"""Prints buffers: pointers, element addresses, loads, stores and copies.
 
-A buffer is a pointer to its first element and the strides of its memref type, which are
-numbers: an access is one linear address with its constants folded. Views with static offsets
-have no pointer of their own.
+In C a buffer is a pointer to its first element. The strides of its memref type are constants, so an
+access is one linear address with folded constants. A view with static offsets has no pointer of its
+own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def element(body: Body, buffer: SSAValue, indices: Sequence[Expr]) -> Expr:
 
 
 def print_load(body: Body, op: memref.LoadOp) -> None:
-    """A read."""
+    """Define the value of a load."""
     found = element(body, op.memref, body.use_all(op.indices))
     body.unit.ctype(memref_of(op.memref).element_type)
     changes = memory_of(op.memref).kind != "weights" or body.keeps_order
@@ -41,7 +41,7 @@ def print_load(body: Body, op: memref.LoadOp) -> None:
 
 
 def print_store(body: Body, op: memref.StoreOp) -> None:
-    """A write."""
+    """Print a store."""
     target = element(body, op.memref, body.use_all(op.indices))
     value = body.use(op.value)
     body.flush()
@@ -49,8 +49,7 @@ def print_store(body: Body, op: memref.StoreOp) -> None:
 
 
 def print_copy(body: Body, op: memref.CopyOp) -> None:
-    """A copy of a buffer: one call, or a loop nest where elements do not lie one behind the
-    other."""
+    """Print a copy: a memcpy or memmove, or a loop nest if a buffer is not contiguous."""
     source, target = op.source, op.destination
     body.flush()
     if span_of(memref_of(source)) == 0:
@@ -65,7 +64,7 @@ def print_copy(body: Body, op: memref.CopyOp) -> None:
 
 
 def may_overlap(body: Body, source: SSAValue, target: SSAValue) -> bool:
-    """Whether two buffers can share bytes; `restrict` arguments share none with anything else."""
+    """Whether two buffers may share bytes; a `restrict` argument shares none with other buffers."""
     roots = (base_of(source), base_of(target))
     arguments = body.function.op.body.block.args
     if roots[0] is not roots[1] and any(
@@ -76,7 +75,7 @@ def may_overlap(body: Body, source: SSAValue, target: SSAValue) -> bool:
 
 
 def print_copy_loops(body: Body, source: SSAValue, target: SSAValue) -> None:
-    """A copy element by element."""
+    """Print a loop nest that copies element by element."""
     depth, indices = 0, list[Expr]()
     outer = body.scope, body.depth
     for extent in memref_of(source).get_shape():
@@ -107,7 +106,7 @@ def qualified(body: Body, buffer: SSAValue) -> str:
 
 
 def print_alloc(body: Body, op: sram.AllocOp | memref.AllocOp | dram.AllocOp) -> None:
-    """A pointer into the arena, or into the block off the chip."""
+    """Print the pointer of an allocation into the arena, or into the block off the chip."""
     buffer, type_ = op.results[0], memref_of(op.results[0])
     name, offset = body.name_for(buffer, "buffer"), alloc_offset(op)
     place = memory_of(buffer)
@@ -122,7 +121,7 @@ def print_alloc(body: Body, op: sram.AllocOp | memref.AllocOp | dram.AllocOp) ->
 
 
 def print_alloca(body: Body, op: memref.AllocaOp) -> None:
-    """An array on the stack."""
+    """Print an array on the stack."""
     buffer, type_ = op.memref, memref_of(op.memref)
     name, start = body.name_for(buffer, "local"), type_.get_offset() or 0
     body.line(f"{pointee(body, buffer)} {name}[{max(1, start + span_of(type_))}];")
@@ -130,7 +129,7 @@ def print_alloca(body: Body, op: memref.AllocaOp) -> None:
 
 
 def print_global(body: Body, op: memref.GetGlobalOp) -> None:
-    """Weights: the static array itself, or a pointer into the blob."""
+    """Note the pointer of weights: the static array, or a printed pointer into the weights file."""
     weights = body.program.weights[op.name_.string_value()]
     type_, name = memref_of(op.memref), weights.name
     if weights.macro is not None:
@@ -142,8 +141,7 @@ def print_global(body: Body, op: memref.GetGlobalOp) -> None:
 
 
 def print_view(body: Body, op: Operation) -> None:
-    """The same memory with another shape: an offset, which only needs a pointer if it is not
-    a number."""
+    """Note the pointer of a view; print a pointer only if the view's offset is not a constant."""
     source, result = op.operands[0], op.results[0]
     pointer = body.pointers[source]
     match op:
@@ -166,7 +164,10 @@ def print_view(body: Body, op: Operation) -> None:
 
 
 def subview_offset(body: Body, op: memref.SubviewOp) -> tuple[Linear, list[Expr]]:
-    """Elements from the first one of the source to the first one of the view."""
+    """The elements from the first one of the source to the first one of the view.
+
+    The second part of the result are the expressions in that sum.
+    """
     dynamic = iter(body.use_all(op.offsets))
     offset, parts = Linear((), 0), list[Expr]()
     strides = strides_of(memref_of(op.source))

@@ -1,9 +1,8 @@
 """Names and texts that are safe to print into C.
 
-Layers, tensors and arguments are named by people, in a file that we did not write. Nothing of
-such a name may reach the C text unless it went through one of the functions here: `identifier`
-and `Scope` for names in the code, `comment` for text in a comment, `literal` for a string
-literal.
+The names of layers, tensors and arguments come from a model file, which may contain anything. Such
+a name must go through one of these functions before it is printed into C: `identifier` and `Scope`
+for names in the code, `comment` for text in a comment, `literal` for a string literal.
 
     "conv/1"  ->  conv_1        "for"  ->  for_2        "*/ evil();"  ->  (comment) "* / evil();"
 """
@@ -36,21 +35,20 @@ LIBRARY_NAMES = frozenset(
     "uint8_t uint16_t uint32_t uint64_t std NULL INFINITY NAN errno assert signbit isnan isinf "
     "isfinite fpclassify linux unix arm i386 offsetof near far".split()
 )
-"""Types, functions and macros of the headers that the C includes, and macros of compilers in GNU
-mode."""
+"""Names from the headers that the C file includes, and macros that compilers define in GNU mode."""
 
 RESERVED = C_KEYWORDS | CPP_KEYWORDS | LIBRARY_NAMES
 
 LONGEST_NAME = 63
 """Characters that C99 compilers must tell apart in an internal identifier."""
 LONGEST_TEXT = 200
-"""Characters of a name of the model that comments and string literals show."""
+"""The most characters of a name that comments and string literals show."""
 
 
 def identifier(text: str, otherwise: str = "value") -> str:
-    """A C identifier that looks like `text`; `otherwise` if nothing of it can be used.
+    """A C identifier that looks like `text`; `otherwise` if no character of it can be used.
 
-    No underscore at the front and none doubled: such names belong to compilers.
+    It has no leading and no double underscores, because such names are reserved for compilers.
     """
     name = re.sub(r"[^A-Za-z0-9]+", "_", text)[:LONGEST_NAME].strip("_")
     if not name:
@@ -59,15 +57,14 @@ def identifier(text: str, otherwise: str = "value") -> str:
 
 
 def is_identifier(text: str) -> bool:
-    """Whether a person's own choice of a prefix can begin the names of functions and macros."""
+    """Whether the user's prefix can begin the names of functions and macros."""
     return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text) is not None and text not in RESERVED
 
 
 class Scope:
-    """The names that are taken at a place in the C text: those of this block and of all around
-    it.
+    """The names that are taken at a place in the C text: those of a block and of all around it.
 
-    A name is never shadowed, blocks that follow each other may use the same names.
+    A name never shadows another one. Blocks that follow each other may use the same names.
     """
 
     def __init__(self, parent: Scope | None = None, taken: Iterable[str] = ()) -> None:
@@ -75,11 +72,11 @@ class Scope:
         self.taken = set(taken)
 
     def is_taken(self, name: str) -> bool:
-        """Whether the name means something here."""
+        """Whether a name is taken in this scope or in one around it."""
         return name in self.taken or (self.parent is not None and self.parent.is_taken(name))
 
     def fresh(self, wanted: str) -> str:
-        """Take the identifier `wanted`, with a number behind it if it is not free."""
+        """Take and return the identifier `wanted`, with a number appended if it is taken."""
         name, number = wanted, 2
         while self.is_taken(name):
             name, number = f"{wanted}_{number}", number + 1
@@ -88,13 +85,12 @@ class Scope:
 
 
 def is_plain(character: str) -> bool:
-    """Printable ASCII: the same in every source character set."""
+    """Whether a character is printable ASCII, which every source character set has."""
     return " " <= character <= "~"
 
 
 def comment(text: str) -> str:
-    """Text for the inside of a comment: it cannot end the comment, begin another one, or
-    break its line."""
+    """Text that is safe inside of a comment: it cannot end it, begin another, or break its line."""
     shown = "".join(c if is_plain(c) else f"<U+{ord(c):04X}>" for c in text[:LONGEST_TEXT])
     shown = shown.replace("\\", "<U+005C>").replace("??", "? ?")
     while "*/" in shown or "/*" in shown:
@@ -103,14 +99,13 @@ def comment(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A string literal: UTF-8 in octal escapes, which never swallow the characters behind
-    them."""
+    """A string literal; bytes of UTF-8 are octal escapes, which end after three digits."""
     shown = text[:LONGEST_TEXT].encode("utf-8", "replace")
     return '"' + "".join(literal_byte(byte) for byte in shown) + '"'
 
 
 def literal_byte(byte: int) -> str:
-    """One byte of a string literal; the question mark too, as two of them begin a trigraph."""
+    """One byte of a string literal; question marks are escaped, as two of them begin a trigraph."""
     character = chr(byte)
     if character in '"\\?':
         return f"\\{character}"

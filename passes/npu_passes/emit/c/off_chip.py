@@ -1,7 +1,6 @@
-"""What a program with memory off the chip has beside others: an engine, names, and tables of what
-moves.
+"""The additional parts of a program with off-chip memory: a DMA engine, and tables of transfers.
 
-The engine is `npu_dma.h`, which goes beside the C file. Its parts are in `runtime/npu_dma/`.
+The engine is the header `npu_dma.h` beside the C file. Its parts are in `runtime/npu_dma/`.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ RUNTIME = "npu_dma.h"
 """Name of the header."""
 
 LOCAL_NAMES = ("dram", "dma", "off_chip")
-"""Parameters and pointers that every function may have."""
+"""Names of parameters and pointers that every function of such a program may have."""
 
 
 def runtime() -> str:
     """The text of the header: its parts in the order of their names, an empty line between them.
 
-    A part begins with a comment for who reads the part. The comment ends at the first empty line
-    and is not in the header.
+    A part begins with a comment about itself, which ends at the first empty line and is not in the
+    header.
     """
     folder = files("npu_passes.emit.c") / "runtime" / "npu_dma"
     parts = sorted(
@@ -44,9 +43,9 @@ def runtime() -> str:
 
 
 def reserved_names(prefix: str) -> frozenset[str]:
-    """Names that the header takes.
+    """The names that npu_dma.h defines.
 
-    Raises: PassFailedException, if the prefix gives a header of the same name.
+    Raises: PassFailedException if the program's own header would have the same file name.
     """
     if f"{prefix}.h".lower() == RUNTIME:
         raise PassFailedException(f"c: prefix {prefix!r} is taken by {RUNTIME}, expected another")
@@ -67,7 +66,7 @@ def uses_engine(public: FuncOp, graph: CallGraph) -> bool:
 
 
 def shapes_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[Runs, str]:
-    """What the transfers of a program move, and a name for each table."""
+    """The different shapes of a program's transfers, each with the name of its table."""
     shapes: dict[Runs, str] = {}
     for function in graph.order:
         for op in function.walk():
@@ -79,7 +78,7 @@ def shapes_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[Runs, str]:
 
 
 def blocks_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[BlockRuns, str]:
-    """The blocks of the transfers of a program that skip some, and a name for each table."""
+    """The blocks of a program's transfers that skip zero blocks, each with its table's name."""
     found: dict[BlockRuns, str] = {}
     for function in graph.order:
         for op in function.walk():
@@ -92,7 +91,7 @@ def blocks_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[BlockRuns, st
 
 
 def block_tables(blocks: dict[BlockRuns, str]) -> Iterator[str]:
-    """The definitions of the tables of blocks, if there are any."""
+    """The definitions of the tables of `blocks_of`, if there are any."""
     for runs, name in blocks.items():
         axes = ", ".join(
             f"{{{', '.join(map(str, axis))}}}"
@@ -105,7 +104,7 @@ def block_tables(blocks: dict[BlockRuns, str]) -> Iterator[str]:
 
 
 def tables(shapes: dict[Runs, str]) -> Iterator[str]:
-    """The definitions of the tables, if there are any."""
+    """The definitions of the tables of `shapes_of`, if there are any."""
     if shapes:
         yield "/* What transfers move: bytes of a run; along each axis the number of steps, and\n"
         yield " * the bytes of a step in the target and in the source. */\n"

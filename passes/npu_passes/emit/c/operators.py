@@ -1,5 +1,4 @@
-"""The table of scalar operations: an op class of arith or math to what builds its C
-expression."""
+"""The table of scalar operations: for each op class the function that builds its C expression."""
 
 from __future__ import annotations
 
@@ -152,4 +151,4 @@ def repeats_operands(op: Operation) -> bool:
 LIBRARY_FUNCTIONS = DSP_NAMES | frozenset(
     name + suffix for name in MATH_FUNCTIONS.values() for suffix in ("", "f")
 )
-"""What no local variable may be called."""
+"""Names that no local variable may have."""

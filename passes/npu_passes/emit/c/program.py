@@ -1,4 +1,4 @@
-"""What is to be printed, decided before the first line is: names, order, constness, offsets.
+"""Decides everything before the first line is printed: names, order, constness, offsets.
 
 Program.of(module, prefix, weights)   ->   frozen tables that the printing phase only reads
 """
@@ -32,7 +32,7 @@ LOCAL_NAMES = ("arena", "weights", "bytes", "parameters")
 """Names of the C interface and of the pointers that every function may have."""
 
 ALIGNMENT = 16
-"""Bytes that the arena, the weights and each tensor in a weights file are aligned to."""
+"""The alignment in bytes of the arena, the weights and each tensor in a weights file."""
 
 Where = Literal["c", "bin"]
 """Weights as `static const` arrays, or in a file that the caller loads."""
@@ -44,13 +44,13 @@ class Argument:
 
     value: BlockArgument
     name: str
-    """Its C parameter."""
+    """The name of its C parameter."""
     label: str
     """Its name in the model."""
     macro: str
-    """What its macros begin with: `ID_INPUT`."""
+    """The beginning of its macros' names: `ID_INPUT`."""
     offset: int | None
-    """Byte offset in the arena; None: it stays where the caller has it."""
+    """Byte offset in the arena; None if it stays in the caller's memory."""
     is_input: bool
     is_output: bool
 
@@ -65,29 +65,29 @@ class Weights:
     offset: int
     """Byte offset in a weights file."""
     macro: str | None
-    """Macro of that offset; None: the array stands in the C file."""
+    """The macro of that offset; None if the array is in the C file."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """One function."""
+    """One function; `written` are the buffers that it writes."""
 
     op: FuncOp
     name: str
     written: frozenset[SSAValue]
     restrict: frozenset[int]
-    """Indices of the arguments that are the only way to what they point to."""
+    """Indices of the arguments that are `restrict`."""
     needs_arena: bool
     needs_weights: bool
     needs_dram: bool
     needs_dma: bool
     calls: tuple[CallOp, ...]
-    """Where it is called."""
+    """All calls of it."""
 
 
 @dataclass(frozen=True)
 class Macros:
-    """The macros that every file has."""
+    """The names of the macros of a program."""
 
     guard: str
     arena_bytes: str
@@ -104,13 +104,13 @@ class Macros:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """All of them but the one that only a program with transfers has."""
+        """All of them but `dram_bytes`, which only a program with transfers has."""
         return (self.guard, self.arena_bytes, self.weights_bytes, self.on_layer, self.section)
 
 
 @dataclass(frozen=True)
 class Program:
-    """Everything that is printed."""
+    """Everything that the printing phase needs to know."""
 
     prefix: str
     macros: Macros
@@ -120,24 +120,25 @@ class Program:
     arena_bytes: int
     dram_bytes: int
     shapes: dict[Runs, str]
-    """What transfers move, and the names of these tables."""
+    """The shapes of transfers, each with the name of its table."""
     blocks: dict[BlockRuns, str]
-    """The blocks of transfers that leave out zero ones, and the names of these tables."""
+    """The blocks of transfers that skip zero blocks, each with the name of its table."""
     uses_dma: bool
     """Whether there are transfers, or arguments off the chip."""
     arguments: tuple[Argument, ...]
     weights: dict[str, Weights]
-    """By symbol, those that are used, in the order of the IR."""
+    """The constants that are used, by their symbols, in the order of the IR."""
     functions: dict[str, Function]
-    """By symbol, those that are used, callees before callers; the last one is the public one."""
+    """The functions that are used, by their symbols, callees first; the last one is public."""
     layers: dict[CallOp, tuple[int, str]]
-    """The calls of layers: the number of the layer, as in the report, and its name."""
+    """For each call of a layer the number of the layer, as in report.json, and its name."""
 
     @staticmethod
     def of(module: ModuleOp, prefix: str | None, where: Where) -> Program:
         """Decide everything.
 
-        Raises: PassFailedException, if the module is not one that C can be printed of.
+        Raises: PassFailedException if there is not one public function, the prefix is no C
+        identifier, functions are recursive or write weights, or buffers lie outside of their block.
         """
         public = public_function(module)
         prefix = chosen_prefix(public, prefix)
@@ -188,7 +189,7 @@ class Program:
         return sum(bytes_of(one.type) for one in self.weights.values())
 
     def function(self, call: CallOp) -> Function:
-        """The callee."""
+        """The function that a call calls."""
         return self.functions[call.callee.string_value()]
 
 
@@ -200,7 +201,7 @@ def local_names(uses_dma: bool) -> tuple[str, ...]:
 def public_function(module: ModuleOp) -> FuncOp:
     """The one function that is not private.
 
-    Raises: PassFailedException, if there is not exactly one.
+    Raises: PassFailedException if there is not exactly one.
     """
     functions = [op for op in module.ops if isinstance(op, FuncOp)]
     public = [f for f in functions if getattr(f.sym_visibility, "data", None) != "private"]
@@ -213,7 +214,7 @@ def public_function(module: ModuleOp) -> FuncOp:
 def chosen_prefix(public: FuncOp, prefix: str | None) -> str:
     """The prefix of all names: the user's, or the name of the public function.
 
-    Raises: PassFailedException, if the user's is no C identifier.
+    Raises: PassFailedException if the user's is no C identifier.
     """
     if not prefix:
         return Scope(taken=RESERVED).fresh(identifier(public.sym_name.data, "model"))
@@ -255,7 +256,10 @@ def arguments_of(
 def weights_of(
     module: ModuleOp, graph: CallGraph, prefix: str, where: Where, scope: Scope
 ) -> dict[str, Weights]:
-    """The constants that are used, each at its offset in a weights file."""
+    """The constants that are used, by their symbols, each with its offset in a weights file.
+
+    Raises: PassFailedException if the module lacks one.
+    """
     used = {
         op.name_.string_value()
         for function in graph.order

@@ -1,4 +1,4 @@
-"""Every kind of op as C statements: scalar operations, memory, loops and branches."""
+"""Prints every kind of op as C statements: scalar operations, memory, loops and branches."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from npu_passes.emit.c.operators import OPERATORS
 
 
 def print_block(body: Body, block: Block) -> None:
-    """All ops of a block but its terminator."""
+    """Print all ops of a block but its terminator."""
     for op in block.ops:
         print_op(body, op)
 
 
 def print_op(body: Body, op: Operation) -> None:
-    """One op; terminators are printed by what they end."""
+    """Print one op; a terminator is printed with the loop, branch or function that it ends."""
     if build := OPERATORS.get(type(op)):
         body.define(op.results[0], build(op, body.use_all(op.operands), body.unit))
     elif statement := STATEMENTS.get(type(op)):
@@ -37,13 +37,13 @@ def print_op(body: Body, op: Operation) -> None:
 
 
 def print_for(body: Body, op: scf.ForOp) -> None:
-    """A loop; what it carries are variables around it."""
+    """Print a loop; the values that it carries are variables declared in front of it."""
     print_layer_comment(body, op)
     lower, step, initial = body.use(op.lb), body.use(op.step), body.use_all(op.iter_args)
     upper = body.use(op.ub)
     if writes_memory(op):
         body.flush()
-    # C evaluates the bound before each turn: it must not read what the loop changes.
+    # C evaluates the bound before each round, so it must not read what the loop changes.
     kind = body.unit.ctype(op.lb.type).name
     upper, step = stable(body, kind, "end", upper), stable(body, kind, "step", step)
     for result, expr in zip(op.res, initial, strict=True):
@@ -64,8 +64,10 @@ def print_for(body: Body, op: scf.ForOp) -> None:
 
 
 def stable(body: Body, kind: str, wanted: str, expr: Expr) -> Expr:
-    """The expression, or the name of a constant that holds its value, if a loop could change
-    it."""
+    """An expression that a loop cannot change: `expr`, or a new constant of type `kind`.
+
+    The constant, named like `wanted`, is printed if `expr` reads memory or carried variables.
+    """
     if not expr.memory and not expr.reads:
         return expr
     name = body.scope.fresh(wanted)
@@ -74,7 +76,7 @@ def stable(body: Body, kind: str, wanted: str, expr: Expr) -> Expr:
 
 
 def print_carried(body: Body, result: SSAValue, initial: Expr) -> None:
-    """Declare the variable of a loop's result, unless it lives in one that exists."""
+    """Give the variable of a loop's result its initial value; declare it if it does not exist."""
     if result in body.variables.before:
         return
     owner = body.variables.owner_of(result)
@@ -92,7 +94,7 @@ def variable(body: Body, result: SSAValue) -> Expr:
 
 
 def close(body: Body, results: Sequence[SSAValue]) -> None:
-    """After a loop or branch: its results are what their variables hold."""
+    """After a loop or branch: make its results stand for their variables."""
     for result in results:
         body.values[result] = variable(body, result)
         if not result.uses:
@@ -100,7 +102,7 @@ def close(body: Body, results: Sequence[SSAValue]) -> None:
 
 
 def print_region(body: Body, region: Region, results: Sequence[SSAValue]) -> None:
-    """The ops of a region, then its yield into the variables of the results."""
+    """Print the ops of a region, then its yield as assignments to the variables of the results."""
     print_block(body, region.block)
     last = region.block.last_op
     yielded = body.use_all(last.operands) if last is not None else []
@@ -111,7 +113,7 @@ def print_region(body: Body, region: Region, results: Sequence[SSAValue]) -> Non
 def assign_all(
     body: Body, names: Sequence[str], values: Sequence[Expr], results: Sequence[SSAValue]
 ) -> None:
-    """Assign several variables at once: none is overwritten before its old value was read."""
+    """Print assignments of several variables, so that none is overwritten before it is read."""
     left = [
         (name, value, result.type)
         for name, value, result in zip(names, values, results, strict=True)
@@ -119,7 +121,7 @@ def assign_all(
     ]
     while left:
         ready = next((one for one in left if not is_read(one[0], left)), None)
-        if ready is None:  # a circle: compute one new value before the others
+        if ready is None:  # the variables read each other in a circle: save one new value first
             name, value, kind = left[0]
             new = body.scope.fresh(f"next_{name}")
             body.line(f"const {body.unit.ctype(kind).name} {new} = {value.text};")
@@ -130,12 +132,12 @@ def assign_all(
 
 
 def is_read(name: str, assignments: Sequence[tuple[str, Expr, Attribute]]) -> bool:
-    """Whether one of the assignments of other variables reads a variable."""
+    """Whether the assignment of another variable reads the variable `name`."""
     return any(name in value.reads for other, value, _ in assignments if other != name)
 
 
 def print_if(body: Body, op: scf.IfOp) -> None:
-    """A branch; its results are variables that both sides assign."""
+    """Print a branch; its results are variables that both sides assign."""
     print_layer_comment(body, op)
     condition = body.use(op.cond)
     if writes_memory(op):
@@ -164,7 +166,7 @@ def print_if(body: Body, op: scf.IfOp) -> None:
 
 
 def print_call(body: Body, op: CallOp) -> None:
-    """A call of another function, and the hook behind a layer."""
+    """Print a call of another function, and after a layer the macro that is a hook."""
     callee = body.program.function(op)
     arguments = [
         body.pointers[value].text if isinstance(value.type, MemRefType) else body.use(value).text
@@ -181,7 +183,7 @@ def print_call(body: Body, op: CallOp) -> None:
 
 
 def print_layer_comment(body: Body, op: Operation) -> None:
-    """The name of a layer that is not a function of its own."""
+    """Print a comment with the name of a layer that is not a function of its own."""
     if layer := LAYER.get(op):
         body.line(f"/* {comment(layer)} */")
 
@@ -207,4 +209,4 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     CallOp: print_call,
     **dict.fromkeys(FROM_BASE, memory.print_view),
 }
-"""What prints each kind of op that is more than an expression."""
+"""For each kind of op that is more than an expression the function that prints it."""

@@ -2,10 +2,10 @@
 
     emit(module, prefix="lenet5", weights="c")   ->   lenet5.c and lenet5.h as text
 
-Two phases: `Program.of` decides names, order, constness and offsets, then the modules beside
-this one print what it decided. What cannot be printed is found before, all of it at once. The C
-is C99 and C++17, allocates nothing, has no writable globals, and only `PREFIX_run` is visible
-to a linker.
+`check` first reports everything that cannot be printed, in one error. Then there are two phases:
+`Program.of` decides names, order, constness and offsets, and the modules beside this one print
+them. The C is valid C99 and C++17, allocates nothing, has no writable globals, and only
+`PREFIX_run` is visible to a linker.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ HOOK = """\
 
 @dataclass(frozen=True)
 class CFiles:
-    """What comes out."""
+    """The files of a printed program."""
 
     source: str
     """The C file; it includes `PREFIX.h`."""
@@ -85,15 +85,16 @@ class CFiles:
     """The header `npu_dma.h`, which `PREFIX.h` includes; None if the program has no transfers."""
     arena_bytes: int
     prefix: str
-    """What the names begin with."""
+    """The prefix of all names."""
 
 
 def emit(module: ModuleOp, prefix: str | None = None, weights: Literal["c", "bin"] = "c") -> CFiles:
-    """Print a module of loops as C. The module stays as it is.
+    """Print a module of loops as C. The module is not changed.
 
-    Without a prefix the name of the public function is taken.
+    Without a prefix the name of the public function is taken. `weights`: as arrays in the C file,
+    or as a file of their own.
 
-    Raises: PassFailedException, which lists everything that has no C.
+    Raises: PassFailedException with a list of everything that cannot be printed.
     """
     check(module)
     module = without_dead_code(module)
@@ -109,7 +110,7 @@ def emit(module: ModuleOp, prefix: str | None = None, weights: Literal["c", "bin
 
 
 def source(program: Program) -> str:
-    """The C file."""
+    """The text of the C file."""
     unit = Unit(program.index)
     layers = [layer_function(program, function, unit) for function in program.private]
     public = public_function(program, unit)
@@ -141,12 +142,12 @@ def source(program: Program) -> str:
 
 @dataclass(frozen=True)
 class CTarget(Target):
-    """`-t c`: one self-contained C file, the text of its headers at its top."""
+    """`-t c`: one self-contained C file, with the text of its headers at the top."""
 
     name = "c"
 
     prefix: str = ""
-    """What all names begin with; default: the name of the public function."""
+    """The prefix of all names; default: the name of the public function."""
     weights: Literal["c", "bin"] = "c"
     """Weights as arrays in the file, or read through a pointer that the caller passes."""
 

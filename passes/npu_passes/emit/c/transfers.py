@@ -8,8 +8,8 @@ becomes
     const npu_dma_token t = npu_dma_start(dma, 1, NPU_DMA_READ, tile, rows, &net_3_runs_of_64);
     npu_dma_wait(dma, t);
 
-A transfer in blocks calls `npu_dma_start_blocks`, with the map, its index, and one table more.
-What moves stands in a table of the file; where it goes, and from where, are two pointers.
+The shape of a transfer is in a table of the C file; target and source are two pointers. A transfer
+in blocks calls `npu_dma_start_blocks`, with the map, its index, and one more table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from npu_passes.emit.c.types import memref_of, transfer_blocks, transfer_runs
 
 
 def print_start(body: Body, op: dma.StartOp) -> None:
-    """Start a transfer; its token is a constant, unless nobody waits for it."""
+    """Print the start of a transfer; its token is a constant, unless no op waits for it."""
     body.flush()
     kind = "READ"
     if op.weights is not None:
@@ -53,12 +53,12 @@ def print_start(body: Body, op: dma.StartOp) -> None:
 
 
 def print_wait(body: Body, op: dma.WaitOp) -> None:
-    """Wait for a transfer."""
+    """Print the wait for a transfer."""
     body.flush()
     body.line(f"npu_dma_wait(dma, {body.use(op.token).text});")
 
 
 def print_access(body: Body, op: Operation) -> None:
-    """Count a pass over a map."""
+    """Print the call that counts an access to a map: `npu_dma_reads` or `npu_dma_writes`."""
     way = "reads" if isinstance(op, dma.ReadsOp) else "writes"
     body.line(f"npu_dma_{way}(dma);")

@@ -1,7 +1,7 @@
-"""Types and constants of C for those of the IR.
+"""The C types and literals for types and constants of the IR.
 
-    f32 -> float, i8 -> int8_t, i1 -> bool, index -> int (ptrdiff_t if a buffer has more
-    elements than that)
+    f32 -> float, i8 -> int8_t, i1 -> bool, index -> int (ptrdiff_t if a buffer has INDEX_LIMIT
+    elements or more)
 
 A buffer is a pointer to its elements; its shape and strides are compile-time numbers of the
 memref type.
@@ -34,9 +34,10 @@ from npu_passes.support.transfer_runs import transfer_runs as byte_runs_of
 from npu_plans.transfers.runs import Runs
 
 INDEX_LIMIT = 2**30
-"""Buffers with fewer elements than this are indexed with `int`: half of its range is left for
-sums
-that leave a buffer by a padding before they come back."""
+"""Buffers with fewer elements than this are indexed with `int`.
+
+The other half of its range is for intermediate sums outside of a buffer, as in padding.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class CType:
 
 
 UNSIGNED = {"int": "unsigned int", "ptrdiff_t": "uintptr_t"}
-"""Unsigned types whose name is not the signed one's with a `u`."""
+"""The unsigned types whose name is not `u` and the name of the signed type."""
 FLOATS = {
     Float32Type(): CType("float", 4, "<f4"),
     Float64Type(): CType("double", 8, "<f8"),
@@ -71,11 +72,11 @@ INTEGERS = {
 
 
 UNSIGNED_BYTE = CType("uint8_t", 1, "|u1", "stdint.h")
-"""Elements of uint8 maps: they are loaded, stored and cast to int8_t, never computed with."""
+"""The elements of uint8 maps: they are loaded, stored and cast to int8_t, never computed with."""
 
 
 def element_type(attribute: Attribute) -> CType | None:
-    """The C type of a number that can lie in memory; None if there is none."""
+    """The C type for the type of an element in memory; None if there is none."""
     match attribute:
         case IntegerType() if attribute.signedness.data == Signedness.SIGNLESS:
             return INTEGERS.get(attribute.width.data)
@@ -95,7 +96,7 @@ def index_type(elements: int) -> CType:
 
 
 def largest_index(module: ModuleOp) -> int:
-    """The largest number that index arithmetic meets: elements of a buffer, or a constant."""
+    """The largest number of elements of a buffer, or magnitude of an index constant."""
     largest = 0
     for op in module.walk():
         if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, IndexType):
@@ -110,7 +111,7 @@ def largest_index(module: ModuleOp) -> int:
 
 
 def elements(value: SSAValue) -> int:
-    """Elements of a buffer up to its last one; zero for other values."""
+    """Elements from the beginning of a buffer's memory to its last one; zero for other values."""
     type_ = as_memref(value.type)
     if type_ is None:
         return 0
@@ -179,21 +180,20 @@ def bytes_of(type_: MemRefType) -> int:
 
 
 def storage_of(type_: MemRefType) -> int:
-    """Bytes of memory that a buffer takes: also what its layout leaves free at the end."""
+    """Bytes of memory that a buffer takes, including what its layout leaves free at the end."""
     ctype = element_type(type_.element_type)
     return (storage_elements(type_) or 0) * (ctype.bytes if ctype else 0)
 
 
 def shape_text(type_: MemRefType) -> str:
-    """`1x6x14x14 float`, for comments."""
+    """Shape and element type for comments: `1x6x14x14 float`."""
     ctype = element_type(type_.element_type)
     extents = [str(extent) for extent in type_.get_shape()]
     return f"{'x'.join(extents) or 'scalar'} {ctype.name if ctype else type_.element_type}"
 
 
 def float_literal(value: float, ctype: CType) -> str:
-    """The shortest decimal that reads back as the same number; needs <math.h> for INFINITY
-    and NAN."""
+    """The shortest decimal that reads back as the same number; INFINITY and NAN need <math.h>."""
     suffix = "f" if ctype.bytes == 4 else ""
     if math.isnan(value):
         return "NAN"
@@ -203,8 +203,7 @@ def float_literal(value: float, ctype: CType) -> str:
 
 
 def integer_literal(value: int, ctype: CType) -> str:
-    """A decimal of a type that holds it; the smallest number of a type has no literal of its
-    own."""
+    """An integer as C text; the smallest number of a type has no literal, so it is a difference."""
     if ctype.name == "bool":
         return "true" if value else "false"
     if value == -(2 ** (8 * ctype.bytes - 1)) and ctype.bytes >= 4:
@@ -213,7 +212,7 @@ def integer_literal(value: int, ctype: CType) -> str:
 
 
 def transfer_runs(op: StartOp) -> Runs:
-    """What a transfer moves, between buffers without `memref_problem`."""
+    """The runs of bytes that a transfer moves, between buffers without `memref_problem`."""
     ctype = element_type(memref_of(op.source).element_type)
     return byte_runs_of(op, ctype.bytes if ctype else 1)
 

@@ -1,4 +1,4 @@
-"""What a C file turns out to need while it is printed: headers, and small helper functions."""
+"""Collects what a C file needs while it is printed: headers, and small helper functions."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from npu_passes.emit.c.types import CType, element_type
 
 @dataclass
 class Unit:
-    """What the C file turns out to need while its functions are printed."""
+    """The headers and helper functions that a C file needs; printing its functions adds them.
+
+    `index`: the type of indices.
+    """
 
     index: CType
     headers: set[str] = field(default_factory=set[str])
     helpers: dict[str, str] = field(default_factory=dict[str, str])
-    """Small functions, name to definition, in the order of their first use."""
+    """The definitions of small functions by their names, in the order of their first use."""
 
     def ctype(self, type_: Attribute) -> CType:
-        """The C type of a value; its header is noted."""
+        """The C type for a type; the header that it needs is added."""
         found = self.index if isinstance(type_, IndexType) else element_type(type_)
         assert found is not None, "checked before printing"
         if found.header:
@@ -28,7 +31,7 @@ class Unit:
         return found
 
     def helper(self, template: str, ctype: CType) -> str:
-        """Make sure that a helper function exists for a type; its name."""
+        """Add the helper function for a type if it is new; returns its name."""
         name = f"npu_{template}_{ctype.name}"
         if name not in self.helpers:
             names = {"name": name, "t": ctype.name, "bytes": ctype.bytes}
@@ -38,8 +41,8 @@ class Unit:
 
 HELPERS = {
     "rounded": """\
-/* A product as it is: a compiler does not make one operation of it and the sum that it is for.
- * (`__ARM_FP` has a bit for each size of floats that the FPU computes with, in bytes.) */
+/* A rounded product: a compiler cannot contract it with the sum that reads it. (`__ARM_FP` has a
+ * bit for each size, in bytes, of the floats that the FPU computes with.) */
 static inline {t} {name}({t} product)
 {{
 #ifdef __GNUC__
@@ -97,4 +100,4 @@ HELPER_NAMES = frozenset(
     for template in HELPERS
     for ctype in ("float", "double", "int", "ptrdiff_t", "int8_t", "int16_t", "int32_t", "int64_t")
 )
-"""Names that helper functions can get."""
+"""The names that helper functions can have."""

@@ -1,7 +1,7 @@
-"""Weights as C arrays, or as the bytes of a file.
+"""Prints weights as C arrays, or as the bytes of a file.
 
-Floats are printed as the shortest decimals that read back as the same float32: numpy turns a
-whole array into text at once, which is what makes networks of millions of weights printable.
+Floats are printed as the shortest decimals that read back as the same float32. numpy turns a whole
+array into text at once, which is fast enough for networks with millions of weights.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from npu_passes.emit.c.program import Program, Weights
 from npu_passes.emit.c.types import INTEGERS, bytes_of, element_type, integer_literal, shape_text
 
 PER_LINE = 8
-"""Numbers on a line."""
+"""The numbers on a line."""
 CHUNK = 1 << 16
-"""Numbers that are turned into text at once."""
+"""The numbers that are turned into text at once."""
 
 
 def array_of(weights: Weights) -> NDArray[Any]:
-    """The values, flat, in the order of memory."""
+    """The values of a constant as a flat array, in the order of memory."""
     value = weights.op.initial_value
     assert isinstance(value, DenseIntOrFPElementsAttr), "checked before"
     ctype = element_type(weights.type.element_type)
@@ -45,7 +45,7 @@ def blob(program: Program) -> bytes:
 
 
 def definition(program: Program, weights: Weights) -> Iterator[str]:
-    """The array of one constant, line by line."""
+    """The C array of one constant, in pieces of text."""
     array, type_ = array_of(weights), weights.type
     ctype = element_type(type_.element_type)
     assert ctype is not None, "checked before"
@@ -60,7 +60,7 @@ def definition(program: Program, weights: Weights) -> Iterator[str]:
 
 
 def lines(numbers: list[str]) -> str:
-    """Numbers, some on each line."""
+    """The text of some numbers, `PER_LINE` on each line."""
     rows = (numbers[start : start + PER_LINE] for start in range(0, len(numbers), PER_LINE))
     return "".join(f"    {', '.join(row)},\n" for row in rows)
 
@@ -78,7 +78,7 @@ def literals(array: NDArray[Any]) -> list[str]:
 
 
 def integer_literals(array: NDArray[Any]) -> list[str]:
-    """The C literals of an array of integers; the smallest number of a type needs care."""
+    """The C literals of an array of integers."""
     texts = [str(value) for value in array.tolist()]
     if array.dtype.itemsize < 4:
         return texts
@@ -87,7 +87,7 @@ def integer_literals(array: NDArray[Any]) -> list[str]:
 
 
 def needs_math(program: Program) -> bool:
-    """Whether a C array holds numbers that only <math.h> has names for."""
+    """Whether a C array holds infinities or NaNs, whose names are in <math.h>."""
     arrays = (array_of(weights) for weights in program.weights.values())
     return program.where == "c" and any(
         array.dtype.kind == "f" and not np.isfinite(array).all() for array in arrays

@@ -1,10 +1,10 @@
-"""The assembler: a `pl330.program` as lines with addresses, bytes and text.
+"""The assembler: turns a `pl330.program` into lines with addresses, bytes and text.
 
     pl330.loop 5 {        0010  22 04   DMALP lc1, 5
       pl330.ld            0012  04      DMALD
     }                     0013  3c 01   DMALPEND lc1, L0012
 
-The instructions encode themselves; what is computed here is where they lie.
+The ops encode themselves; the assembler computes their addresses.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from npu_dialect.pl330 import AnyLoopOp, InstructionOp, LoopOp, OneOp, ProgramOp
 
 @dataclass(frozen=True)
 class Line:
-    """One instruction: `address` counts bytes from the start of the program."""
+    """One line of assembly; `address` counts bytes from the start of the program."""
 
     address: int
     data: bytes
     text: str
     depth: int
-    """Loops around it."""
+    """The number of loops around it."""
     op: InstructionOp
-    """Both ends of a loop are lines of the same op."""
+    """The op; the beginning and the end of a loop are two lines of the same op."""
     target: int | None = None
-    """Where DMALPEND jumps to."""
+    """The address that DMALPEND jumps to; None for other instructions."""
 
 
 def programs_of(module: ModuleOp) -> list[ProgramOp]:
@@ -42,7 +42,7 @@ def programs_of(module: ModuleOp) -> list[ProgramOp]:
 def assemble(program: ProgramOp) -> list[Line]:
     """The lines of a program.
 
-    Raises: PassFailedException for a loop whose body is too long to jump back.
+    Raises: PassFailedException if the body of a loop is too long for the jump back.
     """
     return list(_lines(program.instructions(), 0, 0))
 
@@ -50,7 +50,7 @@ def assemble(program: ProgramOp) -> list[Line]:
 def code_of(program: ProgramOp) -> bytes:
     """The bytes of a program.
 
-    Raises: PassFailedException, as `assemble`.
+    Raises: PassFailedException if `assemble` does.
     """
     return b"".join(line.data for line in assemble(program))
 

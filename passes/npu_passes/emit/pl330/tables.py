@@ -1,4 +1,4 @@
-"""The target `pl330-c`: microcode as C arrays, and the table by which `npu_pl330.c` finds it.
+"""The target `pl330-c`: microcode as C arrays, and a table in which `npu_pl330.c` looks it up.
 
     /* read_1x4x8x16: 32 runs of 64 bytes, channel 1 */
     static const unsigned char net_read_1x4x8x16[42] = {
@@ -8,7 +8,7 @@
         {{64, 2, {{4, 512, 262144}, {8, 64, 256}}}, 1, 8, 0, 8, 0, 42, net_read_1x4x8x16},
     };
 
-A program without a transfer, somebody else's, is an array that a linker sees.
+A program that no `dma.start` refers to becomes an array that is visible to the linker.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from npu_passes.emit.pl330.assemble import code_of, programs_of
 from npu_passes.support.symbols import identifier
 
 Transfer: TypeAlias = tuple[int, MovesAttr]
-"""A channel, and what is moved on it."""
+"""A channel, and the bytes that are moved on it."""
 
 RUNTIME = ("npu_pl330.h", "npu_pl330.c")
-"""The engine."""
+"""The files of the DMA engine for a PL-330."""
 COLUMNS = 12
 """Bytes in a line of an array."""
 
@@ -47,7 +47,7 @@ class Pl330CTarget(Target):
     name = "pl330-c"
 
     prefix: str = ""
-    """What all names begin with; default: the name of the public function."""
+    """The prefix of all names; default: the name of the public function."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """See `Target`."""
@@ -55,11 +55,11 @@ class Pl330CTarget(Target):
 
 
 def engine_files(module: ModuleOp, prefix: str) -> dict[str, str]:
-    """The files that a program with microcode has beside it: the table, and who runs it.
+    """The C files that a module with microcode needs, by name: the table and the DMA engine.
 
-    None for a module without programs.
+    Empty for a module without microcode.
 
-    Raises: PassFailedException, as `tables`.
+    Raises: PassFailedException if `tables` does.
     """
     if not programs_of(module):
         return {}
@@ -79,9 +79,10 @@ def public_name(module: ModuleOp) -> str:
 
 
 def tables(module: ModuleOp, prefix: str) -> str:
-    """The C file.
+    """The text of the C file.
 
-    Raises: PassFailedException for code that cannot be assembled, or a program that is not there.
+    Raises: PassFailedException if a program cannot be assembled, or if the program of a transfer is
+    missing.
     """
     programs = {op.sym_name.data: op for op in programs_of(module)}
     transfers = transfers_of(module, programs)
@@ -102,7 +103,10 @@ def tables(module: ModuleOp, prefix: str) -> str:
 
 
 def transfers_of(module: ModuleOp, programs: dict[str, ProgramOp]) -> dict[Transfer, str]:
-    """What the transfers of a module are, and the names of their programs."""
+    """The transfers of a module that have programs, each with the name of its program.
+
+    Raises: PassFailedException if the program is missing, or lacks a channel or `moves`.
+    """
     found: dict[Transfer, str] = {}
     for op in (each for each in module.walk() if isinstance(each, StartOp)):
         name = PROGRAM.get(op)
@@ -127,7 +131,7 @@ def unique_names(programs: dict[str, ProgramOp], prefix: str) -> dict[str, str]:
 
 
 def array(program: ProgramOp, name: str, *, static: bool) -> Iterator[str]:
-    """The bytes of a program."""
+    """The C array with the bytes of a program, in pieces of text."""
     code = code_of(program)
     head = f"const unsigned char {name}[{len(code)}]"
     yield "" if static else f"extern {head};\n"
@@ -138,7 +142,7 @@ def array(program: ProgramOp, name: str, *, static: bool) -> Iterator[str]:
 
 
 def row(transfer: Transfer, name: str, program: ProgramOp, names: dict[str, str]) -> str:
-    """The entry of a transfer: see `npu_pl330_program`."""
+    """The entry of a transfer in the table: an `npu_pl330_program` of npu_pl330.h."""
     channel, moves = transfer
     axes = ["{" + ", ".join(map(str, axis)) + "}" for axis in moves.steps]
     shape = f"{{{moves.run_bytes.value.data}, {len(axes)}, {{{', '.join(axes or ['{0, 0, 0}'])}}}}}"

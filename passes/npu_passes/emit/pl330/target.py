@@ -1,11 +1,11 @@
-"""The targets `pl330-asm` and `pl330-hex`: microcode as text that reads like the manual, as bytes.
+"""The targets `pl330-asm` and `pl330-hex`: microcode as assembly (`asm`), or as bytes (`hex`).
 
     tile:                       ; channel 0, 38 bytes
         DMAMOV CCR, SAI SS32 SB3 DAI DS32 DB3
 
     tile: bc 01 25 40 09 00 bc 00 a8 0c 10 00 ... 00  # channel 0
 
-The front end `pl330` of npu-opt reads the second form back.
+The assembly has the manual's mnemonics. The front end `pl330` of npu-opt reads the bytes back.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from npu_dialect.pl330 import ProgramOp
 from npu_passes.emit.pl330.assemble import assemble, code_of, programs_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
-"""Names that a label in assembly can have."""
+"""Names of programs that can be labels in assembly."""
 
 
 def hex_text(program: ProgramOp) -> str:
     """The line of a program in hex.
 
-    Raises: PassFailedException, as `assemble`, and for a name that is no label.
+    Raises: PassFailedException if `assemble` does, or if the program's name cannot be a label.
     """
     data = code_of(program).hex(" ")
     return f"{_name(program)}: {data}  # {_thread(program)}\n"
@@ -38,7 +38,7 @@ def hex_text(program: ProgramOp) -> str:
 def assembly_text(program: ProgramOp, *, listing: bool = False) -> str:
     """A program in assembly; `listing`: with the address and the bytes of each instruction.
 
-    Raises: PassFailedException, as `hex_text`.
+    Raises: PassFailedException if `hex_text` does.
     """
     lines = assemble(program)
     size = sum(len(line.data) for line in lines)
@@ -46,7 +46,7 @@ def assembly_text(program: ProgramOp, *, listing: bool = False) -> str:
     parts = [f"{_name(program)}:  ; {_thread(program)}, {size} bytes\n"]
     labelled: set[int] = set()
     for line in lines:
-        # DMALPFE is no code: the label of its loop's body stands behind it.
+        # DMALPFE has no bytes: the label of its loop's body comes after it.
         if line.data and line.address in targets and line.address not in labelled:
             labelled.add(line.address)
             parts.append(f"L{line.address:04x}:\n")
@@ -76,7 +76,7 @@ class Pl330AsmTarget(Target):
     name = "pl330-asm"
 
     listing: bool = False
-    """With the address and the bytes of each instruction."""
+    """Whether to print the address and the bytes of each instruction."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """See `Target`."""
@@ -86,7 +86,7 @@ class Pl330AsmTarget(Target):
 
 @dataclass(frozen=True)
 class Pl330HexTarget(Target):
-    """`-t pl330-hex`: a line of hex a program."""
+    """`-t pl330-hex`: one line of hex for each program."""
 
     name = "pl330-hex"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Between the core's accesses to memory and the engine's. */
+/* Stands between accesses to memory by the core and by the engine. */
 #ifndef NPU_PL330_BARRIER
 #if defined(__arm__) && defined(__GNUC__)
 #define NPU_PL330_BARRIER() __asm__ volatile("dsb" ::: "memory")
@@ -30,10 +30,10 @@ enum {
     DBGINST1 = 0xD0C / 4
 };
 
-/* Where the words of the two addresses lie in the bytes of a program. */
+/* The positions, in bytes, of the two addresses in a program. */
 enum { SAR_WORD = 2, DAR_WORD = 8 };
 
-/* Let a thread do one instruction. */
+/* Have the controller execute one instruction, which the debug registers take as two words. */
 static void debug_instruction(npu_dma *dma, uint32_t word0, uint32_t word1)
 {
     while (dma->registers[DBGSTATUS] & 1u) {
@@ -44,7 +44,7 @@ static void debug_instruction(npu_dma *dma, uint32_t word0, uint32_t word1)
     dma->registers[DBGCMD] = 0;
 }
 
-/* Wait until a channel has done what it was started for. */
+/* Wait until a channel has finished the transfer that was started last. */
 static void finish(npu_dma *dma, unsigned channel)
 {
     const uint32_t bit = (uint32_t)1 << channel;
@@ -98,7 +98,7 @@ static const npu_pl330_program *find(const npu_dma *dma, unsigned channel, const
     return NULL;
 }
 
-/* What the core does where the engine cannot. */
+/* Copy with the core, for a transfer without a program. */
 static void copy(const npu_dma_shape *shape, int axis, unsigned char *to,
                  const unsigned char *from)
 {
@@ -113,7 +113,7 @@ static void copy(const npu_dma_shape *shape, int axis, unsigned char *to,
     }
 }
 
-/* Put an address into a program: the lowest byte first, at any place. */
+/* Write an address into a program, the lowest byte first; `word` need not be aligned. */
 static void patch(unsigned char *word, const void *address)
 {
     const uintptr_t number = (uintptr_t)address;
@@ -172,7 +172,7 @@ npu_dma_token npu_dma_start(npu_dma *dma, int channel, npu_dma_kind kind, void *
 void npu_dma_wait(npu_dma *dma, npu_dma_token token)
 {
     const unsigned channel = token % NPU_PL330_CHANNELS;
-    /* A channel does one transfer after the other: an older one is done. */
+    /* A channel does one transfer after the other: one that is not its latest is done. */
     if (dma->started[channel] * NPU_PL330_CHANNELS + channel == token) {
         finish(dma, channel);
     }

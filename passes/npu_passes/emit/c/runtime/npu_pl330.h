@@ -9,12 +9,13 @@
  *     npu_pl330_init(&engine, (volatile uint32_t *)0xF8003000, net_programs, net_program_count);
  *     net_run(image, scores, on_chip, dram, &engine);
  *
- * Each transfer has a program; the engine copies it to the channel, puts the two addresses into
- * it, and has the manager start it. A channel signals the event of its own number when its last
- * store is done; it is an interrupt of the controller that the core polls, with NPU_PL330_IDLE()
- * in between. No caches: the engine, the maps and the parameters lie in memory that is not cached.
+ * Each transfer has a program. The engine copies it to the code buffer of the channel, writes the
+ * two addresses into it, and has the manager thread start it. When its last store is done, a
+ * channel signals the event of its own number. The core polls that event as an interrupt of the
+ * controller, with NPU_PL330_IDLE() in between. The engine, the maps and the parameters must lie in
+ * memory that is not cached.
  *
- * Programs count on addresses: maps and parameters begin at multiples of 8.
+ * Programs rely on alignment: maps and parameters must begin at multiples of 8.
  */
 #ifndef NPU_PL330_H
 #define NPU_PL330_H
@@ -31,8 +32,8 @@
 #define NPU_PL330_CODE_BYTES 1024
 #endif
 
-/* Microcode of a channel, and the transfers it does: those of one shape whose first addresses
- * have these rests modulo these powers of 2. */
+/* Microcode of a channel, and the transfers that it can do: those of one shape, to addresses that
+ * are `to_rest` modulo `to_modulus`, from addresses that are `from_rest` modulo `from_modulus`. */
 typedef struct {
     npu_dma_shape shape;
     unsigned channel;

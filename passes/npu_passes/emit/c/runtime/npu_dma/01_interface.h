@@ -2,18 +2,21 @@
 
 /* Transfers between memory on the chip and memory off it, for programs printed by npu-dialect.
  *
- * A program starts a transfer, computes, and waits; until then it touches neither side. Transfers
- * of one channel are done in the order of their starts, those of different channels in any order.
+ * A program starts a transfer, computes, and waits; before the wait it uses neither target nor
+ * source. Transfers of one channel are done in the order of their starts, those of different
+ * channels in any order.
  *
- * As it stands, this header is the host's engine: it copies, and counts. There is nothing to link.
+ * By default this header contains an engine for the host: it copies, and counts. There is nothing
+ * to link.
  *
- *   NPU_DMA_STRICT     defined: copies at the wait only, after it has filled the target with 0xA5
- *                      at the start. What a real engine might get wrong shows: wrong results, or
- *                      `npu_dma_mistakes` (a transfer waited for twice or not at all, one side
- *                      written while it runs, more transfers at a time than NPU_DMA_RUNNING).
- *   NPU_DMA_EXTERNAL   defined: only declarations, for an engine of your own. It defines
- *                      `struct npu_dma` and the functions (`npu_dma_start_blocks` if a program
- *                      has transfers in blocks).
+ *   NPU_DMA_STRICT     if defined, a start fills the target with 0xA5, and only the wait copies. So
+ *                      a program that would go wrong on a real engine has wrong results, or is
+ *                      counted by `npu_dma_mistakes` (a transfer waited for twice or not at all,
+ *                      target or source written while it runs, more than NPU_DMA_RUNNING transfers
+ *                      at a time).
+ *   NPU_DMA_EXTERNAL   if defined, there are only declarations, for an engine of your own. It must
+ *                      define `struct npu_dma` and the functions (`npu_dma_start_blocks` only if a
+ *                      program has transfers in blocks).
  *
  * C99 and C++; no allocation, no globals: each run may have its own `npu_dma`.
  */
@@ -28,27 +31,28 @@
 /* What a transfer carries: learned parameters, or part of a feature map into the chip or out. */
 typedef enum { NPU_DMA_WEIGHTS, NPU_DMA_READ, NPU_DMA_WRITE } npu_dma_kind;
 
-/* `count` steps along an axis: bytes from one to the next, in the target and in the source. */
+/* An axis of `count` steps: the bytes from one to the next, in the target and in the source. */
 typedef struct {
     size_t count;
     ptrdiff_t to;
     ptrdiff_t from;
 } npu_dma_axis;
 
-/* Runs of `bytes` bytes that lie one behind the other, along `axes` axes, the outermost first. */
+/* Runs of `bytes` contiguous bytes, repeated along `axes` axes, the outermost one first. */
 typedef struct {
     size_t bytes;
     int axes;
     npu_dma_axis axis[NPU_DMA_AXES];
 } npu_dma_shape;
 
-/* Blocks of `block` x `block` elements of a channel, of a map [N, C, H, W] off the chip: those that
- * are all `zero` are not moved. `map` and `part` are the elements along the axes of the map and of
- * the part that moves, `chip` and `dram` the bytes from one to the next.
+/* Each channel of a map [N, C, H, W] off the chip is divided into blocks of `block` x `block`
+ * elements. A block of which every byte is `zero` does not move. `element`: bytes of an element.
+ * `map` and `part`: the elements along each axis of the map, and of the part that moves. `chip` and
+ * `dram`: the bytes from an element to the next along each axis, on the chip and off it.
  *
- * The index has a bit for each block, 1 if it is not zero: for block (n, c, y, x) of a map with R
- * rows and S columns of blocks, bit ((n * C + c) * R + y) * S + x, the least significant one of a
- * byte first. */
+ * The index has a bit for each block, which is 1 if the block is not zero. If the map has R rows
+ * and S columns of blocks, the bit of block (n, c, y, x) is ((n * C + c) * R + y) * S + x. Bit 0 is
+ * the least significant bit of the first byte. */
 typedef struct {
     size_t element;
     size_t block;
@@ -83,8 +87,9 @@ extern "C" {
 /* Start a transfer on a channel; the shape stays where it is until the wait. */
 npu_dma_token npu_dma_start(npu_dma *dma, int channel, npu_dma_kind kind, void *to,
                             const void *from, const npu_dma_shape *shape);
-/* The same for the blocks of a map that are not zero. Into the chip, the others become zero there;
- * out of it, the index learns which they are, and nothing is said of their place in the map. */
+/* The same for the blocks of a map that are not zero. Onto the chip, the other blocks are filled
+ * with zeros there. Off the chip, the index is updated, and what the map has in the place of the
+ * other blocks is undefined. */
 npu_dma_token npu_dma_start_blocks(npu_dma *dma, int channel, npu_dma_kind kind, void *to,
                                    const void *from, const void *map, void *index,
                                    const npu_dma_shape *shape, const npu_dma_blocks *blocks);

@@ -4,9 +4,14 @@
 
 #include <string.h>
 
-/* Hints, where a compiler can be told. Not inlined: a loop that needs all registers has them.
- * Inlined in any case: what is the same in each call is known there. A value that is in a register
- * from here on, not one more sum, nor in memory since before. An address of a word. */
+/* Hints for compilers:
+ *
+ *   NPU_DMA_APART     the function is not inlined, so that a loop in it has all registers
+ *   NPU_DMA_WITHIN    the function is always inlined, so that constant arguments are known in it
+ *   NPU_DMA_RARE      the condition seldom holds
+ *   NPU_DMA_HERE      the value is in a register here: not in memory, and not computed again later
+ *   NPU_DMA_ALIGNED   the address is a multiple of 4
+ */
 #ifdef __GNUC__
 #define NPU_DMA_APART __attribute__((noinline, unused)) static
 #define NPU_DMA_WITHIN __attribute__((always_inline)) static inline
@@ -21,7 +26,7 @@
 #define NPU_DMA_ALIGNED(address) (address)
 #endif
 
-/* Whether code may take more room to take less time. */
+/* Whether code may be larger in order to be faster. */
 #ifdef __OPTIMIZE_SIZE__
 #define NPU_DMA_FAST 0
 #else
@@ -68,8 +73,8 @@ static inline uint32_t npu_dma_mistakes(const npu_dma *dma)
     return count;
 }
 
-/* Go on to the next run: `at` counts along the axes, `to` and `from` are its places. 0 at the
- * end. */
+/* Go on to the next run. `at` counts the steps along the axes; `to` and `from` are the offsets of
+ * the run in target and source, in bytes. Returns 0 after the last run. */
 static inline int npu_dma_next(const npu_dma_shape *shape, size_t *at, ptrdiff_t *to,
                                ptrdiff_t *from)
 {

@@ -1,9 +1,10 @@
 /* Blocks of any size: rows that are all zero, rows that move, and one block. */
 
-/* What the blocks of a transfer have in common. In the target and in the source: bytes from a row
- * to the next, and from a channel to the next. In the index: bits from a block to the one below,
- * and from a channel to the next. Four bytes that are all zero. With `move` set, what is not zero
- * moves and the index is kept; else it is only counted. */
+/* What the blocks of a transfer have in common. `leaves`: they move off the chip. `move`: they
+ * move, and the index is updated; else their bytes are only counted. `step` and `pitch`: the bytes
+ * from a row to the next in the target and in the source; `channel_step` and `channel_pitch`: those
+ * from a channel to the next. `columns` and `channel_bits`: the bits of the index from a block to
+ * the one below it, and from a channel to the next. `zeros`: four bytes of zero elements. */
 typedef struct {
     int leaves;
     int move;
@@ -18,7 +19,7 @@ typedef struct {
     unsigned char *index;
 } npu_dma_job;
 
-/* Four bytes at any address, as a word that is compared and copied, in whatever order. */
+/* The four bytes at any address as a word, in the order of the machine, to compare and to copy. */
 static inline uint32_t npu_dma_word(const unsigned char *at)
 {
     uint32_t word;
@@ -47,8 +48,8 @@ static inline int npu_dma_is_zero(const unsigned char *run, size_t bytes, uint32
     return 1;
 }
 
-/* A row of a block that moves: a word at a time, for rows are short. No loop at the ends of rows:
- * compilers make a call of one, for three bytes. */
+/* Copy a row of a block, a word at a time, as rows are short. There is no loop for the last bytes,
+ * at most three: compilers would turn it into a call. */
 static inline void npu_dma_row(unsigned char *to, const unsigned char *from, size_t bytes)
 {
     for (; bytes >= 4; bytes -= 4, to += 4, from += 4) {
@@ -64,7 +65,7 @@ static inline void npu_dma_row(unsigned char *to, const unsigned char *from, siz
     }
 }
 
-/* A row of zeros. */
+/* Fill a row with zeros. */
 static inline void npu_dma_fill(unsigned char *to, size_t bytes, uint32_t zeros)
 {
     for (; bytes >= 4; bytes -= 4, to += 4) {
@@ -79,7 +80,8 @@ static inline void npu_dma_fill(unsigned char *to, size_t bytes, uint32_t zeros)
     }
 }
 
-/* One block: `rows` runs of `bytes` bytes. Gives the bytes that move. */
+/* Move or count one block: `rows` rows of `bytes` bytes, with bit `bit` of the index. Returns the
+ * bytes that move. */
 static inline size_t npu_dma_block(const npu_dma_job *job, unsigned char *to,
                                    const unsigned char *from, size_t bit, size_t rows, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /* Blocks of four rows of four bytes: each row is a word, up to eight blocks at a time. */
 
-/* Four rows of a side of a transfer. */
+/* Pointers to four rows of the target, and of the source. */
 typedef struct {
     unsigned char *a, *b, *c, *d;
 } npu_dma_to;
@@ -8,7 +8,7 @@ typedef struct {
     const unsigned char *a, *b, *c, *d;
 } npu_dma_from;
 
-/* The same rows that many bytes further on. */
+/* The same rows, `bytes` bytes further on. */
 NPU_DMA_WITHIN npu_dma_to npu_dma_to_next(npu_dma_to t, ptrdiff_t bytes)
 {
     t.a += bytes;
@@ -35,11 +35,13 @@ NPU_DMA_WITHIN npu_dma_from npu_dma_from_next(npu_dma_from f, ptrdiff_t bytes)
     return f;
 }
 
-/* A block: four words below each other, `at` bytes into the rows. Out of the chip it moves unless
- * all that `mask` has of it is zero, into it if `flags` has its `bit`, and zeros do otherwise.
+/* Move one block of four words, one in each row, `at` bytes from the pointers. Off the chip, it
+ * moves unless all of its bytes in `mask` are zero. Onto the chip, it moves if its `bit` is set in
+ * `flags`; otherwise the target is filled with zeros.
  *
- * `flags` are bits of the index, and above the ninth the columns that move. They come in as if all
- * moved, for most blocks do: if this one does not, the result is less its bit and its `columns`. */
+ * `flags` has nine bits of the index, and above them the number of columns that move. The caller
+ * counts all blocks as moving, as most of them do. Returns `flags`; if this block does not move,
+ * its `columns` are subtracted, and off the chip its bit, too. */
 NPU_DMA_WITHIN unsigned npu_dma_four(npu_dma_to t, npu_dma_from f, size_t at, uint32_t zeros,
                                      uint32_t mask, unsigned flags, unsigned bit, unsigned columns,
                                      int leaves)
@@ -66,7 +68,7 @@ NPU_DMA_WITHIN unsigned npu_dma_four(npu_dma_to t, npu_dma_from f, size_t at, ui
     return flags;
 }
 
-/* Block `nth` of some: there are `side` of them side by side, then come those below. */
+/* Move block `nth` of several, of which `side` are side by side and the next ones below those. */
 NPU_DMA_WITHIN unsigned npu_dma_nth(npu_dma_to t, npu_dma_from f, uint32_t zeros, unsigned flags,
                                     size_t nth, size_t side, int leaves)
 {
@@ -74,7 +76,8 @@ NPU_DMA_WITHIN unsigned npu_dma_nth(npu_dma_to t, npu_dma_from f, uint32_t zeros
                         1u << nth, 4, leaves);
 }
 
-/* At most eight blocks. No loop: places and bits are constants, which takes no registers. */
+/* Move `count` blocks, at most eight. There is no loop, so that offsets and bits are constants,
+ * which need no registers. */
 NPU_DMA_WITHIN unsigned npu_dma_eight(npu_dma_to t, npu_dma_from f, uint32_t zeros, unsigned flags,
                                       size_t count, size_t side, int leaves)
 {

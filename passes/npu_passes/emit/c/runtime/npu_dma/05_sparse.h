@@ -1,6 +1,7 @@
 /* Bits of the index, and rows of blocks that lie anywhere in their map. */
 
-/* At most nine bits of the index, as many as `ones` has; the others of their bytes stay. */
+/* Write the bits of `ones`, at most nine, into the index from `bit` on; other bits do not
+ * change. */
 static inline void npu_dma_put_bits(unsigned char *index, size_t bit, unsigned ones, unsigned flags)
 {
     unsigned char *byte = index + bit / 8;
@@ -23,16 +24,18 @@ static inline unsigned npu_dma_get_bits(const unsigned char *index, size_t bit, 
     return flags >> place & ones;
 }
 
-/* Rows of blocks, `strips` of them in each of `channels` channels: `count` whole ones side by side,
- * eight at most, and a ragged one, if any, the columns of which `mask` has.
+/* Rows of blocks, `strips` of them in each of `channels` channels. A row has `count` whole blocks
+ * side by side, at most eight, and maybe a narrower one; `mask` has its columns, 0 if there is
+ * none.
  *
- * That one is four words as well, `edge` bytes into the rows, which reach into the block beside it:
- * they go first, then the block beside it is moved, or filled, or does not matter. And where blocks
- * have fewer than four rows, the last one stands for the others.
+ * The narrower block moves as four words as well, `edge` bytes from the pointers. They overlap the
+ * block beside it, so they move first. After that, the block beside it moves or is filled with
+ * zeros, or its bytes do not matter because it is zero and moves off the chip. If blocks have fewer
+ * than four rows, the pointers of the missing rows are those of the last row.
  *
- * `ones` has a one for each block, `all` is what `npu_dma_four` begins with. All of it is here and
- * not in variables, also what changes with each row: the registers are for what each block needs.
- */
+ * `ones` has a bit for each block. `all` is added to `flags` before blocks move (see npu_dma_four).
+ * Everything is in this struct and not in variables, also what changes from row to row, so that the
+ * registers are free for what each block needs. */
 typedef struct {
     npu_dma_to to;
     npu_dma_from from;
@@ -57,7 +60,7 @@ typedef struct {
     size_t moved;
 } npu_dma_rows;
 
-/* Counts in `moved` the columns that move. */
+/* Move all rows of blocks; the columns that move are added to `moved`. */
 NPU_DMA_WITHIN void npu_dma_strips(npu_dma_rows *rows, int leaves)
 {
     npu_dma_to t = rows->to;
@@ -93,7 +96,7 @@ NPU_DMA_WITHIN void npu_dma_strips(npu_dma_rows *rows, int leaves)
     }
 }
 
-/* The same, with a loop for each direction. */
+/* The same, compiled as a loop of its own for each direction. */
 NPU_DMA_APART void npu_dma_sparse(npu_dma_rows *rows, int leaves)
 {
     if (leaves) {

@@ -1,7 +1,7 @@
 /* Rows of blocks as wide as their map: each byte of the index has eight blocks. */
 
-/* Rows of blocks of a map that is `side` blocks wide: each byte of the index has eight of them, 128
- * bytes one behind the other. Gives the columns that move. */
+/* Move the blocks for `bytes` bytes of the index, in a map that is `side` blocks wide. Each byte of
+ * the index is for eight blocks, which are 128 contiguous bytes. Returns the columns that move. */
 NPU_DMA_WITHIN size_t npu_dma_bytes(unsigned char *to, const unsigned char *from, uint32_t zeros,
                                     unsigned char *index, size_t bytes, size_t side, int leaves)
 {
@@ -22,7 +22,7 @@ NPU_DMA_WITHIN size_t npu_dma_bytes(unsigned char *to, const unsigned char *from
     return moved;
 }
 
-/* The same for some of the widths, so that the distances of rows are constants. */
+/* The same for maps of 2, 4 or 8 blocks, so that the distances of rows are constants. */
 NPU_DMA_APART size_t npu_dma_dense(const npu_dma_job *job, unsigned char *to,
                                    const unsigned char *from, unsigned char *index, size_t bytes)
 {
@@ -41,8 +41,8 @@ NPU_DMA_APART size_t npu_dma_dense(const npu_dma_job *job, unsigned char *to,
     }
 }
 
-/* Whether `npu_dma_dense` takes whole rows of blocks, those of all channels as one. Aligned, since
- * then words are words on any processor. */
+/* Whether `npu_dma_dense` can move some rows: they are as wide as the map, and all channels are
+ * one. Addresses must be multiples of 4, as some processors load only such words at once. */
 static inline int npu_dma_is_dense(const npu_dma_job *job, const unsigned char *to,
                                    const unsigned char *from, size_t bit, size_t width)
 {

@@ -1,15 +1,16 @@
-/* Rows of blocks, by the way that suits their size: dense, as words, or one by one. */
+/* Rows of blocks, moved in the way that suits their size: dense, as words, or one by one. */
 
-/* The bytes of a word that are its last `wide` columns, or its first ones, all ones. */
+/* A word with all bits set in its last `wide` bytes, or in its first ones. */
 static inline uint32_t npu_dma_mask(size_t wide, int last)
 {
     static const unsigned char bytes[10] = {0, 0, 0, 255, 255, 255, 255, 0, 0, 0};
     return wide == 0 ? 0 : npu_dma_word(bytes + (last ? wide - 1 : 7 - wide));
 }
 
-/* Blocks of at most 4 x 4 bytes: of each channel `strips` rows of those in `width` columns, fewer
- * than 36, the first one that of bit `bit`, each of `high` rows. A ragged one is the last one, or
- * alone and beside others on its right. Gives the bytes that move. */
+/* Move blocks of at most 4 x 4 bytes: in each channel `strips` rows of blocks, each `high` rows of
+ * `width` columns, fewer than 36. The first block has bit `bit`. A narrower block is the last one
+ * of several, or the only one, with other blocks of the map to its right. Returns the bytes that
+ * move. */
 static inline size_t npu_dma_words(const npu_dma_job *job, unsigned char *to,
                                    const unsigned char *from, size_t bit, size_t strips,
                                    size_t high, size_t width)
@@ -44,7 +45,8 @@ static inline size_t npu_dma_words(const npu_dma_job *job, unsigned char *to,
     return high * rows.moved;
 }
 
-/* Blocks of other sizes: of each channel `strips` blocks below each other. */
+/* Move or count blocks of other sizes: in each channel `strips` blocks, one below the other.
+ * Returns the bytes that move. */
 static inline size_t npu_dma_each(const npu_dma_job *job, const npu_dma_blocks *blocks,
                                   unsigned char *to, const unsigned char *from, size_t bit,
                                   size_t strips, size_t high, size_t width)
@@ -64,8 +66,8 @@ static inline size_t npu_dma_each(const npu_dma_job *job, const npu_dma_blocks *
     return moved;
 }
 
-/* Rows of blocks: of each channel `rows` rows of `width` elements, the first of which is in column
- * `x` of the map and in the block of bit `bit`. Gives the bytes that move. */
+/* Move or count `rows` rows of `width` elements in each channel. The first element is in column `x`
+ * of the map, and in the block of bit `bit`. Returns the bytes that move. */
 static inline size_t npu_dma_band(const npu_dma_job *job, const npu_dma_blocks *blocks,
                                   unsigned char *to, const unsigned char *from, size_t bit,
                                   size_t rows, size_t x, size_t width)
@@ -74,7 +76,7 @@ static inline size_t npu_dma_band(const npu_dma_job *job, const npu_dma_blocks *
     const size_t high = rows < block ? rows : block;
     size_t strips = rows < block ? 1 : rows / block;
     size_t moved = 0, wide = block - x % block, count = 1;
-    /* As words only if a ragged block is beside a whole one. */
+    /* The words of a narrower block overlap the block beside it, which must be a whole one. */
     const int words = job->move && element == 1 && block == 4 && width >= 4 + wide % 4;
     if (words && high == 4 && npu_dma_is_dense(job, to, from, bit, width)) {
         const size_t bytes = strips * job->columns / 8;

@@ -1,12 +1,12 @@
-/* All blocks of a transfer, and the bytes of the index that they meet. */
+/* All blocks of a transfer, and the number of bytes of the index that hold their bits. */
 
-/* Bytes of the index with a bit of one of the blocks: of `count` side by side from bit `bit` on, in
- * times[0] rows of each of times[1] channels of each of times[2] images, `apart` bits from one to
- * the next. */
+/* The number of bytes of the index that hold bits of some blocks: `count` bits from bit `bit` on,
+ * in times[0] rows of blocks of each of times[1] channels of each of times[2] images; apart[0],
+ * apart[1] and apart[2] are the bits from one to the next. */
 static inline size_t npu_dma_met(size_t bit, size_t count, const size_t *times, const size_t *apart)
 {
     size_t met = 0, last = SIZE_MAX, left[3] = {times[0], times[1], times[2]};
-    /* Fewer than eight bits between two runs have no byte for themselves: they are one run. */
+    /* A gap of fewer than eight bits has no byte of its own: runs with such gaps are one run. */
     for (int axis = 0; axis < 3 && (times[axis] == 1 || apart[axis] - count < 8); ++axis) {
         count += (times[axis] - 1) * apart[axis];
         left[axis] = 1;
@@ -24,8 +24,8 @@ static inline size_t npu_dma_met(size_t bit, size_t count, const size_t *times, 
     return met;
 }
 
-/* Bytes that a transfer of blocks moves, those of the index that it meets included; with `move` set
- * it moves them. */
+/* Returns the bytes that a transfer of blocks moves, including those of the index that hold bits of
+ * its blocks; with `move` set it moves them. */
 static inline uint64_t npu_dma_move(const npu_dma_blocks *blocks, int leaves, void *to,
                                     const void *from, const void *map, void *index, int move)
 {
@@ -38,7 +38,7 @@ static inline uint64_t npu_dma_move(const npu_dma_blocks *blocks, int leaves, vo
     const unsigned char *const begin = (const unsigned char *)(leaves ? (const void *)to : from);
     size_t at[4], rest = (size_t)(begin - (const unsigned char *)map);
     if (height == blocks->map[2] && height % block == 0 && t[1] == height * t[2] &&
-        f[1] == height * f[2]) { /* Channels one behind the other are one with more rows. */
+        f[1] == height * f[2]) { /* Contiguous channels are like one channel with more rows. */
         height *= channels;
         channels = 1;
     }

@@ -1,8 +1,8 @@
-/* What the strict engine checks at the wait: places, targets, and sums of sources. */
+/* What the strict engine checks at the wait: slots, targets, and checksums of sources. */
 
 #ifdef NPU_DMA_STRICT
 
-/* The place of a transfer that runs, or with token 0 a free place. NULL if there is none. */
+/* The slot of a running transfer; for token 0 a free slot. NULL if there is none. */
 static inline npu_dma_transfer *npu_dma_find(npu_dma *dma, npu_dma_token token)
 {
     for (int slot = 0; slot < NPU_DMA_RUNNING; ++slot) {
@@ -22,7 +22,7 @@ static inline void npu_dma_poison(const npu_dma_shape *shape, void *to)
     } while (npu_dma_next(shape, at, &t, &f));
 }
 
-/* Whether nobody wrote the target since it was filled with 0xA5. */
+/* Whether the target still is as the start has filled it, with 0xA5. */
 static inline int npu_dma_is_poison(const npu_dma_shape *shape, const void *to)
 {
     size_t at[NPU_DMA_AXES] = {0};

@@ -16,7 +16,7 @@ static inline void npu_dma_count(npu_dma *dma, npu_dma_kind kind, uint64_t bytes
 
 #ifdef NPU_DMA_STRICT
 
-/* Note a transfer that has been counted, for its wait. 0 if there is no place for it. */
+/* Remember a counted transfer until its wait. Returns 0 if there is no free slot. */
 static inline int npu_dma_note(npu_dma *dma, const npu_dma_transfer *what)
 {
     npu_dma_transfer *const transfer = npu_dma_find(dma, 0);
@@ -53,8 +53,9 @@ static inline npu_dma_token npu_dma_start(npu_dma *dma, int channel, npu_dma_kin
     return dma->last;
 }
 
-/* The same for the blocks of a map that are not zero. Into the chip, the others become zero there;
- * out of it, the index learns which they are, and nothing is said of their place in the map. */
+/* The same for the blocks of a map that are not zero. Onto the chip, the other blocks are filled
+ * with zeros there. Off the chip, the index is updated, and what the map has in the place of the
+ * other blocks is undefined. */
 static inline npu_dma_token npu_dma_start_blocks(npu_dma *dma, int channel, npu_dma_kind kind,
                                                  void *to, const void *from, const void *map,
                                                  void *index, const npu_dma_shape *shape,
