@@ -1,4 +1,4 @@
-"""`npu-plan-modules`: choose the maps of a module that stay on chip, and where MIFM and MOFM lie (tensors).
+"""`npu-plan-modules`: choose which maps of a module stay on chip, and where (on tensors).
 
     %y = npu.module concat axis 1 of %x : tensor<1x8x8x8xi8> -> tensor<1x24x8x8xi8> {
       npu.branch part 1 {
