@@ -46,7 +46,7 @@ class ModuleReader:
     def frugal(self) -> ModuleReader:
         """A reader with the same maps that counts the least memory with which layers can run."""
         storage = self.storage.frugal()
-        made = ModuleReader(storage)
+        made = ModuleReader(storage, self.passes)
         for value, each in self.maps.items():
             size = storage.map_bytes(shape_of(value), element_bytes(None, value))
             made.maps[value] = FeatureMap(each.key, size)

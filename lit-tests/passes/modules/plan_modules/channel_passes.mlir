@@ -53,3 +53,28 @@ func.func @not_from_off_chip(%x: tensor<1x8x8x8xi8>, %w: tensor<8x8x1x1xi8>) -> 
   func.return %y : tensor<1x16x4x4xi8>
 }
 }
+
+// -----
+
+// With two buffers of weights no plan fits. With one, three passes leave room for the MIFM.
+// CHECK-LABEL: func.func @single_buffers
+// CHECK: npu.module concat axis 1 of %x policy II mifm 512 at 0
+// CHECK: npu.conv2d {{.*}} {npu.required = 280 : i64, npu.available = 288 : i64, npu.forward = false, npu.passes = 3 : i64}
+// ONE-LABEL: func.func @single_buffers
+// ONE: npu.module concat axis 1 of %x policy II :
+// NONE-LABEL: func.func @single_buffers
+builtin.module attributes {npu.target = #npu.target<"tight", {sram_bytes = 800 : i64, flash_bytes = 0 : i64, kernel_group = 4 : i64, weight_buffers = 2 : i64, ifm_chunks = 1 : i64}>} {
+func.func @single_buffers(%x: tensor<1x8x8x8xi8>, %w: tensor<8x8x1x1xi8>) -> tensor<1x16x4x4xi8> {
+  %y = npu.module concat axis 1 of %x : tensor<1x8x8x8xi8> -> tensor<1x16x4x4xi8> {
+    npu.branch part 0 {
+      %a = npu.conv2d %x, %w strides [2, 2] pads [0, 0, 0, 0] : (tensor<1x8x8x8xi8>, tensor<8x8x1x1xi8>) -> tensor<1x8x4x4xi8>
+      npu.yield %a : tensor<1x8x4x4xi8>
+    }
+    npu.branch part 1 {
+      %a = npu.max_pool2d %x kernel [2, 2] strides [2, 2] : tensor<1x8x8x8xi8> -> tensor<1x8x4x4xi8>
+      npu.yield %a : tensor<1x8x4x4xi8>
+    }
+  }
+  func.return %y : tensor<1x16x4x4xi8>
+}
+}
