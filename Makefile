@@ -12,9 +12,10 @@ VENV ?= .venv
 XDSL ?= 0.73 0.74
 TESTS ?= lit-tests tests
 ifeq ($(TRAIN),1)
-TEST_ENVIRONMENT := test,dev,train "$(TORCH)"
+EXTRAS := test,dev,train
+PACKAGES := "$(TORCH)"
 else
-TEST_ENVIRONMENT := test,dev
+EXTRAS := test,dev
 endif
 export PYTHON VENV
 
@@ -33,17 +34,19 @@ test: venv ## ruff, pyright, lit and pytest, with one summary (TRAIN=1: with tor
 	@$(VENV)/bin/python scripts/toolchains.py
 	@$(VENV)/bin/python scripts/check.py
 
-test-all: venv ## make test, the slow tests, and planted faults (scripts/mutants.py)
+test-all test-rest: DOCS := ,docs
+
+test-all: venv ## make test, the slow tests, the documentation, and planted faults (scripts/mutants.py)
 	@$(VENV)/bin/python scripts/toolchains.py
-	@$(VENV)/bin/python scripts/check.py "ruff check" "ruff format" pyright lit "all of pytest" mutants
+	@$(VENV)/bin/python scripts/check.py "ruff check" "ruff format" pyright lit "all of pytest" docs mutants
 
 test-torch: venv ## what needs torch: its types, and its tests but the slow ones (with TRAIN=1)
 	@$(VENV)/bin/python scripts/toolchains.py
 	@$(VENV)/bin/python scripts/check.py "pyright of torch" "pytest of torch"
 
-test-rest: venv ## what make test leaves out: slow tests, all examples of properties, planted faults, with TRAIN=1 what needs torch
+test-rest: venv ## what make test leaves out: slow tests, all examples of properties, documentation, planted faults; TRAIN=1: what needs torch
 	@$(VENV)/bin/python scripts/toolchains.py
-	@$(VENV)/bin/python scripts/check.py "pyright of torch" "rest of pytest" mutants
+	@$(VENV)/bin/python scripts/check.py "pyright of torch" "rest of pytest" docs mutants
 
 lint: venv ## ruff and pyright only
 	@$(VENV)/bin/python scripts/check.py "ruff check" "ruff format" pyright
@@ -76,7 +79,7 @@ constraints: ## write constraints.txt from what is installed in .venv
 	@$(VENV)/bin/python scripts/constraints.py
 
 venv: ## .venv with everything that the tests need
-	@sh scripts/venv.sh $(TEST_ENVIRONMENT)
+	@sh scripts/venv.sh $(EXTRAS)$(DOCS) $(PACKAGES)
 
 clean: ## remove .venv and everything that was generated
 	rm -rf .venv "$(VENV)" *.egg-info build .pytest_cache .ruff_cache .hypothesis

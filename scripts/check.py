@@ -197,12 +197,22 @@ def rest_of_pytest(folder: Path) -> Result:
     return pytest(folder, "-m", "slow or torch or hypothesis")
 
 
+def documentation(_: Path) -> Result:
+    """Build the documentation, as `make docs` does; a broken link is a failure."""
+    return script("docs.py")
+
+
 def mutants(_: Path) -> Result:
     """Check that the tests of each room notice the planted faults of scripts/mutants.toml."""
-    command = ("scripts/mutants.py", "-j", str(os.cpu_count() or 1))
+    return script("mutants.py", "-j", str(os.cpu_count() or 1))
+
+
+def script(name: str, *arguments: str) -> Result:
+    """Run a script of this folder, which counts as one test."""
+    command = (f"scripts/{name}", *arguments)
     print(f"$ python {' '.join(command)}", flush=True)
     ended = subprocess.run((sys.executable, *command), cwd=ROOT, check=False)
-    return Result(failed=["scripts/mutants.py"]) if ended.returncode else Result(passed=1)
+    return Result(failed=[command[0]]) if ended.returncode else Result(passed=1)
 
 
 CHECKS: dict[str, Callable[[Path], Result]] = {
@@ -215,6 +225,7 @@ CHECKS: dict[str, Callable[[Path], Result]] = {
     "pyright of torch": pyright_of_torch,
     "pytest of torch": pytest_of_torch,
     "rest of pytest": rest_of_pytest,
+    "docs": documentation,
     "mutants": mutants,
 }
 NAMES = ("ruff check", "ruff format", "pyright", "lit", "pytest")
