@@ -7,12 +7,11 @@ The keys are those of `attributes.py`: `PORT.of(argument_attributes(%x)) == "ima
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUTPUT
 
@@ -28,12 +27,13 @@ def argument_attributes(value: SSAValue) -> Attributes:
     return found[value.index] if value.index < len(found) else {}
 
 
-def attributes_of_arguments(function: Operation) -> tuple[Attributes, ...]:
+def attributes_of_arguments(function: Operation) -> Sequence[Attributes]:
     """The attributes of each argument of a function of any dialect; empty if it keeps none."""
     every = function.properties.get("arg_attrs")
-    if not isa(every, ArrayAttr[DictionaryAttr]):
+    if not isinstance(every, ArrayAttr):
         return ()
-    return tuple(each.data for each in every.data)
+    items = cast(ArrayAttr[Attribute], every).data  # `isa` of all items would be slow
+    return [item.data if isinstance(item, DictionaryAttr) else {} for item in items]
 
 
 def is_input(attributes: Attributes) -> bool:
