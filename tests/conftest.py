@@ -1,9 +1,9 @@
-"""Slow tests are left out of `make test`; what is left out is said by name.
+"""Leaves the slow tests out of `make test`, and prints their names.
 
-The workers of pytest-xdist select the tests, so they hand the names to the process that prints.
+The workers of pytest-xdist select the tests, so they send the names to the process that prints.
 
-Properties are tested with fewer random examples where slow tests are left out: `-m ""` brings all
-of both.
+Without the slow tests, Hypothesis also tries fewer examples of each property. `-m ""` runs all
+tests with all examples.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hypothesis import settings
 
 LEFT_OUT = pytest.StashKey[set[str]]()
 SEEN = pytest.StashKey[set[int]]()
-"""Functions whose settings are as they shall be, which several tests may share."""
+"""Ids of the test functions whose settings are final. Several tests may share one function."""
 OUTPUT_KEY = "left_out"
 
 
@@ -26,12 +26,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 LEFT_OUT_MARKS = "not slow"
-"""Option -m of pyproject.toml."""
+"""The value of option -m in pyproject.toml."""
 QUICK = 4
-"""One of so many examples of a property is tested where slow tests are left out."""
+"""Without the slow tests, the number of examples of a property is divided by this."""
 LEAST = 2
 SETTINGS = "_hypothesis_internal_use_settings"
-"""Where Hypothesis has the settings of a test; elsewhere in another version, all are tested."""
+"""The attribute with the Hypothesis settings of a test. Without it, all examples are tried."""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -8,8 +8,8 @@ becomes
 `toy.square` is a layer of its own: as a `LayerOp` it gets syntax, verifier and both forms (on
 tensors and on buffers) from npu-dialect, and our passes treat it like one of ours.
 
-The other three ops work on buffers and stay what they are: all that npu-dialect needs to know of
-them is what they read and write, which they declare with xDSL's own memory effects.
+No pass changes the other three ops, which work on buffers. npu-dialect only needs to know which
+buffers they read and write. They declare that with xDSL's own memory effects.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class DenseReluPattern(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DenseReluOp, rewriter: PatternRewriter, /) -> None:
-        """Leave the fusion of the two to npu-fuse-conv-relu-pool."""
+        """Build both layers; npu-fuse-conv-relu-pool fuses them later."""
         dense = FullyConnectedOp(op.input, op.weight, op.bias, op.output.type)
         relu = ReluOp(dense.output, op.output.type)
         rewriter.replace(op, (dense, relu), [relu.output])
@@ -163,5 +163,5 @@ class ToyToNpuPass(ModulePass):
     name = "toy-to-npu"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Lower all of them."""
+        """Lower every `toy.dense_relu` of the module."""
         PatternRewriteWalker(DenseReluPattern()).rewrite_module(op)

@@ -14,12 +14,12 @@ class ToyOptMain(xDSLOptMain):
     """xDSL's driver with one more dialect and one more pass."""
 
     def register_all_dialects(self) -> None:
-        """All that is installed, and `toy`."""
+        """Register all installed dialects, and `toy`."""
         super().register_all_dialects()
         self.ctx.register_dialect(TOY.name, lambda: TOY)
 
     def register_all_passes(self) -> None:
-        """All that are installed, and ours."""
+        """Register all installed passes, and `toy-to-npu`."""
         super().register_all_passes()
         self.register_pass(ToyToNpuPass.name, lambda: ToyToNpuPass)
 

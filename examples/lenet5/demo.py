@@ -1,8 +1,8 @@
-"""`make demo`: LeNet-5 from ONNX to C in 16 KB, every command shown so that it can be repeated.
+"""`make demo`: LeNet-5 from ONNX to C in 16 KB. It prints every command, so that you can repeat it.
 
-Compiles the network with the real tools, shows what they say about its memory and the IR around the
-fuse pass, builds the C with the host's compiler, and runs it on the held-out digits, which reach it
-as camera pictures (dark ink on white paper) through `image.c`.
+It compiles the network with the installed tools, and shows its memory table and the IR before and
+after the fuse pass. It builds the C with the host's compiler and runs it on the held-out digits, as
+camera pictures (dark ink on white paper) that `image.c` turns into inputs.
 
 Needs numpy and a C compiler. With onnxruntime installed, its scores are compared too.
 """
@@ -35,7 +35,7 @@ Scores = NDArray[np.float32]
 
 
 class DemoError(Exception):
-    """A command that failed; its own message is on the screen already."""
+    """A command has failed; its own message is on the screen already."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Shell:
     history: list[str] = field(default_factory=list[str])
 
     def run(self, *command: str, stdin: str = os.devnull) -> str:
-        """Print a command, run it on a file as its input, and return what it prints.
+        """Print a command, run it with a file as its standard input, and return what it prints.
 
-        Raises: DemoError if it fails.
+        Raises: DemoError if the command fails or does not exist.
         """
         line = shlex.join(command) + (f" < {stdin}" if stdin != os.devnull else "")
         self.history.append(line)
@@ -97,9 +97,9 @@ def compile_network(shell: Shell) -> None:
 
 
 def classify(shell: Shell, pictures: Pictures) -> Scores:
-    """Build the C and run it on camera pictures [N, 32, 32]: scores [N, 10].
+    """Build the C and run it on camera pictures [N, 32, 32]; returns the scores [N, 10].
 
-    Raises: DemoError if the answers it prints are not those with the best scores.
+    Raises: DemoError if a printed answer is not the digit with the best score.
     """
     heading("Build and run")
     sources = [f"{HERE}/main.c", f"{HERE}/image.c", f"{BUILD}/lenet5.c"]
@@ -116,7 +116,7 @@ def classify(shell: Shell, pictures: Pictures) -> Scores:
 
 
 def show_accuracy(scores: Scores, pictures: Pictures, labels: Labels) -> None:
-    """Print how many answers are right, and how far onnxruntime's scores are away."""
+    """Print how many answers are right, and how much the scores differ from onnxruntime's."""
     wrong = np.flatnonzero(scores.argmax(axis=1) != labels)
     right = len(labels) - len(wrong)
     print(f"\n{right} of {len(labels)} held-out digits right ({right / len(labels):.2%})")
@@ -134,9 +134,9 @@ def show_accuracy(scores: Scores, pictures: Pictures, labels: Labels) -> None:
 
 
 def reference_scores(pictures: Pictures) -> Scores:
-    """What onnxruntime computes for camera pictures [N, 32, 32]: scores [N, 10].
+    """The scores [N, 10] that onnxruntime computes for camera pictures [N, 32, 32].
 
-    Raises: ImportError if it is not installed.
+    Raises: ImportError if onnxruntime is not installed.
     """
     runtime: Any = import_module("onnxruntime")
     session = runtime.InferenceSession(ROOT / MODEL, providers=["CPUExecutionProvider"])
@@ -156,7 +156,7 @@ def show_digits(scores: Scores, pictures: Pictures, count: int = 3) -> None:
 
 
 def demo() -> None:
-    """All steps, then the commands."""
+    """Run all steps, then print the commands."""
     shell = Shell()
     with np.load(ROOT / HERE / "heldout.npz") as held:
         pictures: Pictures = 255 - held["images"]

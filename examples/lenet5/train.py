@@ -3,17 +3,17 @@
     pip install '.[train]'
     python examples/lenet5/train.py            # writes lenet5.onnx and heldout.npz beside this file
 
-Both files are in the repository: only who wants to change the network needs torch. The layers, the
+Both files are in the repository, so torch is needed only to change the network. The layers, the
 loss (cross entropy) and the optimizer (Adam, 2e-3) are the paper's. The digits are not: MNIST has
-to be downloaded, the 1797 digits of scikit-learn come with it. They are 8x8 with 17 grey levels, so
+to be downloaded, whereas scikit-learn contains 1797 digits. They are 8x8 with 17 grey levels, so
 they are scaled to 0..255 and, bilinearly, to the paper's 32x32.
 
-A fifth of each class is held out by a seeded split. The network kept is the last epoch's; neither
+A fifth of each class is held out by a seeded split. The network is that of the last epoch; neither
 an epoch nor a seed was picked by its held-out score (the paper picks the epoch by the test set).
-It is 98.6 %; on the same split, training seeds 1 and 2 gave 98.9 % and 99.2 %.
+That score is 98.6 %; on the same split, training seeds 1 and 2 gave 98.9 % and 99.2 %.
 
-The network is trained on what the image pipeline of `image.c` hands over: grey below 100 is cut to
-black, 0..255 becomes 0..1.
+The network is trained on the output of the image pipeline in `image.c`: grey below 100 is set to 0,
+and 0..255 becomes 0..1.
 """
 
 # torch, onnx and scikit-learn are typed in part or not at all; torch need not be installed.
@@ -36,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 SEED = 0
 EPOCHS = 40
 FINE_EPOCHS = 10
-"""The last of the epochs, which run at a tenth of the learning rate."""
+"""How many epochs at the end run at a tenth of the learning rate."""
 BATCH = 32
 LEARNING_RATE = 2e-3
 CUT = 100
@@ -65,7 +65,7 @@ def lenet5() -> nn.Sequential:
 
 
 def load() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Images [N, 1, 32, 32] in 0..255 and labels [N]: for training, then held out."""
+    """Images [N, 1, 32, 32] in 0..255 and labels [N]: first to train, then held out."""
     images, labels = load_digits(return_X_y=True)
     small = torch.tensor(images, dtype=torch.float32).reshape(-1, 1, 8, 8) * (WHITE / 16)
     large = F.interpolate(small, size=(32, 32), mode="bilinear", align_corners=False).round()
@@ -77,7 +77,7 @@ def load() -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def to_input(images: Tensor) -> Tensor:
-    """What `image.c` makes of a picture of these digits: cut below 100, 0..255 to 0..1."""
+    """The input that `image.c` makes of these images: 0 below 100, then 0..255 to 0..1."""
     return torch.where(images < CUT, 0.0, images) / WHITE
 
 
@@ -96,7 +96,7 @@ def augment(images: Tensor, noise: torch.Generator) -> Tensor:
 
 
 def train(images: Tensor, labels: Tensor) -> nn.Sequential:
-    """Train a new network; the same numbers on every run of one machine."""
+    """Train a new network. Every run on one machine gives the same numbers."""
     random.seed(SEED)
     torch.manual_seed(SEED)
     torch.use_deterministic_algorithms(True)
@@ -171,7 +171,7 @@ def tidy(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def main() -> None:
-    """Train, look at the held-out digits once, write both files."""
+    """Train, test once on the held-out digits, and write both files."""
     images, labels, held_images, held_labels = load()
     network = train(images, labels)
     with torch.no_grad():

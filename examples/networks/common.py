@@ -1,4 +1,4 @@
-"""What the networks of this folder have in common: a small builder of ONNX graphs, and a CLI.
+"""A small builder of ONNX graphs and a command line, for the networks of this folder.
 
     net = Network("toy", options, channels=3)
     x = net.conv_relu("stem/conv1", net.image, 32, 3, stride=2)
@@ -29,7 +29,7 @@ OPSET = 13
 IR_VERSION = 8
 BIAS_DEVIATION = 0.05
 LARGEST_MODEL = 2**31 - 2**20
-"""Most bytes of parameters: a protobuf file holds less than 2 GB, names and nodes included."""
+"""The most bytes of parameters: a protobuf file holds less than 2 GB, names and nodes included."""
 
 Pair = tuple[int, int]
 
@@ -40,7 +40,7 @@ class NetworkError(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """What can be chosen for each network; `size` is (height, width) of the image."""
+    """The options of a network; `size` is (height, width) of the image."""
 
     seed: int = 0
     bias: bool = True
@@ -49,7 +49,7 @@ class Options:
     classes: int = 1000
 
     def __post_init__(self) -> None:
-        """Check the ranges. Raises: NetworkError."""
+        """Check the ranges. Raises: NetworkError if an option is out of its range."""
         if self.seed < 0:
             raise NetworkError(f"seed {self.seed}; expected 0 or more")
         if not 0 < self.width < float("inf"):
@@ -64,7 +64,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Map:
-    """A value in the graph: its name, its size without the batch, and what to expect of it."""
+    """A value in the graph: its name, its size without the batch, and its expected moments."""
 
     name: str
     channels: int
@@ -80,10 +80,10 @@ class Parameter:
     deviation: float
 
     def numbers(self, seed: list[int]) -> NDArray[np.float32]:
-        """Uniform numbers of this deviation.
+        """Uniform random numbers with this standard deviation.
 
-        Three digits of the deviation, and no normal distribution, so that no last bit of anybody's
-        mathematics library gets into the file.
+        The deviation is rounded to three digits, and the distribution is not the normal one. So the
+        last bits of a computer's mathematics library cannot change the file.
         """
         generator = np.random.Generator(np.random.PCG64(seed))
         limit = np.float32(float(f"{self.deviation:.3g}") * sqrt(3))
@@ -115,7 +115,7 @@ class Network:
     ) -> Map:
         """A convolution; `filters` is multiplied by the width unless not `scaled`.
 
-        `padded` keeps the size of a map at stride 1; `variance` is wanted of the result.
+        `padded` keeps the size of a map at stride 1; `variance` is that of the result.
         """
         count = self.options.scaled(filters) if scaled else filters
         shape = (count, x.channels, *pair(kernel))
@@ -145,7 +145,7 @@ class Network:
         return Map(output, x.channels, x.size, x.moments.rectified())
 
     def relu6(self, name: str, x: Map) -> Map:
-        """The ReLU of the layer `name`, cut off at 6: a Clip."""
+        """The ReLU6 of the layer `name`: a Clip to [0, 6]."""
         self.bounds = {"zero": 0.0, "six": 6.0}
         output = self._add("Clip", f"{name}/relu6", [x.name, "zero", "six"])
         return Map(output, x.channels, x.size, x.moments.rectified())
@@ -159,7 +159,7 @@ class Network:
         return Map(output, x.channels, size, x.moments.largest())
 
     def average_pool(self, name: str, x: Map, kernel: int = 3) -> Map:
-        """Stride 1, padded; zeros of the padding count as elements, as in torch."""
+        """An average pool with stride 1 and padding, whose zeros count as elements, as in torch."""
         attributes, size = window(name, x.size, pair(kernel), 1, True)
         output = self._add("AveragePool", name, [x.name], count_include_pad=1, **attributes)
         return Map(output, x.channels, size, x.moments.averaged(kernel**2))
@@ -170,7 +170,7 @@ class Network:
         return Map(output, x.channels, (1, 1), x.moments.averaged(prod(x.size)))
 
     def concat(self, name: str, parts: Sequence[Map]) -> Map:
-        """Maps behind one another along the channels."""
+        """A concatenation of maps along the channels."""
         output = self._add("Concat", name, [part.name for part in parts], axis=1)
         moments = mixed([(part.channels, part.moments) for part in parts])
         return Map(output, sum(part.channels for part in parts), parts[0].size, moments)
@@ -192,7 +192,7 @@ class Network:
         return Map(self._add("Flatten", name, [x.name]), x.channels, x.size, x.moments)
 
     def model(self, result: Map) -> ModelProto:
-        """The model that computes the result of the last node."""
+        """The model with the result of the last node as its output."""
         flat = self.nodes[-1].op_type in ("Flatten", "Gemm")
         self.nodes[-1].output[0] = "output"
         graph = helper.make_graph(
@@ -223,7 +223,7 @@ class Network:
     def _filters(
         self, name: str, shape: tuple[int, ...], source: Moments, variance: float
     ) -> tuple[str, list[str]]:
-        """Names of new weights, and of their bias if there is one."""
+        """The names of new weights and, in a list, of their bias if there is one."""
         deviation = sqrt(variance / (prod(shape[1:]) * source.power))
         weight = self._parameter(f"{name}.weight", shape, deviation)
         if not self.options.bias:
@@ -231,12 +231,12 @@ class Network:
         return weight, [self._parameter(f"{name}.bias", shape[:1], BIAS_DEVIATION)]
 
     def _parameter(self, name: str, shape: tuple[int, ...], deviation: float) -> str:
-        """Ask for a parameter. Its numbers are made last, when it is known that all have room."""
+        """Add a parameter. Its numbers are drawn at the end, once it is known that all fit."""
         self.parameters[name] = Parameter(shape, deviation)
         return name
 
     def _initializers(self) -> list[TensorProto]:
-        """The numbers of all parameters. Raises: NetworkError."""
+        """The numbers of all parameters. Raises: NetworkError if they take too many bytes."""
         total = 4 * sum(prod(parameter.shape) for parameter in self.parameters.values())
         if total > LARGEST_MODEL:
             raise NetworkError(
@@ -248,7 +248,7 @@ class Network:
         return [numpy_helper.from_array(array, name) for name, array in arrays.items()]
 
     def _add(self, kind: str, name: str, inputs: Sequence[str], **attributes: Any) -> str:
-        """Append a node; the name of its one output."""
+        """Append a node; returns the name of its one output."""
         output = f"{name}_out"
         self.nodes.append(helper.make_node(kind, inputs, [output], name=name, **attributes))
         return output
@@ -268,7 +268,10 @@ def port(value: Map, flat: bool) -> ValueInfoProto:
 def window(
     name: str, size: Pair, kernel: Pair, stride: int, padded: bool
 ) -> tuple[dict[str, list[int]], Pair]:
-    """Attributes of a sliding window, and the size of its result. Raises: NetworkError."""
+    """Attributes of a sliding window, and the size of its result.
+
+    Raises: NetworkError if the window is larger than the padded map.
+    """
     pads = [extent // 2 if padded else 0 for extent in kernel]
     height, width = (
         (extent + 2 * pad - taps) // stride + 1
@@ -286,7 +289,7 @@ def window(
 def main(
     build: Callable[[Options], ModelProto], description: str, output: str, own: Options
 ) -> None:
-    """The command line of one network, whose `own` options hold unless chosen: write the file."""
+    """The command line of one network: write its file. `own` are the defaults of its options."""
     parser = argparse.ArgumentParser(description=description.split("\n", 1)[0])
     parser.add_argument("-o", "--output", type=Path, default=Path(output), help="the .onnx file")
     parser.add_argument("--seed", type=int, default=own.seed, help="of the weights")

@@ -3,8 +3,8 @@
     python examples/networks/flownet_s.py -o flownet_s.onnx [--no-bias] [--size 96x128]
 
 Ten convolutions with 24 050 752 weights and biases, 96.2 MB. One thing is not the paper's: the
-published network has a LeakyReLU (0.1) behind each convolution; here it is a ReLU, as the importer
-of this project has no LeakyRelu. Sizes and traffic are the same. `--classes` has no meaning here.
+published network has a LeakyReLU (0.1) behind each convolution; here it is a ReLU, which this
+compiler fuses into the convolution. `--classes` has no effect.
 
 Source: Fischer et al., "FlowNet: Learning Optical Flow with Convolutional Networks", 2015.
 """

@@ -3,9 +3,9 @@
     python examples/networks/inception_small.py -o small.onnx [--size 35] [--width 0.0625]
 
 A 3x3 convolution, then `inception_a1`, `reduction_a`, `inception_b1`, `reduction_b`,
-`inception_c1`, global average pool, 10 scores. `build` takes the number of each module.
-The width is relative to Inception-V3's channels; by default it is 1/16 (4 filters for 64). Maps are
-35x35, 17x17 and 8x8, as there; the smallest image is 7x7.
+`inception_c1`, global average pool, 10 scores. `build` can repeat the modules a, b and c. The width
+is relative to Inception-V3's channels; by default it is 1/16 (4 filters for 64). Maps are 35x35,
+17x17 and 8x8, as in Inception-V3; the smallest image is 7x7.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OWN = Options(width=1 / 16, size=(35, 35), classes=10)
 
 
 def build(options: Options = OWN, modules: tuple[int, int, int] = (1, 1, 1)) -> ModelProto:
-    """Image [1, 3, 35, 35] to scores [1, 10]; `modules` counts those of kind a, b and c."""
+    """Image [1, 3, 35, 35] to scores [1, 10]; `modules`: how many of kind a, b, c."""
     net = Network("inception_small", options)
     x = net.conv_relu("conv1", net.image, 192, 3)
     for index in range(1, modules[0] + 1):

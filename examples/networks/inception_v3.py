@@ -4,7 +4,7 @@
 
 Batch normalisation is folded: each convolution has a bias, and a ReLU behind it. Modules are named
 as in Table 1 of paper 001 (`inception_a1` ... `inception_c2`), the layers in them as in
-torchvision. The first three modules have 5x5 convolutions; padding counts in the average pools.
+torchvision. The first three modules have 5x5 convolutions. In the average pools, padding counts.
 The smallest image is 75x75.
 
 Source: Szegedy et al., "Rethinking the Inception Architecture for Computer Vision", 2016.
@@ -84,7 +84,7 @@ def inception_c(net: Network, name: str, x: Map) -> Map:
 
 
 def split(net: Network, branch: str, place: str, x: Map) -> Map:
-    """1x3 beside 3x1: the end of a branch of `inception_c`."""
+    """1x3 and 3x1 side by side, concatenated: the end of a branch of `inception_c`."""
     row = net.conv_relu(f"{branch}_{place}a", x, 384, (1, 3))
     column = net.conv_relu(f"{branch}_{place}b", x, 384, (3, 1))
     return net.concat(f"{branch}_concat", [row, column])

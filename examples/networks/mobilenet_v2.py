@@ -3,7 +3,7 @@
     python examples/networks/mobilenet_v2.py -o mobilenet_v2.onnx [--no-bias] [--width 0.25]
 
 Batch normalisation is folded, ReLU6 is a Clip. Blocks are called `block1` ... `block17`, their
-layers `expand`, `depthwise` and `project`; `project` has no activation, and `add` none either.
+layers `expand`, `depthwise` and `project`; `project` and `add` have no activation.
 A width other than 1 is a plain factor here, not rounded to multiples of 8.
 
 Source: Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks", 2018, Table 2.

@@ -1,4 +1,4 @@
-"""How large the numbers in a map are expected to be: what the weights' scale follows from.
+"""The expected size of the numbers in a map, from which the scale of the weights follows.
 
 He initialisation keeps the size of the numbers through a chain of convolutions and ReLUs. Pooling,
 branches and additions change it, so each map carries its expected mean and variance over all its
@@ -29,7 +29,7 @@ class Moments:
         return self.mean**2 + self.variance
 
     def rectified(self) -> Moments:
-        """After a ReLU."""
+        """The moments after a ReLU."""
         if self.variance == 0:
             return Moments(max(self.mean, 0.0), 0.0)
         deviation = sqrt(self.variance)
@@ -41,20 +41,20 @@ class Moments:
         return Moments(mean, max(power - mean**2, 0.0))
 
     def largest(self) -> Moments:
-        """After a max pool of a few elements: one deviation of what they do not share."""
+        """The moments after a max pool: the mean grows by one deviation of what is not shared."""
         return Moments(self.mean + sqrt((1 - CORRELATED) * self.variance), self.variance)
 
     def averaged(self, count: int) -> Moments:
-        """After an average of `count` elements."""
+        """The moments after an average pool of `count` elements."""
         return Moments(self.mean, self.variance * (CORRELATED + (1 - CORRELATED) / count))
 
     def __add__(self, other: Moments) -> Moments:
-        """Of the sum of two maps."""
+        """The moments of the sum of two maps."""
         return Moments(self.mean + other.mean, self.variance + other.variance)
 
 
 def mixed(parts: Sequence[tuple[int, Moments]]) -> Moments:
-    """Of maps behind one another, each with its number of channels."""
+    """The moments of a concatenation of maps, each with its number of channels."""
     total = sum(count for count, _ in parts)
     mean = sum(count * part.mean for count, part in parts) / total
     power = sum(count * part.power for count, part in parts) / total

@@ -1,10 +1,12 @@
 """What ResNet-18 and ResNet-50 share: stem, four groups of residual blocks, classifier.
 
 Layout of torchvision, batch normalisation folded. In the bottleneck the 3x3 convolution has the
-stride ("v1.5"). Blocks are called `layer1_0` ... `layer4_2`; a block's merge is `layer1_0/add`.
+stride ("v1.5"). Blocks are called `layer1_0` ... `layer4_2`; the merge of the first block is
+`layer1_0/add`.
 
-Each block adds to the map that runs through the network. With unit variance from every block it
-would grow with depth, so the last convolution of a block gives a variance of 1 / blocks.
+Each block adds its result to the map that runs through the network. If every result had variance 1,
+the variance of that map would grow with depth. So the last convolution of a block has a variance of
+1 / blocks.
 
 Source: He et al., "Deep Residual Learning for Image Recognition", 2016.
 """

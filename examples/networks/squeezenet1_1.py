@@ -27,11 +27,11 @@ FIRES = {
 }
 """Filters of `squeeze`, and of each `expand`."""
 POOLED = (4, 6)
-"""The modules behind a max pool; the first convolution has one behind it, too."""
+"""The modules that read a max pool. Another max pool is behind the first convolution."""
 
 
 def fire(net: Network, name: str, x: Map, squeezed: int, expanded: int) -> Map:
-    """1x1 to few channels, then 1x1 beside 3x3."""
+    """A 1x1 convolution to few channels, then 1x1 and 3x3 side by side, concatenated."""
     x = net.conv_relu(f"{name}/squeeze", x, squeezed, 1)
     small = net.conv_relu(f"{name}/expand1x1", x, expanded, 1)
     large = net.conv_relu(f"{name}/expand3x3", x, expanded, 3)

@@ -1,4 +1,4 @@
-"""What attributes say of themselves: windows that overlap, numbers as multipliers."""
+"""Properties of attributes: windows that overlap, numbers as multipliers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_windows_overlap(
 
 @pytest.mark.parametrize("number", [1.0, 0.3, 1 / 3, 2.0**-31 * 0.9, 2.0**29, 1 - 2.0**-24])
 def test_multipliers(number: float) -> None:
-    """The least and the greatest i32 become what they are times the number, rounded."""
+    """The least and the greatest i32 are multiplied by the number and rounded."""
     found = Multiplier.of(number)
     assert 1 <= found.shift <= 62
     for value in (2**31 - 1, -(2**31), 12345):

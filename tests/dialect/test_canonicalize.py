@@ -1,4 +1,4 @@
-"""Canonical layers compute what the layers did that they replace, in no more layers."""
+"""Canonicalisation keeps what layers compute, and never adds a layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ops of the dsp dialect mean, against numpy; mistakes are errors."""
+"""The ops of the dsp dialect in the interpreter, compared with numpy; mistakes are errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INT32 = st.integers(-(2**31), 2**31 - 1)
 
 
 def parse(text: str) -> ModuleOp:
-    """A verified module."""
+    """Parse a text to a verified module."""
     module = Parser(context(), text).parse_module()
     module.verify()
     return module
@@ -35,7 +35,7 @@ MODULE = parse(program(SMALL))
 
 
 def check(module: ModuleOp, case: Case) -> None:
-    """The interpreter and numpy agree."""
+    """Check that the interpreter and numpy agree."""
     for found, wanted in zip(run_function(module, None, case.arrays), expected(case), strict=True):
         np.testing.assert_array_equal(found, wanted)
 
@@ -58,7 +58,7 @@ def test_any_words(words: list[int], floats: list[float], data: bytes) -> None:
 
 
 def access(op: str, at: int, data: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Run a load or a store of a word in `%m`, an output, as long as `data`."""
+    """Run a load or a store of a word in `%m`, an output that is as long as `data`."""
     kind = f"memref<{data.size}xi8, #npu.sram>"
     ops = {
         "load": f"%w = dsp.load_word %m[%at] : {kind} -> i32",
@@ -125,7 +125,7 @@ def test_constructors_are_what_the_text_says() -> None:
 
 
 def test_what_optimisers_leave() -> None:
-    """Equal pure ops become one, unused ones go; loads on two sides of a store stay two."""
+    """Optimisers merge equal pure ops and remove unused ones, but keep loads around a store."""
     module = parse("""
     func.func @f(%m: memref<8xi8>, %i: index, %a: i32) {
       %x = dsp.load_word %m[%i] : memref<8xi8> -> i32

@@ -53,7 +53,7 @@ def test_fe310_is_the_papers_microcontroller() -> None:
 
 
 def test_which_machines_have_dsp_instructions() -> None:
-    """What `npu-lower-to-loops` asks for; it stays in `#npu.target`."""
+    """The feature that `npu-lower-to-loops` asks for, also after a round trip in `#npu.target`."""
     having = [name for name in Machine.known() if "dsp" in Machine.load(name).features]
     assert having == ["cortex-m4", "cortex-m7"]
     for name in having:

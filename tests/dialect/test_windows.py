@@ -21,12 +21,14 @@ AXES = st.builds(
     dilation=st.integers(1, 3),
     ceil=st.booleans(),
 ).filter(lambda axis: axis.after < axis.reach)
-"""No window lies behind the map as a whole: `ceil` would drop it, even if it fits."""
+"""Axes without a window that lies fully behind the map; `ceil` would drop such a window."""
 
 
 def positions(axis: Axis) -> list[int]:
-    """Starts of the windows: as long as the last tap lies in the padded map; with `ceil`, one more
-    for what is left, unless it starts behind the map."""
+    """The first index of each window whose last tap lies in the padded map.
+
+    With `ceil`, there is one more for the rest, unless it starts behind the map.
+    """
     starts: list[int] = []
     for start in count(-axis.before, axis.stride):
         if start + axis.reach <= axis.size + axis.after:

@@ -1,4 +1,4 @@
-"""The picture of README.md is what the compiler does today."""
+"""The picture of README.md shows what the compiler does today."""
 
 import subprocess
 import sys
@@ -16,4 +16,4 @@ def test_picture_is_small_and_loads_nothing() -> None:
     text = (ROOT / "docs" / "images" / "lenet5-memory.svg").read_text(encoding="utf-8")
     assert len(text) < 60_000
     assert "href" not in text
-    assert text.count("://") == 1  # the name of SVG itself
+    assert text.count("://") == 1  # the namespace of SVG

@@ -1,4 +1,4 @@
-"""docs/reference/ is what the code says today."""
+"""docs/reference/ is up to date with the code."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
-"""What README.md and docs/ show is what the tools print, and the files that they name exist.
+"""README.md and docs/ show what the tools print, and the files that they name exist.
 
 The commands in blocks marked `sh` run, page by page, in a folder with the `examples` and `bench` of
-the checkout. Those behind a comment `<!-- slow` are for `make test-all`.
+the checkout. Those behind a comment `<!-- slow` run in `make test-all` only.
 """
 
 import os
@@ -20,7 +20,7 @@ PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in DOCS)
 README = ROOT / "README.md"
 MODEL = "examples/lenet5/lenet5.onnx"
 SETUP = re.compile(r"^(make|pip|\.|git|cd|lit|python -m pytest) ", re.MULTILINE)
-"""Commands about the environment, and about these tests."""
+"""The beginnings of commands that are not run: they set up the environment, or run tests."""
 PLACE = re.compile(r"`((?:src|passes|tools|tests|lit-tests|examples|docs|bench|scripts)/[\w./-]*)`")
 
 
@@ -42,14 +42,14 @@ def tool(*command: str) -> str:
 
 
 def scripts(page: str, *, slow: bool) -> list[str]:
-    """The blocks of commands that can run, without those about the environment."""
+    """The blocks of commands on a page that can run; `slow`: those marked as slow."""
     text = (ROOT / page).read_text(encoding="utf-8")
     fences = re.findall(r"(<!-- slow.*?-->\n)?^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [body for mark, body in fences if bool(mark) == slow and not SETUP.search(body)]
 
 
 def run_scripts(page: str, folder: Path, *, slow: bool) -> str:
-    """Run them in one shell, and return what they print."""
+    """Run the blocks of a page in one shell; returns what they print."""
     for name in ("examples", "bench"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "build").mkdir()

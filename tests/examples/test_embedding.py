@@ -1,4 +1,4 @@
-"""examples/embedding: the commands of its README run, and do what it says."""
+"""examples/embedding: the commands of its README run and print what it shows."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def blocks(kind: str) -> list[str]:
 
 
 def commands() -> list[list[str]]:
-    """The commands of the README, in their order."""
+    """The commands of the README, in order."""
     lines = "".join(blocks("sh")).replace("\\\n", " ").splitlines()
     return [shlex.split(line) for line in lines]
 
 
 def run(*command: str, cwd: Path = ROOT) -> str:
-    """What a command prints."""
+    """Run a command; returns what it prints."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -58,7 +58,7 @@ def test_network_is_fused_and_placed(printed: list[str]) -> None:
 
 
 def test_network_becomes_c_that_computes(printed: list[str], tmp_path: Path) -> None:
-    """16 inputs of 1: each hidden value is 16 * 0.5 - 1 = 7, each output 8 * 0.25 * 7 = 14."""
+    """With 16 inputs of 1, hidden values are 16 * 0.5 - 1 = 7, and outputs 8 * 0.25 * 7 = 14."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         assert "CI" not in os.environ

@@ -1,4 +1,4 @@
-"""The image pipeline in C against the same in numpy."""
+"""The image pipeline in C, compared with the same in numpy."""
 
 import ctypes
 import subprocess

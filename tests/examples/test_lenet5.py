@@ -1,4 +1,4 @@
-"""The LeNet-5 example: the paper's network, real digits, and the compiled C against onnxruntime."""
+"""The LeNet-5 example: the paper's network on real digits, its C compared with onnxruntime."""
 
 import json
 import subprocess
@@ -121,7 +121,7 @@ def test_c_agrees_with_onnxruntime_on_every_digit(compiled: Path, held: HeldOut)
     )
     table = np.array([line.split() for line in done.stdout.splitlines()], dtype=np.float64)
     np.testing.assert_array_equal(table[:, 0], held.scores.argmax(axis=1))
-    # Relative to each picture's largest score: a score next to zero is a sum that cancels out.
+    # Relative to each picture's largest score, as a score near zero is a sum that cancels out.
     error = np.abs(table[:, 1:] - held.scores).max(axis=1) / np.abs(held.scores).max(axis=1)
     assert error.max() <= 1e-5
 

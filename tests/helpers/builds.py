@@ -62,14 +62,14 @@ def network_of(files: Mapping[str, str | bytes]) -> Network:
 
 
 def compiled(small: Path, *more: str) -> Path:
-    """Compile the small network; the output folder."""
+    """Compile the small network; returns the output folder."""
     out = small.parent / "out"
     assert compile.main([str(small), "--target", "host", "-o", str(out), *more]) == 0
     return out
 
 
 def run(*command: object, **more: Any) -> str:
-    """Run a program that has to succeed; what it says."""
+    """Run a program that has to succeed; returns its standard output."""
     done = subprocess.run(
         [str(word) for word in command], capture_output=True, text=True, check=False, **more
     )
@@ -78,12 +78,12 @@ def run(*command: object, **more: Any) -> str:
 
 
 def paths(folder: Path) -> list[str]:
-    """All files below a folder."""
+    """The relative paths of all files below a folder, sorted."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 def needs(tool: str) -> str:
-    """The path of a tool; without it the test is skipped, or fails if CI=true."""
+    """The path of a tool. If it is missing, the test is skipped, or fails if CI=true."""
     path = shutil.which(tool)
     if path is None:
         if os.environ.get("CI") == "true":

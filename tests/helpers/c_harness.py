@@ -1,8 +1,9 @@
 """Compile emitted C with a small main(), run it on numpy arrays, and check its fences.
 
-The arena is exactly as large as the header says and full of 0xA5, so that a value that nobody wrote
-is no useful number. With sanitizers AddressSanitizer guards its ends, without them fences of 64
-bytes do. So is memory off the chip, and the DMA engine is the strict one: it copies at the wait.
+The arena is exactly as large as the header says. It is filled with 0xA5, so that a value that was
+never written is a wrong number. AddressSanitizer guards its ends; without sanitizers, fences of 64
+bytes do. The same holds for memory off the chip. The DMA engine is the strict one: it copies at the
+wait.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ BRIEF = (
     "-fsanitize-undefined-trap-on-error",
     *("--param", "asan-instrumentation-with-call-threshold=0"),
 )
-"""What is undefined ends the program without a message, and checks are calls: little to compile."""
+"""Undefined behaviour ends the program without a message; checks are calls: quick to compile."""
 SANITIZERS = (
     "-fsanitize=address,undefined",
     "-fno-sanitize-recover=all",
     *(("-g",) if os.environ.get("C_MESSAGES") else BRIEF),
 )
-"""With C_MESSAGES=1 the sanitizers say what is wrong, and where; that takes 5 times as long."""
+"""With C_MESSAGES=1 the sanitizers report what is wrong, and where. That takes 5 times as long."""
 LANGUAGES = {
     "c": ("gcc", "-std=c99", "-x", "c"),
     "c++": ("g++", "-std=c++17", "-x", "c++"),
@@ -156,9 +157,12 @@ def run_c(
 ) -> list[NDArray[Any]]:
     """Run PREFIX_run on inputs (in the order of its arguments, outputs behind them).
 
-    `output_types` are numpy's names (default: all float32). `in_arena`: pass the places in the
-    arena instead of memory outside of it. What the last run moved is added to `counters`. A message
-    of the compiler, a broken fence or a mistake with transfers is an AssertionError.
+    `output_types` are numpy's names (default: all float32). `in_arena`: pass the inputs and outputs
+    at their offsets in the arena, not in memory of their own. What the last run moved is added to
+    `counters`.
+
+    Raises: AssertionError if the compiler prints a message, the program writes outside of a buffer,
+    or it makes a mistake with transfers.
     """
     types = output_types or ["float32"] * len(output_shapes)
     outputs = [np.zeros(tuple(s), t) for s, t in zip(output_shapes, types, strict=True)]
@@ -195,7 +199,7 @@ def write_files(path: Path, files: CFiles, prefix: str) -> None:
 
 
 def build(path: Path, sources: Sequence[str], language: str, flags: Sequence[str] = ()) -> None:
-    """Compile and link a program, without a warning."""
+    """Compile and link a program. A warning is an error."""
     command = [*LANGUAGES[language], *WARNINGS, "-O1", *flags, *sources, "-o", "program", "-lm"]
     command[-3:] = ["-x", "none", *command[-3:]]
     done = subprocess.run(command, cwd=path, capture_output=True, text=True, check=False)
@@ -203,7 +207,7 @@ def build(path: Path, sources: Sequence[str], language: str, flags: Sequence[str
 
 
 def execute(path: Path) -> str:
-    """Run the program; what it printed. Its main() leaves memory to the end of the process."""
+    """Run the program; returns what it printed. Its main() does not free memory."""
     environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
     done = subprocess.run(
         ["./program"], cwd=path, capture_output=True, text=True, check=False, env=environment
@@ -213,7 +217,7 @@ def execute(path: Path) -> str:
 
 
 def visible_symbols(program: Path) -> list[str]:
-    """What a linker sees of an object file."""
+    """The names that an object file or program shows to a linker."""
     command = ["nm", "-g", "--defined-only", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return [line.split()[-1] for line in done.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""Random networks without branches, built on tensors: what the passes on the graph are tried on."""
+"""Random networks of layers on tensors without branches, to test the passes on the graph."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Network:
         return constant.result
 
     def add(self, make: LayerMaker) -> bool:
-        """Put a layer behind the last one, if it accepts the shape."""
+        """Put a layer behind the last one. Returns False if it does not accept the shape."""
         draft = make(self.value, ANY)
         try:
             kind = TensorType(f32, draft.infer_shape())
@@ -87,18 +87,18 @@ class Network:
 
 @dataclass
 class Case:
-    """A module that pytest shows as text."""
+    """A module that pytest prints as IR text when a test fails."""
 
     module: ModuleOp
 
     def __repr__(self) -> str:
-        """The IR, as people read it."""
+        """The IR text."""
         return str(self.module)
 
 
 @st.composite
 def pool_windows(draw: st.DrawFn) -> PoolAttr:
-    """Windows of all kinds; some overlap, some lie in the padding as a whole."""
+    """Pooling windows of all kinds: some overlap, some lie in the padding only."""
     pair = st.tuples(st.integers(1, 3), st.integers(1, 3))
     pads = draw(st.sampled_from([(0, 0, 0, 0), (1, 0, 0, 1), (2, 1, 0, 0), (0, 0, 2, 3)]))
     return PoolAttr.of(
@@ -128,7 +128,7 @@ def convolutions(draw: st.DrawFn, network: Network) -> LayerMaker:
 
 @st.composite
 def activations(draw: st.DrawFn) -> LayerMaker:
-    """A relu, or a clamp whose range may lie anywhere."""
+    """A ReLU, or a clamp to any range."""
     if draw(st.booleans()):
         return ReluOp
     low = draw(st.sampled_from([-1.0, 0.0, 0.5, float("-inf")]))
@@ -166,7 +166,10 @@ def batch_norm(network: Network, epsilon: float) -> None:
 
 @st.composite
 def networks(draw: st.DrawFn, *, norms: bool = False) -> Case:
-    """A chain of convolutions, activations, pools and perhaps normalisations; some values leak."""
+    """A chain of convolutions, activations, pools and, with `norms`, normalisations.
+
+    Some values inside the chain are returned, too.
+    """
     shape = (
         draw(st.integers(1, 2)),
         draw(st.integers(1, 2)),

@@ -1,4 +1,4 @@
-"""One function with every op of the dsp dialect, many words, and what numpy says it computes."""
+"""A function with every op of the dsp dialect, its inputs, and the outputs that numpy computes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Words: TypeAlias = NDArray[np.int32]
 
 EXTREMES = (0, 1, -1, 0x7F80_7F80, -0x7F80_7F81, -(2**31), 2**31 - 1, -0x7FFF_8000)
-"""Words whose bytes and halves are the smallest and greatest ones, in changing places."""
+"""Words with the smallest and the greatest bytes and halves, at different places."""
 
 FLOATS = (
     *(0.0, -0.0, 0.5, -0.5, 1.5, -1.5, 2.5, 0.49999997, -0.50000006, 1e-40),
@@ -23,13 +23,13 @@ FLOATS = (
     *(16777216.0, -1e9, 2147483520.0, 2147483648.0, -2147483648.0),
     *(-2147483904.0, 3e38, -3e38),
 )
-"""Where rounding to integers changes its ways."""
+"""Ties, signed zeros, numbers next to powers of two and to the ends of i32, and no numbers."""
 
 COUNT = 256
-"""Words of each input."""
+"""How many words each input has."""
 
 BEFORE = 3
-"""Bytes before the part that words are read from, at every alignment."""
+"""Bytes before the range that words are read from, so that they are read at every alignment."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Case:
 
     @staticmethod
     def of(seed: int, count: int = COUNT) -> Case:
-        """Every pair of extremes, as far as they fit, and random words behind them."""
+        """Every pair of extremes, as many as fit into `count`, and random words behind them."""
         random = np.random.default_rng(seed)
         left, right = (pick.ravel() for pick in np.meshgrid(EXTREMES, EXTREMES))
         some = random.integers(-(2**31), 2**31, (3, count)).astype(np.int32)
@@ -67,32 +67,32 @@ class Case:
 
     @property
     def arrays(self) -> list[NDArray[Any]]:
-        """In the order of the arguments."""
+        """The inputs in the order of the arguments."""
         return [self.a, self.b, self.acc, self.x, self.signed, self.unsigned]
 
 
 def packed(bottom: NDArray[Any], top: NDArray[Any]) -> Words:
-    """Words of two halves, modulo 2^16."""
+    """Words from their bottom and top halves, each modulo 2^16."""
     return np.stack([bottom, top], 1).astype(np.int16).view(np.int32).ravel()
 
 
 def half(x: Words, letter: str) -> NDArray[np.int64]:
-    """Signed halves."""
+    """The bottom (`b`) or top (`t`) halves of words, signed."""
     return x.view(np.int16).reshape(-1, 2)[:, "bt".index(letter)].astype(np.int64)
 
 
 def chosen(x: Words, kind: type[np.int8 | np.uint8], rotate: int) -> NDArray[np.int64]:
-    """Bytes 0 and 2, or 1 and 3, one row for each word."""
+    """Bytes 0 and 2 of each word, or 1 and 3 if `rotate` is 8; one row for each word."""
     return x.view(kind).reshape(-1, 4)[:, rotate // 8 :: 2].astype(np.int64)
 
 
 def extended(kind: type[np.int8 | np.uint8], rotate: int) -> Callable[[Case], Words]:
-    """What (s|u)xtb16 gives of `a`."""
+    """The result of sxtb16 or uxtb16 on `a`."""
     return lambda case: packed(*chosen(case.a, kind, rotate).T)
 
 
 def added(kind: type[np.int8 | np.uint8], rotate: int) -> Callable[[Case], Words]:
-    """What (s|u)xtab16 gives of `b` and `a`."""
+    """The result of sxtab16 or uxtab16 on `b` and `a`."""
 
     def compute(case: Case) -> Words:
         bottom, top = chosen(case.a, kind, rotate).T
@@ -112,12 +112,12 @@ def multiplied(*pairs: str) -> Callable[[Case], Words]:
 
 
 def pair_of(halves: str) -> Callable[[Case], Words]:
-    """Halves of `a` and `b` as words."""
+    """Words of one half of `a` and one half of `b`."""
     return lambda case: packed(half(case.a, halves[0]), half(case.b, halves[1]))
 
 
 def rounded(case: Case) -> Words:
-    """The nearest integers."""
+    """The integers nearest to `x`, saturated to i32; NaN becomes 0."""
     ends = np.iinfo(np.int32)
     return np.clip(np.rint(np.nan_to_num(case.x.astype(np.float64))), ends.min, ends.max).astype(
         np.int32
@@ -125,12 +125,12 @@ def rounded(case: Case) -> Words:
 
 
 def held(low: int, high: int) -> Callable[[Case], Words]:
-    """`a` held between two ends."""
+    """`a` clamped to a range."""
     return lambda case: np.clip(case.a, low, high).astype(np.int32)
 
 
 def loaded(data: NDArray[Any]) -> Words:
-    """A word from every byte on, without those before the part."""
+    """The words that begin at each byte, without the first `BEFORE` bytes."""
     return sliding_window_view(data[BEFORE:], 4).copy().view(np.int32).ravel()
 
 
@@ -160,17 +160,17 @@ OPS: dict[str, Callable[[Case], Words]] = {
     "dsp.load_word %low[%i] : LOW -> i32": lambda case: loaded(case.signed),
     "dsp.load_word %high[%i] : HIGH -> i32": lambda case: loaded(case.unsigned),
 }
-"""An op on the operands of one turn of the loop to what it gives of all of them."""
+"""For each op on the operands of one iteration, the results of all iterations."""
 
 
 def expected(case: Case) -> tuple[Words, NDArray[np.uint8]]:
-    """The outputs: a row of words for each op, and `a` as bytes, one byte too far."""
+    """The outputs: a row of words for each op, and `a` stored as bytes from byte 1 on."""
     stored = np.concatenate([np.zeros(1, np.uint8), case.a.view(np.uint8)])
     return np.stack([compute(case) for compute in OPS.values()]), stored
 
 
 def program(count: int = COUNT) -> str:
-    """The module."""
+    """The text of the module."""
     size = count + BEFORE + 3
     kinds = [
         *(("a", f"{count}xi32"), ("b", f"{count}xi32"), ("acc", f"{count}xi32")),

@@ -1,4 +1,4 @@
-"""Machines that are emulated: skipped where compiler or emulator are missing, failed if CI=true."""
+"""Tests on emulated machines are skipped without compiler and emulator, or fail if CI=true."""
 
 from __future__ import annotations
 

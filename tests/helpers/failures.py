@@ -1,4 +1,4 @@
-"""What a user sees when something is wrong."""
+"""Checks what a tool prints when it fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 def expect_failure(
     capsys: pytest.CaptureFixture[str], run: Callable[[], int], words: tuple[str, ...]
 ) -> None:
-    """Check the exit code and the one message."""
+    """Check that a tool returns 1 and prints one message, which holds all `words`."""
     assert run() == 1
     said = capsys.readouterr()
     assert said.out == ""

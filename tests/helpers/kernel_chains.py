@@ -1,8 +1,7 @@
-"""Random networks of a few layers of bytes, such as kernels are built for, on tensors.
+"""Random networks of a few int8 and uint8 layers on tensors, for which there are kernels.
 
-Maps are small, with few channels at the front of a network and words of them behind it; weights and
-zero points are extreme as often as not. Everything is drawn from one `Random`, which hypothesis may
-have made.
+Maps are small, and have few channels at the front of a network. Weights and zero points are often
+the least or the greatest. Everything is drawn from one `Random`, which Hypothesis may provide.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
 
 MOST = 9
-"""Rows, columns and channels of an input."""
+"""The most rows or columns of an input."""
 
 
 class ChainMaker(LayerMaker):
-    """Makes networks of layers one behind the other; `mode` is that of requantisation."""
+    """Makes chains of layers; `mode` is that of requantisation."""
 
     def __init__(self, random: Random, mode: str = "float") -> None:
         super().__init__(0)
@@ -54,7 +53,7 @@ class ChainMaker(LayerMaker):
         return ModuleOp([FuncOp("f", types, Region(self.block))])
 
     def chain(self) -> SSAValue:
-        """Layers behind an input of its own."""
+        """A chain of layers with its own input."""
         if self.random.random() < 0.2:
             return self.vectors()
         channels = self.random.choice((1, 2, 3, 4, 5, 8))
@@ -64,24 +63,24 @@ class ChainMaker(LayerMaker):
         return self.head(x) if self.random.random() < 0.3 else x
 
     def extent(self) -> int:
-        """Rows or columns of an input; odd ones and one too."""
+        """A number of rows or columns of an input."""
         return self.random.randint(1, MOST)
 
     def layer(self, x: SSAValue) -> SSAValue:
-        """A layer, or a block of some, behind a map."""
+        """A random layer, or a residual block, that reads a map."""
         kinds = (self.conv, self.conv, self.depthwise, self.pointwise, self.block_of, self.other)
         return self.random.choice(kinds)(x)
 
     # -- layers ------------------------------------------------------------------------------------
 
     def conv(self, x: SSAValue) -> SSAValue:
-        """A convolution with everything that it can have."""
+        """A convolution with random window, epilogue and pool."""
         filters = self.random.choice((1, 3, 4, 5, 8, 9))
         plain = self.convolution(x, filters, *self.places(x), pooled=True)
         return self.add(plain, map_type(plain.results[0]).get_element_type())
 
     def depthwise(self, x: SSAValue) -> SSAValue:
-        """A convolution of every channel; of a word of channels more often than not."""
+        """A depthwise convolution; mostly of a multiple of 4 channels."""
         channels = list(shape_of(x))[1]
         if channels % 4 and self.random.random() < 0.7:
             x = self.pointwise(x, self.random.choice((4, 8, 12)))
@@ -90,13 +89,13 @@ class ChainMaker(LayerMaker):
         return self.add(layer, map_type(layer.results[0]).get_element_type())
 
     def pointwise(self, x: SSAValue, filters: int = 0) -> SSAValue:
-        """A convolution of every pixel."""
+        """A 1x1 convolution."""
         filters = filters or self.random.choice((1, 4, 6, 8, 13))
         layer = self.convolution(x, filters, (1, 1), (1, 1), (0, 0, 0, 0), (1, 1))
         return self.add(layer, map_type(layer.results[0]).get_element_type())
 
     def block_of(self, x: SSAValue) -> SSAValue:
-        """A convolution whose result is added to its input, in one order or the other."""
+        """A convolution whose result is added to its input, as first or as second operand."""
         kernel = self.random.choice((1, 3))
         places = ((kernel, kernel), (1, 1), [kernel // 2] * 4, (1, 1))
         layer = self.convolution(x, list(shape_of(x))[1], *places)
@@ -114,7 +113,7 @@ class ChainMaker(LayerMaker):
         return self.add(self.named(ClampOp(total, -30.0, 90.0, TensorType(out, []))), out)
 
     def other(self, x: SSAValue) -> SSAValue:
-        """A pool of its own."""
+        """A pool that is not fused."""
         element = map_type(x).get_element_type()
         rows, columns = list(shape_of(x))[2:]
         kernel = (min(2, rows), min(3, columns))
@@ -127,7 +126,7 @@ class ChainMaker(LayerMaker):
         return self.add(self.named(layer), out)
 
     def head(self, x: SSAValue) -> SSAValue:
-        """A fully connected layer behind a view."""
+        """A fully connected layer that reads a map through a reshape."""
         depth = int(np.prod(list(shape_of(x))))
         element = map_type(x).get_element_type()
         flat = self.add(ReshapeOp(x, TensorType(element, [1, depth])), element)
@@ -198,7 +197,7 @@ class ChainMaker(LayerMaker):
     def places(
         self, x: SSAValue
     ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]:
-        """Kernel, strides, pads (top, left, bottom, right) and dilations that fit a map."""
+        """Random kernel, strides, pads (top, left, bottom, right) and dilations that fit a map."""
         random, pads = self.random, [0, 0, 0, 0]
         kernel, dilations = [1, 1], [1, 1]
         for axis, extent in enumerate(list(shape_of(x))[2:]):
@@ -211,7 +210,7 @@ class ChainMaker(LayerMaker):
         return kernel, [random.choice((1, 1, 2, 3)) for _ in kernel], pads, dilations
 
     def weights(self, *shape: int) -> Array:
-        """Weights, at times only the least and the greatest one."""
+        """Random weights, at times only the least and the greatest one."""
         if self.random.random() < 0.3:
             return self.numbers.choice((-128, 127), shape)
         return self.numbers.integers(-128, 128, shape)

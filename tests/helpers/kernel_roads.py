@@ -1,4 +1,4 @@
-"""The ways from layers to loops that have to give the same bits."""
+"""Ways from layers to loops; all must give the same bits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROADS = (DSP, SMALL, NO_FPU, BYTES)
 def placed(module: ModuleOp, *, layouts: bool = True, fold: bool = False) -> ModuleOp:
     """Layers on buffers, each in a function of its own.
 
-    `fold`: with zero points of inputs in the bias, where nothing is padded.
+    `layouts`: choose layouts. `fold`: fold zero points of inputs into the bias, without padding.
     """
     first = f"{FUSE},npu-fold-zero-points" if fold else FUSE
     choose = ",npu-choose-layouts" if layouts else ""
@@ -45,7 +45,7 @@ def placed(module: ModuleOp, *, layouts: bool = True, fold: bool = False) -> Mod
 
 
 def lowered(module: ModuleOp, road: Road) -> ModuleOp:
-    """Loops for a machine."""
+    """The loops of a module for the machine of a road."""
     options = f"{{{road.options}}}" if road.options else ""
     attach = f"npu-attach-target{{target={road.machine}}}"
     return run_passes(context(), module, f"{attach},npu-lower-to-loops{options}")

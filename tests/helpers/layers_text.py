@@ -12,7 +12,7 @@ from npu_dialect.windows import Axis
 
 @dataclass(frozen=True)
 class LayerText:
-    """A function with one layer: shapes of its inputs (parameters included) and output."""
+    """A function with one layer, and the shapes of its inputs (parameters included) and output."""
 
     text: str
     inputs: tuple[tuple[int, ...], ...]

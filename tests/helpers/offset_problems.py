@@ -24,7 +24,7 @@ def buffers(draw: st.DrawFn, largest: int, count: int, alignments: tuple[int, ..
 
 @st.composite
 def problems(draw: st.DrawFn, largest: int = 64, most: int = 14) -> Problem:
-    """Random buffers, some of them pinned where they can be, some pairs allowed to overlap."""
+    """Random buffers. Some are pinned to offsets of a plan, or some pairs may overlap."""
     count = draw(st.integers(0, most))
     found = [draw(buffers(largest, count, (1, 2, 4, 16))) for _ in range(count)]
     found = [replace(each, name=f"b{index}") for index, each in enumerate(found)]

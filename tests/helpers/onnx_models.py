@@ -24,7 +24,7 @@ Shape = Sequence[int | str | None]
 
 NEWEST = defs.onnx_opset_version()
 NEWEST_OF_RUNTIME = 22
-"""Up to here onnxruntime is the judge, behind it ONNX's own reference."""
+"""The newest opset that is compared with onnxruntime; newer ones with ONNX's own reference."""
 
 
 def model(
@@ -35,7 +35,7 @@ def model(
     opset: int = 13,
     kind: int = TensorProto.FLOAT,
 ) -> ModelProto:
-    """A model of these nodes; outputs without a shape leave it open."""
+    """A model of these nodes; an output may have no shape."""
     shapes = outputs if isinstance(outputs, Mapping) else dict.fromkeys(outputs)
     graph = helper.make_graph(
         list(nodes),
@@ -52,7 +52,7 @@ def model(
 
 
 def node(op: str, inputs: str, outputs: str = "y", /, **attributes: Any) -> NodeProto:
-    """A node with operands as words; `_` stands for one that is left out."""
+    """A node whose operands are the words of a text; `_` stands for an operand that is left out."""
     names = ["" if name == "_" else name for name in inputs.split()]
     attributes.setdefault("name", f"the_{op}")
     return helper.make_node(op, names, outputs.split(), **attributes)
@@ -78,7 +78,7 @@ def imported(proto: ModelProto, **input_dims: int) -> ModuleOp:
 
 
 def expected(proto: ModelProto, feeds: dict[str, Array]) -> list[Array]:
-    """What the model computes, from onnxruntime if it knows the opset."""
+    """The outputs of a model, from onnxruntime if it knows the opset."""
     if proto.opset_import[0].version <= NEWEST_OF_RUNTIME:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
@@ -91,7 +91,7 @@ def expected(proto: ModelProto, feeds: dict[str, Array]) -> list[Array]:
 
 
 def check(proto: ModelProto, **input_dims: int) -> ModuleOp:
-    """Import a model and compare what both compute on the same random inputs."""
+    """Import a model, and compare its outputs with the expected ones on random inputs."""
     module = imported(proto, **input_dims)
     weights = {tensor.name for tensor in proto.graph.initializer}
     feeds = {
@@ -109,7 +109,7 @@ def check(proto: ModelProto, **input_dims: int) -> ModuleOp:
 
 
 def shape_of(value: Any, input_dims: Mapping[str, int]) -> list[int]:
-    """The shape of an input, its dims pinned."""
+    """The shape of an input, with the given sizes for its dynamic dimensions."""
     dims = value.type.tensor_type.shape.dim
     return [dim.dim_value or input_dims[dim.dim_param] for dim in dims]
 
@@ -120,7 +120,7 @@ def layers(module: ModuleOp) -> list[str]:
 
 
 def rejected(proto: ModelProto | bytes, *parts: str, **input_dims: int) -> str:
-    """The message of a model that must not be imported; it must hold all the parts."""
+    """Import a model that must be rejected; returns the message, which must hold all the parts."""
     data = proto if isinstance(proto, bytes) else proto.SerializeToString()
     with pytest.raises(UserError) as caught:
         import_model(data, name="bad", base_dir=None, input_dims=input_dims)

@@ -18,7 +18,7 @@ from npu_passes.emit.c import CFiles, emit
 
 
 def parse(text: str) -> ModuleOp:
-    """A verified module."""
+    """Parse a text to a verified module."""
     context = Context()
     for dialect in (
         builtin.Builtin,

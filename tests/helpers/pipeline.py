@@ -22,7 +22,7 @@ def context() -> Context:
 
 
 def parse(ctx: Context, text: str) -> ModuleOp:
-    """A verified module."""
+    """Parse a text to a verified module."""
     module = Parser(ctx, text).parse_module()
     module.verify()
     return module
@@ -37,7 +37,7 @@ def run_passes(ctx: Context, module: ModuleOp, pipeline: str) -> ModuleOp:
 
 
 def arena_bytes(module: ModuleOp) -> int:
-    """The arena of the only function."""
+    """Bytes of the arena of the only function."""
     (function,) = (op for op in module.ops if isinstance(op, FuncOp))
     arena = ARENA.get(function)
     assert arena is not None

@@ -16,7 +16,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_passes.graph.constants import constant_of
 
 WIDTH = 3
-"""Elements of the input, and of what a fully connected layer computes."""
+"""Elements of the input, and of the output of a fully connected layer."""
 
 
 @dataclass
@@ -28,14 +28,14 @@ class Builder:
     maps: list[SSAValue] = field(default_factory=list[SSAValue])
 
     def add(self, op: Operation, group: str) -> SSAValue:
-        """Append a layer, whose name begins with a group."""
+        """Append a layer; `group` is the first part of its name."""
         LAYER.set(op, f"{group}/{len(self.maps)}")
         self.block.add_op(op)
         self.maps.append(op.results[0])
         return op.results[0]
 
     def layer(self, x: SSAValue, group: str) -> SSAValue:
-        """A layer of one map."""
+        """Append a layer that reads one map."""
         match self.draw(st.sampled_from(["relu", "clamp", "dense", "dense", "shift"])):
             case "relu":
                 return self.add(ReluOp(x, x.type), group)
@@ -69,7 +69,7 @@ class Builder:
         return constant.result
 
     def structure(self, x: SSAValue, depth: int, group: str) -> SSAValue:
-        """A chain of layers and, down to a depth, of modules; now and then with a long edge."""
+        """A chain of layers and of modules nested up to `depth`; at times with a long skip."""
         for step in range(self.draw(st.integers(0, 3))):
             name = f"{group}/{step}"
             if depth == 0 or self.draw(st.booleans()):
@@ -90,7 +90,7 @@ def kind(width: int) -> TensorType[Attribute]:
 
 @st.composite
 def branched_networks(draw: st.DrawFn) -> str:
-    """The text of a module with one function, of nested branches for the most part."""
+    """The text of a function, mostly of nested branches."""
     block = Block(arg_types=[kind(WIDTH)])
     builder = Builder(draw, block, [block.args[0]])
     result = builder.structure(block.args[0], 3, "net")

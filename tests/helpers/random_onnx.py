@@ -1,9 +1,10 @@
-"""Random ONNX networks: seeded graphs of everything that the importer knows, with rough edges.
+"""Random ONNX networks: seeded graphs of the operators that the importer knows.
 
     model, feeds = random_model(7)
 
-Values fork, join, die late, are outputs and are read afterwards; windows have holes, odd strides
-and lopsided pads. onnxruntime gives the shape of each value, and so says which nodes are valid.
+Values have several readers, live long, or are outputs that other nodes read too. Windows have
+dilations, odd strides and asymmetric pads. onnxruntime computes the shape of each value, and so
+decides which nodes are valid.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Shape = tuple[int, ...]
 
 OPSET = 17
 LARGEST = 4000
-"""Elements of a value, at most."""
+"""The most elements of a value."""
 
 
 @dataclass
@@ -41,7 +42,7 @@ class RandomNetwork:
     weights: dict[str, NDArray[Any]] = field(default_factory=dict[str, NDArray[Any]])
 
     def pick(self, rank: int | None = None) -> str | None:
-        """A value of this rank, rather a late one."""
+        """A random value of this rank, or None; later values are more likely."""
         names = [name for name, shape in self.values.items() if rank in (None, len(shape))]
         if not names:
             return None
@@ -54,7 +55,7 @@ class RandomNetwork:
         return name
 
     def normal(self, *shape: int) -> str:
-        """A new initialiser of random numbers, small where many of them are summed."""
+        """A new initialiser of random numbers, the smaller the more of them are summed."""
         scale = 1 / np.sqrt(max(1, prod(shape[1:])))
         return self.constant((self.numbers.standard_normal(shape) * scale).astype(np.float32))
 
@@ -90,7 +91,7 @@ def model_of(
     outputs: Sequence[str],
     weights: dict[str, NDArray[Any]],
 ) -> ModelProto:
-    """A model whose outputs leave their shape open."""
+    """A model whose outputs have no shape."""
     graph = helper.make_graph(
         list(nodes),
         "random",
@@ -103,9 +104,9 @@ def model_of(
 
 
 def run(model: ModelProto, feeds: dict[str, Array]) -> list[Array]:
-    """What onnxruntime computes, without rewriting the graph.
+    """The outputs that onnxruntime computes with graph optimisations off.
 
-    Raises: RuntimeError for a model that it rejects.
+    Raises: RuntimeError if onnxruntime rejects the model.
     """
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -155,7 +156,7 @@ def conv(net: RandomNetwork) -> bool:
 
 
 def conv_behind_pad(net: RandomNetwork) -> bool:
-    """A convolution of the last value, which nobody else may read: zeros stand in front of it."""
+    """A convolution of the last value, a map that Pad has padded; no other node reads that map."""
     name, shape = net.values.popitem()
     weight = net.normal(2, shape[1], 2, 2)
     net.values[name] = shape
@@ -167,7 +168,7 @@ def conv_behind_pad(net: RandomNetwork) -> bool:
 
 
 def pool(net: RandomNetwork) -> bool:
-    """A pool, with or without holes, ceil mode and padding that counts."""
+    """A pool, with or without dilations, ceil mode and padding that counts."""
     if (x := net.pick(4)) is None:
         return False
     kind, shape = net.random.choice(("MaxPool", "MaxPool", "AveragePool")), net.values[x]
@@ -216,7 +217,7 @@ def join(net: RandomNetwork) -> bool:
 
 
 def broadcasts(one: Shape, two: Shape) -> bool:
-    """Whether two shapes go together."""
+    """Whether two shapes can be broadcast to one."""
     try:
         np.broadcast_shapes(one, two)
     except ValueError:
@@ -300,7 +301,7 @@ def batch_norm(net: RandomNetwork) -> bool:
 
 
 def softmax(net: RandomNetwork) -> bool:
-    """A softmax along any axis."""
+    """A softmax along a random axis."""
     if (x := net.pick()) is None:
         return False
     rank = len(net.values[x])
@@ -308,7 +309,7 @@ def softmax(net: RandomNetwork) -> bool:
 
 
 def odd(net: RandomNetwork) -> bool:
-    """Operators of few options."""
+    """An operator with few options."""
     if (x := net.pick(4)) is None:
         return False
     kind = net.random.choice(
@@ -349,7 +350,7 @@ def random_model(seed: int) -> tuple[ModelProto, dict[str, Array]]:
 
 
 def draft(net: RandomNetwork) -> tuple[ModelProto, dict[str, Array]]:
-    """A network; its outputs are all values that nobody reads, and some more."""
+    """A network; its outputs are all values without a reader, and some others."""
     random = net.random
     for index in range(random.choice((1, 1, 2, 3))):
         extents = [random.randint(4, 11) for _ in range(2)]

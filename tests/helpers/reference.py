@@ -25,7 +25,7 @@ ort: Any = import_module("onnxruntime")  # without type stubs
 
 Array = npt.NDArray[Any]
 Build = Callable[[Sequence[SSAValue], SSAValue | Attribute], LayerOp]
-"""Makes a layer of its inputs and its destination or result type."""
+"""A function that makes a layer from its inputs, and its destination or result type."""
 
 
 def onnxruntime(kind: str, inputs: Sequence[Array], **attributes: Any) -> Array:
@@ -86,7 +86,7 @@ def parsed(text: str) -> ModuleOp:
 
 
 def interpreted(inputs: Sequence[Array], shape: Sequence[int], build: Build) -> Array:
-    """The output of a layer; both forms must give the same."""
+    """The output of a layer; the forms on tensors and on buffers must give the same."""
     on_buffers = function_of(inputs, shape, build, buffers=True)
     (result,) = run_on_tensors(inputs, shape, build)
     out = np.full(shape, np.nan, np.float32)

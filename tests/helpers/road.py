@@ -1,4 +1,4 @@
-"""The whole road for one random network: compile it, check every pass, run the C, compare."""
+"""Compiles one random network with random options, and compares its C with onnxruntime."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PIPELINES = ("default", "default", "default", "rows", "fused", "naive", "unlu202
 
 @dataclass(frozen=True)
 class Road:
-    """One way through the compiler, and how its C is built."""
+    """Random options of the compiler, and how the C is built and called."""
 
     registers: int
     pipeline: str
@@ -41,7 +41,7 @@ class Road:
 
     @staticmethod
     def of(seed: int) -> Road:
-        """A random way."""
+        """The options of a seed."""
         random = Random(seed)
         pipeline = random.choice(PIPELINES)
         return Road(
@@ -59,7 +59,7 @@ class Road:
         )
 
     def compile(self, folder: Path, model: ModelProto, feeds: Mapping[str, Array]) -> Compiled:
-        """Compile a network."""
+        """Compile a network with these options."""
         (folder / "net.onnx").write_bytes(model.SerializeToString())
         (folder / "machine.toml").write_text(MACHINE.format(self.registers))
         check = (MeaningCheck(list(feeds.values())),) if self.check_passes else ()

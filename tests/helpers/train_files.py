@@ -18,14 +18,14 @@ NAMES = ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_b
 
 
 def pixels(count: int, seed: int = 0) -> Pixels:
-    """Rows of 3072 bytes."""
+    """Random images of 3072 bytes each."""
     return np.random.default_rng(seed).integers(0, 256, (count, 3072), np.uint8)
 
 
 def cifar_python(
     folder: Path, *, protocol: int = 2, count: int = 4, changed: Mapping[bytes, Any] | None = None
 ) -> None:
-    """CIFAR-10's python version, `count` images a batch; `changed` entries of the last one."""
+    """Write CIFAR-10's python version, `count` images a batch; `changed`: keys of the last one."""
     for seed, name in enumerate((*NAMES, "test_batch")):
         batch: dict[bytes, Any] = {
             b"batch_label": name.encode(),
@@ -40,7 +40,7 @@ def cifar_python(
 
 
 def cifar_binary(folder: Path, count: int = 4) -> None:
-    """CIFAR-10's binary version, the same images."""
+    """Write CIFAR-10's binary version, with the same images."""
     for seed, name in enumerate((*NAMES, "test_batch")):
         labels = np.array([(seed + place) % 10 for place in range(count)], np.uint8)
         rows = np.concatenate([labels[:, None], pixels(count, seed)], axis=1)
@@ -48,14 +48,14 @@ def cifar_binary(folder: Path, count: int = 4) -> None:
 
 
 def jpeg(path: Path, shape: Sequence[int] = (64, 64, 3), level: int = 128) -> None:
-    """A JPEG file of one colour."""
+    """Write a JPEG file of one colour."""
     image: Any = import_module("PIL.Image")
     path.parent.mkdir(parents=True, exist_ok=True)
     image.fromarray(np.full(tuple(shape), level, np.uint8)).save(path, format="JPEG")
 
 
 def tiny_imagenet(folder: Path) -> None:
-    """Tiny-ImageNet: two classes, three images; grey ones are among the published."""
+    """Write a Tiny-ImageNet: two classes, three images to train (one is grey), one to validate."""
     jpeg(folder / "train/n01/images/n01_0.JPEG", level=10)
     jpeg(folder / "train/n01/images/n01_1.JPEG", (64, 64), level=20)
     jpeg(folder / "train/n02/images/n02_0.JPEG", level=30)
@@ -64,7 +64,7 @@ def tiny_imagenet(folder: Path) -> None:
 
 
 def squares(count: int = 64, size: int = 8) -> Classified:
-    """Images with a bright square at the left or at the right: easy, and small."""
+    """A small data set that is easy to learn: a bright square at the left or at the right."""
     generator = np.random.default_rng(0)
     labels = np.arange(count) % 2
     images = generator.random((count, 1, size, size)).astype(np.float32) / 4

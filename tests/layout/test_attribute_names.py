@@ -1,4 +1,4 @@
-"""Names of our attributes stand in the tables of keys only, so that every access is typed."""
+"""Only the tables of keys spell the names of our attributes, so that every access is typed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLES = {Path(module.__file__ or "") for module in (attributes, module_attribut
 
 
 def literals(tree: ast.Module) -> Iterator[ast.Constant]:
-    """The literals of a file, but for values of enums and of `name` in ops and attributes."""
+    """The string literals of a file, except values of enums and of `name` in ops and attributes."""
     fixed = {
         id(node.value)
         for owner in ast.walk(tree)
@@ -28,7 +28,7 @@ def literals(tree: ast.Module) -> Iterator[ast.Constant]:
 
 
 def spelled(folder: str) -> list[str]:
-    """Where code spells the name of an attribute."""
+    """The places in a folder where code spells the name of an attribute."""
     return [
         f"{path.relative_to(ROOT)}: {node.value}"
         for path in sorted((ROOT / folder).rglob("*.py"))

@@ -1,4 +1,4 @@
-"""No import runs up, no rooms or files import each other in a circle, plans know no IR.
+"""Imports never run up, neither rooms nor files import each other in a circle, plans know no IR.
 
 A room is a folder (or a file) directly below a package. All imports count: at the top of a file,
 inside functions, and under TYPE_CHECKING.
@@ -38,7 +38,7 @@ ROOMS = {
 
 @dataclass(frozen=True)
 class Arrow:
-    """One import: who imports which names from where."""
+    """One import: the importing module, the imported module, and the names."""
 
     source: str
     target: str
@@ -94,7 +94,7 @@ def room_of(module: str) -> str:
 
 
 def circles(edges: Mapping[str, set[str]]) -> list[list[str]]:
-    """Circles of a graph: its nodes that reach themselves, each group once."""
+    """The circles of a graph: groups of nodes that reach each other."""
     reach: dict[str, set[str]] = {}
     for start in edges:
         seen: set[str] = set()

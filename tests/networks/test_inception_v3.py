@@ -21,7 +21,7 @@ MODULES: dict[str, tuple[float, int, list[int]]] = {
     "inception_c1": (4920, 10, [2048, 8, 8]),
     "inception_c2": (5928, 10, [2048, 8, 8]),
 }
-"""Table 1: weights in KB, layers that read a map (naive); torchvision: shape of the result."""
+"""From Table 1: weights in KB, naive reads of maps. From torchvision: shape of the result."""
 
 STEM = {
     "conv1a": [32, 149, 149],

@@ -53,7 +53,7 @@ MAPS: dict[str, dict[str, list[int]]] = {
         "conv6_1/relu": [1024, 6, 8],
     },
 }
-"""From the papers' tables and torchvision's models."""
+"""Shapes of some maps, from the papers' tables and torchvision's models."""
 
 MERGES = {
     "flownet_s": 0,
@@ -80,7 +80,7 @@ def test_merges(name: str) -> None:
 
 
 def test_a_shortcut_passes_the_block_by() -> None:
-    """What is added is the block's last convolution and the block's own input."""
+    """An addition adds the block's last convolution and the block's own input."""
     nodes = {node.name: list(node.input) for node in build("mobilenet_v2").graph.node}
     assert nodes["block3/expand"][0] == "block2/project_out"
     assert nodes["block3/add"] == ["block2/project_out", "block3/project_out"]

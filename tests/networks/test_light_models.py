@@ -1,4 +1,4 @@
-"""Nine published networks, compiled to C: as recorded by the onnx package, and as onnxruntime."""
+"""Nine published networks in C: outputs as the onnx package has recorded, and as onnxruntime."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_c_gives_what_is_recorded(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_c_agrees_with_onnxruntime(name: str, tmp_path: Path) -> None:
-    """On seeded weights and an image whose numbers are large, so that LRN does something."""
+    """With random weights, and an image of large numbers, so that LRN changes the result."""
     model = tmp_path / f"{name}.onnx"
     model.write_bytes(seeded(name).SerializeToString())
     found = compiled(model)
@@ -59,5 +59,5 @@ def test_c_agrees_with_onnxruntime(name: str, tmp_path: Path) -> None:
         (got,) = harness.run([image[np.newaxis]])
     feeds = feeds_of(found.report, [image])
     (want,) = session_of(found.reference).run(list(found.report.outputs), feeds)
-    assert np.std(want) > 0.05 * np.abs(want).max()  # else agreeing means little
+    assert np.std(want) > 0.05 * np.abs(want).max()  # equal scores would prove little
     assert relative_error(got[0], want) <= TOLERANCE

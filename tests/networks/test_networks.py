@@ -30,7 +30,7 @@ TORCHVISION = {
     "resnet50": (25_557_032, True),
     "squeezenet1_1": (1_235_496, False),
 }
-"""Parameters, and whether they hold a scale and a shift per filter: a folded model has one bias."""
+"""Parameters in torchvision; True if they include a scale and a shift per filter, not one bias."""
 
 FLOWNET_S = 24_050_752
 """Weights and biases of the contracting part."""
@@ -47,7 +47,7 @@ def network(request: pytest.FixtureRequest) -> tuple[str, ModelProto]:
 
 
 def filters(model: ModelProto) -> int:
-    """Filters of all convolutions together."""
+    """The number of filters of all convolutions."""
     dims = {tensor.name: tensor.dims for tensor in model.graph.initializer}
     return sum(dims[node.input[1]][0] for node in model.graph.node if node.op_type == "Conv")
 
@@ -62,7 +62,7 @@ def command(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[st
 
 
 def test_full_size(network: tuple[str, ModelProto]) -> None:
-    """The checker's verdict, the number of parameters, and the scale of all activations."""
+    """ONNX's checker accepts the model; the number of parameters and all scales are right."""
     name, model = network
     check(model)
     count = sum(parameters(model).values())
@@ -92,7 +92,7 @@ def test_output_depends_on_the_image(name: str) -> None:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_import(name: str) -> None:
-    """The importer takes it, layer by layer, and the layers compute what onnxruntime computes."""
+    """The importer accepts each network, and its layers compute what onnxruntime computes."""
     model = build(name, **TINY[name])
     module = import_model(model.SerializeToString(), name=name, base_dir=None)
     module.verify()
@@ -123,7 +123,7 @@ def test_same_seed_same_bytes() -> None:
 
 
 def test_numbers_stay_the_same_over_the_years() -> None:
-    """Weights of seed 0: other numpy versions and machines must give them, too."""
+    """The weights of seed 0 must be the same with all numpy versions and on all machines."""
     model = build("inception_small")
     weights = b"".join(tensor.raw_data for tensor in model.graph.initializer)
     assert crc32(weights) == WEIGHTS_OF_SEED_0

@@ -1,7 +1,7 @@
 """Published networks on a neural processor with DMA: what they compute, and what they move.
 
-The emitted C runs with the strict engine of `npu_dma.h`. Its results are the recorded ones or those
-of onnxruntime, and its counters those of report.json.
+The emitted C runs with the strict engine of `npu_dma.h`. Its results must be the recorded ones or
+those of onnxruntime, and its counters those of report.json.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ OURS = (
 
 
 def moved_as_reported(found: Compiled, image: Array) -> Array:
-    """The only output of a network for an image, after its counters have been compared."""
+    """Run a network on an image and compare its counters; returns its only output."""
     with built(found.name, found.files, found.report) as harness:
         (got,), counters = harness.run_and_count([image[np.newaxis]])
     assert counters is not None
@@ -65,7 +65,7 @@ def agrees_with_onnxruntime(found: Compiled, image: Array) -> None:
     got = moved_as_reported(found, image)
     feeds = feeds_of(found.report, [image])
     (want,) = session_of(found.reference).run(list(found.report.outputs), feeds)
-    assert np.std(want) > 0.05 * np.abs(want).max()  # else agreeing means little
+    assert np.std(want) > 0.05 * np.abs(want).max()  # equal scores would prove little
     assert relative_error(got, want) <= TOLERANCE
 
 
@@ -84,7 +84,7 @@ def test_light_models_give_what_is_recorded(name: str) -> None:
     ["squeezenet", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_LIGHT)],
 )
 def test_light_models_with_seeded_weights(name: str, tmp_path: Path) -> None:
-    """Equal weights hide most mistakes; and numbers so large that LRN does something."""
+    """Equal weights would hide most mistakes. Numbers are so large that LRN changes the result."""
     model = tmp_path / f"{name}.onnx"
     model.write_bytes(seeded(name).SerializeToString())
     found = compile_model(Job(model, TARGET, weights="bin"))
@@ -95,7 +95,7 @@ def test_light_models_with_seeded_weights(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "times"), OURS)
 def test_networks_agree_with_onnxruntime(name: str, times: int, tmp_path: Path) -> None:
-    """With 1024 KB, and with four times as much: what 1024 KB are for elements of one byte."""
+    """With 1024 KB, and with four times as much, which for float32 is what 1024 KB is for int8."""
     model = tmp_path / f"{name}.onnx"
     model.write_bytes(build(name).SerializeToString())
     target = machine_file(tmp_path, times * SRAM_BYTES)

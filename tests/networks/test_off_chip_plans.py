@@ -34,7 +34,7 @@ from npu_tools.importers.frontends import load
 from npu_tools.reports.report import Report
 
 IMAGE_AND_SCORES = 3 * 299 * 299 + 1000
-"""Elements that have to cross the border of the chip, beside the weights."""
+"""Elements that must cross the border of the chip, besides the weights."""
 
 
 def saved(folder: Path, name: str) -> Path:
@@ -50,7 +50,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def report_of(model: Path, folder: Path, sram_bytes: int) -> dict[str, Any]:
-    """report.json of npu-compile for int8, with the pipeline that it takes by itself."""
+    """report.json of npu-compile for int8, with the default pipeline."""
     target = machine_file(folder, sram_bytes)
     assert main([str(model), "--target", target, "--plan-as", "i8", "-o", str(folder / "out")]) == 0
     return json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))
@@ -72,7 +72,7 @@ def test_only_image_and_scores_and_weights_cross_the_border(
         counts = {key: count for key, count in module["off_chip"].items() if "weight" not in key}
         assert counts == dict.fromkeys(counts, 0), module["name"]
     weights = moved["weight_bytes"]
-    assert weights == report["weights_bytes"]  # each once
+    assert weights == report["weights_bytes"]  # each crosses once
     assert round(weights / KB, 1) == 23241.3
     assert maps_moved(moved) == IMAGE_AND_SCORES <= 265 * KB
     assert (moved["feature_map_reads"], moved["feature_map_writes"]) == (1, 1)
@@ -80,7 +80,7 @@ def test_only_image_and_scores_and_weights_cross_the_border(
 
 
 class Plan(NamedTuple):
-    """Layers on buffers at their offsets, and what is measured there."""
+    """A planned program: layers on buffers at their offsets, with transfers."""
 
     module: ModuleOp
     report: Report
@@ -88,46 +88,46 @@ class Plan(NamedTuple):
     """Bytes of an element."""
 
     def places(self) -> list[tuple[str, int]]:
-        """What lies where: shape and strides of each buffer, its offset in elements."""
+        """The shape and strides of each buffer, and its offset in elements."""
         allocs = [op for op in self.module.walk() if isinstance(op, sram.AllocOp | dram.AllocOp)]
         return [(self.kind(op.results[0].type), self.offset(op)) for op in allocs]
 
     def kind(self, kind: Attribute) -> str:
-        """A type without the element's."""
+        """The text of a type without its element type."""
         return re.sub(r"\b(.*x)?(f32|i8)\b", r"\1element", str(kind), count=1)
 
     def offset(self, op: sram.AllocOp | dram.AllocOp) -> int:
-        """In elements."""
+        """The offset of a buffer, in elements."""
         assert op.offset is not None
         elements, rest = divmod(op.offset.value.data, self.width)
         assert rest == 0
         return elements
 
     def steps(self) -> list[tuple[str, ...]]:
-        """All transfers, layers, loops, and what stands between, in the order of the program."""
+        """All ops, with transfers, layers and loops, in the order of the program."""
         return [self.step(op) for op in self.module.walk()]
 
     def step(self, op: Operation) -> tuple[str, ...]:
-        """Name, types, the layer that it belongs to, the value of an index."""
+        """The op as a tuple: its name, types and layer, and the value of an index constant."""
         kinds = [self.kind(value.type) for value in (*op.operands, *op.results)]
         layer = str(op.attributes.get("npu.layer"))
         index = op.name == "arith.constant" and isinstance(op.results[0].type, IndexType)
         return (op.name, layer, str(op.properties["value"]) if index else "", *kinds)
 
     def traffic(self) -> dict[str, dict[str, int]]:
-        """What each module and the whole network move: elements, and accesses."""
+        """The traffic of each module and of the whole network, in elements and accesses."""
         parts = {**self.report.module_traffic, "": self.report.off_chip}
         return {name: self.in_elements(asdict(moved)) for name, moved in parts.items()}
 
     def in_elements(self, counts: dict[str, int]) -> dict[str, int]:
-        """Bytes as elements."""
+        """The counters with bytes converted to elements."""
         scale = {key: self.width if key.endswith("_bytes") else 1 for key in counts}
         assert not any(count % scale[key] for key, count in counts.items())
         return {key: count // scale[key] for key, count in counts.items()}
 
 
 def planned(model: Path, target: str, element: str | None) -> Plan:
-    """The plan for a machine, in an element type, or in the model's own."""
+    """The plan for a machine, with another element type if `element` is given."""
     machine = Machine.load(target)
     passes = through_offsets(job_passes(Job(model, target, plan_as=element), machine))
     measurements = Measurements(model.name)
@@ -169,6 +169,6 @@ def test_the_table_in_docs_is_what_the_bench_prints() -> None:
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
-        check=True,  # ours moves no more than the paper's passes
+        check=True,  # fails if our plan moves more than the paper's
     )
     assert done.stdout.splitlines()[2:] == rows

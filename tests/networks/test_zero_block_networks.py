@@ -39,13 +39,13 @@ def documented() -> Rows:
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 def test_the_table_in_docs_is_what_the_bench_prints(documented: Rows) -> None:
-    """To 0.1 %: whether a number next to the threshold is below it is up to the order of sums."""
+    """They agree to 0.1 %: for numbers next to the threshold, the order of sums decides."""
     done = subprocess.run(
         [sys.executable, *COMMAND.split()[1:]],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
-        check=True,  # fewer bytes from line to line, the same scores without pruning
+        check=True,  # fails unless bytes fall from line to line and lossless keeps the scores
     )
     printed = rows_of(done.stdout)
     assert list(printed) == list(documented)
@@ -67,7 +67,7 @@ def test_float32_in_four_times_the_memory_has_the_plan_of_int8(
 
 
 def test_rows_of_the_table(documented: Rows) -> None:
-    """Seven rows whose sums and percentages are right."""
+    """The table has seven rows, and their sums and percentages are right."""
     assert len(documented) == 7
     plain = documented["without compression"][2]
     for read, written, together, percent in documented.values():

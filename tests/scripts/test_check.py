@@ -1,4 +1,4 @@
-"""scripts/check.py: the summary that `make test` closes with."""
+"""scripts/check.py: the summary at the end of `make test`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_pytest_report(check: ModuleType, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_slow_tests_are_left_out_by_name(tmp_path: Path) -> None:
-    """The names cross from pytest-xdist's workers; `-m ""` brings the tests back."""
+    """pytest-xdist's workers send the names; with `-m ""` the slow tests run."""
     for name in ("pyproject.toml", "tests/conftest.py"):
         (tmp_path / Path(name).name).write_bytes((ROOT / name).read_bytes())
     (tmp_path / "test_it.py").write_text(
@@ -101,7 +101,7 @@ def test_slow_tests_are_left_out_by_name(tmp_path: Path) -> None:
 def test_properties_have_fewer_examples_without_slow_tests(
     tmp_path: Path, more: tuple[str, ...], count: int
 ) -> None:
-    """However many tests share the function."""
+    """The number of examples is right even if several tests share the function."""
     for name in ("pyproject.toml", "tests/conftest.py"):
         (tmp_path / Path(name).name).write_bytes((ROOT / name).read_bytes())
     (tmp_path / "test_it.py").write_text(
@@ -132,7 +132,7 @@ def test_every_target_of_make_is_explained() -> None:
 def test_types_without_torch(
     check: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torch: bool
 ) -> None:
-    """What is typed by torch is left out where it is missing, and named; the rest has it alone."""
+    """Without torch, folders that use its types are skipped by name; else checked separately."""
     seen: list[dict[str, list[str]]] = []
 
     def run(module: str, *arguments: str) -> int:

@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 from helpers.paths import ROOT
 
 FREE = {"torch"}
-"""Which build fits depends on the machine."""
+"""Packages without a pin: which build fits depends on the machine."""
 
 
 def test_every_dependency_is_pinned_to_a_version_that_is_allowed() -> None:

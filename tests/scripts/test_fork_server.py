@@ -1,4 +1,4 @@
-"""The tools that lit tests start do what the installed scripts do, with the same exit codes."""
+"""The tools of lit tests behave like the installed scripts, with the same exit codes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START = "import fork_server; print(fork_server.tools_on_path(), flush=True); inp
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """The folder of the launchers of a server that runs during the tests of this file."""
+    """The folder of launchers of a server that runs during these tests."""
     command = (sys.executable, "-c", START)
     process = subprocess.Popen(
         command, cwd=ROOT / "lit-tests", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -59,7 +59,7 @@ def test_what_a_launcher_does_is_what_the_script_does(folder: Path, tmp_path: Pa
 
 
 def test_a_tool_that_dies_fails_its_launcher(folder: Path, tmp_path: Path) -> None:
-    """The tool waits for its input, while its process is killed."""
+    """The process of the tool is killed while the tool waits for input."""
     server = (folder / "server.pid").read_text(encoding="utf-8")
     children = Path(f"/proc/{server}/task/{server}/children")
     before = set(children.read_text().split())

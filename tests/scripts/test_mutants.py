@@ -1,4 +1,4 @@
-"""scripts/mutants.py: the form of its table, and what it says of mutants that survive."""
+"""scripts/mutants.py: the form of its table, and its output about mutants that survive."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_what_is_noticed_and_what_survives(tmp_path: Path) -> None:
     code, text = run(tmp_path, wrong + alike)
     assert code == 1
     assert "1 of 2 mutants noticed" in text
-    assert text.splitlines()[-1] == "1 passed, 2 failed"  # a survivor, and less than 90 %
+    assert text.splitlines()[-1] == "1 passed, 2 failed"  # a survivor, and under 90 %
     code, text = run(tmp_path, wrong * 9 + excused)
     assert (code, text.splitlines()[-1]) == (0, "10 passed, 0 failed")
     assert (ROOT / "src/npu_dialect/windows.py").read_text() == before

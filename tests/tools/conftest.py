@@ -28,5 +28,5 @@ def small(save: SaveModel) -> Path:
 
 @pytest.fixture
 def dynamic(save: SaveModel) -> Path:
-    """The path of the small network with a batch that has no size."""
+    """The path of the small network with a dynamic batch dimension."""
     return save(small_net("batch"))

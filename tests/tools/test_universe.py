@@ -1,4 +1,4 @@
-"""The plug-in: plain xdsl-opt sees all of it, its tables are right, and imports only run down."""
+"""The plug-in: plain xdsl-opt has all our passes, the tables are right, imports only run down."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ func.func @f(%x: tensor<1x1x4x4xf32>) -> tensor<1x1x2x2xf32> {
 
 
 def xdsl_opt(*options: str, text: str = NETWORK) -> str:
-    """What plain xdsl-opt prints for a text."""
+    """The output of plain xdsl-opt for a text."""
     command = [str(XDSL_OPT), *options]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -47,7 +47,7 @@ def xdsl_help() -> str:
 
 @pytest.mark.parametrize("name", [*PASSES, *TARGETS])
 def test_xdsl_opt_lists(name: str, xdsl_help: str) -> None:
-    """Long names may be broken at their hyphens."""
+    """The help may break long names at their hyphens."""
     assert name in xdsl_help.replace("- ", "-").replace(",", " ").replace("}", " ").split()
 
 
@@ -94,7 +94,7 @@ def test_target_exists(name: str) -> None:
 
 
 def test_listing_imports_no_pass() -> None:
-    """A tool that only lists what there is does not pay for it."""
+    """A tool that only lists the passes does not import them."""
     code = (
         "import sys, npu_tools.universe; "
         "print([m for m in sys.modules if m.startswith(('npu_passes.', 'npu_dialect.', 'numpy'))])"
@@ -104,7 +104,7 @@ def test_listing_imports_no_pass() -> None:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The modules that a file imports, wherever in the file."""
+    """The modules that a file imports anywhere."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,6 +1,6 @@
-"""Training needs torch: without it every file of this folder is skipped by name.
+"""Training needs torch: without it, every file of this folder is skipped by name.
 
-Tests run on one thread: that is what makes them repeatable, and what pytest's workers leave them.
+Tests run on one thread, which makes them repeatable, and as pytest's workers share the cores.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if not MISSING:
 
 
 class Skipped(pytest.Module):
-    """A file of tests that cannot be imported."""
+    """A file of tests that is not imported."""
 
     def collect(self) -> Iterable[Any]:
-        """Nothing, with the reason."""
+        """Skip the file with the reason."""
         pytest.skip(f"no {', '.join(MISSING)}: make test TRAIN=1", allow_module_level=True)
 
 

@@ -1,4 +1,4 @@
-"""Resumed trainings end as if nothing had happened; files that are no checkpoint say so."""
+"""Resumed trainings end with the same weights; files that are no checkpoint are rejected."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ torch_any: Any = torch
 
 
 class StopError(Exception):
-    """Somebody pulls the plug."""
+    """Interrupts a training."""
 
 
 def stopping(after: int) -> Callable[[str], None]:
-    """Stops at the end of an epoch, before it is written."""
+    """A function that stops the training at the end of an epoch, before it is saved."""
     said: list[str] = []
 
     def tell(text: str) -> None:
@@ -65,7 +65,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, byt
 
 @pytest.mark.parametrize("epoch", [2, 3, 5])
 def test_resumed(tmp_path: Path, whole: tuple[Path, dict[str, bytes]], epoch: int) -> None:
-    """Interrupted in the plain stretch, at the beginning and at the end of the other."""
+    """The interruption is in the plain stretch, or at the start or end of the Zebra stretch."""
     with pytest.raises(StopError):
         run(tmp_path, tell=stopping(epoch))
     torch.rand(3)
@@ -83,7 +83,7 @@ def test_resumed(tmp_path: Path, whole: tuple[Path, dict[str, bytes]], epoch: in
 
 
 def test_a_training_that_was_over(whole: tuple[Path, dict[str, bytes]]) -> None:
-    """Nothing is left to do; what is exported can still be made."""
+    """A finished training has no epoch left, but can still be exported."""
     model = run(whole[0], resume=True)
     assert states(model) == whole[1]
     assert any("weight_mask" in name for name in whole[1])
@@ -92,7 +92,7 @@ def test_a_training_that_was_over(whole: tuple[Path, dict[str, bytes]]) -> None:
 
 
 def test_without_a_plain_stretch(tmp_path: Path) -> None:
-    """One stretch, no pruning: nothing to start from is kept."""
+    """With one stretch and no pruning, the checkpoint keeps no network to start from."""
     settings = replace(PLAIN, block=2, recipe=replace(RECIPE, epochs=2))
     (tmp_path / "a").mkdir()
     want = states(run(tmp_path / "a", settings))
@@ -122,7 +122,7 @@ def test_other_options(
 
 
 def test_another_network(tmp_path: Path, whole: tuple[Path, dict[str, bytes]]) -> None:
-    """The options are the same, the weights are not of that network."""
+    """The options are the same, but the weights are those of another network."""
     found = read(whole[0], SETTINGS.as_dict())
     start = {name: value for name, value in found.start.items() if "bias" not in name}
     replace(found, start=start).write(tmp_path)
@@ -173,7 +173,7 @@ def test_nothing_there(tmp_path: Path) -> None:
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    """A training is not lost to one that is started in its folder."""
+    """A new training does not overwrite one in the same folder."""
     settings = replace(PLAIN, recipe=replace(RECIPE, epochs=1))
     run(tmp_path, settings)
     before = (tmp_path / NAME).read_bytes()
@@ -186,7 +186,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_written_whole_or_not_at_all(
     tmp_path: Path, whole: tuple[Path, dict[str, bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An interruption while the file is written leaves the one before."""
+    """An interruption while a checkpoint is written keeps the previous file."""
     found = read(whole[0], SETTINGS.as_dict())
     found.write(tmp_path)
     before = (tmp_path / NAME).read_bytes()

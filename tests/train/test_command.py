@@ -1,4 +1,4 @@
-"""The command npu-train: what it writes, several processes, and what users get wrong."""
+"""The command npu-train: its files, several processes, and users' mistakes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PRUNED = ["--pretrain", "1", "--slimming", "1e-3", "--prune-channels", "0.2"]
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """CIFAR-10 of twenty images to train on."""
+    """A CIFAR-10 with twenty images to train on."""
     folder = tmp_path_factory.mktemp("cifar")
     cifar_binary(folder)
     return f"cifar10:{folder}"
@@ -42,7 +42,7 @@ def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_from_images_to_c(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Everything in the folder, and npu-compile takes it."""
+    """All files are written, and npu-compile accepts the network."""
     out = tmp_path / "out"
     options = ["--data", data, *SMALL, *ZEBRA, *PRUNED, "--epochs", "1", "--out", str(out)]
     assert main.main([*options, "--prune-weights", "0.2"]) == 0, capsys.readouterr().err
@@ -62,7 +62,7 @@ def test_from_images_to_c(data: str, tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_resumed(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two processes, one after the other, that leave the network of one."""
+    """Two runs give the same network, and a finished run with --resume exports it again."""
     options = ["--data", data, *SMALL, "--epochs", "2", "--out"]
     assert main.main([*options, str(tmp_path / "a")]) == 0
     assert main.main([*options, str(tmp_path / "b")]) == 0
@@ -77,7 +77,7 @@ def test_resumed(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def two_processes(*arguments: str) -> str:
-    """What two processes print that torchrun starts."""
+    """The output of two processes that torchrun starts."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     done = subprocess.run(
         [*command, *arguments],
@@ -92,7 +92,7 @@ def two_processes(*arguments: str) -> str:
 
 
 def test_two_processes(data: str, tmp_path: Path) -> None:
-    """torchrun: the first process writes, and says everything once."""
+    """With torchrun only the first process writes files and prints."""
     out = tmp_path / "out"
     options = ["--data", data, *SMALL, *ZEBRA, *PRUNED, "--epochs", "1", "--out", str(out)]
     said = two_processes("-m", "npu_train.main", *options)
@@ -114,7 +114,7 @@ print("threads:", *(file.read_text().strip() for file in Path("/proc/self/task")
 
 
 def test_no_thread_of_gloo_is_left(data: str, tmp_path: Path) -> None:
-    """One that outlives the group aborts the process now and then, when the interpreter ends."""
+    """A thread that outlives the group can abort the process when the interpreter ends."""
     script = tmp_path / "threads.py"
     script.write_text(THREADS)
     options = ["--data", data, *SMALL, "--epochs", "1", "--out", str(tmp_path / "out")]
@@ -169,7 +169,7 @@ def test_a_file_in_the_way(data: str, tmp_path: Path, capsys: pytest.CaptureFixt
 def test_without_torch(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
-    """One message that names the extra."""
+    """Without torch, there is one message that names the extra."""
 
     def found(name: str) -> object:
         return None if name == "torch" else find_spec(name)

@@ -1,4 +1,4 @@
-"""Data sets in the layouts that they are published in, and folders that are not what they say."""
+"""Data sets in their published layouts, and folders with wrong contents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from npu_train.data.pickles import byte_array, plain_pickle
 
 
 def test_digits() -> None:
-    """Black is 0, white 1, and the split is the same every time."""
+    """Black is 0, white is 1, and the split is always the same."""
     data = load("digits")
     again = load("digits")
     assert (len(data.train), len(data.held_out), data.shape) == (1350, 447, (1, 32))
@@ -42,7 +42,7 @@ def test_digits_do_not_share_images() -> None:
 
 
 def test_enlarged() -> None:
-    """Linear between the middles of pixels, level beyond the outer ones."""
+    """Interpolation is linear between centres of pixels, constant beyond the outer centres."""
     small = np.array([[[0.0, 4.0], [0.0, 4.0]]])
     assert enlarged(small, 4)[0].tolist() == [[0.0, 1.0, 3.0, 4.0]] * 4
 
@@ -60,7 +60,7 @@ def test_cifar10_python(tmp_path: Path, protocol: int) -> None:
 
 
 def test_cifar10_of_python_2(tmp_path: Path) -> None:
-    """What Python 2 wrote: strings where Python 3 has bytes."""
+    """Pickles of Python 2 have strings where those of Python 3 have bytes."""
     cifar_python(tmp_path)
     array = pixels(2).tobytes()
     head = b"\x80\x02}(U\x06labels](K\x03K\x04eU\x04data"  # {'labels': [3, 4], 'data': ...
@@ -143,7 +143,7 @@ def test_other_pickles(tmp_path: Path, content: bytes, message: str) -> None:
 
 
 def test_an_array_that_lies_about_its_shape() -> None:
-    """The state of an array is not numpy's business before it is checked."""
+    """The pickled state of an array is checked before numpy gets it."""
     content = pickle.dumps(np.zeros(16, np.uint8), protocol=2)
     assert byte_array(plain_pickle(content)).tolist() == [0] * 16
     with pytest.raises(ValueError, match="bytes do not fit its shape"):

@@ -32,7 +32,7 @@ onnxruntime: Any = pytest.importorskip("onnxruntime")
 
 
 def network(name: str, size: int, zebra: ZebraOptions | None) -> nn.Module:
-    """A network that has seen a batch."""
+    """A network after one batch, which sets the statistics of batch norms."""
     torch.manual_seed(0)
     model = build(name, classes=4, channels=2, size=size, width=0.0625, zebra=zebra)
     with torch.no_grad():
@@ -105,7 +105,7 @@ def test_npu_opt_shows_the_layers_without_torch(tmp_path: Path) -> None:
 
 
 class Noisy(nn.Module):
-    """Does what its input says, which no graph can."""
+    """A module whose code depends on its input, which a graph cannot express."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The loop of training: repeatable, with the schedule of the paper, and it learns."""
+"""The training loop is repeatable, follows the schedule of the paper, and learns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def same(one: nn.Module, two: nn.Module) -> bool:
 
 @pytest.mark.parametrize("flips", [False, True])
 def test_the_same_seed_gives_the_same_weights(flips: bool) -> None:
-    """Also if somebody has drawn from torch's generator in between."""
+    """The weights are the same even if torch's generator is used in between."""
     short = replace(RECIPE, epochs=2)
     one, _ = trained(short, flips)
     training = Training(network(), replace(DATA, flips=flips), short)
@@ -63,7 +63,7 @@ def test_it_learns() -> None:
 
 
 def test_rates() -> None:
-    """From 0.1 to 0.001, a tenth at half and at three quarters of the epochs."""
+    """The rate goes from 0.1 to 0.001: a tenth at half and at three quarters of the epochs."""
     recipe = Recipe(epochs=200)
     rates = [recipe.rate(epoch) for epoch in (0, 99, 100, 149, 150, 199)]
     assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
@@ -80,7 +80,7 @@ def test_thresholds_do_not_decay() -> None:
 
 
 def test_learned_thresholds_come_to_the_target() -> None:
-    """Paper 003, II-B: with equation (1) they converge to it."""
+    """With equation (1) learned thresholds converge to the target (paper 003, section II-B)."""
     model, _ = trained(replace(RECIPE, epochs=8, regularisation=1.0))
     thresholds = [z.thresholds for z in zebras(model)]
     means = [float(found.detach().mean()) for found in thresholds if found is not None]
@@ -89,7 +89,7 @@ def test_learned_thresholds_come_to_the_target() -> None:
 
 
 def test_zero_share() -> None:
-    """Elements in blocks of nothing but zeros, over all maps behind a ReLU."""
+    """The share of elements in blocks of zeros, over all maps behind a ReLU."""
     model = network().eval()
     maps: list[torch.Tensor] = []
 
@@ -110,7 +110,7 @@ def test_zero_share() -> None:
 
 
 def test_variations() -> None:
-    """Shifted by at most 4 and mirrored; the same ones in the same epoch."""
+    """Images are shifted by at most 4 and mirrored, in the same way for the same epoch."""
     image = np.arange(1.0, 65.0, dtype=np.float32).reshape(1, 1, 8, 8)
     images = Images.of(np.repeat(image, 40, axis=0), np.arange(40))
     found = [Varied(images, 3, 5)[index][0] for index in range(40)]

@@ -1,4 +1,4 @@
-"""The networks of the paper: their maps, their blocks, and what cannot be built."""
+"""The networks of the paper: their maps, their blocks, and rejected options."""
 
 # pyright: reportUnknownMemberType=false
 # Methods of torch have incomplete types.

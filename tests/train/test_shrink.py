@@ -1,4 +1,4 @@
-"""Shrunk networks compute the same, and have no channel that nobody needs."""
+"""Shrunk networks compute the same, and have no unneeded channel."""
 
 # pyright: reportUnknownMemberType=false
 # Methods of torch have incomplete types.
@@ -21,7 +21,7 @@ SIZE = 8
 
 
 def network(name: str = "resnet18", *, zebra: bool = True) -> nn.Module:
-    """A network whose batch norms have seen something."""
+    """A network with random statistics and scales of batch norms."""
     options = ZebraOptions(2, 0.1) if zebra else None
     torch.manual_seed(0)
     model = build(name, classes=5, size=SIZE, width=0.125, zebra=options)
@@ -43,7 +43,7 @@ def images() -> Tensor:
 
 
 def same(model: nn.Module, x: Tensor) -> nn.Module:
-    """The shrunk network, checked to be as good as the network."""
+    """Shrink a network, and check that the result computes the same; returns it."""
     mode = model.training
     small = shrink(model, x)
     assert model.training == small.training == mode
@@ -69,7 +69,7 @@ def test_slimmed_networks(name: str, share: float, zebra: bool) -> None:
     alive = [max(1, int(norm.weight.count_nonzero())) for norm in norms(model)]
     if share == 0:
         assert channels(small) == channels(model)
-    elif name == "vgg16":  # no sums: what is zero goes
+    elif name == "vgg16":  # no additions, so every zero channel is removed
         assert channels(small) == alive
     else:
         assert sum(channels(small)) < sum(channels(model))
@@ -102,7 +102,7 @@ def test_sums_keep_what_a_term_is_needed_for() -> None:
 
 
 def constant(kernel: int, scale: float, shift: float) -> nn.Sequential:
-    """Two convolutions; the second of the four channels between them is a number everywhere."""
+    """Two convolutions; the second of the four channels between them is a constant map."""
     torch.manual_seed(0)
     norm = nn.BatchNorm2d(4)
     with torch.no_grad():
@@ -116,8 +116,8 @@ def constant(kernel: int, scale: float, shift: float) -> nn.Sequential:
 @pytest.mark.parametrize(
     ("kernel", "scale", "shift", "left"),
     [
-        (1, 0.0, 0.5, 3),  # becomes part of the next bias
-        (3, 0.0, 0.5, 4),  # adds something else at the border
+        (1, 0.0, 0.5, 3),  # is added to the next bias
+        (3, 0.0, 0.5, 4),  # contributes less at the border
         (3, 0.0, -0.5, 3),  # the ReLU makes it zero
         (3, 0.1, 0.0, 4),
     ],
@@ -168,7 +168,7 @@ def test_a_layer_keeps_a_channel() -> None:
 
 
 class Odd(nn.Module):
-    """Layers that the analysis does not know: their channels stay."""
+    """Layers that the analysis does not know, so their channels stay."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -81,7 +81,7 @@ def test_the_least_weights_go_and_stay_away() -> None:
     assert not after[~zero].equal(before[~zero])
     assert [zebra.network for zebra in zebras(model)] == learned
     assert not any(name.endswith(("_mask", "_orig")) for name in model.state_dict())
-    finish(model)  # nothing is left to do
+    finish(model)  # changes nothing more
 
 
 @pytest.mark.parametrize("share", [-0.1, 1, nan])

@@ -1,4 +1,4 @@
-"""The table of thresholds, shorter: two of them, a narrower network, fewer epochs."""
+"""A small sweep: two thresholds, a narrower network, fewer epochs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from npu_train.sweep_command import table
 SRAM = 131072
 SHORT = ["--pretrain", "4", "--epochs", "4", "--images", "5", "--methods", "zebra", "--seeds", "1"]
 WHOLE, PROJECTED = 0, 1
-"""What a layer reads of a map: a 1x1 convolution of stride 2 leaves the last row and column."""
+"""How much of a map a layer reads. A 1x1 convolution of stride 2 skips the last row and column."""
 STAGE = [(WHOLE,), (WHOLE, WHOLE), (WHOLE,), (WHOLE, PROJECTED)]
 READS = [(WHOLE, WHOLE), *STAGE * 3, *STAGE[:3], (WHOLE,)]
 """The reads of each of the 17 maps of ResNet-18: by a convolution, and by a sum or a projection."""
@@ -50,10 +50,10 @@ def test_two_thresholds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_counters_are_the_formula() -> None:
-    """What the C counts is what equations (2) and (3) give for the maps that torch computes.
+    """The C counts what equations (2) and (3) give for the maps that torch computes.
 
-    Each of the 17 maps is written once and read as often as it is used, with its index each time;
-    the image is read and the logits are written as they are.
+    Each of the 17 maps is written once, and read by each of its readers, each time with its index.
+    The image is read and the logits are written without blocks.
     """
     seeded(3)
     model = build(
@@ -80,7 +80,7 @@ def test_counters_are_the_formula() -> None:
         index = index_bytes(each.shape[1:], 4)
         kept = F.max_pool2d(each, 4, 4, ceil_mode=True) > 0
         blocks = kept.repeat_interleave(4, 2).repeat_interleave(4, 3)
-        for less in (WHOLE, *reads):  # once written, then read
+        for less in (WHOLE, *reads):  # written once, then read
             size = each.shape[2] - less
             want += 4 * int(blocks[:, :, :size, :size].sum()) + len(images) * index
             dense += 4 * each.shape[1] * size**2
@@ -90,7 +90,7 @@ def test_counters_are_the_formula() -> None:
 
 
 def test_table() -> None:
-    """Thresholds down, methods across, means over the seeds."""
+    """The table has rows of thresholds, columns of methods, and means over the seeds."""
     row = Row("zebra", 0.1, 0.9, 100.0, 0.5, 1)
     rows = [row, replace(row, accuracy=1.0, reduced=0.7), replace(row, threshold=0.0)]
     rows += [replace(each, method="slimming", differing=0) for each in rows]

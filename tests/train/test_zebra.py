@@ -22,7 +22,7 @@ from npu_train.zebra import Zebra, ZebraOptions, straight_through, zebras
 
 
 def pruned(x: NDArray[np.float32], block: int, threshold: float) -> NDArray[np.float32]:
-    """What `npu.prune_zero_blocks` says, block by block."""
+    """The result of `npu.prune_zero_blocks`, computed block by block."""
     result = x.copy()
     for row in range(0, x.shape[2], block):
         for column in range(0, x.shape[3], block):
@@ -40,7 +40,7 @@ def test_evaluation(data: st.DataObject) -> None:
     threshold = data.draw(st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]))
     seed = data.draw(st.integers(0, 99))
     steps = np.random.default_rng(seed).integers(-8, 8, (2, 3, height, width))
-    x = np.maximum(steps.astype(np.float32) / 8, 0)  # some elements are the threshold
+    x = np.maximum(steps.astype(np.float32) / 8, 0)  # some elements equal the threshold
     zebra = Zebra(3, block, threshold).eval()
     ours = zebra(torch.tensor(x)).detach().numpy()
     expected = pruned(x, block, threshold)
@@ -109,7 +109,7 @@ def test_equation_1() -> None:
     first, second, third = zebras(model)
     first.thresholds = torch.tensor([[0.5, 0.7], [0.1, 0.5]])
     second.thresholds = torch.tensor([[0.4], [0.4]])
-    third.thresholds = None  # nothing learned
+    third.thresholds = None  # without learned thresholds
     logits, labels = torch.tensor([[0.0, 0.0], [3.0, 3.0]]), torch.tensor([0, 1])
     entropy = np.log(2)
     penalty = (0.2**2 + 0.4**2) / 2 + 0.3**2

@@ -1,4 +1,4 @@
-"""Networks in which buffers meet themselves: aliases, values read twice, inputs returned."""
+"""Networks with aliases, values that are read twice, and inputs that are returned."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ WAYS = (
     Road(0, "default", None, "greedy", "bin", 10000, "c++", in_arena=True, check_passes=False),
     Road(16, "naive", None, None, "c", None, "c", in_arena=False, check_passes=False),
 )
-"""Ways that differ in what they do with memory; the networks take them in turns."""
+"""Options that treat memory differently; each network uses one of them in turn."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Random networks mean the same after every pass from the graph to loops in one arena."""
+"""Random networks compute the same after every pass, from the graph to loops in one arena."""
 
 from __future__ import annotations
 

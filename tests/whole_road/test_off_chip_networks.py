@@ -1,7 +1,7 @@
 """Random ONNX networks on random machines with DMA and little memory.
 
-Either the C computes what onnxruntime computes, fits and moves what the report says, or the message
-names the bytes that are missing, with which it then has to work.
+Either the C fits, agrees with onnxruntime, and moves what the report says; or the message names the
+bytes that are needed, and with these the network must compile.
 
 By hand, 100 of them:
 `NETWORKS=100 pytest -m "" -n auto tests/whole_road/test_off_chip_networks.py`.
@@ -43,7 +43,7 @@ def machine_text(random: Random, sram_bytes: int) -> str:
 
 
 def compiled_in(folder: Path, seed: int, sram_bytes: int) -> Compiled:
-    """The network in a folder for a machine, with more memory where it says so."""
+    """Compile the network; while it does not fit, again with the bytes that the message names."""
     pipeline = Random(seed).choice(("default", "tails"))
     for _ in range(5):
         (folder / "machine.toml").write_text(machine_text(Random(seed), sram_bytes))

@@ -1,4 +1,4 @@
-"""Random ONNX networks: the C that they become computes what onnxruntime computes.
+"""Random ONNX networks: their C computes what onnxruntime computes.
 
 By hand, 1000 of them:
 `NETWORKS=1000 pytest -m "" -n auto tests/whole_road/test_random_networks.py`.

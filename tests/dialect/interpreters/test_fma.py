@@ -15,7 +15,7 @@ NUMBERS = st.floats(-(2.0**60), 2.0**60, width=32)
 
 
 def nearest(value: Fraction) -> np.float32:
-    """The float32 nearest to a fraction, with ties to even: a first guess, or a neighbour of it."""
+    """The float32 nearest to a fraction, with ties to even."""
     guess = np.float32(float(value))
     near = [np.nextafter(guess, np.float32(way)) for way in (-np.inf, np.inf)]
     return min(
@@ -37,7 +37,7 @@ def test_one_rounding(a: float, b: float, c: float) -> None:
 
 
 def test_two_roundings_would_be_wrong() -> None:
-    """Half way between two float32 numbers but for one bit that float64 has no room for."""
+    """The exact sum is one bit beside a tie of two float32; float64 has no room for that bit."""
     a, c = np.float32(1 + 2.0**-12), np.float32(2.0**-60)
     assert fma(a, a, c) == np.float32(1 + 2.0**-11 + 2.0**-23)
     assert np.float32(np.float64(a) * np.float64(a) + np.float64(c)) == np.float32(1 + 2.0**-11)

@@ -1,4 +1,4 @@
-"""The layers without windows mean what onnxruntime computes."""
+"""The interpreter computes layers without windows as onnxruntime does."""
 
 from __future__ import annotations
 
@@ -148,7 +148,10 @@ def test_batch_norm(shape: tuple[int, ...]) -> None:
 
 
 def lrn_by_the_book(array: Array, size: int, *, alpha: float, beta: float, bias: float) -> Array:
-    """ONNX's definition, element by element (its reference looks at the first N channels only)."""
+    """LRN by ONNX's definition, element by element.
+
+    ONNX's reference implementation takes only the first N channels into account.
+    """
     result = np.empty_like(array)
     for n, c, *place in np.ndindex(array.shape):
         low, high = max(0, c - (size - 1) // 2), min(array.shape[1] - 1, c + size // 2)
@@ -170,12 +173,12 @@ def test_lrn(shape: tuple[int, ...], size: int, alpha: float, beta: float, bias:
     factors = {"alpha": alpha, "beta": beta, "bias": bias}
     actual = interpreted([array], shape, lambda args, out: LrnOp(args[0], size, out, **factors))
     expect_same(actual, lrn_by_the_book(array, size, **factors))
-    if size % 2:  # onnxruntime takes no others
+    if size % 2:  # onnxruntime rejects even sizes
         expect_same(actual, onnxruntime("LRN", [array], size=size, **factors))
 
 
 def test_lrn_of_large_numbers() -> None:
-    """A square may overflow: only the channels that see it become zero."""
+    """If a square overflows, only the channels whose window contains it become zero."""
     array = np.array([1e25, 3, -2, 0, np.inf], np.float32).reshape(1, 5, 1, 1)
     factors = {"alpha": 1.0, "beta": 0.5, "bias": 0.75}
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Buffers: a wrong plan shows, views share memory, functions take and give what they say."""
+"""Buffers: wrong plans are errors, views share memory, functions check inputs and outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""npu-run: inputs from files or random ones, outputs shown and written, clear errors."""
+"""npu-run: inputs from files or at random, printed and written outputs, clear errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scalar ops round and wrap as machines do, and translated loops mean what interpreted ones do."""
+"""Scalar ops round and wrap as machines do; translated loops compute what interpreted ones do."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ func.func @f(%x: memref<6xf32>, %n: index) -> (f32, f32, index) {
 @settings(max_examples=20, deadline=None)
 @given(values=st.lists(st.floats(-2, 2, width=32), min_size=6, max_size=6), n=st.integers(0, 6))
 def test_translated_loops(values: list[float], n: int) -> None:
-    """With a listener, loops are interpreted op by op; else they are translated to Python."""
+    """With a listener, loops are interpreted op by op. Without, they are translated to Python."""
     module, array = parsed(LOOPS), np.array(values, np.float32)
     *results, left = run_function(module, None, [array, np.array(n)])
     counter, buffer = OpCounter(), array.copy()
@@ -160,7 +160,7 @@ def test_a_loop_that_never_ends() -> None:
 
 
 def test_fused_multiply_add() -> None:
-    """The product is not rounded: its last bits are left where the sum cancels the first ones."""
+    """The product is not rounded: if the sum cancels its first bits, its last bits remain."""
     module = parsed(
         "func.func @f(%a: f32, %b: f32, %c: f32) -> f32 {\n"
         "  %0 = math.fma %a, %b, %c : f32\n  func.return %0 : f32\n}"
@@ -171,7 +171,7 @@ def test_fused_multiply_add() -> None:
 
 
 def test_regions_inside_loops() -> None:
-    """Only loops and branches can stand inside a loop."""
+    """Of the ops with regions, only loops and branches can stand inside a loop."""
     module = parsed(
         """
         func.func @f(%a: i1) {

@@ -1,4 +1,4 @@
-"""Modules of branches: what they mean, and what their verifier sees that text cannot say."""
+"""Modules of branches: what they compute, and errors that only a pass can make, not IR text."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_depth_and_parts() -> None:
 
 
 def test_a_branch_does_not_read_another_branch() -> None:
-    """Text cannot say this: names of one branch are unknown in the other. A pass can do it."""
+    """IR text cannot express this, as each branch has its own names, but a pass can build it."""
     module = parsed(MODULE)
     relu = next(op for op in module.walk() if isinstance(op, ReluOp))
     outer = next(op for op in module.walk() if isinstance(op, BranchedModuleOp))

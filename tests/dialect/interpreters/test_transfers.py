@@ -1,4 +1,4 @@
-"""What transfers, off-chip buffers and buffers with gaps mean; every mistake is an error."""
+"""Transfers, off-chip buffers and buffers with gaps in the interpreter; mistakes are errors."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_off_chip_buffers_share_their_block() -> None:
 
 
 PADDED = "memref<2x3xf32, strided<[4, 1]>, #npu.sram>"
-"""Two rows of three elements: 32 bytes with the gap behind the last one."""
+"""Two rows of three elements: 32 bytes, with a gap behind each row."""
 BEHIND = "memref<4xf32, strided<[1], offset: 4>, #npu.sram>"
 GAPS = f"""{IN}
     dma.wait %t
@@ -172,7 +172,7 @@ def test_arguments_with_gaps() -> None:
 
 
 def test_places_of_blocks_in_the_index() -> None:
-    """A map of 2 x 3 x 5 x 9 has 2 x 3 blocks of 4 a plane, numbered in the order of memory."""
+    """A map [2, 3, 5, 9] has 2 x 3 blocks of 4 x 4 in each plane, numbered in memory order."""
     map = np.zeros((2, 3, 5, 9), np.int8)
     blocks = Blocks(4, 0, map, np.zeros(5, np.uint8))
     assert blocks.bits(map).reshape(-1).tolist() == list(range(2 * 3 * 2 * 3))

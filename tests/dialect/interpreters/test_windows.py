@@ -1,4 +1,4 @@
-"""Convolution and pooling mean what onnxruntime computes, for random odd windows."""
+"""The interpreter computes convolutions and pools with random windows as onnxruntime does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def random(seed: int, *shape: int) -> Array:
 
 
 def window(rows: Axis, columns: Axis) -> dict[str, Any]:
-    """The lists of a window that both sides take."""
+    """The attributes of a window, for our layers and for ONNX."""
     return {
         "strides": (rows.stride, columns.stride),
         "pads": (rows.before, columns.before, rows.after, columns.after),
@@ -70,7 +70,7 @@ def test_convolution(
 
 
 POOL_AXES = AXES.filter(lambda axis: max(axis.before, axis.after) < axis.kernel)
-"""onnxruntime refuses pads as large as the kernel."""
+"""Windows for pools: onnxruntime rejects pads as large as the kernel."""
 
 
 @settings(max_examples=50, deadline=None)
@@ -118,7 +118,7 @@ def test_avg_pool(rows: Axis, columns: Axis, ceil: bool, include: bool) -> None:
 def test_fused_equals_unfused(
     pool_kind: str, kernel: int, stride: int, pad: int, clamp: bool, overlap: Overlap | None
 ) -> None:
-    """conv then relu then pool in one layer is conv, relu and pool in three."""
+    """A fused layer of convolution, ReLU and pool computes what three single layers compute."""
     pad = min(pad, kernel - 1)
     pool = PoolAttr.of(pool_kind, (kernel, 1), (stride, 2), (pad, 0, 0, 0), ceil_mode=clamp)
     activation = ActivationAttr.clamp(-0.5, 0.75) if clamp else ActivationAttr.relu()

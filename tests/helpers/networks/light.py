@@ -1,7 +1,7 @@
 """The `light_*` models of the onnx package: published networks whose weights are all 0.02.
 
-Equal weights hide most mistakes, so they are also run with seeded ones, up to the scores in front
-of the softmax.
+Equal weights hide most mistakes, so the models are also run with random weights, up to the scores
+before the softmax.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def light_file(name: str) -> Path:
 
 
 def recorded_output(name: str) -> Array:
-    """What the onnx package has recorded for `ramp`."""
+    """The output that the onnx package has recorded for the input `ramp`."""
     proto = TensorProto.FromString((FOLDER / f"light_{name}_output_0.pb").read_bytes())
     return numpy_helper.to_array(proto)
 
@@ -55,7 +55,7 @@ def seeded(name: str, seed: int = 0) -> ModelProto:
 
 
 def parameter_roles(graph: GraphProto) -> Mapping[str, tuple[str, int]]:
-    """For each value its last reader: operator and place among its operands."""
+    """The first reader of each value: its operator, and the index of the value in its operands."""
     roles: dict[str, tuple[str, int]] = {}
     for node in reversed(graph.node):
         for index, value in enumerate(node.input):
@@ -65,7 +65,7 @@ def parameter_roles(graph: GraphProto) -> Mapping[str, tuple[str, int]]:
 
 
 def parameter(rng: np.random.Generator, reader: str, index: int, shape: tuple[int, ...]) -> Array:
-    """Weights keep the magnitude of a map (He), factors and variances are around one."""
+    """A random parameter: weights keep the magnitude of a map (He), factors are around 1."""
     if reader in ("Conv", "Gemm") and index == 1:
         deviation = np.sqrt(2 / np.prod(shape[1:]))
         return (rng.standard_normal(shape, np.float32) * deviation).astype(np.float32)
@@ -75,7 +75,7 @@ def parameter(rng: np.random.Generator, reader: str, index: int, shape: tuple[in
 
 
 def without_softmax(graph: GraphProto) -> None:
-    """Let a graph end in front of its softmax, if it has one."""
+    """Remove the softmax at the end of a graph, if there is one."""
     last: NodeProto = graph.node[-1]
     if last.op_type == "Softmax":
         graph.output[0].name = last.input[0]

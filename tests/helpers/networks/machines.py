@@ -12,7 +12,7 @@ SRAM_BYTES = 1024 * KB
 
 
 def machine_file(folder: Path, sram_bytes: int) -> str:
-    """Write the machine with so many bytes of SRAM; the name of the file, for `--target`."""
+    """Write the machine with this SRAM; returns the path of the file, for `--target`."""
     source = resources.files("npu_dialect.targets") / f"{TARGET}.toml"
     text, count = re.subn(
         r"sram_bytes = \d+", f"sram_bytes = {sram_bytes}", source.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The networks of examples/networks, built from a test, and what can be asked of them."""
+"""Builds the networks of examples/networks, and reads sizes, shapes and outputs from them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TINY: dict[str, dict[str, Any]] = {
     "resnet50": {"width": 1 / 16, "size": (32, 32), "classes": 10},
     "squeezenet1_1": {"width": 1 / 4, "size": (32, 32), "classes": 10},
 }
-"""Options that make each network quick, with all its layers in place."""
+"""Options with which each network is small, but has all its layers."""
 
 Array = NDArray[np.float32]
 
@@ -56,7 +56,7 @@ def build(name: str, **options: Any) -> ModelProto:
 
 
 def check(model: ModelProto) -> None:
-    """What ONNX's own checker says, shapes included."""
+    """Check a model with ONNX's checker, shapes included."""
     checker: Any = onnx.checker
     checker.check_model(model, full_check=True)
 
@@ -94,7 +94,7 @@ def image(model: ModelProto, seed: int) -> Array:
 
 
 def run(model: ModelProto, source: Array, also: Sequence[str] = ()) -> list[Array]:
-    """What onnxruntime computes: the output, then the values called `also`."""
+    """The results of onnxruntime: the output, then the values named in `also`."""
     watched = ModelProto()
     watched.CopyFrom(model)
     watched.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in also)

@@ -1,7 +1,8 @@
-"""A PL-330 in Python, from bytes: what the code of transfers does to memory.
+"""A PL-330 in Python: it runs the bytes of transfer programs on memory.
 
-Stricter than silicon and QEMU: bursts are aligned to their beats, nothing outside of memory is
-touched, what is loaded is stored at once, and the program ends with a barrier, its event, and END.
+It is stricter than silicon and QEMU. It accepts only bursts that are aligned to their beats, stay
+inside memory, and are stored directly after they are loaded. A program must end with a barrier, its
+event, and END.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Memory:
-    """Bytes at an address."""
+    """Bytes that begin at an address."""
 
     base: int
     data: bytearray
 
     def slice(self, address: int, size: int) -> slice:
-        """Where some bytes lie."""
+        """The slice of `data` for a range of addresses."""
         first = address - self.base
         assert 0 <= first <= first + size <= len(self.data), f"{address:#x} outside of memory"
         return slice(first, first + size)
@@ -46,7 +47,7 @@ class Machine:
         assert not self.fifo
 
     def step(self, code: bytes, at: int) -> int:
-        """Do the instruction at an offset; where the next one lies."""
+        """Run the instruction at an offset; returns the offset of the next one."""
         opcode, argument = code[at], code[at + 1]
         match opcode:
             case 0xBC:

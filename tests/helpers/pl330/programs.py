@@ -1,4 +1,4 @@
-"""A program that is known to work, and random ones that the dialect can say."""
+"""A program that is known to work, and random programs that the dialect can express."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pl330.program @tile channel 0 {
 REFERENCE_BYTES = bytes.fromhex(
     "bc0125400900bc00a80c1000bc020000fcff220420060408541400380554e0023c0c13340000"
 )
-"""Verified by execution on an emulated PL-330."""
+"""The bytes of `REFERENCE`, verified by execution on an emulated PL-330."""
 
 PLAIN = "ld lds ldb st sts stb stz rmb wmb nop".split()
 REGISTERS = st.sampled_from(("sar", "dar"))
@@ -35,7 +35,7 @@ WORDS = st.integers(0, 2**32 - 1)
 
 @st.composite
 def sides(draw: st.DrawFn) -> str:
-    """One side of CCR."""
+    """The source or destination half of the register CCR."""
     beat = draw(st.sampled_from([1 << n for n in range(8)]))
     text = f"{beat}x{draw(st.integers(1, 16))}"
     text += draw(st.sampled_from(("", " inc")))
@@ -66,7 +66,7 @@ CONDITIONS = st.sampled_from(("", " while single", " while burst"))
 
 @st.composite
 def bodies(draw: st.DrawFn, counters: tuple[int, ...] = (0, 1), forever: bool = True) -> str:
-    """Instructions; loops only of these counters, and without end only once around each other."""
+    """Random instructions, with loops of these counters, and at most one endless loop per nest."""
     lines = [f"pl330.{line}" for line in draw(st.lists(INSTRUCTIONS, max_size=4))]
     for _ in range(draw(st.integers(0, 2))):
         if counters and draw(st.booleans()):
@@ -84,7 +84,7 @@ def bodies(draw: st.DrawFn, counters: tuple[int, ...] = (0, 1), forever: bool = 
 
 
 def program(body: str, name: str = "p", channel: int = 0) -> str:
-    """A program of a channel."""
+    """The text of a program for a channel."""
     return f"pl330.program @{name} channel {channel} {{\n{body}\npl330.end\n}}\n"
 
 

@@ -11,7 +11,7 @@ from npu_passes.emit.pl330.assemble import code_of, programs_of
 
 
 def parse(text: str) -> ModuleOp:
-    """A verified module."""
+    """Parse a text to a verified module."""
     context = Context()
     for dialect in (Builtin, PL330):
         context.load_dialect(dialect)

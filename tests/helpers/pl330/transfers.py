@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 KINDS = {"i8": np.uint8, "i16": np.uint16, "f32": np.uint32, "f64": np.uint64}
 MOST = 1 << 21
-"""Bytes of an array."""
+"""The most bytes of an array."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """Where the box lies in its array: elements before it and behind it, along each axis."""
+    """The place of the box in its array: the elements before and behind it on each axis."""
 
     before: tuple[int, ...]
     behind: tuple[int, ...]
@@ -25,7 +25,7 @@ class Side:
         return tuple(sum(each) for each in zip(self.before, box, self.behind, strict=True))
 
     def index(self, box: tuple[int, ...]) -> tuple[slice, ...]:
-        """The box."""
+        """The slices of the array that are the box."""
         pairs = zip(self.before, box, strict=True)
         return tuple(slice(first, first + size) for first, size in pairs)
 
@@ -48,7 +48,7 @@ class Transfer:
         return np.dtype(KINDS[self.kind]).itemsize
 
     def view(self, side: Side) -> tuple[str, str, int]:
-        """The text of a view and of its type without the memory space, and its first element."""
+        """The offsets, sizes and strides of a view, its type up to the memory space, its offset."""
         shape = side.shape(self.box)
         strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
         start = sum(a * b for a, b in zip(side.before, strides, strict=True))
@@ -58,11 +58,11 @@ class Transfer:
         return text, f"memref<{'x'.join(map(str, self.box))}x{self.kind}, {layout}", start
 
     def array(self, side: Side, space: str) -> str:
-        """The type of an array."""
+        """The type of the whole array of a side."""
         return f"memref<{'x'.join(map(str, side.shape(self.box)))}x{self.kind}, #npu.{space}>"
 
     def text(self) -> str:
-        """The module."""
+        """The text of a module with this transfer."""
         chip, far = (self.source, self.target) if self.store else (self.target, self.source)
         near, near_kind, _ = self.view(chip)
         away, away_kind, _ = self.view(far)
@@ -94,7 +94,7 @@ func.func @f(%map : {self.array(far, "dram")}) {{
         return source, before, after
 
     def addresses(self, ddr: int, ocm: int) -> tuple[int, int]:
-        """Where the arrays lie: multiples of 8, and on chip so many elements further."""
+        """The addresses of source and target array, given the bases of DDR and on-chip memory."""
         ocm += self.place * self.element
         return (ocm, ddr) if self.store else (ddr, ocm)
 
@@ -107,7 +107,7 @@ func.func @f(%map : {self.array(far, "dram")}) {{
 
 @st.composite
 def sides(draw: st.DrawFn, rank: int) -> Side:
-    """A box somewhere in an array."""
+    """A random place of a box in its array."""
     margin = st.sampled_from((0, 0, 0, 1, 2, 3, 8))
     far = st.sampled_from((0, 0, 0, 0, 1, 5, 16, 300, 3000))
     before = tuple(draw(margin) for _ in range(rank))
@@ -137,7 +137,7 @@ def transfers(draw: st.DrawFn, most: int = MOST) -> Transfer:
 
 
 def smaller(made: Transfer) -> Transfer:
-    """The same with its largest extent halved."""
+    """The transfer with its largest extent halved."""
     parts = [list(each) for each in (made.box, *both(made.source), *both(made.target))]
     largest = max((each for part in parts for each in enumerate(part)), key=lambda pair: pair[1])
     part = next(part for part in parts if part[largest[0]] == largest[1])
@@ -155,5 +155,5 @@ def smaller(made: Transfer) -> Transfer:
 
 
 def both(side: Side) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Elements before and behind."""
+    """The elements before and behind the box, of all axes."""
     return side.before, side.behind

@@ -1,7 +1,7 @@
-"""Microcode on an emulated Zynq: one QEMU process a job, memory in and memory out.
+"""Runs microcode on an emulated Zynq: one QEMU process for each job.
 
-State of the controller does not survive a fault cleanly in QEMU, hence a process each; and a DMA
-loop that never ends ignores SIGTERM, hence SIGKILL at a time limit.
+After a fault, QEMU's controller is in a state that cannot be used again, so each job has a process.
+A DMA loop that never ends ignores SIGTERM, so SIGKILL ends it after a time limit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ QEMU = "qemu-system-arm"
 SUPPORT = Path(__file__).parent / "board"
 JOB = 0x0008_0000
 CODE = 0x0009_0000
-"""Where programs lie, CODE_STEP bytes apart."""
+"""The address of the first program; programs lie CODE_STEP bytes apart."""
 CODE_STEP = 0x1000
 CHANNELS = 8
 SECONDS = 20
@@ -27,33 +27,33 @@ SECONDS = 20
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the controller's registers and the ranges of memory hold in the end."""
+    """The controller's registers and ranges of memory after a job."""
 
     fsrc: int
     fsrd: int
     interrupts: int
     states: tuple[int, ...]
-    """CSR[3:0] of each channel: 0 is stopped."""
+    """CSR[3:0] of each channel: 0 means stopped."""
     ranges: tuple[bytes, ...]
 
     @property
     def clean(self) -> bool:
-        """No fault, and no channel that still waits."""
+        """Whether there is no fault and every channel has stopped."""
         return not (self.fsrc or self.fsrd or any(self.states))
 
 
 @dataclass(frozen=True)
 class Zynq:
-    """The program that starts microcode, built once."""
+    """The emulator, and the Arm program that starts microcode on it."""
 
     elf: Path
     qemu: str
 
     @staticmethod
     def build(folder: Path) -> Zynq:
-        """Compile it.
+        """Compile the Arm program.
 
-        Raises: EmulatorMissing.
+        Raises: EmulatorMissing if the compiler or the emulator is not installed.
         """
         compiler = need(COMPILER, "gcc-arm-none-eabi")
         qemu = need(QEMU, "qemu-system-arm")
@@ -75,7 +75,10 @@ class Zynq:
         folder: Path,
         interrupts: int = 0,
     ) -> Outcome:
-        """Start programs (channel, bytes) in this order; memory is laid out before."""
+        """Start programs (channel, bytes) in this order.
+
+        `memory`: bytes by address, loaded before. `ranges`: (address, size) to read afterwards.
+        """
         places = [CODE + CODE_STEP * number for number in range(len(programs))]
         words = [interrupts, len(programs), len(ranges)]
         for place, (channel, _) in zip(places, programs, strict=True):
@@ -101,7 +104,7 @@ class Zynq:
 
 
 def outcome(data: bytes, ranges: Sequence[tuple[int, int]]) -> Outcome:
-    """Read the file that the program has written."""
+    """Read the file that the Arm program has written."""
     head = struct.unpack_from(f"<{3 + CHANNELS}I", data)
     at = 4 * len(head)
     found: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Small quantised ONNX models, what onnxruntime makes of them, and what we do."""
+"""Small quantised ONNX models, and comparisons of our results with those of onnxruntime."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ class Graph:
     weights: dict[str, Array] = field(default_factory=dict[str, Array])
 
     def constant(self, name: str, value: Any, kind: Any = None) -> str:
-        """An initialiser; gives its name."""
+        """Add an initialiser; returns its name."""
         self.weights[name] = np.asarray(value, kind)
         return name
 
     def params(self, name: str, scale: Any, zero_point: Any, kind: str) -> list[str]:
-        """The names of a scale and a zero point."""
+        """Add a scale and a zero point; returns their names."""
         return [
             self.constant(f"{name}_scale", scale, np.float32),
             self.constant(f"{name}_point", zero_point, kind),
         ]
 
     def add(self, op: str, inputs: Sequence[str], output: str, /, **attributes: Any) -> str:
-        """A node called after its output; gives the output."""
+        """Add a node with the name of its output; returns the output."""
         microsoft = op in MICROSOFT
         node = helper.make_node(op, list(inputs), [output], f"the_{output}", **attributes)
         node.domain = "com.microsoft" if microsoft else ""
@@ -63,17 +63,17 @@ class Graph:
         return output
 
     def dequantize(self, source: str, scale: Any, point: Any, kind: str, **attributes: Any) -> str:
-        """DequantizeLinear; gives the name of the real map."""
+        """Add DequantizeLinear; returns the name of the real map."""
         params = self.params(source, scale, point, kind)
         return self.add("DequantizeLinear", [source, *params], f"{source}_real", **attributes)
 
     def quantize(self, source: str, scale: Any, point: Any, kind: str) -> str:
-        """QuantizeLinear; gives the name of the integers."""
+        """Add QuantizeLinear; returns the name of the integer map."""
         params = self.params(f"{source}_q", scale, point, kind)
         return self.add("QuantizeLinear", [source, *params], f"{source}_int")
 
     def model(self, feeds: Mapping[str, Array], output: str, kind: Any, opset: int) -> ModelProto:
-        """The model of inputs like `feeds`."""
+        """The model, with inputs of the shapes and types of `feeds`."""
         element = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
         inputs = [
             helper.make_tensor_value_info(
@@ -129,9 +129,9 @@ def compare(
     opset: int = 13,
     close: bool = False,
 ) -> list[str]:
-    """Check what the module computes: equal to onnxruntime, or (`close`) nearly always and 1 away.
+    """Check that the imported module gives the same integers as onnxruntime.
 
-    Gives the layers.
+    With `close`, a few may differ by 1. Returns the names of the layers.
     """
     proto = graph.model(feeds, output, kind, opset)
     module = imported(proto)

@@ -25,12 +25,12 @@ class FloatNet:
         self.random = rng(7)
 
     def constant(self, name: str, value: Any, kind: Any = np.float32) -> str:
-        """An initialiser; gives its name."""
+        """Add an initialiser; returns its name."""
         self.weights[name] = np.asarray(value, kind)
         return name
 
     def node(self, op: str, inputs: Sequence[str] = (), /, **attributes: Any) -> str:
-        """A node behind the last map, or of others; gives its result."""
+        """Add a node that reads the last map, or the given values; returns its output."""
         names = list(inputs) or [self.last]
         out = f"{op.lower()}{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, names, [out], f"the_{out}", **attributes))
@@ -125,7 +125,7 @@ def conv_norm(net: FloatNet, filters: int, stride: int) -> str:
 
 
 def squeezenet() -> ModelProto:
-    """Fire modules with Concat, max pools, the classifier a convolution."""
+    """Fire modules with Concat, max pools, and a convolution as the classifier."""
     net = FloatNet()
     net.conv(8, 3)
     net.node("Relu")
@@ -147,7 +147,7 @@ def squeezenet() -> ModelProto:
 
 
 def mobilenet_v3() -> ModelProto:
-    """HardSwish, and a gate of channels out of HardSigmoid."""
+    """HardSwish, and a gate of each channel by HardSigmoid."""
     net = FloatNet()
     net.conv(8, 3, strides=[2, 2])
     wide = net.node("HardSwish")
@@ -178,7 +178,7 @@ def in_floats() -> ModelProto:
 
 
 def with_mean() -> ModelProto:
-    """Pad in front of a convolution, ReduceMean in the place of GlobalAveragePool."""
+    """Pad before a convolution, and ReduceMean instead of GlobalAveragePool."""
     net = FloatNet(opset=13)
     pads = net.constant("pads", [0, 0, 0, 0, 0, 0, 1, 1], np.int64)
     net.node("Pad", ["x", pads])

@@ -31,7 +31,7 @@ LISTS: Sequence[Any] = ([2, 2], [0, 0, 1, 1], [-1, 1, 0, 2], [1, 2, 3], [2**40, 
 
 
 def with_operators() -> ModelProto:
-    """Every operator that names its scales, one behind the other, behind Pad."""
+    """A chain of every operator with scales as operands, behind Pad."""
     graph, kind = Graph(), "uint8"
     pads = graph.constant("pads", [0, 0, 1, 1, 0, 0, 1, 1], np.int64)
     x = graph.add("Pad", ["x", pads, graph.constant("fill", 131, kind)], "padded")
@@ -60,7 +60,7 @@ def with_operators() -> ModelProto:
 
 
 def with_moves() -> ModelProto:
-    """Between DequantizeLinear and QuantizeLinear: moves, Pad, pools, a mean, Softmax."""
+    """Moves, Pad, pools, a mean and Softmax between DequantizeLinear and QuantizeLinear."""
     graph, kind, point = Graph(), "int8", -5
 
     def again(source: str) -> str:
@@ -96,7 +96,7 @@ def originals() -> tuple[bytes, ...]:
 
 
 def damaged(seed: int) -> ModelProto:
-    """A model with one to three things wrong, or different."""
+    """A model with one to three random changes."""
     random = Random(seed)
     proto = ModelProto.FromString(random.choice(originals()))
     for _ in range(random.choice((1, 1, 1, 2, 3))):
@@ -105,7 +105,7 @@ def damaged(seed: int) -> ModelProto:
 
 
 def other_attribute(random: Random, proto: ModelProto) -> None:
-    """Another value, another type, none, or one more."""
+    """Change the value or type of an attribute, remove one, or add one."""
     node = random.choice(proto.graph.node)
     names = [each.name for each in node.attribute] or ["axis"]
     more = ["axis", "pads", "auto_pad", "group", "dilations", "strides", "to", "transA", "alpha"]
@@ -120,12 +120,12 @@ def other_attribute(random: Random, proto: ModelProto) -> None:
 
 
 def kind_of(value: Any) -> int | None:
-    """The type of an attribute that its value does not give."""
+    """The attribute type that must be named since the value does not tell it, or None."""
     return 7 if value == [] else None
 
 
 def other_tensor(random: Random, proto: ModelProto) -> None:
-    """Another element type, shape or number in an initialiser."""
+    """Change the element type, the shape or the numbers of an initialiser."""
     tensor = random.choice(proto.graph.initializer)
     array = numpy_helper.to_array(tensor)
     with np.errstate(all="ignore"):
@@ -136,12 +136,12 @@ def other_tensor(random: Random, proto: ModelProto) -> None:
 
 
 def retyped(random: Random, array: Array) -> Array:
-    """The numbers in another type."""
+    """The same numbers with another element type."""
     return array.astype(random.choice(KINDS))
 
 
 def reshaped(random: Random, array: Array) -> Array:
-    """Other numbers of elements."""
+    """The array with another shape and number of elements."""
     size = random.choice((0, 1, 2, 3, array.size, array.size + 1))
     flat = np.resize(array.reshape(-1), size) if array.size else np.zeros(size, array.dtype)
     shapes = [(size,), (1, size), (size, 1), (1, size, 1, 1)]
@@ -149,7 +149,7 @@ def reshaped(random: Random, array: Array) -> Array:
 
 
 def renumbered(random: Random, array: Array) -> Array:
-    """One element, or all, something else."""
+    """The array with one element, or all elements, changed."""
     changed = array.copy()
     number = np.asarray(random.choice(NUMBERS)).astype(array.dtype)
     if array.ndim and array.size and random.random() < 0.5:
@@ -162,7 +162,7 @@ CHANGES: Sequence[Callable[[Random, Array], Array]] = (retyped, reshaped, renumb
 
 
 def other_input(random: Random, proto: ModelProto) -> None:
-    """A node reads something else, less, or more."""
+    """Change an input of a node, remove one, or add one."""
     node = random.choice(proto.graph.node)
     if not node.input:
         return
@@ -182,13 +182,13 @@ def other_input(random: Random, proto: ModelProto) -> None:
 
 
 def names_of(graph: GraphProto) -> list[str]:
-    """All values."""
+    """The names of all values of a graph."""
     names = [value.name for value in graph.input] + [tensor.name for tensor in graph.initializer]
     return names + [name for node in graph.node for name in node.output]
 
 
 def other_operator(random: Random, proto: ModelProto) -> None:
-    """A node does something else."""
+    """Change the operator of a node."""
     node: NodeProto = random.choice(proto.graph.node)
     other: NodeProto = random.choice(proto.graph.node)
     some = ["DynamicQuantizeLinear", "ConvInteger", "Sigmoid", "Sub", "Div", "Pad", "Identity"]
@@ -197,7 +197,7 @@ def other_operator(random: Random, proto: ModelProto) -> None:
 
 
 def without_node(random: Random, proto: ModelProto) -> None:
-    """A node is skipped: what reads it reads its first input."""
+    """Remove a node: its readers read its first input instead."""
     index = random.randrange(len(proto.graph.node))
     node = proto.graph.node[index]
     for reader in proto.graph.node:
@@ -209,7 +209,7 @@ def without_node(random: Random, proto: ModelProto) -> None:
 
 
 def other_port(random: Random, proto: ModelProto) -> None:
-    """Another type or shape of an input or output, or another output."""
+    """Change the type or shape of an input or output, or the name of an output."""
     value = random.choice((*proto.graph.input, *proto.graph.output))
     kind = value.type.tensor_type
     match random.randrange(4):
@@ -226,7 +226,7 @@ def other_port(random: Random, proto: ModelProto) -> None:
 
 
 def other_opset(random: Random, proto: ModelProto) -> None:
-    """Another version of the operators."""
+    """Change the opset version."""
     random.choice(proto.opset_import).version = random.choice((7, 9, 10, 11, 14, 18, 19, 21, 23))
 
 

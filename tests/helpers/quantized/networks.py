@@ -1,4 +1,4 @@
-"""A small quantised network with everything: convolutions, a sum, pools, a matrix product."""
+"""A small quantised network with convolutions, a sum, pools and a matrix product."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from helpers.quantized.build import Graph, rng
 
 
 def residual(*, inner: str = "int8", softmax: bool = False) -> ModelProto:
-    """[1, 3, 8, 8] float32 to [1, 5] float32; `inner` are the elements of its maps."""
+    """A network from float32 [1, 3, 8, 8] to [1, 5]; `inner` is the element type of its maps."""
     graph, generator = Graph(), rng(5)
     low = int(np.iinfo(inner).min)
 

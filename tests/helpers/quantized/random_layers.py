@@ -63,7 +63,7 @@ class LayerMaker:
         self.block = Block()
 
     def module(self, kind: str) -> ModuleOp:
-        """The module of a function with one layer of a kind (or two)."""
+        """The module of a function with a layer of this kind, or two."""
         return self.finished(getattr(self, f"make_{kind}")())
 
     def finished(self, result: SSAValue) -> ModuleOp:
@@ -85,13 +85,13 @@ class LayerMaker:
         return op.result
 
     def add(self, layer: LayerOp, element: Attribute) -> SSAValue:
-        """A layer whose result has its inferred shape."""
+        """Add a layer with the shape that its shape rule gives; returns its result."""
         self.block.add_op(layer)
         kind = TensorType(element, layer.infer_shape())
         return Rewriter.replace_value_with_new_type(layer.results[0], kind)
 
     def byte(self) -> IntegerType:
-        """An element type."""
+        """i8 or ui8."""
         return self.random.choice((i8, ui8))
 
     def point(self, element: Attribute) -> int:
@@ -100,7 +100,7 @@ class LayerMaker:
         return self.random.choice((low, high, self.random.randint(low, high)))
 
     def scale(self) -> float:
-        """A scale, which may give ties."""
+        """A random scale; some scales give ties."""
         scale = self.random.choice((*NICE, self.random.uniform(0.01, 1.0)))
         return float(np.float32(scale))
 
@@ -119,7 +119,7 @@ class LayerMaker:
         return self.argument(element, shape)
 
     def window(self, size: Sequence[int], most: int = 3) -> dict[str, Any]:
-        """A window that meets the map wherever it lies."""
+        """A window that contains an element of the map at every position."""
         kernel = [self.random.randint(1, min(most, extent)) for extent in size]
         pads = [self.random.randint(0, reach - 1) for reach in (*kernel, *kernel)]
         strides = [self.random.randint(1, 2) for _ in size]
@@ -182,7 +182,7 @@ class LayerMaker:
         return self.add(layer, out)
 
     def make_requantize(self) -> SSAValue:
-        """Another scale."""
+        """A requantisation."""
         element, out = self.random.choice((i8, ui8, i32)), self.byte()
         x = self.map(element)
         wide = element == i32
@@ -194,13 +194,13 @@ class LayerMaker:
         return self.add(layer, out)
 
     def make_quantize(self) -> SSAValue:
-        """Floats to integers."""
+        """A quantisation from float32."""
         out = self.byte()
         x = self.map(f32)
         return self.add(QuantizeOp(x, self.scale(), self.point(out), TensorType(out, [])), out)
 
     def make_dequantize(self) -> SSAValue:
-        """Integers to floats."""
+        """A dequantisation to float32."""
         element = self.random.choice((i8, ui8, i32))
         x = self.map(element)
         point = 0 if element == i32 else self.point(element)
@@ -208,7 +208,7 @@ class LayerMaker:
         return self.add(DequantizeOp(x, scales, point, TensorType(f32, [])), f32)
 
     def make_add(self) -> SSAValue:
-        """A sum, which may broadcast."""
+        """An addition, which may broadcast."""
         lhs, rhs, out = self.byte(), self.byte(), self.byte()
         a = self.map(lhs)
         shape = list(shape_of(a))
@@ -219,7 +219,7 @@ class LayerMaker:
         return self.add(QuantizedAddOp(a, b, scales, points, TensorType(out, []), mode=mode), out)
 
     def make_average(self) -> SSAValue:
-        """An average pool, which may cover the map."""
+        """An average pool, whose window may be the whole map."""
         element, out = self.byte(), self.byte()
         x = self.map(element)
         size = list(shape_of(x))[2:]
@@ -239,7 +239,7 @@ class LayerMaker:
         return self.add(layer, out)
 
     def make_pool(self) -> SSAValue:
-        """A maximum."""
+        """A max pool."""
         element = self.random.choice((i8, ui8, i32))
         x = self.map(element)
         if self.random.random() < 0.3:
@@ -261,14 +261,14 @@ class LayerMaker:
         return self.add(ClampOp(x, low, max(high, low + 1), TensorType(element, [])), element)
 
     def make_concat(self) -> SSAValue:
-        """Two maps in one."""
+        """A concatenation of two maps."""
         element = self.byte()
         a = self.map(element)
         b = self.argument(element, list(shape_of(a)))
         return self.add(ConcatOp([a, b], 1, TensorType(element, [])), element)
 
     def make_transpose(self) -> SSAValue:
-        """Channels last."""
+        """A transposition that puts the channels last."""
         element = self.byte()
         return self.add(
             TransposeOp(self.map(element), (0, 2, 3, 1), TensorType(element, [])), element

@@ -25,7 +25,7 @@ from npu_dialect.npu.maps import map_type, shape_of
 
 
 class ResidualMaker(LayerMaker):
-    """Makes networks of blocks; those of one seed are the same."""
+    """Makes networks of residual blocks; one seed always gives the same network."""
 
     def __init__(self, seed: int, *, quantised: bool) -> None:
         super().__init__(seed)
@@ -33,7 +33,7 @@ class ResidualMaker(LayerMaker):
         self.layers = 0
 
     def network(self) -> ModuleOp:
-        """Two blocks behind an input [1, C, H, W]; with or without a convolution in front."""
+        """Two blocks behind an input [1, C, H, W], with or without a convolution before them."""
         channels = self.random.choice((1, 3, 4, 8))
         x = self.argument(self.element(), (1, channels, self.extent(), self.extent()))
         if self.random.random() < 0.5:
@@ -43,11 +43,11 @@ class ResidualMaker(LayerMaker):
         return self.finished(x)
 
     def element(self) -> Attribute:
-        """The elements of a map."""
+        """A random element type of a map."""
         return self.byte() if self.quantised else f32
 
     def block_of(self, x: SSAValue) -> SSAValue:
-        """A sum of two branches, in whatever order, and activations behind it."""
+        """A sum of two branches, in random order, and activations behind it."""
         channels = list(shape_of(x))[1]
         filters = self.random.choice((channels, 5, 8))
         same = map_type(x).get_element_type()
@@ -63,7 +63,7 @@ class ResidualMaker(LayerMaker):
         return y
 
     def shortcut(self, x: SSAValue, filters: int) -> SSAValue:
-        """The input of a block, or what a convolution or a pool make of it."""
+        """The input of a block, or a convolution or pool of it."""
         if list(shape_of(x))[1] != filters or self.random.random() < 0.3:
             x = self.conv(x, filters, 1)
         if self.random.random() < 0.2:

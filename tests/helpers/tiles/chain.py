@@ -1,4 +1,4 @@
-"""A chain of convolutions as a program of which every map and parameter lies off the chip."""
+"""A chain of convolutions whose maps and parameters all lie off the chip."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from npu_tools.reports.off_chip import TransferTotal
 from npu_tools.shared.installed import available_passes, context
 
 PLACES = "npu-double-buffer,npu-assign-sram-offsets,npu-assign-dram-offsets"
-"""What follows `npu-tile-loops` until every buffer has its place."""
+"""The passes after `npu-tile-loops`, up to offsets for all buffers."""
 
 
 def shapes_of(layer: ConvShape) -> list[tuple[int, ...]]:
@@ -41,12 +41,12 @@ def argument_shapes(layers: Sequence[ConvShape]) -> list[tuple[int, ...]]:
 
 
 def in_dram(shape: Sequence[int]) -> str:
-    """A type."""
+    """The type of a float32 buffer off the chip."""
     return f"memref<{'x'.join(map(str, shape))}xf32, #npu.dram>"
 
 
 def chain_text(layers: Sequence[ConvShape]) -> str:
-    """`func.func @chain`: each layer with a relu behind it, maps between them in `dram.alloc`."""
+    """The text of @chain: layers with a ReLU each, and the maps between them in `dram.alloc`."""
     names = ["x", *(f"{kind}{i}" for i in range(len(layers)) for kind in "wb"), "y"]
     roles = ["input"] * (len(names) - 1) + ["output"]
     arguments = ", ".join(
@@ -71,7 +71,7 @@ def chain_text(layers: Sequence[ConvShape]) -> str:
 
 
 def chain(layers: Sequence[ConvShape], machine: Machine, passes: str = "") -> ModuleOp:
-    """The program, through some passes."""
+    """The program after some passes."""
     module = Parser(context(), chain_text(layers)).parse_module()
     TARGET.set(module, TargetAttr.of(machine))
     through(module, passes)
@@ -84,12 +84,12 @@ def through(module: ModuleOp, passes: str) -> None:
 
 
 def function_of(module: ModuleOp) -> func.FuncOp:
-    """Its function."""
+    """The only function of the module."""
     return next(op for op in module.ops if isinstance(op, func.FuncOp))
 
 
 def predicted(module: ModuleOp) -> dict[str, TransferTotal]:
-    """What `npu-tile-loops` has written on the layers, by name."""
+    """The traffic that `npu-tile-loops` has written on the layers, by layer name."""
     found: dict[str, TransferTotal] = {}
     for op in module.walk():
         if isinstance(op, LayerOp) and (said := TILE.get(op)) is not None:
@@ -101,5 +101,5 @@ def predicted(module: ModuleOp) -> dict[str, TransferTotal]:
 
 
 def floats(shapes: Sequence[Sequence[int]]) -> list[int]:
-    """Bytes of each."""
+    """Bytes of each shape in float32."""
     return [4 * prod(shape) for shape in shapes]

@@ -12,7 +12,7 @@ from npu_plans.tiles.tile_search import SearchOptions
 
 OCM_BYTES = 256 * 1024
 DMA = DmaCosts(5623, 1, 1)
-"""C/t and p/t at which the cost lines below were computed; the paper has no values."""
+"""C/t and p/t for all costs in the tests; the paper gives no values."""
 
 
 def square(
@@ -52,14 +52,17 @@ FREEDOMS = (
     SearchOptions("physical", False, "any", "double-buffered", "bytes", BY_ROWS),
     SearchOptions("physical", False, "any", "single", "bytes", BY_ROWS),
 )
-"""Each adds one freedom to the one before; the first is the paper's loop order and constraint."""
+"""Each line adds one freedom; the first line is the paper's loop order and constraint."""
 
 USAGE = (88, 98, 98, 86, 85, 88, 76, 86, 90, 91)
-"""Table 1 of paper 004, the row of the optimum: percent of the OCM."""
+"""Table 1 of paper 004, the row of the optimum: percent of the on-chip memory, by layer."""
 
 
 def usage_with_stored_halo(layer: ConvShape) -> int:
-    """Percent of the OCM if tiles have K-1 more rows and columns, and T_out counts once."""
+    """Percent of the on-chip memory that the best tile fills, in the model that fits the paper.
+
+    In it, input tiles have K-1 more rows and columns, and T_out counts once.
+    """
     extents = (layer.rows.extent, layer.columns.extent, layer.channels_in, layer.channels_out)
     divisors = [[d for d in range(1, extent + 1) if extent % d == 0] for extent in extents]
     s, t, k, z = np.array(list(product(*divisors)), dtype=np.int64).T
@@ -76,7 +79,7 @@ def usage_with_stored_halo(layer: ConvShape) -> int:
 
 
 def bytes_with_stored_halo(layer: ConvShape) -> tuple[int, list[int]]:
-    """The least bytes, and those of all tiles that fill 80 % of the OCM or more.
+    """The least bytes that move, and those of each tile that fills 80 % of the memory or more.
 
     Input tiles have K-1 more rows and columns, at the border too; the loops are listing 1.1.
     """

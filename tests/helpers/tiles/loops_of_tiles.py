@@ -1,4 +1,4 @@
-"""Random loops over tiles as text: transfers, layers, loops inside, written as a person would."""
+"""Random loops over tiles as text: transfers, layers and inner loops."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 class Case:
     """A loop over tiles of rows of %x, and what happens to each tile.
 
-    `kind`: what is done with a tile. `relu`: out of one buffer into another. `place`: in place, so
-    that one buffer is loaded and stored. `sums`: an inner loop over groups of channels, whose
-    convolutions add up. `groups`: an inner loop that loads and stores tiles of its own. `parts`: a
-    tile comes and goes in two transfers, its first row and the others.
+    `kind`: what happens to a tile. `relu`: a ReLU from one buffer to another. `place`: a ReLU in
+    place, so that one buffer is loaded and stored. `sums`: an inner loop over groups of channels,
+    whose convolutions add up. `groups`: an inner loop that loads and stores tiles of its own.
+    `parts`: a tile is loaded and stored in two transfers, its first row and the others.
     """
 
     kind: str
@@ -29,7 +29,7 @@ class Case:
     inner: bool
     in_body: bool
     shifted: bool
-    """The tile is a view of a buffer that is larger."""
+    """Whether each tile is a view of a larger buffer."""
 
     @property
     def height(self) -> int:
@@ -37,7 +37,7 @@ class Case:
         return max(1, self.first + self.rounds * self.step) * self.rows
 
     def text(self) -> str:
-        """The function."""
+        """The text of the function."""
         shape = f"1x{self.channels}x{self.height}x{self.columns}xf32"
         last = self.first + self.rounds * self.step
         constants = {0, 1, 2, self.first, self.step, self.rows, last, self.channels}
@@ -88,7 +88,7 @@ class Case:
         return found
 
     def part(self, of: str, channel: str, channels: int) -> tuple[str, str]:
-        """A view of rows of a map, and its type."""
+        """The text of a view of rows of a map, and its type."""
         plane = self.height * self.columns
         whole = f"memref<1x{self.channels}x{self.height}x{self.columns}xf32, #npu.dram>"
         kind = (
@@ -116,7 +116,7 @@ class Case:
         return [f"%out = {view}", start, "dma.wait %s"]
 
     def body(self) -> list[str]:
-        """One step."""
+        """The lines of one iteration."""
         match self.kind:
             case "relu":
                 return [*self.load(), self.relu("a", "b", self.channels), *self.store()]
@@ -172,12 +172,12 @@ class Case:
         return [f"scf.for %c = {first} to %c{self.channels} step %c1 {{", *lines, end]
 
     def relu(self, source: str, target: str, channels: int) -> str:
-        """A layer."""
+        """The text of a ReLU."""
         kind = self.tile(channels)
         return f"npu.relu ins(%{source} : {kind}) outs(%{target} : {kind})"
 
     def group(self, accumulate: str) -> list[str]:
-        """Sums of one channel."""
+        """Load one channel and its kernel, and convolve."""
         tile, one = self.tile(1), "memref<1x1x1x1xf32, #npu.sram>"
         part = "memref<1x1x1x1xf32, strided<[1, 1, 1, 1], offset: ?>, #npu.dram>"
         return [

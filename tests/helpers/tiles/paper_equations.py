@@ -1,7 +1,7 @@
 """Equations (1) to (6) of paper 004 as printed, and its constraint on memory.
 
-The paper charges tiles without halo, reads outputs on every pass and moves everything again in each
-step of listing 1.1. Its symbols stand in `npu_plans/tiles/cost_model.py`.
+The paper charges tiles without halo, reads outputs on every pass, and moves all operands again in
+each step of listing 1.1. `npu_plans/tiles/cost_model.py` explains its symbols.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from npu_plans.tiles.layer_shape import ConvShape
 
 @dataclass(frozen=True)
 class PaperCost:
-    """T and the DMA calls of each operand as the paper prints them; exact, fractions included."""
+    """T and the DMA calls of each operand as the paper prints them, as exact fractions."""
 
     t_in: Fraction
     t_out: Fraction

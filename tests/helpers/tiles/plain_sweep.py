@@ -1,6 +1,7 @@
-"""The search of `tile_search.py` in plain loops over integers: its oracle, and a rival in bench/.
+"""The search of `tile_search.py` in plain loops over integers.
 
-Nothing is pruned and nothing is shared with the package but the shape of a layer.
+Tests compare the optimum with it, and `bench/tiling.py` the time. It prunes no candidate. Of the
+package it uses only the shape of a layer.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from npu_plans.tiles.layer_shape import ConvShape, WindowAxis
 
 @dataclass(frozen=True)
 class Best:
-    """The smallest key: objective, other objective, footprint, index of the order, sizes."""
+    """The best candidate. `key`: objective, other objective, footprint, order index, sizes."""
 
     key: tuple[float, float, int, int, int, int, int, int]
     candidates: int
@@ -51,7 +52,7 @@ def windows(axis: WindowAxis, divisors_only: bool) -> list[Window]:
 
 @dataclass(frozen=True)
 class Point:
-    """One candidate of the physical model, in formulas for single numbers."""
+    """One candidate of the physical model."""
 
     layer: ConvShape
     rows: Window
@@ -82,13 +83,13 @@ class Point:
         return total
 
     def moved(self, order: str, dma: DmaCosts) -> tuple[int, float]:
-        """Bytes and T."""
+        """Bytes that move, and T."""
         layer, rows, columns, trips = self.layer, self.rows, self.columns, self.trips()
         s, t, k, z = (trips[loop] for loop in LOOPS)
         maps_in, maps_out, widths = layer.channels_in, layer.channels_out, layer.element_bytes
 
         def again(free: str) -> int:
-            """The one loop that does not index an operand repeats what has steps inside it."""
+            """How often the loop `free`, which does not index an operand, repeats its transfers."""
             inside = order[order.index(free) + 1 :]
             return trips[free] if any(trips[loop] > 1 for loop in inside) else 1
 

@@ -1,4 +1,4 @@
-"""The emitted program, with its arithmetic or without it, and what it counts layer by layer."""
+"""Runs an emitted program, with or without its arithmetic, and counts traffic layer by layer."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ int main(void)
 
 
 def mark_layers(module: ModuleOp) -> list[str]:
-    """Leave one access at the begin of each layer, where main() looks at its counters.
+    """Leave one `dma.reads` at the beginning of each layer, where main() stores its counters.
 
     Returns the names of the layers that transfer, in their order.
     """
@@ -95,14 +95,14 @@ def mark_layers(module: ModuleOp) -> list[str]:
 
 
 def layers_in(op: Operation) -> list[str]:
-    """The layers whose transfers stand in an op."""
+    """The layer names of the transfers inside an op."""
     starts = (inner for inner in op.walk() if isinstance(inner, StartOp))
     found = map(LAYER.get, starts)
     return [name for name in found if name is not None]
 
 
 def without_arithmetic(module: ModuleOp) -> None:
-    """Erase all layers: what is left moves and computes nothing."""
+    """Erase all layers. Only transfers are left."""
     for op in list(module.walk()):
         if isinstance(op, LayerOp):
             op.detach()
@@ -112,9 +112,9 @@ def without_arithmetic(module: ModuleOp) -> None:
 def run(
     files: CFiles, sizes: Sequence[int], inputs: bytes = b"", flags: Sequence[str] = ()
 ) -> tuple[list[TransferTotal], bytes]:
-    """What each layer has moved when the program has run, and the bytes of its last argument.
+    """Run a program; returns what each layer has moved, and the bytes of the last argument.
 
-    `sizes` are bytes of its arguments; without `inputs` they are full of zeros.
+    `sizes`: the bytes of each argument. Without `inputs` the arguments hold zeros.
     """
     upper = files.prefix.upper()
     arguments = [f"a[{index}]" for index in range(len(sizes))]

@@ -32,7 +32,7 @@ def tiles(draw: st.DrawFn, layer: ConvShape) -> Tile:
 
 @st.composite
 def same_layers(draw: st.DrawFn) -> ConvShape:
-    """Layers as the paper has them: the output is the input, divided by the stride."""
+    """The paper's layers: the output size is the input size divided by the stride."""
     stride, kernel = draw(st.integers(1, 2)), draw(st.sampled_from((1, 3, 5)))
     pad = kernel // 2
     rows, columns = (

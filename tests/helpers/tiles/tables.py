@@ -1,4 +1,4 @@
-"""The tables of docs/tiling.md."""
+"""Reads the tables of docs/tiling.md."""
 
 from __future__ import annotations
 

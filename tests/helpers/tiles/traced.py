@@ -1,4 +1,4 @@
-"""The loop nest of a tiled layer, run step by step with every address that it moves: the oracle."""
+"""Runs the loop nest of a tiled layer step by step, and counts every address that it moves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPERANDS = {"inputs": "stk", "weights": "kz", "outputs": "stz"}
 
 @dataclass
 class Counter:
-    """Transfers are added one by one."""
+    """The sums over all transfers of an operand."""
 
     transfers: int = 0
     jumps: int = 0
@@ -23,7 +23,7 @@ class Counter:
     bytes: int = 0
 
     def add(self, jumps: int, *moved: tuple[int, int]) -> None:
-        """One transfer of some elements, each count with its width."""
+        """Add one transfer; `moved` are pairs of a number of elements and their width in bytes."""
         self.transfers += 1
         self.jumps += jumps
         self.elements += sum(count for count, _ in moved)
@@ -34,7 +34,7 @@ class Counter:
 
 
 def runs(addresses: list[int]) -> int:
-    """Maximal runs of ascending addresses."""
+    """The number of maximal runs of consecutive addresses."""
     return sum(a + 1 != b for a, b in pairwise(addresses)) + 1
 
 
@@ -45,7 +45,7 @@ def cut(extent: int, size: int, index: int) -> range:
 def block(
     channels: range, rows: range, columns: range, height: int, width: int, merge: bool
 ) -> tuple[int, int]:
-    """Runs and elements of a part of a CHW map."""
+    """The number of runs and of elements of a part of a [C, H, W] map."""
     addresses = [(c * height + y) * width + x for c, y, x in product(channels, rows, columns)]
     return (runs(addresses) if merge else len(channels) * len(rows)), len(addresses)
 
@@ -116,7 +116,7 @@ class Trace:
         self.most[name] = max(self.most.get(name, 0), size)
 
     def shown(self, at: dict[str, int], operand: str) -> Index:
-        """What tells two transfers of an operand apart: its tile, or where listing 1.1 moves it."""
+        """A key that changes whenever the operand is moved again, by tile or by listing 1.1."""
         relevant = OPERANDS[operand]
         if self.conventions.reload_changed_only:
             return tuple(at[loop] for loop in relevant)
@@ -145,7 +145,7 @@ class Trace:
         return TileTraffic(*(self.counters.get(name, Counter()).sum() for name in names))
 
     def kept(self) -> str | None:
-        """The operand that the second step has in common with the first."""
+        """The operand whose tile is the same in the first two steps; None if there is one step."""
         steps = self.steps()
         first, second = next(steps), next(steps, None)
         if second is None:

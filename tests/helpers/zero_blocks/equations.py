@@ -1,4 +1,4 @@
-"""Equations (3) to (5) of paper 003 as printed: what tests compare with."""
+"""Equations (3) to (5) of paper 003 as printed, for comparison in tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import prod
 
 
 def saved_bits(sparsity: Fraction, shape: Sequence[int], bits: int) -> Fraction:
-    """Equation (3): bits that need not move if a share of a map's elements lies in zero blocks."""
+    """Equation (3): bits that need not move; `sparsity` is the share of elements in zero blocks."""
     return sparsity * prod(shape) * bits
 
 

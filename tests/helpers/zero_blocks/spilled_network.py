@@ -61,7 +61,7 @@ def lowered(*passes: str, text: str = TEXT) -> ModuleOp:
 
 
 def inputs() -> list[Array]:
-    """Half of the first layer's channels are zero everywhere, the others in some places."""
+    """Inputs with which half of the first layer's channels are all zero, and the others partly."""
     rng = np.random.default_rng(5)
     image = np.abs(rng.integers(-3, 4, (1, 2, 20, 22))).astype(np.float32)
     image[:, :, :, 12:] = 0

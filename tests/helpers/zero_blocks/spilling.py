@@ -1,4 +1,4 @@
-"""A network of which two maps leave the chip of a machine."""
+"""A network, and a machine with so little memory that two of its maps leave the chip."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ dma_channels = 4
 
 
 def files(folder: Path) -> tuple[str, str]:
-    """Its path, and the machine's."""
+    """Write both; returns the paths of the network and of the machine."""
     weights = {"w": numbers(8, 2, 3, 3), "v": numbers(8, 8, 3, 3)}
     nodes = [
         node("Conv", "x w", "a", pads=[1, 1, 1, 1], name="c1"),
         node("Relu", "a", "b", name="r1"),
         node("Conv", "b v", "c", pads=[1, 1, 1, 1], name="c2"),
         node("Relu", "c", "d", name="r2"),
-        node("MaxPool", "d", "e", kernel_shape=[1, 1], name="p"),  # keeps the sum apart
+        node("MaxPool", "d", "e", kernel_shape=[1, 1], name="p"),  # keeps the sum a layer
         node("Add", "b e", "y", name="s"),
     ]
     proto = model(nodes, {"x": (1, 2, 20, 22)}, weights=weights)

@@ -1,4 +1,4 @@
-"""Maps that leave the chip in blocks and come back, whole and in part: programs and formula."""
+"""Programs that move maps off the chip in blocks and back, and the formula for their traffic."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ from npu_tools.shared.installed import context
 Array = npt.NDArray[Any]
 DTYPES = {"f32": np.float32, "i8": np.int8, "ui8": np.uint8}
 Box = tuple[int, int, int, int]
-"""First row and column, rows and columns."""
+"""A part of a map: first row, first column, number of rows, number of columns."""
 
 
 @dataclass(frozen=True)
 class Trip:
-    """A map, its blocks, which share of them is zero about, and the part that comes back alone."""
+    """A map that goes off the chip and back; then its part `box` is read alone.
+
+    `share`: about this share of its blocks is zero.
+    """
 
     shape: tuple[int, ...]
     element: str
@@ -35,17 +38,17 @@ class Trip:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The elements in numpy."""
+        """The element type in numpy."""
         return np.dtype(DTYPES[self.element])
 
     @property
     def part_shape(self) -> tuple[int, ...]:
-        """The part that comes back alone."""
+        """The shape of the part that is read alone."""
         return *self.shape[:2], *self.box[2:]
 
     @property
     def bytes(self) -> int:
-        """Bytes of the map, up to the next place of a buffer."""
+        """Bytes of the map, rounded up to 64, the distance of buffers."""
         return -(-self.dtype.itemsize * int(np.prod(self.shape)) // 64) * 64
 
     def part(self, array: Array) -> Array:
@@ -76,7 +79,7 @@ class Trip:
         return count
 
     def index_met(self) -> int:
-        """Bytes of the index with a bit of a block that the box meets."""
+        """The number of bytes of the index that hold a bit of a block in the box."""
         top, left, rows, columns = self.box
         high, wide = (-(-extent // self.block) for extent in self.shape[2:])
         found = {
@@ -88,7 +91,10 @@ class Trip:
         return len(found)
 
     def expected(self) -> Counters:
-        """The formula: in as it is, out and in in blocks, out as it is; the part in and out."""
+        """The traffic by formula: the map comes in dense, goes out and in in blocks, and out dense.
+
+        The part comes in in blocks and goes out dense.
+        """
         array, size = self.array(), self.dtype.itemsize
         whole = self.kept(array, (0, 0, self.shape[2], self.shape[3]))
         once = moved_bytes(self.shape, self.block, size, whole)
@@ -104,7 +110,7 @@ def total(trips: Sequence[Trip]) -> Counters:
 
 
 def moves(i: int, trip: Trip, chip: int, dram: int) -> str:
-    """%x goes to a map in blocks, all of that comes back to %y, and a part of it to %z."""
+    """The text: %x goes to a map in blocks, which comes back as a whole to %y and in part to %z."""
     images, channels, height, width = trip.shape
     top, left, rows, columns = trip.box
     far, near, small = types(trip)
@@ -136,14 +142,14 @@ def moves(i: int, trip: Trip, chip: int, dram: int) -> str:
 
 
 def types(trip: Trip) -> tuple[str, str, str]:
-    """The map off the chip and on it; shape and elements of the part."""
+    """The types of the map off and on the chip, and shape and elements of the part as text."""
     whole = "x".join(map(str, (*trip.shape, trip.element)))
     small = "x".join(map(str, (*trip.part_shape, trip.element)))
     return f"memref<{whole}, #npu.dram>", f"memref<{whole}, #npu.sram>", small
 
 
 def program(trips: Sequence[Trip]) -> ModuleOp:
-    """All trips, one after the other: the maps are the inputs, wholes and parts the outputs."""
+    """A module of all trips in sequence: maps are the inputs, whole maps and parts the outputs."""
     inputs: list[str] = []
     outputs: list[str] = []
     body = ""
@@ -168,7 +174,7 @@ def program(trips: Sequence[Trip]) -> ModuleOp:
 
 @st.composite
 def trips(draw: st.DrawFn) -> Trip:
-    """Shapes from 1x1 to 33x47, elements, blocks, zeros, sparsities from 0 to 100 %, and boxes."""
+    """Trips of random shape (1x1 to 33x47), element type, block size, zero, sparsity and box."""
     height, width = draw(st.integers(1, 33)), draw(st.integers(1, 47))
     shape = (draw(st.integers(1, 2)), draw(st.integers(1, 3)), height, width)
     element = draw(st.sampled_from(sorted(DTYPES)))

@@ -1,4 +1,4 @@
-"""A machine with DMA: layers on buffers in patches, from the caller's memory and into it."""
+"""npu-bufferize for a machine with DMA: maps in patches, inputs and outputs off the chip."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_parts_in_patches_compute_the_same(text: str, machine: Machine) -> None:
 def test_strides_of_a_view_say_the_same_elements(
     shape: list[int], gaps: list[int], data: st.DataObject
 ) -> None:
-    """Strides of another shape are found if and only if numpy needs no copy."""
+    """Strides for a reshape are found if and only if numpy can reshape without a copy."""
     padded = [extent + gap for extent, gap in zip(shape, gaps, strict=False)]
     strides = dense_strides(padded)
     memory = np.arange(prod(padded))
@@ -109,7 +109,7 @@ def test_strides_of_a_view_say_the_same_elements(
 
 
 def test_maps_are_stored_in_patches() -> None:
-    """35x35 in patches of 4x4 take 36x36; vectors and parameters take what they have."""
+    """A map of 35x35 in patches of 4x4 takes 36x36; vectors and parameters are not padded."""
     spaces = Spaces.of(Machine.load("exynos-npu"))
     kind = spaces.map_type(TensorType(f32, (1, 64, 35, 35)))
     assert kind.get_strides() == (64 * 36 * 36, 36 * 36, 36, 1)
@@ -122,7 +122,7 @@ def test_maps_are_stored_in_patches() -> None:
 
 
 def test_layers_off_the_chip_only_read_inputs() -> None:
-    """No layer overwrites what the caller handed over."""
+    """No layer overwrites the caller's inputs."""
     network = Network.start((1, 1, 5, 5), 0)
     network.add(ReluOp)
     network.add(lambda x, out: ClampOp(x, -1.0, 1.0, out))

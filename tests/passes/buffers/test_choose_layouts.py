@@ -15,7 +15,7 @@ from npu_passes.buffers.choose_layouts import is_channels_last
         ([1, 4, 2, 3], [24, 1, 12, 4], 4, False),
         ([1, 4, 2, 3], [24, 6, 3, 1], 0, False),
         ([1, 4, 2, 3], [24, 1, 16, 4], 0, False),
-        ([1, 4, 1, 3], [24, 1, 99, 4], 0, True),  # the stride of one row says nothing
+        ([1, 4, 1, 3], [24, 1, 99, 4], 0, True),  # with one row, its stride means nothing
         ([2, 4, 1, 1], [4, 1, 4, 4], 0, True),
     ],
 )

@@ -25,7 +25,7 @@ def test_parts_in_place_compute_the_same(text: str) -> None:
 
 
 def test_a_chain_of_growing_concatenations_is_one_buffer() -> None:
-    """As in DenseNet: each layer adds its channels to all before it, and nothing is copied."""
+    """As in DenseNet, each layer appends its channels to those before it. Nothing is copied."""
     text = f"""
 func.func @f(%x: {tensor(2)}) -> {tensor(16)} {{
   %a = npu.transpose %x perm [0, 1, 3, 2] : {tensor(2)} -> {tensor(2)}

@@ -1,4 +1,4 @@
-"""Ops on packed words as C: the same bits on every machine, and instructions where there are."""
+"""Ops on packed words in C: the same bits on every machine, single instructions on some."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion",
 NAMES: tuple[str, ...] = ("a", "b", "acc", "x", "low", "high")
 
 STEPS = 6
-"""Words that a turn of the loop in `ORDERED` reads of each buffer."""
+"""How many words each iteration of the loop in `ORDERED` reads of each buffer."""
 
 ORDERED = f"""
 "memref.global"() <{{sym_name = "w", sym_visibility = "private", type = memref<64xi8>,
@@ -89,7 +89,7 @@ def test_processors_compute_what_numpy_does(machine: str, tmp_path: Path) -> Non
 
 
 def assembly(text: str, folder: Path, flags: Sequence[str] = ("-O2",)) -> list[str]:
-    """The instructions for a Cortex-M4, with what rotates or shifts their last operand."""
+    """The instructions for a Cortex-M4, with a rotation or shift of the last operand."""
     require("cortex-m4")
     write_files(folder, emit_text(text, "k"), "k")
     compiler, machine = compiler_of("cortex-m4")
@@ -117,7 +117,7 @@ def test_an_instruction_for_each_op(tmp_path: Path) -> None:
 
 
 def test_loads_stay_between_their_fences(tmp_path: Path) -> None:
-    """Also those of constant weights; without the fences GCC groups them otherwise."""
+    """Loads of constant weights stay, too. Without the fences GCC would move them."""
     kept = [name for name in assembly(ORDERED, tmp_path) if name in ("ldr", "smlad")]
     assert kept[-3 * STEPS :] == ["ldr", "ldr", "smlad"] * STEPS
     free = assembly(ORDERED, tmp_path, ("-O2", "-DNPU_KEEP_ORDER()="))

@@ -1,8 +1,8 @@
 """Emitted C without a C library: `-ffreestanding -nostdlib`, and integers without floats.
 
-Of the C library it may call memcpy, memmove and memset, which a compiler itself may call anywhere;
-of libm what the network computes with. Compilers add what the core lacks (libgcc): 64-bit products
-on a Cortex-M0, floats where there is no FPU.
+The C may call memcpy, memmove and memset, since compilers add such calls themselves, and the
+functions of libm that the network computes with. libgcc supplies what the core lacks: 64-bit
+products on a Cortex-M0, floats without an FPU.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ LIBGCC = {
     "cortex-m0": r"__aeabi_(lmul|llsl|llsr|lasr|u?idiv(mod)?)|__gnu_thumb1_case_\w+",
     "fe310": r"__(ashr|ashl|lshr|mul)di3",
 }
-"""Integer functions of libgcc, for what a core lacks: on an M0 products of 64 bits, on both shifts
-of 64 bits."""
+"""Integer functions of libgcc that a core needs: 64-bit shifts, on an M0 also 64-bit products."""
 
 MAIN = """\
 #include <stddef.h>
@@ -68,18 +67,18 @@ def tools_of(target: str) -> tuple[str, tuple[str, ...]]:
 
 @cache
 def files_of(model: Path, target: str) -> Mapping[str, str | bytes]:
-    """The C of a model: LeNet-5 in floats, any other one in integers."""
+    """The C of a model: LeNet-5 with floats, any other model with integer inputs and outputs."""
     if model == LENET5:
         return compile_model(Job(model, target, prefix="net")).files
     return compile_model(Job(model, target, prefix="net", io="int8", requantize="fixed")).files
 
 
 def objects(target: str, model: Path, folder: Path, level: str) -> Path:
-    """Compile a model, and its C without a C library in mind."""
+    """Compile a model to C, and its C with -ffreestanding; returns the object file."""
     write_files(folder, files_of(model, target))
     compiler, core = tools_of(target)
     flags = ("-std=c99", "-Wall", "-Wextra", "-Werror", level, "-ffreestanding")
-    flags += ("-Wstack-usage=4096",)  # a frame whose size is not known is a warning, too
+    flags += ("-Wstack-usage=4096",)  # also warns of frames of unknown size
     subprocess.run([compiler, *core, *flags, "-c", "net.c"], cwd=folder, check=True)
     return folder / "net.o"
 
@@ -92,7 +91,7 @@ def undefined(target: str, program: Path) -> set[str]:
 
 
 def link(target: str, folder: Path, *more: str) -> None:
-    """Link with three functions of our own, and nothing else."""
+    """Link an object file with our own memcpy, memmove and memset only."""
     (folder / "main.c").write_text(MAIN, encoding="utf-8")
     compiler, core = tools_of(target)
     plain = [flag for flag in core if not flag.startswith("--specs")]
@@ -104,7 +103,7 @@ def link(target: str, folder: Path, *more: str) -> None:
 
 @pytest.fixture(scope="module")
 def quantised(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A network of int8 with everything that has integers."""
+    """A quantised network with every layer that has an integer form."""
     path = tmp_path_factory.mktemp("model") / "net.onnx"
     path.write_bytes(residual().SerializeToString())
     return path
@@ -127,7 +126,7 @@ def test_integers_only(target: str, level: str, quantised: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_floats(target: str, tmp_path: Path) -> None:
-    """Nothing of libm for a network without exp; nothing of libgcc where there is an FPU."""
+    """Without exp the network needs no libm; with an FPU it needs no libgcc."""
     program = objects(target, LENET5, tmp_path, "-O2")
     needed = undefined(target, program) - BLOCKS
     if target in ("cortex-m4", "cortex-m7"):

@@ -1,4 +1,4 @@
-"""`ID_ON_LAYER(index, name)`: costs nothing when unset, counts like the report, takes any name."""
+"""`ID_ON_LAYER(index, name)`: free if undefined, indices as in the report, any name of a layer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EVIL = (
     "a" * 5000,
     ")\n#define NET_ON_LAYER(x, y)",
 )
-"""Names as nobody good would choose them."""
+"""Layer names that try to break out of a C string."""
 
 
 def network(folder: Path, names: tuple[str, ...]) -> Path:
@@ -55,7 +55,7 @@ def network(folder: Path, names: tuple[str, ...]) -> Path:
 
 
 def hooks(compiled: Compiled) -> list[tuple[int, str]]:
-    """The calls of the hook in the C text, as they stand there."""
+    """Index and name of each call of the hook, as written in the C."""
     found = re.findall(r'NET_ON_LAYER\((\d+), "(.*)"\);', str(compiled.files["net.c"]))
     return [(int(number), name) for number, name in found]
 
@@ -72,7 +72,7 @@ def test_numbers_and_names_are_those_of_the_report(pipeline: str) -> None:
 
 
 def test_tiles_of_a_layer_have_its_number(tmp_path: Path) -> None:
-    """With double buffers, first and last tiles are calls of their own."""
+    """With double buffers, there are separate calls for the first and the last tile."""
     text = (resources.files("npu_dialect.targets") / "zynq7020.toml").read_text(encoding="utf-8")
     small, count = re.subn(r"sram_bytes = \d+", "sram_bytes = 9000", text)
     assert count == 1
@@ -85,7 +85,7 @@ def test_tiles_of_a_layer_have_its_number(tmp_path: Path) -> None:
 
 
 def test_names_that_occur_twice(tmp_path: Path) -> None:
-    """ONNX does not ask for names that are unique."""
+    """In ONNX, two nodes may have the same name."""
     result = compiled(network(tmp_path, ("same", "same", "same")), "cortex-m4")
     assert hooks(result) == [(0, "same"), (1, "same"), (2, "same")]
 
@@ -120,7 +120,7 @@ def test_names_cannot_get_into_the_code(tmp_path: Path, language: str) -> None:
 
 @pytest.mark.parametrize("weights", ["c", "bin"])
 def test_a_hook_that_is_unset_leaves_nothing(tmp_path: Path, weights: str) -> None:
-    """The same object file without a definition, with an empty one, and without any hook."""
+    """The object file is the same with no definition, an empty one, and no hook in the source."""
     job = Job(LENET5, "host", prefix="net", weights="bin" if weights == "bin" else "c")
     files = compile_model(job).files
     source = str(files["net.c"])

@@ -1,4 +1,4 @@
-"""Names come from files that others wrote: none of them can put anything into the C but a name."""
+"""Names come from untrusted files: no name can put anything else into the C."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def quoted(text: str) -> str:
 
 
 def module_of(names: tuple[str, ...]) -> str:
-    """A module in which arguments, layers, functions and constants have these names."""
+    """A module whose arguments, layers, functions and constants have these names."""
     kind = "memref<1xf32, #npu.sram>"
     parts: list[str] = []
     calls: list[str] = []

@@ -1,6 +1,6 @@
 """Random loops, branches, reads and writes: the C computes bit for bit what the interpreter does.
 
-This is what shows that expressions do not move over writes, that values share variables only where
+These programs show that no expression moves across a write, that values share variables only if
 they may, and that parallel assignments stay parallel.
 """
 
@@ -16,11 +16,11 @@ from helpers.parsing import emit_text, kernel, parse
 from npu_dialect.interpreters import run_function
 
 PROGRAMS = 24
-"""Functions; each is a sequence of random blocks."""
+"""How many functions are tested; each is a sequence of random blocks."""
 
 
 class Generator:
-    """Writes a random program; operands are mostly the newest values, which makes chains."""
+    """Writes a random program. Operands are mostly the newest values, so that there are chains."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -33,7 +33,7 @@ class Generator:
         return f"%v{self.count}_"
 
     def pick(self, values: list[str]) -> str:
-        """A value that is visible here."""
+        """A random value that is visible at this place."""
         return values[-1 - min(int(self.random.expovariate(0.8)), len(values) - 1)]
 
     def index(self, indices: list[str]) -> str:
@@ -41,7 +41,7 @@ class Generator:
         return self.random.choice([*indices, *indices, "%c0", "%c3", "%c7"])
 
     def block(self, depth: int, values: list[str], indices: list[str], length: int) -> list[str]:
-        """Print ops; the values that are visible at the end."""
+        """Append ops; returns the values that are visible at the end."""
         values = list(values)
         kinds = ["binary"] * 5 + ["select", "load", "load", "store", "for", "if"]
         for _ in range(length):
@@ -77,7 +77,7 @@ class Generator:
         self.lines.append(f"memref.store {half}, %y[{index}] : memref<8xf32>")
 
     def yielded(self, values: list[str], count: int) -> str:
-        """A terminator; yields get smaller so that nothing overflows."""
+        """Append a terminator. Values become smaller on the way out, so that nothing overflows."""
         names: list[str] = []
         for _ in range(count):
             name = self.pick(values)
@@ -113,7 +113,7 @@ class Generator:
         values += [f"{name}#{i}" for i in range(count)]
 
     def length(self) -> int:
-        """Ops of an inner block."""
+        """How many ops an inner block has."""
         return self.random.randint(1, 6)
 
 

@@ -19,7 +19,7 @@ X = np.array([0.0, -0.0, 1.5, -2.25, np.nan, np.inf, -np.inf, 1e-30], np.float32
 
 
 def network(image: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What lit-tests/emit/c/network.mlir computes."""
+    """The result of lit-tests/emit/c/network.mlir, in numpy."""
     windows = np.lib.stride_tricks.sliding_window_view(image[0, 0], (3, 3))
     sums = windows.sum((2, 3)) * np.float32(0.5)
     hidden = np.maximum(np.stack([sums + np.float32(0.1), sums]), 0)
@@ -76,7 +76,7 @@ def test_only_run_is_visible_and_nothing_is_writable(tmp_path: Path) -> None:
 
 
 def swapped(values: NDArray[np.float32]) -> tuple[np.float32, np.float32]:
-    """Fibonacci by parallel assignment, once for each element."""
+    """Fibonacci numbers by parallel assignment, one step for each element."""
     a, b = np.float32(0), np.float32(1)
     for value in values:
         a, b = b, a + b * value
@@ -133,7 +133,7 @@ def test_reads_stay_in_front_of_writes() -> None:
 
 
 def test_a_carried_value_that_is_read_later_keeps_its_variable() -> None:
-    """Neither the branch nor the choice may overwrite `a`: it is read behind them."""
+    """Neither the branch nor the select may overwrite `a`, which is read after them."""
     text = kernel(
         """
         %zero = arith.constant 0.0 : f32

@@ -16,7 +16,7 @@ MOST_LINES = 300
 
 
 def test_parts_make_one_header() -> None:
-    """The header is the parts in order, without the comments on them, and nothing else."""
+    """The header consists of the parts in order, without the comments about the parts."""
     rest = off_chip.runtime()
     for number, part in enumerate(PARTS, 1):
         assert part.name.startswith(f"{number:02}_"), part.name
@@ -33,7 +33,7 @@ def test_parts_make_one_header() -> None:
 
 
 def test_header_includes_no_part() -> None:
-    """Users get one file: it includes only headers of the C library."""
+    """Users get one file, which includes only headers of the C library."""
     lines = off_chip.runtime().splitlines()
     includes = {line for line in lines if line.startswith("#include")}
     assert includes == {"#include <stddef.h>", "#include <stdint.h>", "#include <string.h>"}

@@ -1,4 +1,4 @@
-"""Transfers in C: the same data and the same counters as in the interpreter, mistakes show."""
+"""Transfers in C: the same data and counters as in the interpreter; mistakes are noticed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DTYPES = {"f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16"}
 
 @dataclass(frozen=True)
 class Layout:
-    """Strides that give every element of a shape a place of its own."""
+    """A shape, and strides with which no two elements share a place."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -36,7 +36,7 @@ class Layout:
 
     @property
     def reach(self) -> int:
-        """Elements up to the last one."""
+        """The distance from the first element to the end of the last one, in elements."""
         steps = zip(self.shape, self.strides, strict=True)
         return self.offset + 1 + sum((extent - 1) * step for extent, step in steps)
 
@@ -54,7 +54,7 @@ class Layout:
 
 @st.composite
 def layouts(draw: st.DrawFn, shape: tuple[int, ...]) -> Layout:
-    """Axes in any order, with gaps between some."""
+    """A layout of a shape: axes in any order, some with gaps."""
     strides = [0] * len(shape)
     step = draw(st.sampled_from([1, 1, 1, 2]))
     inner_first = draw(st.sampled_from([True, True, False]))
@@ -66,13 +66,13 @@ def layouts(draw: st.DrawFn, shape: tuple[int, ...]) -> Layout:
 
 @st.composite
 def moves(draw: st.DrawFn) -> tuple[Layout, Layout, Layout]:
-    """One shape, in three layouts: where it is, on chip, and where it goes."""
+    """Three layouts of one shape: at the source, on chip, and at the destination."""
     shape = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=5)))
     return draw(layouts(shape)), draw(layouts(shape)), draw(layouts(shape))
 
 
 def program(element: str, plan: list[tuple[Layout, Layout, Layout]], weights: bool) -> str:
-    """Each move goes through a buffer of its own on the chip, to a place of its own behind it."""
+    """A program that copies each block through its own on-chip buffer to its own destination."""
     lines: list[str] = []
     start = [0, 0, 0]
     size = np.dtype(DTYPES[element]).itemsize
@@ -113,7 +113,7 @@ def program(element: str, plan: list[tuple[Layout, Layout, Layout]], weights: bo
 def reinterpreted(
     name: str, index: int, element: str, layout: Layout, offset: int, kind: str
 ) -> str:
-    """A view of an argument, whose length is filled in later."""
+    """The text of a view of an argument. The length of the argument is filled in later."""
     sizes, strides = (str(list(each))[1:-1] for each in (layout.shape, layout.strides))
     return (
         f'%{name}{index} = "memref.reinterpret_cast"(%{name}) <{{'
@@ -124,7 +124,7 @@ def reinterpreted(
 
 
 def length(module: ModuleOp, argument: int) -> int:
-    """Elements of an argument of the only function."""
+    """The number of elements of an argument of the only function."""
     (function,) = module.ops
     kind = function.regions[0].blocks[0].args[argument].type
     assert isa(kind, MemRefType)
@@ -220,7 +220,7 @@ func.func @k(%x: memref<4x8xf32, #npu.dram> {dram.input},
 
 
 def double_buffer(into: str = "%other", wait: str = "dma.wait %t") -> str:
-    """The text; the half that is filled while the other is used, and the wait for it."""
+    """A double-buffered loop as text. `into`: the half to fill. `wait`: the lines that wait."""
     far, near = (f"memref<1x8xf32, strided<[8, 1]{{}}>, #npu.{space}>" for space in MEMORIES)
     text = DOUBLE_BUFFER.replace("INTO", into).replace("WAIT", wait)
     text = text.replace("FAR0", far.format("")).replace("NEAR0", near.format(""))
@@ -244,7 +244,7 @@ def test_double_buffer() -> None:
     ("into", "wait"), [("%half", "dma.wait %t"), ("%other", ""), ("%other", "dma.wait %s")]
 )
 def test_mistakes_show(into: str, wait: str) -> None:
-    """The wrong half, no wait, and one transfer waited for twice."""
+    """The mistakes are the wrong half, a missing wait, and a second wait for one transfer."""
     with pytest.raises(AssertionError, match=r"exit code 14: \d+ mistakes with transfers"):
         run_c(emit_text(double_buffer(into, wait)), "k", [np.zeros((4, 8), np.float32)], [(4, 8)])
 
@@ -290,7 +290,7 @@ def test_functions_and_weights(where: str) -> None:
 
 
 def run_main(files: CFiles, main: str, language: str = "c", *flags: str) -> None:
-    """Build a program with a main() of its own; it returns 0 if all is right."""
+    """Build and run a program with the given main(), which returns 0 if all is right."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         write_files(path, files, "k")
@@ -352,7 +352,7 @@ def test_an_engine_of_ones_own(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_plain_engine_copies(language: str) -> None:
-    """Without NPU_DMA_STRICT, and with all warnings."""
+    """Without NPU_DMA_STRICT the engine copies at once; it compiles with all warnings."""
     main = """
     #include "k.h"
     int main(void) {

@@ -1,4 +1,4 @@
-"""Two networks in one program: nothing clashes, and both compute what they compute alone."""
+"""Two networks in one program: no names clash, and each computes what it computes alone."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Part:
 
 
 def c_number(value: float) -> str:
-    """A number in C, exact."""
+    """The exact text of a number in C."""
     return str(value) if isinstance(value, int) else f"{value.hex()}f"
 
 
@@ -130,7 +130,7 @@ def test_floats_and_integers(tmp_path: Path, language: str) -> None:
 
 
 def test_the_runtime_twice(tmp_path: Path) -> None:
-    """Two programs with transfers: npu_dma.h lies beside each of them."""
+    """Two programs with transfers, each with its own npu_dma.h."""
     text = (resources.files("npu_dialect.targets") / "zynq7020.toml").read_text(encoding="utf-8")
     parts: list[Part] = []
     for name, size in (("one", 40000), ("two", 50000)):

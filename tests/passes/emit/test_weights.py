@@ -1,4 +1,4 @@
-"""Weights arrive in the C bit for bit, as decimals and as a file."""
+"""Weights are the same bits in the C, both as decimals and in a file."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_bit_for_bit(element: str, where: Literal["c", "bin"]) -> None:
         files, "k", [], [(3,), (COUNT,)], output_types=["float32", array.dtype.name]
     )
     np.testing.assert_array_equal(first, np.full(3, 1.5, np.float32))
-    if element[0] == "f":  # which NaN it was is not kept in a decimal
+    if element[0] == "f":  # a decimal does not keep the bits of a NaN
         np.testing.assert_array_equal(np.isnan(found), np.isnan(array))
         found, array = found[~np.isnan(found)], array[~np.isnan(array)]
     assert found.tobytes() == array.tobytes()

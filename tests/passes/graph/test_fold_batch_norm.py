@@ -1,4 +1,4 @@
-"""npu-fold-batch-norm: the same numbers up to rounding, and the rounding happens once."""
+"""npu-fold-batch-norm: the same numbers up to rounding, and each weight is rounded once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
 @settings(max_examples=50, deadline=None)
 @given(case=networks(norms=True), fused=st.booleans())
 def test_folding_keeps_the_numbers(case: Case, fused: bool) -> None:
-    """Also where activations and pools are part of the layer before a normalisation."""
+    """Also if activations and pools are fused into the layer before a normalisation."""
     module = case.module
     before = outputs(module)
     if fused:
@@ -34,7 +34,7 @@ def test_folding_keeps_the_numbers(case: Case, fused: bool) -> None:
 
 
 def test_rounded_once() -> None:
-    """The folded weights are the nearest floats to what double precision says."""
+    """The folded weights are the float32 numbers nearest to the result in double precision."""
     network = Network.start((1, 2, 4, 4), 3)
     weight, bias = network.constant(5, 2, 3, 3), network.constant(5)
     network.add(lambda x, out: Conv2dOp(x, weight, bias, out))

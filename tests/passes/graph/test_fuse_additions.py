@@ -1,4 +1,4 @@
-"""npu-fuse-additions: the same numbers bit for bit, in the residual's place."""
+"""npu-fuse-additions: the same numbers bit for bit, and the sum overwrites the residual."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TARGETS = ("cortex-m4", "fe310", "host")
 
 
 def on(target: str, passes: str) -> str:
-    """Passes for a machine."""
+    """The text of passes for a machine."""
     return passes if target == "host" else f"npu-attach-target{{target={target}}},{passes}"
 
 
 def in_c(module: ModuleOp, wanted: NDArray[Any], inputs: list[NDArray[Any]]) -> NDArray[Any]:
-    """What the C of a lowered module computes, in the shape and type of `wanted`."""
+    """The output of the C of a lowered module, in the shape and type of `wanted`."""
     kinds = [wanted.dtype.name]
     return run_c(emit(module), "f", inputs, [wanted.shape], output_types=kinds)[0]
 
@@ -48,7 +48,7 @@ def additions(module: ModuleOp) -> list[Conv2dOp]:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from((None, "float", "fixed")))
 def test_a_fused_network_means_the_same(seed: int, quantised: bool, mode: str | None) -> None:
-    """In all modes, on tensors and on buffers."""
+    """In all modes of requantisation, on tensors and on buffers."""
     module = ResidualMaker(seed, quantised=quantised).network()
     module.verify()
     inputs = random_inputs(module, seed)
@@ -77,7 +77,7 @@ def test_c_of_integers_is_what_the_interpreter_says(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_c_of_floats_is_that_of_single_layers(seed: int) -> None:
-    """Sums in another order than numpy's, but bit for bit those of the network without fusion."""
+    """The bits are those of the C without fusion; numpy adds in another order."""
     module = ResidualMaker(seed, quantised=False).network()
     inputs = random_inputs(module, seed)
     wanted = run_function(module, None, inputs)[0]
@@ -92,7 +92,7 @@ def test_c_of_floats_is_that_of_single_layers(seed: int) -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from((900, 2500, 10**5)))
 def test_off_chip(seed: int, quantised: bool, sram_bytes: int) -> None:
-    """Where maps move in tiles, a convolution adds tile by tile."""
+    """If maps move in tiles, a convolution adds tile by tile."""
     module = ResidualMaker(seed, quantised=quantised).network()
     inputs = random_inputs(module, seed)
     wanted = run_function(module, None, inputs)[0]
@@ -121,7 +121,7 @@ def test_a_residual_network_needs_two_maps() -> None:
 
 
 def test_the_later_convolution_adds() -> None:
-    """In every block there is one addition less, and as many convolutions as before."""
+    """Every block has one addition fewer, and as many convolutions as before."""
     module = resnet()
     fused = run_passes(context(), module, f"{FUSE},npu-fuse-additions")
     names = [op.layer_name for op in additions(fused)]

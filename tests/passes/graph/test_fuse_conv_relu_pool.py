@@ -1,4 +1,4 @@
-"""npu-fuse-conv-relu-pool: the same numbers, and no layer left that it could have taken in."""
+"""npu-fuse-conv-relu-pool: the same numbers, and no layer is left that could be fused."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_fusion_keeps_the_numbers(case: Case, policy: OverlapPolicy) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("stride", [1, 2, 3, 4])
 def test_overlap_clause(policy: OverlapPolicy, stride: int) -> None:
-    """With `none` a pool is fused as published, where stride >= kernel; else at any stride."""
+    """With `none` a pool is fused only if stride >= kernel, as published; else at any stride."""
     network = Network.start((1, 1, 12, 12), 0)
     weight = network.constant(2, 1, 3, 3)
     window = PoolAttr.of("max", (3, 3), (stride, stride))

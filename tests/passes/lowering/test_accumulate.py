@@ -1,4 +1,4 @@
-"""Sums that start from what the destination holds: layers and their loops."""
+"""Layers that add to the contents of their destination, and their loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every layer means the same before and after npu-lower-to-loops, for random shapes."""
+"""Every layer computes the same before and after npu-lower-to-loops, for random shapes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_loops_mean_the_same(layer: LayerText, registers: int, unroll: int) -> N
 
 
 def test_a_wrong_kernel_is_noticed() -> None:
-    """The comparison can fail: another stride gives other numbers."""
+    """The comparison notices a mistake: another stride gives other numbers."""
     ctx = context()
     text = (
         "func.func @f(%a0 : memref<1x1x5x5xf32>, %a1 : memref<1x1x3x3xf32>, "
@@ -70,7 +70,7 @@ def test_a_wrong_kernel_is_noticed() -> None:
 
 
 def test_what_is_no_number_passes_an_activation() -> None:
-    """As in onnxruntime and the interpreter: a relu hides no fault before it."""
+    """A NaN stays a NaN, as in onnxruntime and the interpreter: a ReLU hides no earlier fault."""
     ctx = context()
     text = (
         "func.func @f(%a0 : memref<4xf32>, %out : memref<4xf32>) {\n"

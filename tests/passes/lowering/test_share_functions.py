@@ -53,7 +53,7 @@ func.func private @{name}(%out: memref<4xf32, #npu.sram>, %in: memref<4xf32, #np
 """
     for name, weights in (("one", "w1"), ("two", "w2"))
 )
-"""Functions of the same code: buffers of the first call lie apart, those of the second overlap."""
+"""Two functions with the same code. The buffers of the first call lie apart, the others overlap."""
 
 
 def quantized(*, point: int) -> ModuleOp:
@@ -78,7 +78,7 @@ def quantized(*, point: int) -> ModuleOp:
 
 
 def floats() -> ModuleOp:
-    """Depthwise convolutions of one shape, in place of another one each."""
+    """A chain of depthwise convolutions of one shape, in alternating buffers."""
     maker = LayerMaker(2)
     value = maker.argument(f32, (1, 3, 6, 6))
     for _ in range(LAYERS):
@@ -104,7 +104,7 @@ def loops(module: ModuleOp, target: str) -> ModuleOp:
 
 
 def shared(module: ModuleOp, options: str = "") -> ModuleOp:
-    """The pass on a copy."""
+    """Run npu-share-functions on a copy of a module."""
     return run_passes(context(), module, f"npu-share-functions{options}")
 
 

@@ -70,7 +70,7 @@ def layer_names(module: ModuleOp) -> Counter[str | None]:
 @settings(max_examples=50, deadline=None)
 @given(text=branched_networks(), max_depth=st.integers(1, 6))
 def test_same_numbers(text: str, max_depth: int) -> None:
-    """After each pass, bit by bit; detecting twice is detecting once; inlining is the inverse."""
+    """Each pass keeps the bits. Detecting twice changes nothing more; inlining is the inverse."""
     module = parsed(text)
     names, (expected,) = layer_names(module), run_function(module, None, [X])
     DetectModulesPass(max_depth).apply(CONTEXT, module)
@@ -91,7 +91,7 @@ def test_same_numbers(text: str, max_depth: int) -> None:
 @pytest.mark.parametrize("fused", [False, True], ids=["layers", "fused"])
 @pytest.mark.parametrize("name", NAMES)
 def test_known_networks(name: str, fused: bool) -> None:
-    """The modules that people gave names to, whether activations are layers or not."""
+    """The modules are those that the networks name, whether activations are fused or not."""
     model = build(name, **TINY[name])
     module = import_model(model.SerializeToString(), name=name, base_dir=None)
     if fused:
@@ -116,7 +116,7 @@ def test_known_networks(name: str, fused: bool) -> None:
 
 @pytest.mark.parametrize(("max_depth", "count"), [(1, 0), (3, 4), (4, 7), (5, 11), (1000, 11)])
 def test_depths_of_inception_v3(max_depth: int, count: int) -> None:
-    """Any limit of five layers or more keeps the eleven modules."""
+    """With any limit of five layers or more, eleven modules are found."""
     model = build("inception_v3", **TINY["inception_v3"])
     module = import_model(model.SerializeToString(), name="inception_v3", base_dir=None)
     DetectModulesPass(max_depth).apply(CONTEXT, module)

@@ -1,4 +1,4 @@
-"""Modules that the machine is too small for: `npu-plan-modules{misfit=leave}`."""
+"""Modules that do not fit on the machine: `npu-plan-modules{misfit=leave}`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from npu_tools.reports.module_table import module_table
 from npu_tools.shared.installed import available_passes, context
 
 SRAM = 1500
-"""Bytes with which a part of a very small SqueezeNet can be planned."""
+"""Bytes of SRAM with which only some modules of a very small SqueezeNet can be planned."""
 
 
 def squeezenet(options: str) -> ModuleOp:

@@ -1,4 +1,4 @@
-"""Table 1 of paper 001 (Kim et al.), all 132 cells, and what is around it."""
+"""All 132 cells of Table 1 of paper 001 (Kim et al.), and variations of its conventions."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def run(module: ModuleOp, pipeline: str) -> None:
 def planned(
     detected: ModuleOp, options: str, *, reorder: bool = True, **changed: Any
 ) -> ModulesReport:
-    """The plan for exynos-npu with some numbers changed; `options` are those of both passes."""
+    """The plan for exynos-npu with some numbers changed; `options` are given to both passes."""
     module = detected.clone()
     machine = replace(Machine.load("exynos-npu"), **changed)
     TARGET.set(module, TargetAttr.of(machine))
@@ -129,7 +129,7 @@ def test_the_same_outcome_in_a_range_of_memories(
 
 
 def test_reduction_a(detected: ModuleOp) -> None:
-    """1041.0 and 1081.5 KB under I with weights once and twice on chip, 944.0 under II."""
+    """Policy I needs 1041.0 or 1081.5 KB, with weights once or twice on chip; policy II 944.0."""
 
     def peak(policy: str, **changed: Any) -> float:
         report = planned(detected, f"policy={policy}", sram_bytes=2**30, **changed)
@@ -145,7 +145,7 @@ def test_without_reordering_inception_a3_takes_the_second_policy_too(detected: M
     assert second(report) == ["inception_a3", "reduction_a"]
     large = planned(detected, "policy=I", reorder=False, sram_bytes=2**30)
     third = next(each for each in large.modules if each.name == "inception_a3")
-    # Maps alone; the partial weights of the 1x1 behind the pool come on top.
+    # Maps alone, without the partial weights of the 1x1 behind the pool.
     assert third.peak_bytes / KB == 1093.5 + 2 * 16 * 288 / KB
 
 
@@ -163,7 +163,7 @@ def test_a_policy_for_each_branch(detected: ModuleOp) -> None:
 
 
 def test_reduction_a_in_two_passes(detected: ModuleOp) -> None:
-    """Inside the paper's own model of working memory: nothing leaves the chip."""
+    """With the paper's own model of working memory, nothing leaves the chip."""
     report = planned(detected, "channel-passes=2")
     assert second(report) == []
     traffic = total(each.off_chip for each in report.modules)
@@ -202,7 +202,7 @@ def test_without_working_memory_all_modules_stay_on_chip(detected: ModuleOp) -> 
 
 @pytest.mark.parametrize(("kernels", "peak"), [(0, 810), (16, 819)])
 def test_the_best_order_of_branches(detected: ModuleOp, kernels: int, peak: int) -> None:
-    """810 KB of maps, 819 with the kernels that run; no order of the layers needs less."""
+    """810 KB of maps, 819 with the kernels in use. No order of the layers needs less."""
     module = detected.clone()
     machine = replace(Machine.load("exynos-npu"), kernel_group=kernels, sram_bytes=peak * KB)
     TARGET.set(module, TargetAttr.of(machine))

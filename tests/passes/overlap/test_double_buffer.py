@@ -1,6 +1,7 @@
-"""Loops whose transfers overlap their computing compute the same.
+"""Double-buffered loops compute the same as plain ones.
 
-The interpreter poisons what a transfer fills until its wait: a wrong half or a missing wait shows.
+The interpreter poisons the target of a transfer until the wait. So a wrong half or a missing wait
+gives wrong results.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def test_memory_doubles_and_no_more(kind: str) -> None:
 
 
 def test_transfers_are_as_many() -> None:
-    """No step is loaded twice, none is forgotten: the loop's transfers, peeled, add up."""
+    """The peeled steps and the loop together have as many transfers as the plain loop."""
     context, module = parsed(PLAIN.text())
     DoubleBufferPass().apply(context, module)
     starts = [op for op in module.walk() if isinstance(op, StartOp)]

@@ -1,4 +1,4 @@
-"""Every single-bit flip of one program is caught, or does no harm that anybody could see."""
+"""Every single-bit flip of one program is rejected, or changes the result, or is harmless."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MAP_BYTES = 20 * 30 * 8 * 4
 TILE_BYTES = 5 * 7 * 3 * 4
 
 HARMLESS = {
-    # CCR: protection, caching and swapping do not show in what an emulator moves.
+    # CCR: protection, caching and swapping change no byte that an emulator moves.
     *((3, bit) for bit in range(6)),
     *((4, bit) for bit in range(6, 8)),
     *((5, bit) for bit in range(7)),
 }
-"""Byte and bit of the flips that nothing can catch here."""
+"""Byte and bit of each flip that cannot be noticed here."""
 
 
 def caught_before(data: bytes) -> bool:
@@ -39,7 +39,7 @@ def caught_before(data: bytes) -> bool:
 
 
 def run(zynq: Zynq, folder: Path, data: bytes) -> Outcome | None:
-    """What comes of a program; None: it hangs, or the emulator gave up."""
+    """The outcome of a program; None if it hangs or the emulator stops with an error."""
     source = bytes(range(1, 252)) * (MAP_BYTES // 251 + 1)
     memory = {MAP: source[:MAP_BYTES], OCM: b"\xa5" * 4096}
     try:

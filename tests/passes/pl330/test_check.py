@@ -21,11 +21,11 @@ from npu_passes.pl330.flow import Runner, State
 
 SILICON = Controller()
 EMULATED = Controller(mfifo_bytes=4096)
-"""What QEMU's model has, as far as it looks."""
+"""A controller with the limits of QEMU's model."""
 
 
 class EveryRound(Runner):
-    """Runs each round of each loop."""
+    """A checker that runs every iteration of every loop, to compare with the shortcut."""
 
     def loop(self, op: AnyLoopOp, state: State) -> State:
         self.loops.clear()
@@ -81,7 +81,7 @@ def test_loops_are_not_run_to_the_end(body: str) -> None:
 @settings(max_examples=40, deadline=None)
 @given(PROGRAMS)
 def test_any_program_is_checked(text: str) -> None:
-    """No exception, and each violation names an instruction of the program."""
+    """The check raises no exception, and each violation names an instruction of the program."""
     source = only(parse(text))
     for violation in violations_of(source, SILICON):
         assert 0 <= violation.address < source.size
@@ -109,7 +109,7 @@ PAIRS = st.builds(
     ),
 )
 FLOW = ("bytes in the MFIFO, got", "no end with data in the MFIFO")
-"""What QEMU's model sees of what is checked."""
+"""Parts of the messages about mistakes that QEMU's model notices, too."""
 
 
 @settings(
@@ -117,7 +117,7 @@ FLOW = ("bytes in the MFIFO, got", "no end with data in the MFIFO")
 )
 @given(body=PAIRS)
 def test_emulator_agrees(zynq: Zynq, tmp_path: Path, body: str) -> None:
-    """Underflow, overflow and leftovers are faults there, and only they."""
+    """QEMU reports a fault for underflow, overflow and leftover data, and for nothing else."""
     source = only(parse(program(body)))
     found = [violation.message for violation in violations_of(source, EMULATED)]
     wrong = any(part in message for message in found for part in FLOW)
@@ -127,7 +127,7 @@ def test_emulator_agrees(zynq: Zynq, tmp_path: Path, body: str) -> None:
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5, 7, 8, 11, 254, 255, 256])
 def test_states_that_come_back(rounds: int) -> None:
-    """The address comes back every 4 rounds; behind every third of them a page ends."""
+    """The place in a page repeats every 4 rounds; after 3 more, the burst crosses a page."""
     body = f"""
       pl330.mov ccr src 8x16 inc dst 8x16 inc
       pl330.mov sar 0x00200000

@@ -1,4 +1,4 @@
-"""The engine of the PL-330 as C99 and as C++17, on registers that are only memory."""
+"""The PL-330 engine as C99 and as C++17, with plain memory as the registers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A network in tiles, double buffered, on an emulated Zynq: the PL-330 does all of its transfers.
 
-The front of FlowNet-S at a lower resolution: three convolutions with strides and halos, whose maps
-and weights are larger than the 256 KB on the chip. On whole numbers every order of sums is exact,
-so the output is that of the layers in numpy, bit for bit.
+The network is the first part of FlowNet-S at a lower resolution: three convolutions with strides
+and halos, whose maps and weights are larger than the 256 KB on the chip. On whole numbers, sums are
+exact in any order, so the output must equal that of the layers in numpy, bit for bit.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def network(layers: Sequence[tuple[int, int, int]] = LAYERS, size: tuple[int, in
         weight, bias = f"{features}x{depth}x{kernel}x{kernel}xf32", f"{features}xf32"
         for name, shape in ((f"%w{number}", weight), (f"%b{number}", bias)):
             count = int(np.prod([int(extent) for extent in shape.split("x")[:-1]]))
-            # Few are not 0: the sums stay far below 2 to the 24.
+            # Most are 0, so the sums stay far below 2^24.
             numbers = random.choice([0, 0, 0, 1, -1], count).astype("<f4")
             data = f'dense<"0x{numbers.tobytes().hex()}">'
             lines.append(f"{name} = arith.constant {data} : tensor<{shape}>")
@@ -122,7 +122,7 @@ def run(zynq: Zynq, elf: Path, image: NDArray[np.float32], folder: Path) -> byte
 def run_counted(
     module: ModuleOp, image: Sequence[NDArray[np.float32]]
 ) -> tuple[NDArray[np.float32], Counters]:
-    """The output in the interpreter, and what moved."""
+    """The output in the interpreter, and its counters."""
     counters = Counters()
     (maps,) = run_function(module, "net", image, counters)
     return maps, counters
@@ -157,7 +157,7 @@ def test_front_of_flownet(zynq: Zynq, tmp_path: Path) -> None:
 
 
 def test_sums_that_are_read_back(zynq: Zynq, tmp_path: Path) -> None:
-    """The paper's order: input, output read, output written and weights, a channel each."""
+    """In the paper's order, sums are read back. The four kinds of transfers have a channel each."""
     size = (12, 16)
     module = Parser(context(), network([(8, 24, 3)], size)).parse_module()
     image = np.random.default_rng(2).integers(-2, 3, (1, 8, *size)).astype(np.float32)
@@ -175,7 +175,7 @@ def test_sums_that_are_read_back(zynq: Zynq, tmp_path: Path) -> None:
 
 
 def test_lenet5_from_npu_compile(zynq: Zynq, tmp_path: Path) -> None:
-    """What a person does: npu-compile, then the C compiler, then the board."""
+    """As a user does it: npu-compile, then the C compiler, then the board."""
     model = EXAMPLE / "lenet5.onnx"
     command = [
         sys.executable,

@@ -1,4 +1,4 @@
-"""Microcode on an emulated PL-330: the whole destination and what is around it compared.
+"""Microcode on an emulated PL-330: the destination and the bytes around it are compared.
 
 Each program passes `pl330-check` as well: emulated hardware forgives what the checker does not.
 """
@@ -27,7 +27,7 @@ def noise(size: int, seed: int) -> bytes:
 
 
 def code(body: str, channel: int = 0) -> tuple[int, bytes]:
-    """A program's channel and its bytes; the checker has nothing against it."""
+    """A program's channel and its bytes, after pl330-check has accepted it."""
     program = only(parse(f"pl330.program @p channel {channel} {{\n{body}\npl330.end\n}}"))
     assert violations_of(program, Controller()) == ()
     return channel, code_of(program)
@@ -41,9 +41,9 @@ def copy(
     size: int,
     interrupts: int = 0,
 ) -> tuple[bytearray, Outcome]:
-    """Run; returns the destination as it was before, with its guards, and what came of it.
+    """Run; returns the destination as it was before, with its guards, and the outcome.
 
-    The source lies at DDR, the destination of so many bytes behind a guard at OCM.
+    The source lies at DDR. The destination of `size` bytes lies behind a guard at OCM.
     """
     before = bytearray(noise(size + 2 * GUARD, 99))
     ranges = [(OCM, len(before)), (DDR, len(source))]
@@ -54,14 +54,14 @@ def copy(
 
 
 def expect(done: Outcome, before: bytearray, interrupts: int = 0) -> None:
-    """Everything is right: registers, the destination, its guards."""
+    """Check the registers, the destination and its guards."""
     assert done.clean, done
     assert done.interrupts == interrupts
     assert done.ranges[0] == bytes(before)
 
 
 def test_reference_tile(zynq: Zynq, tmp_path: Path) -> None:
-    """5x7x3 values at (3, 11, 2) of a map of 20x30x8, height, width, channels."""
+    """The tile is 5x7x3 values at (3, 11, 2) of a map 20x30x8: height, width, channels."""
     whole = np.frombuffer(noise(20 * 30 * 8 * 4, 1), np.uint32).reshape(20, 30, 8)
     start = 4 * ((3 * 30 + 11) * 8 + 2)
     before, done = copy(
@@ -86,7 +86,7 @@ def test_reference_tile(zynq: Zynq, tmp_path: Path) -> None:
 
 
 def test_rows_of_237_bytes(zynq: Zynq, tmp_path: Path) -> None:
-    """Bursts of 128, 104, 4 and 1 bytes: what is left of a row changes CCR in the loop."""
+    """Bursts of 128, 104, 4 and 1 bytes: CCR changes in the loop for the rest of a row."""
     rows, pitch = 6, 240
     source = noise(rows * pitch, 2)
     part = "pl330.mov ccr src {0} inc dst {0} inc pl330.ld pl330.st"
@@ -159,7 +159,7 @@ def test_65536_rounds(zynq: Zynq, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("waits_first", [False, True])
 def test_two_channels(zynq: Zynq, tmp_path: Path, waits_first: bool) -> None:
-    """The second channel copies what the first has written, in either order of their start."""
+    """The second channel copies the output of the first, whichever starts first."""
     source = noise(256, 5)
     move = "pl330.mov sar {} pl330.mov dar {} pl330.mov ccr src 8x16 inc dst 8x16 inc "
     loop = "pl330.loop 2 { pl330.ld pl330.st } pl330.wmb "
@@ -174,7 +174,7 @@ def test_two_channels(zynq: Zynq, tmp_path: Path, waits_first: bool) -> None:
 
 
 def test_forever_until_nobody_signals(zynq: Zynq, tmp_path: Path) -> None:
-    """A server does its work once for one event, and waits for the next."""
+    """An endless program does its work once for one event, and waits for the next."""
     source = noise(64, 6)
     server = """
       pl330.program @server channel 3 {
@@ -201,7 +201,7 @@ def test_forever_until_nobody_signals(zynq: Zynq, tmp_path: Path) -> None:
 
 
 def test_checker_is_stricter_than_the_emulator(zynq: Zynq, tmp_path: Path) -> None:
-    """QEMU's MFIFO is four times as large as silicon's: what overflows there passes here."""
+    """What overflows silicon's MFIFO passes in QEMU, whose MFIFO is four times as large."""
     text = f"""
       pl330.program @p channel 0 {{
         pl330.mov ccr src 8x16 inc dst 8x16 inc
@@ -221,7 +221,7 @@ def test_checker_is_stricter_than_the_emulator(zynq: Zynq, tmp_path: Path) -> No
 
 
 def test_faults_are_seen(zynq: Zynq, tmp_path: Path) -> None:
-    """A store of what was not loaded: without this, a test that passes would say nothing."""
+    """A store without a load is a fault. This shows that the other tests would notice faults."""
     bad = bytes.fromhex("bc0100000000bc0000001000bc020000fcff0800")
     _, done = copy(zynq, tmp_path, (0, bad), source=noise(64, 8), size=64)
     assert not done.clean

@@ -43,14 +43,14 @@ def test_ir_to_bytes_to_ir(text: str) -> None:
     again = parse(str(back))
     assert str(again) == str(back)
     assert str(read_programs(hex_text(only(module)).encode(), "x")) == str(back)
-    # What differs is only the counter, which is not printed where the assembler chooses the same.
+    # Only the counter may differ: it is not printed if the assembler would choose the same.
     assert [op.name for op in only(back).code()] == [op.name for op in only(module).code()]
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(WORDS | st.integers(0, 255), max_size=40).map(bytes))
 def test_any_bytes(data: bytes) -> None:
-    """What is read is assembled to the same bytes; the rest is one message."""
+    """Bytes that can be read assemble to the same bytes; all others give one message."""
     data += b"\x00"
     message = ""
     try:
@@ -162,7 +162,7 @@ def test_loop_too_long() -> None:
 
 
 def test_loops_are_indented() -> None:
-    """Four blanks for the program, and four for each loop around an instruction."""
+    """The indent is four blanks for the program, and four for each loop."""
     lines = assembly_text(only(parse(REFERENCE))).splitlines()
     blanks = {line.split()[0]: len(line) - len(line.lstrip()) for line in lines}
     assert (blanks["DMAMOV"], blanks["DMALD"], blanks["DMAEND"]) == (4, 12, 4)

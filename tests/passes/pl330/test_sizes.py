@@ -17,7 +17,7 @@ ALIGNED = AddressResidue(8, 0)
 def sizes(
     runs: Runs, source: AddressResidue = ALIGNED, target: AddressResidue = ALIGNED
 ) -> tuple[int, int]:
-    """Bytes of our program and of the paper's."""
+    """Bytes of our program, and of the paper's."""
     source = source.steps(axis.source for axis in runs.axes)
     target = target.steps(axis.target for axis in runs.axes)
     ours = sum(each.size for each in transfer_code(runs, source, target))
@@ -26,7 +26,7 @@ def sizes(
 
 @st.composite
 def tiles(draw: st.DrawFn) -> Runs:
-    """A tile of a map: its rows and channels lie apart in DDR, and together on the chip."""
+    """A tile of a map: rows and channels lie apart in DDR, and contiguous on the chip."""
     element = draw(st.sampled_from([1, 4]))
     columns, rows, channels = (draw(st.integers(1, most)) for most in (300, 60, 40))
     width = columns + draw(st.integers(0, 400))
@@ -48,7 +48,7 @@ def test_never_larger(runs: Runs) -> None:
 @pytest.mark.parametrize("rows", [2, 10, 50])
 @pytest.mark.parametrize("columns", [8, 32, 64, 128])
 def test_rolled_is_a_quarter(channels: int, rows: int, columns: int) -> None:
-    """Tiles of maps of 384 x 512 floats; the paper's grow with the channels, ours do not."""
+    """On maps of 384 x 512 floats the paper's programs grow with the channels, ours do not."""
     run = 4 * columns
     runs = Runs(run, (RunAxis(channels, rows * run, 384 * 2048), RunAxis(rows, run, 2048)))
     ours, theirs = sizes(runs)
@@ -82,7 +82,7 @@ def test_bursts(
 
 
 def test_one_side_is_wider() -> None:
-    """As wide as each side's alignment allows, where the number of bytes goes into wider beats."""
+    """Each side has beats as wide as its alignment allows, if they divide the bytes."""
     (found,) = bursts_of(128, ALIGNED, AddressResidue(8, 4), 8, 16)
     assert (found, found.sides) == (Bursts(4, 16, 2, 8, 0), (8, 4))
     (found,) = bursts_of(48, AddressResidue(1, 0), AddressResidue(4, 0), 8, 16)

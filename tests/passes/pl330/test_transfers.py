@@ -1,4 +1,4 @@
-"""Transfers by microcode move what numpy moves, and touch nothing else: in Python, and in QEMU."""
+"""Transfers by microcode move what numpy moves and touch nothing else, in Python and in QEMU."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def lowered(text: str) -> ModuleOp:
 
 
 def program_of(transfer: Transfer) -> ProgramOp:
-    """Its program, which the checker has nothing against."""
+    """The program of a transfer, after pl330-check has accepted it."""
     (program,) = programs_of(lowered(transfer.text()))
     assert violations_of(program, Controller()) == ()
     return program
@@ -63,7 +63,7 @@ def patched(program: ProgramOp, source: int, target: int) -> bytes:
 
 
 def box(*extents: int, channel: int = 2, kind: str = "f32", before: int = 0) -> Transfer:
-    """A box out of an array that is larger by `before` at every end, into one that is not."""
+    """A box from an array that is larger by `before` at every end, to an array of its own size."""
     rank = len(extents)
     none = (0,) * rank
     side = Side((before,) * rank, (before,) * rank)
@@ -96,8 +96,10 @@ BATCH = st.lists(transfers(most=1 << 14), min_size=8, max_size=8)
 def test_eight_at_a_time(
     zynq: Zynq, tmp_path_factory: pytest.TempPathFactory, batch: list[Transfer]
 ) -> None:
-    """Random transfers on an emulated controller, one a channel: the destinations, their guards
-    and the sources."""
+    """Random transfers on an emulated controller, one for each channel.
+
+    The destinations, their guards and the sources are compared.
+    """
     memory: dict[int, bytes] = {}
     expected: list[tuple[int, bytes]] = []
     programs: list[tuple[int, bytes]] = []

@@ -1,7 +1,8 @@
 """Programs that other compilers could write, planned in one poisoned arena, compute the same.
 
-Random ones: buffers of memref.alloc and sram.alloc in loops and branches, carried on by views,
-casts, calls, loop arguments and results of branches. Each buffer is written as a whole at first.
+The programs are random: buffers of memref.alloc and sram.alloc in loops and branches are passed on
+by views, casts, calls, loop arguments and results of branches. Each buffer is first written as a
+whole.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Program:
         self.lines.append(f"  {line}")
 
     def block(self, scope: list[str], depth: int, most: int) -> list[str]:
-        """A few ops; returns the buffers that are there at the end."""
+        """Append a few ops; returns the buffers that are visible at the end."""
         scope = list(scope)
         for _ in range(self.random.randint(1, most)):
             steps = [self.alloc, self.alloc, self.sum, self.sum, self.view, self.layer, self.call]
@@ -63,11 +64,11 @@ class Program:
         return scope
 
     def pick(self, scope: list[str], count: int) -> list[str]:
-        """Some buffers, rather late ones."""
+        """Some buffers; later ones are more likely."""
         return [self.random.choice(scope[-6:]) for _ in range(count)]
 
     def alloc(self, scope: list[str], _: int) -> list[str]:
-        """A buffer, filled from another one."""
+        """Allocate a buffer, and fill it from another one."""
         name, (source,) = self.fresh(), self.pick(scope, 1)
         op = self.random.choice(("memref.alloc()", "sram.alloc"))
         self.say(f"{name} = {op} : {KIND}")
@@ -75,7 +76,7 @@ class Program:
         return [name]
 
     def sum(self, scope: list[str], _: int) -> list[str]:
-        """An element becomes the sum of two."""
+        """Set an element to the sum of two others."""
         one, two, target = self.pick(scope, 3)
         a, b, c = (self.fresh() for _ in range(3))
         at = [f"%c{self.random.randrange(4)}" for _ in range(3)]

@@ -1,4 +1,4 @@
-"""The arena of LeNet-5 (paper 002, sections 3.1 and 3.2) comes out of the passes."""
+"""The passes give LeNet-5 the arena of paper 002, sections 3.1 and 3.2."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_arena(pipeline: str, elements: int) -> None:
 
 
 def test_weights_on_chip_are_counted() -> None:
-    """Weights and bias of the second convolution live together with the maps beside it."""
+    """Weights and bias of the second convolution live together with its input and output."""
     ctx = context()
     plan = "npu-bufferize,npu-place-weights{bytes=10288},npu-assign-sram-offsets"
     module = run_passes(ctx, parse(ctx, lenet5()), FUSE + plan)

@@ -1,4 +1,4 @@
-"""Strategy `modules`: maps lie where the plan of their module has put them, or somewhere else."""
+"""Strategy `modules`: maps lie at the offsets of their plan if that is possible."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BUFFERS = "npu-bufferize,npu-concat-in-place,npu-assign-sram-offsets{strategy=mo
 
 
 def first_fit(problem: Problem) -> Solution:
-    """Buffers one by one around the pins: quicker than `greedy`."""
+    """Place buffers one by one around the pins, which is quicker than `greedy`."""
     plan = place(problem, list(range(len(problem.buffers))), pinned(problem), "first")
     offsets = tuple(plan[index] for index in range(len(problem.buffers)))
     return Solution(offsets, arena_of(problem, offsets))
@@ -53,7 +53,7 @@ def first_fit(problem: Problem) -> Solution:
     capacity=st.integers(1, 400),
 )
 def test_wishes(problem: Problem, wishes: dict[int, int], capacity: int) -> None:
-    """A plan is right with every wish that is granted, and fits if it does without them."""
+    """The plan is valid with all granted wishes; it fits if the plan without wishes fits."""
     wishes = {index: at for index, at in wishes.items() if index < len(problem.buffers)}
     granted = grant(problem, wishes, capacity, first_fit)
     solution = first_fit(granted.problem)
@@ -67,7 +67,7 @@ def test_wishes(problem: Problem, wishes: dict[int, int], capacity: int) -> None
 
 
 def test_a_wish_beside_what_does_not_fit() -> None:
-    """The second one is in the way of a large buffer, the first one is dead by then."""
+    """The second wish is in the way of a large buffer; the first buffer is dead by then."""
     problem = Problem(
         (Buffer("a", 10, 1, 0, 1), Buffer("b", 10, 1, 2, 3), Buffer("c", 90, 1, 2, 3))
     )
@@ -77,7 +77,7 @@ def test_a_wish_beside_what_does_not_fit() -> None:
 
 
 def inception(sram_bytes: int, passes: str) -> tuple[ModuleOp, NDArray[np.float32]]:
-    """A small Inception for a machine with so much memory, after passes; and an input."""
+    """A small Inception after passes, for a machine with this SRAM; and an input."""
     model = build("inception_small", size=(15, 15))
     module = import_model(model.SerializeToString(), name="inception", base_dir=None)
     machine = replace(Machine.load("exynos-npu"), sram_bytes=sram_bytes)
@@ -88,7 +88,7 @@ def inception(sram_bytes: int, passes: str) -> tuple[ModuleOp, NDArray[np.float3
 
 
 def written_at(module: ModuleOp) -> dict[str, tuple[int, int]]:
-    """For each layer with a place: the offset of its map, and that of the place."""
+    """For each layer with `npu.place`: the offset of its map, and the planned one."""
     allocs = [op for op in module.walk() if isinstance(op, AllocOp)]
     sizes: dict[SSAValue, int] = {op.results[0]: size_of(op, op.results[0].type) for op in allocs}
     found: dict[str, tuple[int, int]] = {}

@@ -1,4 +1,4 @@
-"""A planned network computes what its tensors say, in one poisoned arena (by the interpreter)."""
+"""A planned network in one poisoned arena computes what its tensors compute (interpreted)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tensor(shape: tuple[int, ...]) -> str:
 
 @st.composite
 def networks(draw: st.DrawFn) -> str:
-    """A function of two inputs: a random graph that returns some of its values, perhaps twice."""
+    """A random graph of two inputs that returns some of its values, perhaps twice."""
     values: list[tuple[str, tuple[int, ...]]] = [("x", (2, 3)), ("y", (2, 3)), ("c", (2, 3))]
     lines = ["%c = arith.constant dense<0.25> : tensor<2x3xf32>"]
     for index in range(draw(st.integers(0, 10))):

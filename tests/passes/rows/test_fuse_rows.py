@@ -1,4 +1,4 @@
-"""Networks that run row by row compute the same, at every stop of the road."""
+"""Networks that run row by row compute the same after every pass."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_rings_have_the_reach_of_the_layer_behind(case: Case) -> None:
 @settings(max_examples=30, deadline=None)
 @given(case=networks())
 def test_no_inner_map_has_a_buffer(case: Case) -> None:
-    """Between two layers there is a window of rows, or nothing, but never a map."""
+    """Between two layers there is a buffer for a window of rows, or none, but never a whole map."""
     module = case.module.clone()
     FuseRowsPass(when="always").apply(context(), module)
     inner = {
@@ -87,7 +87,7 @@ def test_no_inner_map_has_a_buffer(case: Case) -> None:
 
 
 def test_arena_shrinks() -> None:
-    """Two convolutions whose map between them is large need a window of it only."""
+    """Of a large map between two convolutions, only a window of rows is on chip."""
     network = Network.start((1, 1, 16, 16), 0)
     for filters, channels in ((8, 1), (1, 8)):
         weight = network.constant(filters, channels, 3, 3)
@@ -112,7 +112,7 @@ def test_arena_shrinks() -> None:
 @pytest.mark.parametrize("kind", ["max", "avg"])
 @pytest.mark.parametrize("ceil_mode", [False, True])
 def test_padding_never_wins(kind: str, ceil_mode: bool) -> None:
-    """Rows beyond a map of negative numbers: less than all for a maximum, zeros for an average."""
+    """Rows outside a map of negative numbers never win a maximum, and are zeros in an average."""
     network = Network.start((1, 1, 6, 5), 0)
     network.add(lambda x, out: ClampOp(x, float("-inf"), -0.5, out))
     pads = (1, 1, 1, 1)

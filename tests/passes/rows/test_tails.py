@@ -1,4 +1,4 @@
-"""Modules whose last reader takes the place of their input compute the same, at every stop."""
+"""Modules whose last reader overwrites their input compute the same after every pass."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def pointwise(network: Network, value: SSAValue, channels: int) -> SSAValue:
 
 
 def module_of(channels: int, parts: list[int], size: tuple[int, int], last: str) -> ModuleOp:
-    """A chain of two modules: 1x1 convolutions, a 3x3 one, and an average pool with its 1x1."""
+    """A chain of two modules of 1x1 convolutions, a 3x3 one, and an average pool with its 1x1."""
     network = Network.start((1, channels, *size), seed=1)
     value = pointwise(network, network.value, channels)
     for _ in range(2):
@@ -111,7 +111,7 @@ def agree(module: ModuleOp, expected: tuple[np.ndarray, ...]) -> None:
 
 
 def test_it_takes_less_memory() -> None:
-    """A part of 5 of 8 channels takes the place of as many of the input's."""
+    """A part of 5 channels overwrites 5 of the 8 channels of the input."""
     arenas: list[int] = []
     for tails in (False, True):
         ctx, module = Context(), module_of(8, [1, 2, 5], (16, 16), "pool")

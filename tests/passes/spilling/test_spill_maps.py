@@ -33,13 +33,13 @@ def with_machine(ctx: Context, text: str, sram_bytes: int) -> ModuleOp:
 
 
 def spilled_bytes(module: ModuleOp) -> int:
-    """What the functions of a module say that is moved for maps off the chip."""
+    """The sum of `npu.spilled_bytes` over the functions of a module."""
     said = map(SPILLED.get, module.walk())
     return sum(each for each in said if each is not None)
 
 
 def count(module: ModuleOp) -> int:
-    """Maps off the chip."""
+    """The number of maps off the chip."""
     return sum(isinstance(op, dram.AllocOp) for op in module.walk())
 
 

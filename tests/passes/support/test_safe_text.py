@@ -21,7 +21,7 @@ STRING, BLANKS = "_unescaped_characters_regex", "_whitespace_regex"
 
 
 def seconds(expression: str, text: str) -> float:
-    """How long one match takes."""
+    """The time of one match, in seconds."""
     pattern = re.compile(expression)
     start = time.process_time()
     pattern.match(text)
@@ -29,7 +29,7 @@ def seconds(expression: str, text: str) -> float:
 
 
 def peak(expression: str, text: str) -> int:
-    """The memory that one match takes."""
+    """The peak memory of one match, in bytes."""
     pattern = re.compile(expression)
     tracemalloc.start()
     try:

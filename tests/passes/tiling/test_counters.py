@@ -1,4 +1,4 @@
-"""What was predicted is what moves: on the layers, in the IR, and in the program when it runs."""
+"""The predicted traffic is that of the transfers in the IR, and that of the running program."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SMALL = (
 
 
 def counted(module: ModuleOp) -> dict[str, TransferTotal]:
-    """Layer by layer, in the IR."""
+    """The traffic of each layer, counted in the IR."""
     found = off_chip(function_of(module))
     assert found is not None
     return dict(found.layers)
@@ -50,7 +50,7 @@ def counted(module: ModuleOp) -> dict[str, TransferTotal]:
 
 @pytest.mark.slow
 def test_the_program_of_flownet_s_moves_what_was_predicted() -> None:
-    """All ten layers on the paper's machine, transfers without the arithmetic: 257.33 MB."""
+    """All ten layers on the paper's machine move 257.33 MB; the program runs without arithmetic."""
     module = chain(LAYERS, Machine.load("zynq7020"), "npu-tile-loops")
     said = predicted(module)
     through(module, PLACES)
@@ -85,7 +85,7 @@ def test_a_program_in_full_moves_what_was_predicted(sram_bytes: int) -> None:
 
 @pytest.mark.slow
 def test_the_model_of_flownet_s_moves_what_was_predicted(tmp_path: Path) -> None:
-    """The whole road; maps that fit stay on chip, which layers before and behind gain from."""
+    """The whole pipeline: maps that fit stay on chip, so the layers around them move less."""
     path = tmp_path / "flownet_s.onnx"
     path.write_bytes(build("flownet_s").SerializeToString())
     _, module = load(path, {})

@@ -1,4 +1,4 @@
-"""Layers that are searched at the same time get the tiles that they get one after the other."""
+"""Layers searched at the same time get the same tiles as layers searched one after the other."""
 
 from __future__ import annotations
 

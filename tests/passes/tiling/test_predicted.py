@@ -1,4 +1,4 @@
-"""`npu.tile` says what the transfers in the IR add up to: T, its parts, the bounds beside it."""
+"""The numbers in `npu.tile` (T, its parts, the bounds) agree with the transfers in the IR."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def said(module: ModuleOp) -> dict[str, int]:
 
 
 def runs(op: StartOp) -> int:
-    """Runs of addresses off the chip, one address after the other."""
+    """The runs of consecutive off-chip addresses of a transfer, counted address by address."""
     ends = map(memref_type, (op.source, op.target))
     (kind,) = (end for end in ends if isinstance(end.memory_space, DramSpace))
     strides = [stride or 0 for stride in kind.get_strides() or ()]
@@ -81,7 +81,7 @@ def runs(op: StartOp) -> int:
 
 
 def times(op: Operation) -> Iterator[int]:
-    """Rounds of the loops around an op."""
+    """The trip counts of the loops around an op."""
     while isinstance(op := op.parent_op() or op, scf.ForOp):
         low, high, step = (constant_of(each) for each in (op.lb, op.ub, op.step))
         assert low is not None
@@ -91,7 +91,7 @@ def times(op: Operation) -> Iterator[int]:
 
 
 def counted(module: ModuleOp) -> OperandTraffic:
-    """What the transfers in the IR add up to."""
+    """The sum of the transfers in the IR."""
     parts: list[Sequence[int]] = [(0, 0, 0)]
     for op in (op for op in module.walk() if isinstance(op, StartOp)):
         rounds = prod(times(op))
@@ -128,11 +128,11 @@ def test_cost_is_that_of_the_transfers(data: st.DataObject) -> None:
     share=st.sampled_from((0.0, 0.1, 0.3)),
 )
 def test_any_layer(layer: LayerText, share: float) -> None:
-    """With all operands off the chip, and little more on it than the smallest tile needs."""
+    """All operands lie off the chip, and little more SRAM is free than the smallest tile needs."""
     text = re.sub(r"(memref<[^>]*)>", r"\1, #npu.dram>", layer.text)
     module = Parser(context(), text).parse_module()
     (op,) = (op for op in module.walk() if isinstance(op, LayerOp))
-    assume(not isinstance(op, ConcatOp))  # only transfers are left of it
+    assume(not isinstance(op, ConcatOp))  # it becomes transfers only
     off_chip = off_chip_operands(op)
     least = least_bytes(op, off_chip, machine_with(1))
     whole = 4 * sum(prod(memref_type(value).get_shape()) for value in off_chip)

@@ -1,4 +1,4 @@
-"""What a user can get wrong about tiles: one message, exit code 1, no file and no traceback."""
+"""Users' mistakes about tiles give one message, exit code 1, no file and no traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers in tiles compute the same, move what was predicted, and fit into what is free."""
+"""Layers in tiles compute the same, move what was predicted, and fit into the free SRAM."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def function_of(module: ModuleOp) -> func.FuncOp:
 
 
 def place(module: ModuleOp, off_chip: list[bool], machine: Machine) -> None:
-    """Put the arguments off the chip or on it, and name the machine."""
+    """Put each argument off or on the chip, and attach the machine."""
     function = function_of(module)
     for argument, off in zip(function.args, off_chip, strict=False):
         kind = argument.type
@@ -92,7 +92,7 @@ def moved(counters: Counters) -> tuple[int, int]:
 def check(
     layer: LayerText, off_chip: list[bool], machine: Machine, options: TileLoopsPass
 ) -> ModuleOp:
-    """Tile a layer on a machine; returns what has become of it."""
+    """Tile a layer on a machine, and check it; returns the module."""
     context, module = parsed(layer.text)
     place(module, off_chip, machine)
     expected = run(module, layer)
@@ -187,7 +187,7 @@ QUANTISED = (
         "kernel [2, 2] strides [2, 2] scales [0.1, 0.2] zero_points [3, 0] mode float",
     ),
 )
-"""One scale a channel; sums in parts; element types of different widths."""
+"""Quantised layers: a scale for each channel, sums in parts, element types of different widths."""
 
 
 @pytest.mark.parametrize("layer", QUANTISED)
@@ -218,7 +218,7 @@ def ports(module: ModuleOp) -> list[Port]:
 
 
 def test_what_lives_on_chip_leaves_less() -> None:
-    """A map that lives across the layer, and its own map on chip, are not free."""
+    """On-chip maps that live across a layer, and its own on-chip map, leave less for tiles."""
     layer = text(
         "%x: memref<1x4x4x4xf32, #npu.dram>, %z: memref<100xf32, #npu.sram> {sram.input, "
         "sram.output}, %y: memref<1x4x4x4xf32, #npu.sram> {sram.output}",
@@ -232,7 +232,7 @@ def test_what_lives_on_chip_leaves_less() -> None:
 
 
 def test_copies_and_in_place_layers() -> None:
-    """What passes through one buffer: from and to memory off the chip."""
+    """Copies and in-place layers pass through one buffer, from and to off-chip memory."""
     layer = text(
         "%x: memref<50xf32, #npu.dram>, %y: memref<50xf32, #npu.dram>",
         "npu.relu ins(%x : memref<50xf32, #npu.dram>) outs(%x : memref<50xf32, #npu.dram>)\n"
@@ -262,7 +262,7 @@ WEIGHT = "memref<4x4x3x3xf32, #npu.dram>"
 )
 @pytest.mark.parametrize("sram_bytes", [1200, 3000])
 def test_an_addition_in_tiles(residual: str, out: str, sram_bytes: int) -> None:
-    """What a convolution adds follows its output, whatever else it is."""
+    """The added map is cut into tiles like the output."""
     layer = text(
         f"%x: {MAP}, %w: {WEIGHT}, %z: {MAP}, %y: {MAP}",
         f"npu.conv2d ins(%x, %w, {residual} : {MAP}, {WEIGHT}, {MAP}) outs({out} : {MAP})"

@@ -1,4 +1,4 @@
-"""npu-compile with maps in blocks: reported at most, verified, calibrated."""
+"""npu-compile with maps in blocks: the report is an upper limit, --verify and --calibrate work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from npu_tools.commands import compile
 
 
 def test_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A black image: everything is zero, and what moves is less than the report says."""
+    """With a black image everything is zero, so less moves than the report says."""
     network, machine = files(tmp_path)
     np.savez(tmp_path / "black.npz", x=np.zeros((1, 2, 20, 22), np.float32))
     options = [network, "--target", machine, "-o", str(tmp_path / "out")]

@@ -1,4 +1,4 @@
-"""What blocks cost on an emulated Cortex-M4: within the bound, and as the page says."""
+"""Instructions for blocks on an emulated Cortex-M4: within the bound, and as in docs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_one_case_is_within_the_bound(compiler: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_at_most_3_instructions_per_element(compiler: str) -> None:
-    """The exit code says so; with the compiler of the page, its figures are these."""
+    """The exit code of the bench says so. With gcc 12.2, its figures are those of the docs."""
     command = [sys.executable, str(ROOT / "bench" / "zero_blocks.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Layers that prune, in the tiles of the layers in front of them: no transfer of their own."""
+"""npu-fuse-zero-blocks: layers that prune move into the tiles of the layers before them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REST = ("npu-compress-spills", "npu-double-buffer", OFFSETS)
 
 
 def network() -> str:
-    """With layers that prune, as an imported network has them."""
+    """The network with pruning layers, as it is imported."""
     return str(lowered(EVERYWHERE))
 
 
@@ -43,7 +43,7 @@ def prunes(module: ModuleOp) -> list[PruneZeroBlocksOp]:
 
 
 def test_nothing_more_moves() -> None:
-    """The same results; the same transfers as if the tiles were pruned on their way."""
+    """Results are the same, and transfers as if `where=spilled` had pruned the tiles."""
     text = network()
     want, _ = interpreted(lowered(text=text))
     apart, before = interpreted(lowered(TILES, *REST, text=text))
@@ -91,7 +91,7 @@ CUT = "npu-bufferize,npu-spill-maps,npu-tile-loops"
     ids=["tiles that cut blocks", "a map that is needed as it was"],
 )
 def test_left_alone(tiles: str, text: str, layer: str) -> None:
-    """Such a layer has transfers of its own, and the results are right."""
+    """A layer that is left alone has its own transfers, and the results are right."""
     want, _ = interpreted(lowered(text=text))
     module = lowered(tiles, FUSE, OFFSETS, text=text)
     starts = [op for op in module.walk() if isinstance(op, StartOp)]

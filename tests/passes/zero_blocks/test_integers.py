@@ -55,7 +55,7 @@ def arrays() -> list[Array]:
     ],
 )
 def test_pruned_on_the_way(element: str, clamp: str) -> None:
-    """As on tensors, and the emitted C moves the same bytes; `clamp` is a ReLU of its own."""
+    """Results are as on tensors; the emitted C moves the same bytes. `clamp`: a separate ReLU."""
     text = network(element, clamp=clamp)
     everywhere = lowered(EVERYWHERE, text=text)
     (op,) = (each for each in everywhere.walk() if isinstance(each, PruneZeroBlocksOp))
@@ -81,7 +81,7 @@ def test_pruned_on_the_way(element: str, clamp: str) -> None:
 
 
 def test_less_moves() -> None:
-    """Than without pruning; the results are others."""
+    """With pruning less moves, and the results differ."""
     before, after = Counters(), Counters()
     steps = ("npu-compress-spills", OFFSETS)
     exact = run_function(lowered(TILES, *steps, text=network("i8")), None, arrays(), before)[-1]
@@ -93,7 +93,7 @@ def test_less_moves() -> None:
 
 @pytest.mark.parametrize("clamp", ["then clamp [-128.0, 20.0]", "then clamp [-101.0, 20.0]"])
 def test_no_relu(clamp: str) -> None:
-    """What may be below zero is left alone."""
+    """A map that may be below zero is left alone."""
     assert "prune" not in str(lowered(EVERYWHERE, text=network("i8", clamp=clamp)))
     assert "prune" not in str(lowered(TILES, PRUNE, text=network("i8", clamp=clamp)))
 

@@ -1,4 +1,4 @@
-"""How much of a map is zero, measured on calibration data, and data that is none."""
+"""npu-measure-zero-blocks: shares of zero blocks on calibration data, and wrong data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ func.func @f(%x: {MAP} {{npu.name = "x"}}) -> ({MAP} {{npu.name = "y"}}) {{
 
 
 def measured(path: Path, block: int = 4) -> float:
-    """The share that the layer gets."""
+    """The share that the pass writes on the layer."""
     module: ModuleOp = Parser(context(), TEXT).parse_module()
     MeasureZeroBlocksPass(str(path), block).apply(context(), module)
     (relu,) = (op for op in module.walk() if isinstance(op, ReluOp))

@@ -1,4 +1,4 @@
-"""`npu.prune_zero_blocks`: what it means, block by block, in loops and in tiles."""
+"""`npu.prune_zero_blocks` in the interpreter, in loops and in tiles, against blocks by hand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def program(shape: tuple[int, ...], element: str, clauses: str, *, in_place: boo
 
 
 def by_hand(array: Array, block: int, kept: Any, zero: int) -> Array:
-    """Blocks one by one; `kept` says whether an element is large enough."""
+    """Prune blocks one by one; `kept` says whether an element is large enough."""
     result = array.copy()
     for n, c in np.ndindex(*array.shape[:2]):
         for y in range(0, array.shape[2], block):
@@ -51,7 +51,7 @@ def by_hand(array: Array, block: int, kept: Any, zero: int) -> Array:
 
 
 def results(module: ModuleOp, array: Array, *, in_place: bool) -> list[Array]:
-    """What the op gives, and what its loops give."""
+    """The result of the op, and that of its loops."""
     found: list[Array] = []
     for _ in range(2):
         poison = np.full_like(array, 77)
@@ -86,7 +86,7 @@ def test_floats(shape: tuple[int, ...], block: int, threshold: float, place: boo
 def test_bytes(
     shape: tuple[int, ...], block: int, threshold: float, quantised: tuple[str, int]
 ) -> None:
-    """The threshold is a real number, and what is dropped becomes the zero point."""
+    """The threshold is a real number, and dropped elements become the zero point."""
     element, zero = quantised
     dtype = {"i8": np.int8, "ui8": np.uint8}[element]
     limits = np.iinfo(dtype)
@@ -103,7 +103,7 @@ def test_bytes(
 
 
 def test_another_block_size_is_noticed() -> None:
-    """The comparison can fail."""
+    """The comparison notices a wrong block size."""
     array = np.zeros((1, 1, 4, 4), np.float32)
     array[0, 0, 0, 0], array[0, 0, 3, 3] = 1, 0.25
     pruned = [
@@ -121,7 +121,7 @@ def test_another_block_size_is_noticed() -> None:
 
 
 def test_bytes_count_in_float32() -> None:
-    """3 steps of 0.1 are 0.3 in float32, as of exact numbers they are less."""
+    """In float32, 3 steps of 0.1 are not below 0.3."""
     array = np.array([[[[3, 2]]]], np.int8)
     module = program(array.shape, "i8", "block 1 threshold 0.3 scale 0.1", in_place=False)
     assert np.float32(3) * np.float32(0.1) == np.float32(0.3)
@@ -138,7 +138,7 @@ def test_bytes_count_in_float32() -> None:
     ],
 )
 def test_bad_numbers(block: int, threshold: float, message: str) -> None:
-    """Numbers that the text of a program could not hold, too."""
+    """These include numbers that IR text cannot express."""
     module = program((1, 1, 4, 4), "f32", "block 4 threshold 0.1", in_place=False)
     (op,) = (each for each in module.walk() if isinstance(each, PruneZeroBlocksOp))
     op.block, op.threshold = IntegerAttr(block, i64), FloatAttr(threshold, Float64Type())

@@ -1,4 +1,4 @@
-"""Spilled maps in blocks on the whole road: same results, fewer bytes, C counts as predicted."""
+"""Spilled maps in blocks, from layers to C: same results, fewer bytes, as predicted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from npu_tools.shared.installed import available_passes, context
 
 @pytest.mark.parametrize("double", ["npu-double-buffer", ""])
 def test_lossless(double: str) -> None:
-    """The same bits, fewer bytes; the static count is what moves if nothing is zero."""
+    """The bits are the same, and fewer bytes move. The static count is the worst case."""
     steps = [double] if double else []
     want, _ = interpreted(lowered())
     plain, before = interpreted(lowered(TILES, *steps, OFFSETS))
@@ -49,7 +49,7 @@ def test_lossless(double: str) -> None:
 
 
 def test_nothing_is_zero() -> None:
-    """All blocks and all of the index that is met: no more than was counted beforehand."""
+    """If nothing is zero, all blocks and the index move, which is what was counted statically."""
     module = lowered(TILES, "npu-compress-spills", OFFSETS)
     counters = Counters()
     ones = [np.ones_like(array) for array in inputs()]
@@ -90,7 +90,7 @@ def test_tiles_that_cut_blocks() -> None:
 
 
 def test_pruned_on_the_way() -> None:
-    """As if the layers with a ReLU were pruned on tensors; more blocks stay where they are."""
+    """Results are as with pruning on tensors, and fewer blocks move."""
     everywhere = lowered("npu-prune-zero-blocks{where=all block-size=4 threshold=9.5}")
     want, _ = interpreted(everywhere)
     exact, lossless = interpreted(lowered(TILES, "npu-compress-spills", OFFSETS))
@@ -115,7 +115,7 @@ def test_threshold_zero_changes_nothing() -> None:
 
 
 def test_pruned_on_tensors_in_tiles() -> None:
-    """The layer itself in tiles: none of its blocks is cut."""
+    """The pruning layer itself runs in tiles, which cut no block."""
     everywhere = lowered("npu-prune-zero-blocks{where=all block-size=4 threshold=9.5}")
     want, _ = interpreted(everywhere)
     text = str(everywhere)

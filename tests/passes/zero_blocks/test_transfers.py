@@ -15,10 +15,10 @@ from npu_dialect.interpreters import Counters, run_function
 from npu_passes.emit.c import emit
 
 BUILDS = {
-    # Poison until the wait, and no mistake; the sanitizers look at every byte.
+    # The strict engine poisons targets until the wait; the sanitizers check every byte.
     "strict": ("c", True, ()),
     "c++": ("c++", True, ()),
-    # As it is shipped: blocks are looked at and moved at once.
+    # The engine as shipped tests and moves blocks at once.
     "plain": ("c", False, ("-UNPU_DMA_STRICT", "-O2")),
 }
 WITHOUT_CXX = [pytest.param(b, marks=pytest.mark.slow) if b == "c++" else b for b in BUILDS]
@@ -27,7 +27,7 @@ FEW = settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.reus
 
 
 def check(cases: Sequence[Trip], results: Sequence[Array], counters: Counters) -> None:
-    """The maps and the parts of them come back, and the formula says what moved."""
+    """Check that the maps and their parts come back, and that the formula gives the traffic."""
     for number, trip in enumerate(cases):
         whole, part = results[2 * number : 2 * number + 2]
         np.testing.assert_array_equal(whole, trip.array())
@@ -43,7 +43,7 @@ def test_interpreter(trip: Trip) -> None:
 
 
 def test_minus_zero_is_moved() -> None:
-    """Lossless is to the bit."""
+    """A block of -0.0 is not all zero bits, so it is moved."""
     array = np.full((1, 1, 4, 4), -0.0, np.float32)
     trip = Trip(array.shape, "f32", 2, 0, 0.0, (0, 0, 1, 1))
     whole, _ = run_function(program([trip]), None, [array])
@@ -104,7 +104,7 @@ def test_places_in_the_index() -> None:
 
 @pytest.mark.parametrize("build", WITHOUT_CXX)
 def test_whole_bytes_of_the_index(build: str) -> None:
-    """Narrow maps, eight blocks at a time; rows of blocks are left over, or begin in a byte."""
+    """Narrow maps move eight blocks at a time; rows of blocks are left over, or begin in a byte."""
     cases = [
         Trip((1, channels, height, width), "i8", 4, 5, 0.5, (4, 0, height - 4, width))
         for width in (4, 8, 16, 32)

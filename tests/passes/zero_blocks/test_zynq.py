@@ -1,7 +1,7 @@
-"""Blocks on an emulated Zynq: its core moves what its PL-330 cannot, and counts as the formula.
+"""Blocks on an emulated Zynq: the core moves them instead of the PL-330, and counts them.
 
-Microcode has no way to look at a bit of an index, so `npu-lower-dma-to-pl330` rejects transfers in
-blocks; on such a machine they run on the core, with `npu_dma.h` as it is.
+Microcode cannot test a bit of an index, so `npu-lower-dma-to-pl330` rejects transfers in blocks. On
+such a machine they run on the core, with the unchanged `npu_dma.h`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def qemu() -> str:
 
 
 def places(sizes: Sequence[int], start: int) -> list[int]:
-    """Addresses of buffers that lie one behind the other."""
+    """The addresses of buffers that lie behind each other."""
     return [start + sum(sizes[:number]) for number in range(len(sizes))]
 
 

@@ -1,4 +1,4 @@
-"""The offset strategies on plain data: every plan is right, and as small as claimed."""
+"""The offset strategies on plain data: every plan is valid, and as small as claimed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from npu_plans.arena.two_sided import two_sided
 
 
 def chain(*sizes: int, alignment: int = 1) -> Problem:
-    """Maps of a chain of layers: each is written by one layer and read by the next."""
+    """The maps of a chain of layers: one layer writes each map, and the next one reads it."""
     return Problem(
         tuple(Buffer(f"m{i}", size, alignment, i, i + 1) for i, size in enumerate(sizes))
     )
@@ -39,7 +39,7 @@ def lifetimes(*spans: tuple[int, int, int]) -> Problem:
 
 
 def test_rows_that_take_the_place_of_rows() -> None:
-    """At 64 bytes the output lies on rows of its dying input; at 65 it would destroy them."""
+    """At a distance of 64 bytes the output may overwrite its input row by row; at 65 it may not."""
     pair = (Buffer("input", 96, 1, 0, 1), Buffer("output", 96, 1, 1, 2))
     problem = Problem(pair, (Overlay(below=1, above=0, distance=64, exact=True),))
     assert greedy.solve(problem).arena == 160
@@ -86,7 +86,7 @@ def optimum(problem: Problem) -> int:
 
 
 def apart(one: Buffer, at: int, two: Buffer, there: int) -> bool:
-    """Whether two placed buffers may be where they are."""
+    """Whether two placed buffers may both have their offsets."""
     together = one.first <= two.last and two.first <= one.last and one.size and two.size
     return not together or at + one.size <= there or there + two.size <= at
 
@@ -107,7 +107,7 @@ def test_chains(sizes: list[int]) -> None:
 
 @pytest.mark.parametrize("count", [40, 450])
 def test_long_chains(count: int) -> None:
-    """Orders and fits alone need up to a quarter more than the largest pair."""
+    """Placement in simple orders would need up to a quarter more than the largest adjacent pair."""
     random = Random(count)
     sizes = [random.randint(0, 100_000) for _ in range(count)]
     largest = max(one + two for one, two in pairwise(sizes))
@@ -133,9 +133,9 @@ def test_the_largest_pair_is_enough() -> None:
 @pytest.mark.parametrize(
     ("problem", "expected"),
     [
-        # Placing by size without the gap in front of the first buffer needs 240.
+        # Placing by size without the gap below the first buffer needs 240.
         (lifetimes((30, 0, 0), (60, 1, 3), (120, 0, 2), (60, 3, 3)), 180),
-        # No order and fit of the greedy planner finds less than 15; branch and bound does.
+        # No order of the greedy planner finds less than 15; branch and bound does.
         (lifetimes((4, 1, 2), (5, 2, 4), (6, 4, 4), (5, 0, 3), (5, 0, 1)), 14),
     ],
 )
@@ -187,7 +187,7 @@ def test_ping_pong_names_what_is_no_chain() -> None:
 
 
 def test_large_problems_are_fast() -> None:
-    """Far below these limits of a core; a quadratic planner would be far above them."""
+    """It takes far less than these seconds; a quadratic planner would take far more."""
     random = Random(7)
     for count, seconds in ((450, 5), (1000, 15)):
         spans = [(random.randrange(1, 1000), first) for first in range(count)]
@@ -200,7 +200,7 @@ def test_large_problems_are_fast() -> None:
 
 
 def test_what_hangs_from_the_top_is_aligned() -> None:
-    """Two buffers hang: the larger one decides about the arena, the other one lies lower."""
+    """Two buffers end at the top of the arena: the larger one decides its size."""
     buffers = (Buffer("a", 5, 1, 0, 1), Buffer("b", 6, 4, 1, 2), Buffer("c", 4, 1, 2, 3))
     problem = Problem((*buffers, Buffer("d", 3, 4, 3, 4)))
     offsets = two_sided(problem)

@@ -29,7 +29,7 @@ COUNTS = st.integers(1, 9)
 
 
 def random_weights(*shape: int) -> NDArray[np.int8]:
-    """Weights, the least and the greatest one among them."""
+    """Random weights, with the least and the greatest one among them."""
     found = np.random.default_rng(sum(shape)).integers(-128, 128, shape).astype(np.int8)
     found.flat[0], found.flat[-1] = -128, 127
     return found
@@ -51,7 +51,7 @@ def byte_of(word: int, number: int) -> int:
 
 
 def quad_of(form: Format, packed: NDArray[Any], filters: int, filter: int) -> Iterator[int]:
-    """The four weights of a filter, of the elements of one quad of a block."""
+    """The four weights of a filter in one quad of a block."""
     if form == "bytes":
         yield from (int(packed[k * filters + filter]) for k in range(QUAD))
     elif form == "narrow":
@@ -89,14 +89,14 @@ def test_blocks_hold_each_filter_once(filters: int) -> None:
 @settings(deadline=None, max_examples=50)
 @given(st.sampled_from(FORMATS), COUNTS, st.integers(1, 4), st.integers(QUAD, 19))
 def test_runs(form: Format, filters: int, runs: int, length: int) -> None:
-    """Where a kernel looks, what it meets adds up to each weight once."""
+    """At the places where a kernel reads, it meets each weight once."""
     weights = random_weights(filters, runs, length)
     packed = pack_runs(weights, form)
     assert packed.dtype == (np.int8 if form == "bytes" else np.int32)
     starts, found, place = quads_of(length), np.zeros(weights.shape, int), 0
     for first, count in blocks_of(filters):
         size = quad_size(form, count)
-        # A block begins where as many filters as are in front of it would end.
+        # A block begins where the filters before it would end.
         assert place == first * quad_size(form, 1) * len(starts) * runs
         for run in range(runs):
             for start in starts:
@@ -127,7 +127,7 @@ def test_words_of_a_known_run() -> None:
 
 @given(st.sampled_from(FORMATS), st.integers(1, 4), st.integers(1, 9))
 def test_taps(form: Format, words: int, taps: int) -> None:
-    """Four channels, tap by tap."""
+    """Packed depthwise weights hold four channels, tap by tap."""
     weights = random_weights(QUAD * words, taps)
     packed, size = pack_taps(weights, form), quad_size(form, 1)
     assert packed.size == words * taps * size

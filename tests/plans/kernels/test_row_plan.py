@@ -23,7 +23,7 @@ Meeting = tuple[int, int, int]
 
 
 def meetings(steps: Sequence[WeightWord], taps: int) -> Counter[Meeting]:
-    """What meets what, as the instructions multiply; a half without a tap is a weight of zero."""
+    """The taps and elements that the instructions multiply; a half without a tap is zero."""
     found: Counter[Meeting] = Counter()
     words = weight_words(taps)
     for step in steps:
@@ -45,7 +45,7 @@ def halves(product: Product) -> list[tuple[int, int]]:
 
 
 def wanted(pixels: Sequence[Pixel]) -> Counter[Meeting]:
-    """What has to meet."""
+    """The meetings that a convolution needs."""
     return Counter(
         (number, tap, pixel.start + tap)
         for number, pixel in enumerate(pixels)
@@ -54,7 +54,7 @@ def wanted(pixels: Sequence[Pixel]) -> Counter[Meeting]:
 
 
 def check(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[WeightWord]:
-    """Check a plan, which there has to be."""
+    """Plan a row, which must succeed, and check the plan."""
     steps = plan_row(taps, pixels, first, last)
     assert steps is not None
     assert meetings(steps, taps) == wanted(pixels)
@@ -66,12 +66,12 @@ def check(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[Wei
 
 @given(st.integers(1, 11), st.integers(1, 4), st.integers(1, 3))
 def test_pixels_of_the_interior(taps: int, stride: int, count: int) -> None:
-    """No load reaches behind the elements that are needed."""
+    """No load goes beyond the elements that are needed."""
     pixels = [Pixel(stride * number, 0, taps) for number in range(count)]
     reach = pixels[-1].start + taps
     if reach >= QUAD:
         check(taps, pixels, 0, reach - QUAD)
-    else:  # a row that goes on, or that has begun before
+    else:  # a row with more elements behind, or before
         check(taps, pixels, 0, 0)
         check(taps, pixels, reach - QUAD, reach - QUAD)
 
@@ -94,7 +94,7 @@ def test_a_row_shorter_than_a_word_has_no_plan() -> None:
 
 
 def test_the_known_row() -> None:
-    """Five taps of two neighbours: three words of weights, four loads at most."""
+    """Five taps of two neighbouring pixels: three words of weights, at most four loads."""
     steps = check(5, [Pixel(0, 0, 5), Pixel(1, 0, 5)], 0, 2)
     assert [len(step.products) for step in steps] == [2, 2, 2]
     assert [product.halves == "" for step in steps for product in step.products] == [

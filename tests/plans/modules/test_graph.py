@@ -17,7 +17,7 @@ Inputs = list[tuple[int, ...]]
 
 
 def layers(*inputs: Sequence[int], weights: Sequence[int] = ()) -> list[Node]:
-    """Nodes of weight 1 unless given; what reads several values is a merge."""
+    """Nodes with these inputs, of weight 1 unless given. A node with several inputs is a merge."""
     return [
         Node(
             tuple(sources),
@@ -40,14 +40,14 @@ def dags(draw: st.DrawFn, most: int = 12, local: bool = False) -> Inputs:
 
 
 def reachable(inputs: Inputs, target: int, without: int) -> bool:
-    """Whether a way leads from outside to a value that avoids another value."""
+    """Whether a path leads from the input to a value without passing another value."""
     if target == without:
         return False
     return not inputs[target] or any(reachable(inputs, v, without) for v in inputs[target])
 
 
 def longest_way(nodes: Sequence[Node], source: int, merge: int) -> int:
-    """The most layers between two nodes, by trying all ways; -1 if there is none."""
+    """The most layers on a path between two nodes, by trying all paths; -1 if there is none."""
     ways = [0] if source in nodes[merge].inputs else []
     for value in nodes[merge].inputs:
         if value > source and (way := longest_way(nodes, source, value)) >= 0:
@@ -89,7 +89,7 @@ def test_long_skips_by_brute_force(inputs: Inputs, data: st.DataObject, depth: i
 @settings(max_examples=50, deadline=None)
 @given(inputs=dags(20, local=True), depth=st.integers(1, 6))
 def test_what_a_module_is(inputs: Inputs, depth: int) -> None:
-    """Each condition on its own: by definition, not as the search finds it."""
+    """Each condition of a module is checked by its definition, not by the search."""
     nodes = layers(*inputs)
     found = detect(nodes, depth)
     merges = {number for number, node in enumerate(nodes) if node.merge}
@@ -112,7 +112,7 @@ def test_what_a_module_is(inputs: Inputs, depth: int) -> None:
 
 
 def check_branches(nodes: Sequence[Node], module: Module, modules: dict[int, Module]) -> None:
-    """Branches are chains from the start to the operands; they share nothing."""
+    """Check that branches are chains from the start to the operands, and share nothing."""
     seen: list[int] = []
     for branch, operand in zip(module.branches, nodes[module.merge].inputs, strict=True):
         value = module.start
@@ -139,7 +139,7 @@ def test_inner_modules_first() -> None:
 
 
 U_NET = layers((), (0,), (1,), (2,), (3,), (4,), (3, 5), (6,), (7,), (1, 8))
-"""Two levels: 1 -> 9 is the long skip, 3 -> 6 the short one."""
+"""A U-Net of two levels: 1 -> 9 is the long skip-connection, 3 -> 6 the short one."""
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_u_net(depth: int, modules: list[int], skips: dict[int, tuple[int, ...]]
     [((1, 5, 6), 1), ((5, 6, 1), 0), ((1, 5, 6, 1), 1), ((5, 1, 6), None), ((1, 5), None)],
 )
 def test_branches_beside_a_long_skip(operands: tuple[int, ...], first: int | None) -> None:
-    """Those of a concatenation are a module if they are in a row; those of a sum are none."""
+    """The others are a module if they are adjacent operands of a concatenation, not of a sum."""
     nodes = layers((), (0,), (1,), (2,), (3,), (4,), (4,), operands)
     joined = [replace(node, joins=True) for node in nodes]
     assert list(detect(nodes, 2).modules) == []
@@ -175,7 +175,7 @@ def test_branches_beside_a_long_skip(operands: tuple[int, ...], first: int | Non
 
 
 def test_a_long_skip_in_a_branch() -> None:
-    """A merge that is left alone for its long skip is no part of a module around it."""
+    """If a long skip keeps a merge from being a module, it is in no larger module either."""
     nodes = layers((), (0,), (1,), (2,), (1, 3), (4,), (0,), (5, 6))
     assert list(detect(nodes, 5).modules) == [4, 7]
     assert list(detect(nodes, 2).modules) == [4]
@@ -185,7 +185,7 @@ def test_a_long_skip_in_a_branch() -> None:
 
 
 def resnet(blocks: int) -> list[Node]:
-    """Three layers a block, and a sum."""
+    """Residual blocks: three layers and a sum each."""
     nodes: Inputs = [()]
     for _ in range(blocks):
         start = len(nodes) - 1
@@ -194,7 +194,7 @@ def resnet(blocks: int) -> list[Node]:
 
 
 def densenet(sizes: Sequence[int], flat: bool) -> list[Node]:
-    """Six layers a step; concatenations of two maps, or of all maps of the block."""
+    """DenseNet: six layers a step, concatenations of two maps or (`flat`) of all of a block."""
     nodes: Inputs = [()]
     for size in sizes:
         maps = [len(nodes) - 1]
@@ -235,7 +235,7 @@ def test_names() -> None:
 
 
 def test_names_are_unique() -> None:
-    """The inner module leaves the name to the outer one; a name twice is nobody's."""
+    """An inner module leaves the name to the outer one. If two could have a name, none gets it."""
     layer_names = {
         4: ["a/x", "a/y"],
         6: ["a/x", "a/y", "a/z"],

@@ -1,4 +1,4 @@
-"""Orders with the smallest peak, against all orders; and what lives in a module, by hand."""
+"""The order with the smallest peak is compared with all orders; peaks of some modules by hand."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ def chain(part: int, *sizes: int, key: int) -> Branch:
 
 @st.composite
 def modules(draw: st.DrawFn, depth: int = 1, source: FeatureMap = X, keys: int = 0) -> Module:
-    """At most three branches of at most two steps, modules in them, of maps of 1 to 9 bytes."""
+    """A module of at most three branches of at most two steps, which may be modules.
+
+    Maps have 1 to 9 bytes.
+    """
     sizes, made = st.integers(1, 9), [keys]
     merge = draw(st.sampled_from(["concat", "add"]))
 
@@ -112,7 +115,7 @@ def all_orders(work: Work) -> Iterator[tuple[int, ...]]:
 
 
 def branch_orders(group: Group) -> Iterator[tuple[int, ...]]:
-    """Every order of the steps that leaves no branch for another."""
+    """Every order of the steps that finishes a branch before it begins another."""
     choices = [
         [
             sum(items, ())
@@ -178,7 +181,7 @@ def test_all_orders(made: Module, outlives: bool) -> None:
 
 
 def flat(group: Group, orders: Orders) -> tuple[int, ...]:
-    """The steps of a group in the order that was found."""
+    """The steps of a group in the order of `orders`."""
     found: list[int] = []
     for at in orders[group]:
         for item in group.branches[at]:
@@ -220,10 +223,10 @@ def peak(made: Module, *, outlives: bool) -> int:
 
 
 def test_leaving_a_branch_can_be_better() -> None:
-    # Both branches begin and end with 1 byte, and have 9 between.
+    # Both branches begin and end with a map of 1 byte, and have one of 9 between.
     both = module([chain(0, 1, 9, 1, key=1), chain(1, 1, 9, 1, key=4)], 2)
     live = live_module(both, input_outlives=False)
-    # x has to live beside the 9 bytes of the first branch, unless both have begun before: x dies.
+    # x lives beside the 9 bytes of the first branch, unless both branches have begun: then x dies.
     assert best_order(live.work, live.group).peak == 20
     assert lowest_peak(live.work) == 12
 
@@ -242,7 +245,7 @@ def test_parts_side_by_side_leave_no_gap() -> None:
 
 def test_many_branches_keep_their_order_too() -> None:
     count = MOST_BRANCHES + 1
-    # The other way round would be better: what is large would meet fewer results.
+    # The other order would be better: the large map would meet fewer results.
     branches = [chain(part, 2 + part, 1, key=10 * part + 1) for part in range(count)]
     live = live_module(module(branches, count), input_outlives=False)
     best = best_order(live.work, live.group)

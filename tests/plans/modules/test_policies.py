@@ -1,4 +1,4 @@
-"""Footprints, Algorithms 3 to 6 and the traffic accounts on plain data, for random modules."""
+"""Footprints, Algorithms 3 to 6 and traffic on plain data, for random modules."""
 
 from __future__ import annotations
 
@@ -235,7 +235,10 @@ def a_map(key: int, channels: int) -> FeatureMap:
 
 
 def two_branches(merge: str = "concat") -> Module:
-    """4 channels in, 64 and 64 out: 4 KB each; one branch with 3 KB of working memory."""
+    """A module with 4 channels in and 64 out of each branch, 4 KB each.
+
+    One branch has 3 KB of working memory.
+    """
     source, one, two = a_map(0, 4), a_map(1, 64), a_map(2, 64)
     result = a_map(3, 64 if merge == "add" else 128)
     first = Branch(0, (Layer("one", (source,), one, working=3 * KB),), one)
@@ -286,7 +289,7 @@ def test_chains_end_where_a_map_leaves_the_chip() -> None:
 
 
 def test_what_has_left_the_chip_is_not_held() -> None:
-    """The first map of four has left, and the last layer fetches it: meanwhile it takes no room."""
+    """A map that has left the chip takes no room until the layer runs that fetches it."""
     maps = [a_map(key, 16) for key in range(5)]  # 1 KB each
     steps = [Layer(f"l{i}", (maps[i],), maps[i + 1]) for i in range(3)]
     last = Layer("l3", (maps[3], maps[1]), maps[4])
@@ -298,7 +301,7 @@ def test_what_has_left_the_chip_is_not_held() -> None:
 
 
 def test_a_view_is_written_where_the_result_leaves_the_chip() -> None:
-    """The MIFM is the first part of the MOFM itself."""
+    """The MIFM is itself the first part of the MOFM."""
     source, one, result = a_map(0, 16), a_map(1, 16), a_map(2, 32)
     branches = (Branch(0, (), source), Branch(1, (Layer("one", (source,), one),), one))
     module = Module("m", source, result, "concat", branches)

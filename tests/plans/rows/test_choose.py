@@ -27,7 +27,7 @@ def chain_of(maps: list[int], windows: list[int]) -> list[Link]:
 
 
 def footprint_of(chain: list[Link], run: LayerRun) -> int:
-    """What a run needs, by definition, and by the running totals that the choice works with."""
+    """The bytes that a run needs, by definition; checked against the running totals of `choose`."""
     links = chain[run.first : run.last + 1]
     windows = sum(link.window + link.inner for link in links)
     if links[0].direct:
@@ -79,7 +79,7 @@ def test_runs_are_apart_and_cover_what_does_not_fit(chain: list[Link], sram: int
     covered = {i for run in runs for i in range(run.first, run.last + 1)}
     for index, link in enumerate(chain):
         if link.alone > sram and index not in covered:
-            # It stays by itself only where no run with it needs less than it does.
+            # A layer stays alone only if no run with it needs less than it does.
             footprints = [
                 footprint_of(chain, LayerRun(first, last))
                 for first in range(index + 1)

@@ -1,4 +1,4 @@
-"""Which layers of a chain run row by row where maps can leave the chip."""
+"""Which layers of a chain run row by row if maps can leave the chip."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from npu_plans.rows.least_traffic import Chain, ChainLayer, ChainMap, least_traf
 
 @st.composite
 def chains(draw: st.DrawFn) -> Chain:
-    """Layers between maps of some bytes; the ends of the chain may be the caller's."""
+    """Layers between maps of random size; the first and last map may be the caller's."""
     count = draw(st.integers(1, 5))
     moved = draw(st.lists(st.integers(1, 60), min_size=count + 1, max_size=count + 1))
     ends = {0: draw(st.booleans()), count: draw(st.booleans())}
@@ -46,7 +46,7 @@ def partitions(count: int) -> Iterator[list[LayerRun]]:
 
 
 def moved(chain: Chain, parts: list[LayerRun], off: tuple[bool, ...], sram: int) -> int | None:
-    """Bytes that cross the border of the chip, by definition; None if something does not fit."""
+    """Bytes that cross the border of the chip, by definition; None if a part does not fit."""
     totals, total = chain.totals(), 0
     for part in parts:
         ifm, ofm = chain.maps[part.first], chain.maps[part.last + 1]
@@ -66,7 +66,7 @@ def moved(chain: Chain, parts: list[LayerRun], off: tuple[bool, ...], sram: int)
 
 
 def least(chain: Chain, sram: int, partition: list[list[LayerRun]]) -> int | None:
-    """The least that is moved under any of some partitions."""
+    """The fewest bytes that any of these partitions moves."""
     places = list(product(*(one.places for one in chain.maps)))
     found = [moved(chain, parts, off, sram) for parts in partition for off in places]
     return min((each for each in found if each is not None), default=None)
@@ -92,7 +92,7 @@ def test_no_other_runs_move_less(chain: Chain, sram: int) -> None:
 
 
 def test_footprint_counts_what_is_on_chip() -> None:
-    """First map, last map, windows, parameters; of the caller's maps a window and a row."""
+    """A run needs its end maps, windows and parameters; of the caller's maps a window or a row."""
     layers = [ChainLayer(10, weights=5), ChainLayer(20, inner=3, weights=7)]
     near = Chain([ChainMap(100, 90), ChainMap(900, 900), ChainMap(50, 40, 4)], layers)
     run = LayerRun(0, 1)
@@ -105,7 +105,7 @@ def test_footprint_counts_what_is_on_chip() -> None:
 
 
 def test_the_smallest_need_of_those_that_move_least() -> None:
-    """Two pairs would fit as well, but the whole run needs less."""
+    """Two pairs would move as little, but the whole run needs less memory."""
     maps = [ChainMap(n, n) for n in (10, 95, 60, 95, 10)]
     chain = Chain(maps, [ChainLayer(5) for _ in range(4)])
     assert least_traffic(chain, 100) == [LayerRun(0, 3)]
@@ -113,7 +113,7 @@ def test_the_smallest_need_of_those_that_move_least() -> None:
 
 
 def test_what_does_not_fit_is_left_alone() -> None:
-    """Parameters of a run are there as a whole: these do not fit."""
+    """All parameters of a run must be on chip at once, and these do not fit."""
     maps = [ChainMap(n, n) for n in (10, 95, 10)]
     chain = Chain(maps, [ChainLayer(5, weights=50) for _ in range(2)])
     assert least_traffic(chain, 100) == []

@@ -1,4 +1,4 @@
-"""Room for tile buffers: what is free at an op, in numbers."""
+"""Room for tile buffers: the bytes that are free at an op."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ func.func @f(%x: memref<16xf32, #npu.dram>) {{
     [(200, 4, 72), (128, 4, 64), (140, 64, 76), (100, 4, 0), (128, 0, 0)],
 )
 def test_the_slice_that_is_not_filled_is_room(capacity: int, least: int, free: int) -> None:
-    """128 bytes live, 64 are in use; a plan is looked for only where the sum leaves too little."""
+    """128 bytes live, but only 64 are filled. A plan is searched only if 128 leave too little."""
     module = parse(context(), TEXT)
     (function,) = (op for op in module.ops if isinstance(op, FuncOp))
     lifetimes = lifetimes_of(function, SramSpace())

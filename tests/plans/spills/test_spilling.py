@@ -1,4 +1,4 @@
-"""Which maps leave the chip: against all subsets, and nothing more than is needed."""
+"""The maps that leave the chip are the cheapest set of all that fit."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def subsets(problem: SpillProblem) -> list[frozenset[int]]:
 def test_no_set_of_maps_is_cheaper(
     problem: SpillProblem, capacity: int, data: st.DataObject
 ) -> None:
-    """As cheap as can be where sums decide; else it fits all the same, or nothing that is found."""
+    """The choice is the cheapest if sums of bytes decide. If a plan is needed, it fits."""
     forced = (
         frozenset(data.draw(st.sets(st.sampled_from(sorted(problem.movable)), max_size=1)))
         if problem.movable
@@ -136,7 +136,7 @@ def test_sums_that_fit_are_not_enough() -> None:
 
 
 def test_a_buffer_that_grows_counts_as_far_as_it_is_filled() -> None:
-    """A scratch buffer lies where the second slice will be."""
+    """A scratch buffer lies in the place of the second slice, which is not filled yet."""
     buffers = (Buffer("y", 100, 1, 0, 2), Buffer("scratch", 50, 1, 0, 0))
     steps = (OpMemory(0, ((0, 50), (1, 50))), OpMemory(2, ((0, 100),)))
     problem = SpillProblem(buffers, (200, 100), steps, (Overlay(0, 1, 50),))
@@ -168,7 +168,7 @@ def test_no_solver_is_loaded_where_everything_fits() -> None:
 
 
 def test_buffers_that_share_rows_count_once() -> None:
-    """Unless one of them leaves: then the other one has its bytes for itself."""
+    """If one of them leaves the chip, the other one counts in full."""
     buffers = (Buffer("x", 60, 1, 0, 1), Buffer("y", 50, 1, 1, 2), Buffer("z", 40, 1, 1, 1))
     live = ((0, 60), (1, 50), (2, 40))
     steps = (OpMemory(1, live, (), (Shared(0, 1, 50),)), OpMemory(2, ((1, 50),)))

@@ -1,4 +1,4 @@
-"""The closed forms count what the loop nest moves; the paper's equations are as printed."""
+"""The closed forms count what the loop nest moves. The equations are those of the paper."""
 
 from __future__ import annotations
 

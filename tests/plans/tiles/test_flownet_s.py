@@ -23,7 +23,7 @@ from npu_plans.tiles.tile_search import AS_PAPER, SearchOptions, Tiling, search_
 
 MEGABYTES = (445.56, 416.06, 405.52, 331.11, 322.51, 261.53)
 COSTS = (265.95, 249.99, 241.80, 178.33, 162.86, 122.46)
-"""In millions of t."""
+"""The least cost with each freedom, in millions of t."""
 
 PER_LAYER = {
     "conv1": (34.16, 18.91, 17.38),
@@ -37,7 +37,7 @@ PER_LAYER = {
     "conv6": (20.86, 19.87, 19.47),
     "conv6_1": (38.74, 38.54, 38.15),
 }
-"""Megabytes: the paper's optimum, with every freedom, compulsory."""
+"""Megabytes of each layer: the paper's optimum, with every freedom, compulsory."""
 
 
 def tilings(options: SearchOptions, minimize: str = "bytes") -> list[Tiling]:
@@ -98,7 +98,7 @@ def test_compulsory_bytes() -> None:
 
 
 def test_usage_of_the_printed_model_is_not_the_papers_row() -> None:
-    """The printed tiles have no halo, so that larger ones fit than on the paper's machine."""
+    """Without a halo, as printed, larger tiles fit than the paper's table shows."""
     found = tilings(AS_PAPER, "cost")
     used = [round(100 * tiling.footprint / OCM_BYTES) for tiling in found]
     assert used == [94, 95, 95, 91, 91, 91, 98, 75, 99, 95]
@@ -119,7 +119,7 @@ def test_usage_with_a_stored_halo_is_the_papers_in_six_layers() -> None:
 
 
 def test_naive_tilings_move_five_times_as_much() -> None:
-    """Tiles that fill the OCM, as the paper's naive ones: best, median and worst of each layer."""
+    """The best, median and worst tiles that fill the on-chip memory, as the paper's naive ones."""
     found = [bytes_with_stored_halo(layer) for layer in LAYERS]
     best, median, worst = (
         sum(float(pick([*naive])) for _, naive in found) / 1e6 for pick in (min, np.median, max)
@@ -131,7 +131,7 @@ def test_naive_tilings_move_five_times_as_much() -> None:
 
 
 def test_the_tables_of_the_page_are_these() -> None:
-    """docs/tiling.md: the columns that come from the search."""
+    """The columns of docs/tiling.md that come from the search are right."""
     for index, name in enumerate(("paper's order", "search", "compulsory")):
         assert page_megabytes(name) == [values[index] for values in PER_LAYER.values()]
     assert tuple(map(float, column("least MB").values())) == MEGABYTES

@@ -1,4 +1,4 @@
-"""Operands that are on chip anyway: they move nothing and take no tile buffer."""
+"""Operands that are on chip anyway move nothing and take no tile buffer."""
 
 from __future__ import annotations
 

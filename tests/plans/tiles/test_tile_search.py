@@ -63,7 +63,7 @@ def test_search_equals_the_plain_sweep(data: st.DataObject) -> None:
 
 
 def test_a_larger_size_wins_where_the_border_cuts_its_halo() -> None:
-    """5 outputs as 4 and 1 read 5 and 3 inputs, as 3 and 2 they read 5 and 4."""
+    """Tiles of 4 and 1 outputs read 5 and 3 inputs; tiles of 3 and 2 outputs read 5 and 4."""
     layer = ConvShape("border", WindowAxis(5, 5, 1, 1, 2, 2), WindowAxis(1), 1, 1)
     both_fit_but_not_one_tile = footprint_of(layer, Tile(4, 1, 1, 1))
     options = SearchOptions(stationary="double-buffered")
@@ -72,7 +72,7 @@ def test_a_larger_size_wins_where_the_border_cuts_its_halo() -> None:
 
 
 def test_of_equal_tiles_the_smaller_one_wins() -> None:
-    """1, 1, 1, 2 comes first and moves the same, but takes 56 bytes on chip."""
+    """The tile 1, 1, 1, 2 comes first and moves the same, but takes 56 bytes on chip, not 48."""
     layer = ConvShape("tie", WindowAxis(3), WindowAxis(3), 4, 2)
     options = SearchOptions("physical", False, "paper", "double-buffered")
     found = search(layer, 64, DmaCosts(0, 0, 0), options)

@@ -28,7 +28,7 @@ def stages(size: int) -> list[tuple[int, int, int]]:
 
 
 def test_cifar_maps_of_resnet_18() -> None:
-    """The 17 ReLU maps at 32x32. The paper prints 2.06 MB and 4.13 KB, of no standard choice."""
+    """The 17 ReLU maps at 32x32. The 2.06 MB and 4.13 KB of the paper fit no standard choice."""
     maps = [stages(32)[0], *[each for each in stages(32) for _ in range(4)]]
     elements = sum(map(prod, maps))
     bits = sum(index_bits(each, 4) for each in maps)
@@ -40,7 +40,7 @@ def test_cifar_maps_of_resnet_18() -> None:
 
 
 def test_tiny_imagenet_maps_of_resnet_18() -> None:
-    """The 16 maps of block convolutions at 64x64, b = 8: 7.86 MB as printed; not its 3.15 KB."""
+    """The 16 maps of block convolutions at 64x64, b = 8: 7.86 MB as printed, but not 3.15 KB."""
     maps = [each for each in stages(64) for _ in range(4)]
     assert round(sum(map(prod, maps)) * 4 / 1e6, 3) == 7.864
     assert sum(index_bytes(each, 8) for each in maps) == 3840
@@ -55,7 +55,7 @@ def test_break_even() -> None:
 
 
 def test_operations() -> None:
-    """Maxima are nothing beside a 3x3 convolution of 64 to 64 channels: 1 / 576."""
+    """Finding the maxima takes 1 / 576 of the operations of a 3x3 convolution of 64 channels."""
     shape = (64, 32, 32)
     assert convolution_operations(3, 64, 64, 32, 32, 1) == 576 * maximum_operations(shape)
     assert convolution_operations(3, 64, 64, 33, 33, 2) == 9 * 64 * 64 * 17 * 17

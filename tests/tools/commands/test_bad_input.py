@@ -1,4 +1,4 @@
-"""What a user gets wrong is one diagnostic, exit code 1, no file and no traceback."""
+"""A user's mistake gives one diagnostic, exit code 1, no file and no traceback."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +43,7 @@ def relu(element: int) -> ModelProto:
 
 
 def unsupported() -> ModelProto:
-    """Two nodes that nobody can compile here."""
+    """A model with two nodes that the importer does not know."""
     nodes = [
         helper.make_node("Erf", ["input"], ["a"], "first"),
         helper.make_node("Det", ["a"], ["out"], "second"),
@@ -52,7 +52,7 @@ def unsupported() -> ModelProto:
 
 
 def cycle() -> ModelProto:
-    """Two nodes that wait for each other."""
+    """A model with two nodes that read each other."""
     nodes = [
         helper.make_node("Add", ["input", "b"], ["a"], "one"),
         helper.make_node("Relu", ["a"], ["b"], "two"),
@@ -62,7 +62,7 @@ def cycle() -> ModelProto:
 
 
 def wrong_shapes() -> ModelProto:
-    """A product whose factors do not fit."""
+    """A matrix product whose shapes do not fit."""
     model = graph_of([helper.make_node("MatMul", ["input", "w"], ["out"], "product")])
     model.graph.initializer.append(numpy_helper.from_array(np.ones((5, 3), np.float32), "w"))
     return model

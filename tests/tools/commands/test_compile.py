@@ -1,4 +1,4 @@
-"""npu-compile: what it writes, what it prints, what its report says."""
+"""npu-compile: the files that it writes, what it prints, and its report."""
 
 import json
 import os
@@ -71,7 +71,7 @@ def test_scratch_is_what_lives_at_once(small: Path) -> None:
     machine.write_text('name = "tiny"\nsram_bytes = 600\nflash_bytes = 100000\ndma_channels = 1\n')
     report = driver.compile_model(driver.Job(small, str(machine))).report
     # The convolution alone has tile buffers for 27 weights, 3 biases and the image of 64 elements;
-    # those of the next layer lie in the same memory.
+    # the tile buffers of the next layer lie in the same memory.
     assert 4 * (27 + 3 + 64) <= report.scratch_bytes < report.arena_bytes
 
 
@@ -173,7 +173,7 @@ def test_plan_as(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_plan_as_folds_first(save: SaveModel) -> None:
-    """A batch normalisation goes into the weights, whose values planning drops."""
+    """A batch normalisation is folded into weights before planning drops their values."""
     weights: Weights = {"w": np.ones((4, 2, 3, 3), np.float32)}
     weights |= {name: np.ones(4, np.float32) for name in ("scale", "shift", "mean", "variance")}
     nodes = [
@@ -272,7 +272,7 @@ def test_as_a_program(small: Path) -> None:
 def test_values_that_are_named_by_numbers(
     save: SaveModel, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As older exporters of PyTorch name them."""
+    """Older exporters of PyTorch name values by numbers."""
     nodes = [helper.make_node("Relu", ["input"], ["41"]), helper.make_node("Relu", ["41"], ["42"])]
     model = save(model_of(nodes, {}, (1, 4), "42"))
     out = model.parent / "out"

@@ -1,6 +1,6 @@
-"""Text that is made to hang a tool, or to fill the memory: one diagnostic, soon.
+"""Text that would hang a tool or fill the memory gives one diagnostic, soon.
 
-This file is also the program that runs the texts, many in a process: `main` below, with limits.
+This file is also the program that runs the texts, many in one process: see `main` below.
 """
 
 import json
@@ -31,13 +31,13 @@ def attribute(text: str) -> str:
 
 
 def aliases(first: str, next_one: str, count: int) -> str:
-    """Aliases #0, #1, ... where `next_one` says with `%` how each is made of the one before it."""
+    """Aliases #0, #1, ...; `next_one` is a format: `%` stands for the alias before it."""
     lines = [f"#a{n} = {next_one.replace('%', f'#a{n - 1}')}" for n in range(1, count)]
     return "\n".join([f"#a0 = {first}", *lines, attribute(f"#a{count - 1}")])
 
 
 def blocks(count: int) -> str:
-    """A function with so many blocks."""
+    """A function with this number of blocks."""
     body = "".join(f"^b{n}:\n cf.br ^b{n + 1}\n" for n in range(count))
     return f"func.func @f() {{\n{body}^b{count}:\n func.return }}"
 
@@ -148,7 +148,7 @@ Case = tuple[str, str, list[str]]
 
 
 def cases(group: str, folder: Path) -> Iterator[tuple[Case, str]]:
-    """Write the files of a group; the cases, and what each has to say."""
+    """Write the files of a group; yields each case and a part of its message."""
     good, place = folder / "good.mlir", folder / group
     good.write_text("func.func @f() {\n  func.return\n}\n")
     contents: Mapping[str, tuple[str | bytes, str]] = {
@@ -172,7 +172,7 @@ def cases(group: str, folder: Path) -> Iterator[tuple[Case, str]]:
 
 
 def outcomes(todo: Sequence[Case]) -> dict[str, tuple[int, str]]:
-    """Exit code and message of each case; one that takes too long ends its process."""
+    """Exit code and message of each case. A case that takes too long ends its process."""
     found: dict[str, tuple[int, str]] = {}
     while rest := [case for case in todo if case[0] not in found]:
         done = subprocess.run(
@@ -194,7 +194,7 @@ def outcomes(todo: Sequence[Case]) -> dict[str, tuple[int, str]]:
 
 
 def complaint(code: int, said: str, part: str) -> str | None:
-    """What is wrong with the outcome of a case."""
+    """A text on what is wrong with the outcome of a case, or None."""
     if code != 1:
         return f"exit code {code}, expected 1: {said[:300]}"
     if said.count("error:") != 1 or "Traceback" in said or len(said) > 3000:
@@ -226,7 +226,7 @@ def test_ordinary_mistakes_show_the_line(
 
 
 def main() -> None:
-    """Run cases, and print the outcome of each: a limit of memory for all, of time for each."""
+    """Run cases and print their outcomes, with one limit of memory and a limit of time for each."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for name, tool, arguments in json.load(sys.stdin):
         run = import_module(f"npu_tools.commands.{tool}").main

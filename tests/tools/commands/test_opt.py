@@ -90,5 +90,5 @@ def test_starts_quickly() -> None:
         npu_opt(stdin=text)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    # The processor's time, as the tests run beside others; 0.25 s where this was written.
+    # Processor time, as tests run in parallel. It was 0.25 s when this was written.
     assert min(times) < 0.6

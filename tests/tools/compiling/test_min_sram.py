@@ -25,7 +25,7 @@ NEEDED = (
 
 
 def trials(arena: Callable[[int], int], tried: list[int] | None = None) -> Callable[[int], Trial]:
-    """Passes that decide by the size, so that `arena` of it is needed."""
+    """A trial that needs `arena(size)` bytes of a memory of `size` bytes."""
 
     def attempt(sram: int) -> Trial:
         if tried is not None:
@@ -40,14 +40,14 @@ def trials(arena: Callable[[int], int], tried: list[int] | None = None) -> Calla
 @settings(max_examples=50, deadline=None)
 def test_search_finds_a_threshold(need: int, waste: int) -> None:
     tried: list[int] = []
-    # what there is more is wasted, but never more than there is
+    # if there is more than `need`, the passes use up to `waste` bytes of it
     found = search(trials(lambda sram: max(need, min(sram, need + waste)), tried))
     assert found == need
     assert len(tried) == len(set(tried)), "each size is tried once"
 
 
 def test_search_goes_on_where_a_smaller_size_works() -> None:
-    # between 500 and 900 a worse decision is taken
+    # with 500 to 899 bytes the passes decide badly, and need 950
     assert search(trials(lambda sram: 950 if 500 <= sram < 900 else 400)) == 400
     assert search(trials(lambda _: 1)) == 1
     assert search(trials(lambda sram: MOST if sram < MOST else 5)) == MOST

@@ -1,4 +1,4 @@
-"""Pipelines as text: both spellings, blanks, named pipelines."""
+"""Pipelines as text: both notations, blanks, named pipelines."""
 
 import pytest
 

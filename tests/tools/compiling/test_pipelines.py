@@ -1,4 +1,4 @@
-"""The meaning of small networks stays the same after every pass of every named pipeline."""
+"""Small networks compute the same after every pass of every named pipeline."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from npu_tools.shared.installed import available_passes, context
 
 @dataclass(frozen=True)
 class Step:
-    """One layer of a chain: its text behind `%n = `, and the shape it gives."""
+    """One layer of a chain: its text behind `%n = `, and the shape of its result."""
 
     text: Callable[[str, Sequence[int], Sequence[int]], str]
     shape: Callable[[Sequence[int]], tuple[int, ...] | None]
@@ -113,12 +113,12 @@ def network(names: Sequence[str]) -> ModuleOp:
 
 
 def small_npu() -> TargetAttr:
-    """A machine with DMA that holds a part of a map only, and stores maps in patches."""
+    """A machine with DMA, too small for a whole map, that stores maps in patches."""
     return TargetAttr.of(replace(Machine.load("exynos-npu"), sram_bytes=800))
 
 
 def run_checked(module: ModuleOp, pipeline: str) -> MeaningCheck:
-    """Run a pipeline; the meaning is checked after each pass."""
+    """Run a pipeline, and check after each pass that the module computes the same."""
     if "npu-tile-loops" in PIPELINES.get(pipeline, PIPELINES["default"]).text:
         TARGET.set(module, small_npu())
     check = MeaningCheck(seed=3)

@@ -1,4 +1,4 @@
-"""Our printer prints what xDSL's prints, and elides on request."""
+"""Our printer prints the same text as xDSL's, and elides constants on request."""
 
 from io import StringIO
 
@@ -33,7 +33,7 @@ KINDS: dict[str, tuple[Attribute, str]] = {
 
 
 def constant(kind: str, values: list[float]) -> DenseIntOrFPElementsAttr:
-    """A constant of a kind."""
+    """A constant with these values."""
     element, dtype = KINDS[kind]
     data = np.array(values).astype(dtype).tobytes()
     tensor: TensorType[Attribute] = TensorType(element, [len(values)])
@@ -41,7 +41,7 @@ def constant(kind: str, values: list[float]) -> DenseIntOrFPElementsAttr:
 
 
 def texts(attribute: DenseIntOrFPElementsAttr) -> tuple[str, str]:
-    """The text of both printers."""
+    """The texts of our printer and of xDSL's."""
     ours, theirs = StringIO(), StringIO()
     WeightPrinter(stream=ours).print_attribute(attribute)
     Printer(stream=theirs).print_attribute(attribute)

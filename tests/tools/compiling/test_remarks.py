@@ -1,4 +1,4 @@
-"""npu-compile --verbose: what the passes have noted."""
+"""npu-compile --verbose prints the remarks of the passes."""
 
 from pathlib import Path
 

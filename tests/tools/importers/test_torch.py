@@ -1,4 +1,4 @@
-"""torch.export files, by way of torch's own ONNX exporter."""
+"""Files of torch.export, which torch's own ONNX exporter converts."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ unsigned long micros();
 
 
 def properties(text: str) -> dict[str, str]:
-    """Read a library.properties as Arduino's specification says: `#` comments, `key=value`."""
+    """Read a library.properties by Arduino's specification: `#` comments, `key=value`."""
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     assert all("=" in line and line == line.strip() for line in lines)
     found = dict(line.split("=", 1) for line in lines)
@@ -33,7 +33,7 @@ def properties(text: str) -> dict[str, str]:
 
 
 def test_arduino_library(small: Path) -> None:
-    """The rules of Arduino's library specification, version 1.5 and newer."""
+    """The library follows Arduino's library specification, version 1.5 and newer."""
     root = compiled(small, "--emit=arduino") / "arduino/net"
     found = properties((root / "library.properties").read_text())
     required = "name version author maintainer sentence paragraph category url architectures"
@@ -51,7 +51,7 @@ def test_arduino_library(small: Path) -> None:
 
 
 def test_arduino_sketch_compiles_and_runs(small: Path, tmp_path: Path) -> None:
-    """As Arduino does it: the library as C, the sketch as C++ behind Arduino.h."""
+    """Built as Arduino does: the library as C, the sketch as C++ behind Arduino.h."""
     compiler = needs("g++")
     root = compiled(small, "--emit=arduino") / "arduino/net"
     (tmp_path / "Arduino.h").write_text(ARDUINO)
@@ -120,7 +120,7 @@ int main() { setup(); loop(); }
 
 
 def test_arduino_builder_finds_the_library(small: Path, tmp_path: Path) -> None:
-    """The real tool: it reads library.properties, prototypes the sketch, and builds `src/`."""
+    """The real tool reads library.properties, adds prototypes to the sketch, and builds `src/`."""
     builder, ctags = needs("arduino-builder"), needs("arduino-ctags")
     libraries = compiled(small, "--emit=arduino") / "arduino"
     board = tmp_path / "hardware/npu/host"

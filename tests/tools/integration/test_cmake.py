@@ -29,7 +29,7 @@ int main(void) {
 def test_cmake_builds_two_networks(small: Path, language: str) -> None:
     cmake, top = needs("cmake"), small.parent
     compiled(small, "--emit=cmake")
-    # A network with the name of a target of CMake's own.
+    # The name of the network is a target that CMake reserves.
     other = [str(small), "--target", "host", "--prefix", "test", "-o", str(top / "other")]
     assert compile.main([*other, "--emit=cmake"]) == 0
     main = f"main.{'c' if language == 'C' else 'cc'}"

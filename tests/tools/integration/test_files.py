@@ -1,4 +1,4 @@
-"""`npu-compile --emit`: files for CMake, Zephyr and Arduino, read by what they are for."""
+"""`npu-compile --emit`: files for CMake, Zephyr and Arduino, read by their tools."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_all_of_them(small: Path) -> None:
     first = {path: (out / path).read_bytes() for path in paths(out)}
     assert all(content.isascii() for content in first.values())
     assert all(content.endswith(b"\n") for content in first.values())
-    # Again, over what is there: the same bytes.
+    # A second run over the existing files writes the same bytes.
     assert paths(compiled(small, "--emit", "arduino,cmake", "--emit=zephyr,cmake,arduino"))
     assert {path: (out / path).read_bytes() for path in paths(out)} == first
 

@@ -1,4 +1,4 @@
-"""`npu-compile --emit=zephyr`: read by YAML, Kconfig and CMake."""
+"""`npu-compile --emit=zephyr`: the files are read by YAML, Kconfig and CMake."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_zephyr_module() -> None:
     yaml: Any = pytest.importorskip("yaml")
     files = KINDS["zephyr"](network_of(FILES))
     module = yaml.safe_load(files["zephyr/module.yml"])
-    # The keys that Zephyr's schema of module.yml knows, and paths below the module.
+    # Only keys of Zephyr's schema of module.yml, and paths below the module.
     assert module == {"name": "net", "build": {"cmake": "zephyr", "kconfig": "zephyr/Kconfig"}}
     assert f"{module['build']['cmake']}/CMakeLists.txt" in files
     assert module["build"]["kconfig"] in files
@@ -61,7 +61,7 @@ target_link_libraries(app PRIVATE npu_net zephyr_interface m)
 
 @pytest.mark.parametrize("set_to", ["y", '""'])
 def test_zephyr_cmake(small: Path, set_to: str) -> None:
-    """What Zephyr's functions do, in a few lines; the library is there if it is asked for."""
+    """With stand-ins for Zephyr's functions, the library is built only if it is configured."""
     cmake, top = needs("cmake"), small.parent
     compiled(small, "--emit=zephyr")
     (top / "CMakeLists.txt").write_text(ZEPHYR.replace("@", set_to))

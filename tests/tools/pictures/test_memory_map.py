@@ -1,4 +1,4 @@
-"""npu-compile --memory-map: the data from the IR, the picture, and when nothing is written."""
+"""npu-compile --memory-map: the data from the IR, the picture, and cases without a file."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def texts(picture: str) -> list[str]:
 
 
 def convolutions(names: tuple[str, ...]) -> ModelProto:
-    """1x1 convolutions behind each other, their values called as given."""
+    """A chain of 1x1 convolutions, whose values have these names."""
     weight = np.ones((1, 1, 1, 1), np.float32)
     values = ("input", *names)
     nodes = [
@@ -168,7 +168,7 @@ def test_file_is_written_and_is_the_same_again(
 ) -> None:
     pictures: list[bytes] = []
     for out in (small.parent / "one", small.parent / "two"):
-        path = out / "map.svg"  # the folder is made on the way
+        path = out / "map.svg"  # the folder does not exist yet
         run = [str(small), "--target", "fe310", "-o", str(out), "--memory-map", str(path)]
         monkeypatch.setenv("MPLBACKEND", "agg")
         assert compile.main(run) == 0
@@ -197,7 +197,7 @@ def test_failure_writes_nothing(
 ) -> None:
     monkeypatch.chdir(small.parent)
     Path("tiny.toml").write_text('name = "tiny"\nsram_bytes = 300\nflash_bytes = 99999\n')
-    os.mkfifo("pipe")  # no real device: a test that fails would replace it
+    os.mkfifo("pipe")  # not a real device, which a failing test would replace
     before = sorted(small.parent.rglob("*"))
     assert compile.main([str(small), "-o", "out", "--memory-map", "map.svg", *options]) == 1
     assert re.search(message, capsys.readouterr().err)

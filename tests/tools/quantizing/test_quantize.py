@@ -1,4 +1,4 @@
-"""npu-quantize: float networks to quantised ones that npu-compile takes."""
+"""npu-quantize turns float networks into quantised ones that npu-compile accepts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from npu_tools.commands.quantize import main
 Array: TypeAlias = NDArray[Any]
 EXAMPLE = LENET5_FOLDER
 CUT = 100
-"""What is darker is paper, for the example's network."""
+"""Grey values below this count as 0 for the example's network."""
 
 
 @pytest.fixture
@@ -41,26 +41,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def save(folder: Path, proto: ModelProto, **arrays: Any) -> list[str]:
-    """Write a model and its calibration data; gives the arguments that name them."""
+    """Write a model and its calibration data; returns the arguments that name them."""
     (folder / "net.onnx").write_bytes(proto.SerializeToString())
     np.savez(folder / "data.npz", allow_pickle=True, **arrays)
     return ["net.onnx", "--calibrate", "data.npz", "-o", "int8.onnx"]
 
 
 def digits() -> tuple[Array, Array]:
-    """Pictures of digits that the example's network has not seen, and what they show."""
+    """Pictures of digits that the example's network was not trained on, and their labels."""
     held = np.load(EXAMPLE / "heldout.npz")
     images = np.where(held["images"] < CUT, 0, held["images"]).astype(np.float32) / 255
     return images[:, None], held["labels"]
 
 
 def top(proto: ModelProto, name: str, images: Array) -> list[int]:
-    """The classes that onnxruntime finds."""
+    """The class that onnxruntime finds for each image."""
     return [int(onnxruntime_says(proto, {name: image[None]}).argmax()) for image in images]
 
 
 def verified(capsys: pytest.CaptureFixture[str], name: str, images: Array) -> None:
-    """The C of a quantised network must give what onnxruntime gives."""
+    """Check that the C of a quantised network agrees with onnxruntime."""
     np.savez("verify.npz", allow_pickle=True, **{name: images})
     arguments = ["int8.onnx", "--target", "host", "-o", "out", "--verify=verify.npz"]
     code = compile_main(arguments)
@@ -92,7 +92,7 @@ def test_residual_network(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def operators(proto: ModelProto) -> set[str]:
-    """The operators of a model."""
+    """The set of operators in a model."""
     return {node.op_type for node in proto.graph.node}
 
 
@@ -225,7 +225,7 @@ BAD_DATA: Mapping[str, tuple[dict[str, Any], str]] = {
 def rejected(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], *parts: str
 ) -> None:
-    """The run must fail with one message, and leave nothing."""
+    """Check that a run fails with one message and leaves no file."""
     before = sorted(os.listdir(folder))
     assert main(arguments) == 1
     said = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""What npu-compile prints about the traffic of a whole network."""
+"""The table that npu-compile prints of the traffic of a whole network."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a user of npu-report gets wrong: one message, exit code 1, nothing written."""
+"""Users' mistakes with npu-report give one message, exit code 1, and no file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GOOD = ["--image", "in.png", "-o", "out.png"]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Networks of one and of two layers, good and bad pictures and arrays."""
+    """A folder with networks of one and of two layers, good and bad pictures and arrays."""
     monkeypatch.chdir(tmp_path)
     weights = {"w": numbers(4, 3, 3, 3), "v": numbers(2, 4, 1, 1)}
     nodes = [
@@ -57,7 +57,7 @@ def picture(height: int, width: int) -> Any:
 
 
 def fails(capsys: pytest.CaptureFixture[str], *options: str) -> str:
-    """The message; nothing may have been written."""
+    """The message of a failing run; checks that nothing was written."""
     before = {path: path.stat().st_mtime_ns for path in Path.cwd().rglob("*")}
     assert report_command.main(["zero-blocks", *options]) == 1
     assert {path: path.stat().st_mtime_ns for path in Path.cwd().rglob("*")} == before
@@ -135,7 +135,7 @@ def test_no_report_and_an_unknown_one(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.usefixtures("folder")
 def test_a_block_larger_than_the_layer(capsys: pytest.CaptureFixture[str]) -> None:
-    """The table takes it, as another map is larger; a picture of this one would be one block."""
+    """The table is printed, as another map is larger; a picture of this map is rejected."""
     save("pools.onnx", model(
         [
             node("Conv", "x w", "a", name="conv"),

@@ -1,4 +1,4 @@
-"""report.json map by map: what moves in blocks at most, what is expected, what is left alone."""
+"""report.json for each map: the most bytes in blocks, the prediction, uncompressed maps."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ NUMBERS = ("bytes_before", "index_bytes", "bytes_at_most")
 
 
 def test_what_is_expected(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """The predictions are what npu-report finds in the same samples."""
+    """The predictions are the shares that npu-report finds in the same samples."""
     from npu_tools.commands import report as report_command
 
     report = compiled(*options, "--pipeline", "zero-blocks", "--calibrate", "data.npz")
@@ -80,7 +80,7 @@ def test_what_is_expected(options: list[str], capsys: pytest.CaptureFixture[str]
 
 
 def test_what_is_left_alone(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Tiles are chosen as if there were no blocks: they cut some."""
+    """Tiles are chosen without `block-size`, so they cut blocks, and maps stay as they are."""
     text = BLOCKS.replace("npu-tile-loops{block-size=4}", "npu-tile-loops")
     report = compiled(*options, "--pipeline", text)
     left = [row for row in report["zero_blocks"] if not row["compressed"]]

@@ -1,4 +1,4 @@
-"""npu-report zero-blocks: its numbers are those of the emitted C, and what it draws."""
+"""npu-report zero-blocks: its numbers are those of the emitted C; its pictures."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ SPILLED = (
     "npu-assign-sram-offsets{{strategy=greedy}},npu-assign-dram-offsets,npu-outline-layers,"
     "npu-lower-to-loops"
 )
-"""Two maps leave the chip and come back, each as a whole."""
+"""Passes with which two maps leave the chip and come back, each as a whole."""
 
 
 def floats(height: int, width: int) -> ModelProto:
-    """Three layers, and the maps a and b between them."""
+    """A float32 network of three layers, with the maps a and b between them."""
     weights = {"v": numbers(6, 3, 3, 3), "w": numbers(6, 6, 3, 3), "u": numbers(2, 6, 1, 1)}
     nodes = [
         node("Conv", "x v", "p", pads=[1, 1, 1, 1], name="c1"),
@@ -62,7 +62,7 @@ def floats(height: int, width: int) -> ModelProto:
 
 
 def bytes_(height: int, width: int) -> ModelProto:
-    """The same in int8: what is below the zero point becomes the zero point."""
+    """The same network in int8: elements below the zero point become the zero point."""
     graph, source = Graph(), "x"
     for place, (target, shape) in enumerate(
         [("a", (6, 3, 3, 3)), ("b", (6, 6, 3, 3)), ("y", (2, 6, 1, 1))]
@@ -81,7 +81,7 @@ def bytes_(height: int, width: int) -> ModelProto:
 
 
 def image(height: int, width: int, kind: type[np.generic] = np.float32) -> Array:
-    """Something in one corner, next to nothing elsewhere."""
+    """An image with large numbers in one corner and small ones elsewhere."""
     found = np.zeros((1, 3, height, width), np.float32)
     corner = found[:, :, : height // 2, : -(-width // 3)]
     corner[...] = np.random.default_rng(7).standard_normal(corner.shape)
@@ -95,7 +95,7 @@ def saved(folder: Path, proto: ModelProto) -> Path:
 
 
 def counted(path: Path, sample: Array, block: int, prune: str = "") -> tuple[Counters, Compiled]:
-    """What the emitted C moves."""
+    """The counters of the emitted C, and the compilation."""
     pipeline = SPILLED.format(block=block, prune=prune)
     found = compile_model(Job(path, str(path.parent / "roomy.toml"), pipeline=pipeline))
     with built(found.name, found.files, found.report) as harness:
@@ -152,7 +152,7 @@ def reported(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any
 
 
 def test_json_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Samples are added up; the table has the same numbers."""
+    """The JSON adds up the samples, and the table has the same numbers."""
     path = saved(tmp_path, floats(15, 22))
     np.savez(tmp_path / "one.npz", x=image(15, 22))
     np.savez(tmp_path / "two.npz", x=np.concatenate([image(15, 22), np.zeros_like(image(15, 22))]))
@@ -179,13 +179,13 @@ def test_json_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_minus_zero_moves() -> None:
-    """A transfer compares bits."""
+    """A transfer compares bits, so blocks of -0.0 move."""
     array = np.array([0.0, -0.0, 1.0, np.nan], np.float32)
     assert is_zero(array, 0).tolist() == [True, False, False, False]
 
 
 def test_maps_of_the_same_layer() -> None:
-    """A concatenation of integers rescales its parts: as many maps with one name."""
+    """A concatenation of integers rescales its parts, which are maps with the same name."""
     kept = np.ones((1, 2, 2, 2), np.bool_)
     one, two = (
         BlockMap("cat", "npu.requantize", None, (1, 2, 8, 8), 1, 4, True, False, kept)
@@ -197,7 +197,7 @@ def test_maps_of_the_same_layer() -> None:
 
 
 def test_what_is_drawn() -> None:
-    """A block that half of the channels keep, one that none does, and a ragged one that all do."""
+    """Half of the channels keep one block, none keeps the next, all keep a ragged one."""
     kept = np.zeros((1, 2, 1, 3), np.bool_)
     kept[0, 0, 0, 0] = True
     kept[0, :, 0, 2] = True
@@ -212,7 +212,7 @@ def test_what_is_drawn() -> None:
 
 
 def test_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same input gives the same bytes; a panel for the input, and for each map."""
+    """The same input gives the same bytes, with a panel for the input and for each map."""
     path = saved(tmp_path, floats(16, 24))
     pixels = np.zeros((16, 24, 3), np.uint8)
     pixels[:8, :8] = np.random.default_rng(0).integers(0, 256, (8, 8, 3))
@@ -231,7 +231,7 @@ def test_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_pictures_become_inputs(tmp_path: Path) -> None:
-    """Colours or grey, scaled; bytes as they are."""
+    """Pictures in colour or grey are scaled for float32 inputs; uint8 inputs get their bytes."""
     pixels = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3) * 10
     Image.fromarray(pixels).save(tmp_path / "in.png")
 

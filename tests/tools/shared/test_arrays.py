@@ -1,4 +1,4 @@
-"""Files of numbers: what is none is one message, for npu-run and for npu-compile --verify."""
+"""Bad files of arrays give one message, in npu-run and in npu-compile --verify."""
 
 import io
 from pathlib import Path
@@ -30,7 +30,7 @@ def single(array: Any) -> bytes:
 
 
 def flipped(data: bytes) -> bytes:
-    """The same with one other byte in the middle."""
+    """The bytes with one byte in the middle changed."""
     middle = len(data) // 2
     return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
 

@@ -1,4 +1,4 @@
-"""Whatever happens is one message: exceptions of other people's passes, interrupts, streams."""
+"""Every failure is one message: exceptions of foreign passes, interrupts, closed streams."""
 
 import os
 import subprocess
@@ -48,7 +48,7 @@ def test_interrupt(capsys: pytest.CaptureFixture[str]) -> None:
 def test_somebody_elses_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "in.mlir", tmp_path / "out"
     path.write_text(MLIR)
-    # xDSL lists this target, and has not written it yet.
+    # xDSL lists this target, but has not implemented it.
     assert opt.main([str(path), "-t", "mps", "-o", str(out)]) == 1
     said = capsys.readouterr().err
     assert said.startswith(f"npu-opt: error: {path}: NotImplementedError: ")

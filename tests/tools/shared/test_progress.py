@@ -1,4 +1,4 @@
-"""Progress is for a terminal: a pipe gets none of it."""
+"""Progress is written to a terminal only, not to a pipe."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ COMPILE = (sys.executable, "-m", "npu_tools.commands.compile")
 
 
 def command(folder: Path) -> list[str]:
-    """A short job; its report goes to standard output."""
+    """The command of a short job, whose report goes to standard output."""
     model = folder / "net.onnx"
     model.write_bytes(build("inception_small").SerializeToString())
     return [*COMPILE, str(model), "--target", "host", "--plan-as", "i8", "--json"]
 
 
 def on_terminal(arguments: list[str], folder: Path) -> bytes:
-    """What a terminal sees of a job."""
+    """What a job writes to a terminal."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=theirs, cwd=folder) as job:
         os.close(theirs)

@@ -1,6 +1,7 @@
-"""onnxruntime as reference: its sums of products of integers are those of int64, on every computer.
+"""onnxruntime as the reference: its integer sums are exact on every computer.
 
-All numbers are near the ends of their types, so that a sum of two products does not fit in 16 bits.
+All numbers are near the ends of their types, so that a sum of two products does not fit into 16
+bits.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from helpers.quantized.build import Array, Graph, onnxruntime_says, rng
 from npu_tools.verifying.exact_reference import with_exact_sums
 
 STEP = 2.0**13
-"""The scale of results: products of 8 bits, some of them added, fit in 8 bits then."""
+"""The scale of results, with which sums of a few products of bytes fit into 8 bits."""
 WEIGHTS = [False, True]
 
 
@@ -34,7 +35,7 @@ def rescaled(sums: Array, kind: str) -> Array:
 
 
 def operand(graph: Graph, feeds: dict[str, Array], name: str, value: Array, constant: bool) -> str:
-    """An initialiser or an input of the model."""
+    """Add an initialiser or an input to the model; returns its name."""
     if constant:
         return graph.constant(name, value)
     feeds[name] = value
@@ -42,7 +43,7 @@ def operand(graph: Graph, feeds: dict[str, Array], name: str, value: Array, cons
 
 
 def says(graph: Graph, feeds: dict[str, Array], kind: Any) -> Array:
-    """What the reference computes for `y`."""
+    """The output `y` of the reference."""
     return onnxruntime_says(graph.model(feeds, "y", kind, 13), feeds)
 
 
@@ -111,7 +112,7 @@ def test_quantised_convolutions(points: Any, kind: str, constant: bool) -> None:
 
 
 def test_values_keep_their_names_and_weights_are_shared() -> None:
-    """Two nodes share a weight, and something else reads it too: it stays as it is there."""
+    """Two nodes share a weight that another node reads, too. For that node it stays as it is."""
     a, b = large(1, "uint8", 4, 64), large(2, "int8", 64, 64)
     graph = Graph()
     graph.constant("b", b)

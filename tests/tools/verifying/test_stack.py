@@ -79,7 +79,7 @@ def test_arm() -> None:
 
 @pytest.mark.parametrize("name", ["pointer", "asks", "again", "not there"])
 def test_what_is_not_known(name: str) -> None:
-    """A call through a register, recursion, and a function that is not linked."""
+    """The stack is unknown for calls through registers, recursion, and functions not linked."""
     assert Code.parse(ARM).deepest(name) is None
 
 
@@ -133,7 +133,7 @@ def test_real_libraries(target: str) -> None:
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_libraries_of_the_host_are_named(tmp_path: Path) -> None:
-    """They are linked when the program starts."""
+    """The host's libraries are linked when the program starts, so their stack is unknown."""
     text = "extern float expf(float);\nfloat net_run(float x) { return expf(x) + 1; }\n"
     use = measure_stack({"net.c": text, "net.h": ""}, "net", "host")
     assert use.bytes is not None

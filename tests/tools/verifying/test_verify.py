@@ -1,4 +1,4 @@
-"""--verify finds what is wrong with the C, and names the first layer that differs."""
+"""--verify notices mistakes in the C, and names the first layer that differs."""
 
 import re
 import shutil
@@ -25,7 +25,7 @@ def compiled(small: Path) -> Compiled:
 
 
 def with_file(compiled: Compiled, name: str, content: str | bytes) -> Compiled:
-    """The same with another file."""
+    """The compilation with one file replaced."""
     files: Mapping[str, str | bytes] = {**compiled.files, name: content}
     return replace(compiled, files=files)
 
@@ -67,7 +67,7 @@ def test_wrong_code_fails_the_tool(
     def wrong(job: Job) -> Compiled:
         made = compile_model(job)
         source = str(made.files["net.c"])
-        # The last layer's sums go wrong: its bias is not what it was.
+        # The bias of the last layer is changed, so its sums are wrong.
         return with_file(made, "net.c", re.sub(r"(b3\[4\][^{]*\{)[^,]*", r"\1 9.0f", source))
 
     monkeypatch.setattr("npu_tools.compiling.driver.compile_model", wrong)
@@ -204,5 +204,5 @@ def test_a_network_without_inputs(
     ],
 )
 def test_what_is_close(relative: float, steps: float | None, allowed: int, close: bool) -> None:
-    """Steps decide where an output is quantised, else the relative error."""
+    """For a quantised output the steps decide, for others the relative error."""
     assert OutputErrors("y", 0.0, relative, 0, steps, allowed).close is close

@@ -45,7 +45,7 @@ BODY = f"""
     func.return
   }}"""
 COUNTS = Counters(0, 240, 240, 1, 1, 4)
-"""2 halves of 2 x 3 x 5 float32 each way."""
+"""Two halves of 2 x 3 x 5 float32 move each way."""
 
 
 def compiled(body: str) -> Compiled:
@@ -92,7 +92,7 @@ def test_a_run_that_moves_something_else_than_reported_is_found(key: str) -> Non
     assert not result.agrees
     expected = f"{key}: the run has counted {counted}, report.json says {counted + 4}"
     assert result.complaint == f"--verify: {expected}; nothing was written"
-    assert len(result.lines) == 2  # the error of y, and that it is small enough
+    assert len(result.lines) == 2  # a line with the error of y, and one with the verdict
 
 
 def test_the_interpreter_counts_the_same() -> None:

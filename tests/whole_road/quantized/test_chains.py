@@ -1,7 +1,7 @@
 """Several operators between DequantizeLinear and QuantizeLinear: on integers, equal to onnxruntime.
 
-Tables of what other quantisers than onnxruntime's leave there; what follows a convolution is not
-quantised in between.
+Other quantisers than onnxruntime's leave such chains: there is no QuantizeLinear between a
+convolution and the operators behind it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FIRST: dict[str, list[str]] = {
     "Concat": ["requantize", "requantize", "requantize", "concat"],
     "MaxPool": ["max_pool2d", "requantize"],
 }
-"""The first operator, and its layers."""
+"""The first operator of a chain, and the layers that it becomes."""
 
 REST: dict[str, tuple[list[Step], list[str]]] = {
     "none": ([], []),
@@ -47,7 +47,7 @@ REST: dict[str, tuple[list[Step], list[str]]] = {
     ),
     "Transpose, Relu": ([("Transpose", {}), ("Relu", {})], ["transpose", "clamp"]),
 }
-"""What follows, and its layers."""
+"""The rest of a chain by name: its operators, and the layers that they become."""
 
 POOLS: dict[str, list[Step]] = {
     "MaxPool": [("MaxPool", {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [1, 0, 0, 1]})],
@@ -57,7 +57,7 @@ POOLS: dict[str, list[Step]] = {
 
 
 def first(graph: Graph, op: str, kind: str) -> tuple[str, tuple[int, ...]]:
-    """The first operator on real numbers; its result and the shape of its input."""
+    """Add the first operator on real numbers; returns its result, and the shape of its input."""
     shape = {"Conv1d": (1, 4, 9), "MatMul": (1, 2, 12)}.get(op, (1, 4, 6, 6))
     real = graph.dequantize("x", 0.1, POINTS[kind], kind)
     if op in ("Conv", "Conv1d"):
@@ -147,7 +147,7 @@ def test_pools(op: str, rest: str, kind: str, caplog: pytest.LogCaptureFixture) 
     ],
 )
 def test_integers_pass_through(op: str, more: dict[str, Any], kind: str) -> None:
-    """Between operators that name their scales these work on the integers themselves."""
+    """Between operators with scales as operands, these operators work on integers directly."""
     graph, x = Graph(), integers(1, kind, 1, 4, 6, 6)
     params = graph.params("x", 0.1, POINTS[kind], kind)
     y = graph.add("QLinearAdd", ["x", *params, "x", *params, *params], "y")
@@ -172,7 +172,7 @@ FLOATS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("LeakyRelu", {}, ()),
     ("LRN", {"size": 3}, ()),
 ]
-"""Operators without integer form: attributes and other operands."""
+"""Operators without an integer form: name, attributes, further operands."""
 
 
 @pytest.mark.parametrize("form", ["qdq", "operators"])
@@ -186,7 +186,7 @@ def test_nodes_in_float(
     form: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Dequantised, computed, quantised, and named in a warning."""
+    """The operator is computed in float32 between two conversions, and a warning names it."""
     graph, x, source = Graph(), integers(1, kind, 1, 4, 6, 6), "x"
     if form == "operators":
         params = graph.params("a", 0.02, POINTS[kind], kind)

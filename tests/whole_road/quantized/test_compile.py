@@ -1,4 +1,4 @@
-"""Quantised networks through npu-compile: memory, C, and onnxruntime as the judge."""
+"""Quantised networks through npu-compile: memory, and C compared with onnxruntime."""
 
 from __future__ import annotations
 

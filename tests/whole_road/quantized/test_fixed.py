@@ -19,7 +19,7 @@ from npu_tools.compiling.check import random_inputs
 
 
 def distances(one: Array, two: Array) -> Array:
-    """How far two results are apart."""
+    """The distances of two results, element by element."""
     return np.abs(one.astype(np.int64) - two.astype(np.int64))
 
 
@@ -47,11 +47,11 @@ def test_layers(kind: str) -> None:
         apart.append(distances(*results).reshape(-1))
     together = np.concatenate(apart)
     assert together.max() <= 1
-    assert (together == 0).mean() >= 0.98  # scales of tests have many ties
+    assert (together == 0).mean() >= 0.98  # the scales of the tests give many ties
 
 
 def _context() -> Any:
-    """No pass of these needs one."""
+    """An empty context; the passes here need none."""
     return None
 
 

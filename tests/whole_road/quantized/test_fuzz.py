@@ -1,4 +1,4 @@
-"""Damaged quantised models: each is imported, or rejected with a message; nothing else happens."""
+"""A damaged quantised model is imported or rejected with a message; nothing else happens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST = 20
 
 @contextmanager
 def at_most(seconds: int) -> Generator[None]:
-    """Interrupt what takes longer."""
+    """Interrupt the block if it takes longer."""
 
     def late(_: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"more than {seconds} seconds, at {frame}")
@@ -41,7 +41,7 @@ def at_most(seconds: int) -> Generator[None]:
 
 
 def survives(data: bytes) -> bool:
-    """Whether a model is imported; if so, it runs."""
+    """Whether a model is imported; if so, check that it runs."""
     try:
         module = import_model(data, name="bad", base_dir=None)
     except UserError as error:
@@ -56,7 +56,7 @@ def survives(data: bytes) -> bool:
 
 
 def runs(module: ModuleOp) -> None:
-    """Check that a module is right, and can be interpreted if it is not too large."""
+    """Verify a module, and interpret it if it is not too large."""
     module.verify()
     feeds = random_inputs(module, 1)
     if sum(feed.size for feed in feeds) < 10_000:

@@ -1,4 +1,4 @@
-"""Quantised layers as loops and as C: bit for bit what the interpreter says of the layers."""
+"""Quantised layers as loops and as C give the bits of the interpreted layers."""
 
 from __future__ import annotations
 

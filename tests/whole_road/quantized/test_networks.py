@@ -1,4 +1,4 @@
-"""Whole networks that onnxruntime has quantised: imported and interpreted, equal to onnxruntime."""
+"""Networks that onnxruntime has quantised are imported and interpreted as onnxruntime does."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IN_FLOAT: dict[str, list[str]] = {
     "mobilenet_v3": ["HardSigmoid", "Mul", "HardSigmoid", "Mul"],
     "resnet": ["Softmax"],
 }
-"""The operators that stay in float, by network; onnxruntime takes HardSwish apart."""
+"""The operators that stay in float32, by network. onnxruntime splits HardSwish."""
 
 
 def samples() -> list[Feeds]:
@@ -43,9 +43,9 @@ def samples() -> list[Feeds]:
 
 
 def check(proto: ModelProto, step: float) -> list[str]:
-    """Check that a model means here what it means to onnxruntime, or is `step` away at most.
+    """Compare a model with onnxruntime; results may differ by `step` at most.
 
-    Gives the layers.
+    Returns the names of the layers.
     """
     module = imported(proto)
     for feeds in samples():
@@ -71,7 +71,7 @@ def test_networks(name: str, recipe: Recipe, caplog: pytest.LogCaptureFixture) -
     found = check(proto, 0.0 if exact else 1.01 * last_scale(proto))
     warned = [message.split("(")[1].split(")")[0] for message in caplog.messages]
     if recipe.format == "operators" and name == "mobilenet_v3":
-        warned.remove("GlobalAveragePool")  # its input is not quantised: nobody asked for it
+        warned.remove("GlobalAveragePool")  # its input is not quantised
     assert sorted(warned) == sorted(IN_FLOAT.get(name, []))
     assert ("dequantize" in found[:-1]) == (name in IN_FLOAT)
 
@@ -79,7 +79,7 @@ def test_networks(name: str, recipe: Recipe, caplog: pytest.LogCaptureFixture) -
 @pytest.mark.parametrize("form", get_args(Format))
 @pytest.mark.parametrize("name", ["with_mean", "resnet"])
 def test_networks_that_are_not_simplified(name: str, form: Format, tmp_path: Path) -> None:
-    """Pad and BatchNormalization are still there."""
+    """The networks still have Pad and BatchNormalization."""
     with quiet():
         proto = static(NETWORKS[name](), samples(), Recipe(form), tmp_path)
     kept = "Pad" if name == "with_mean" else "BatchNormalization"

@@ -1,4 +1,4 @@
-"""Constants: seen where they are, and as the argument of the only call of a private function."""
+"""Lowering finds constants in a function, and those passed to it by its only call."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NAMED = '"test.op"() {callee = @g} : () -> ()'
 def seen(
     text: str, element: str = "i8", value: str = "dense<[[1, -2, 3], [4, 5, -128]]>"
 ) -> list[list[int]] | None:
-    """The numbers that @g loads from."""
+    """The constant numbers that @g loads from, or None if they are not found."""
     whole = (GLOBAL + text).replace("TYPE", element).replace("VALUE", value)
     ctx = context()
     module = parse(ctx, whole.replace("VISIBILITY", "private"))

@@ -1,4 +1,4 @@
-"""Products that are rounded before they are added, where the compiler would rather not."""
+"""Products are rounded before they are added, even if the C compiler may contract them."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ func.func @f(%a: tensor<1x2048x2x5xi8>) -> tensor<1x2048x1x1xi8> {
 
 
 def every_pair() -> list[NDArray[Any]]:
-    """Pairs of bytes; some hundred of their sums are close to a tie."""
+    """All pairs of bytes. Some hundred of their sums are close to a tie."""
     values = np.arange(-128, 128, dtype=np.int8)
     shape = (1, 4, 64, 64)
     return [array.reshape(shape) for array in np.meshgrid(values, values[::4])]
 
 
 def random_map() -> list[NDArray[Any]]:
-    """A map."""
+    """A random map."""
     random = np.random.default_rng(1)
     return [random.integers(-128, 128, (1, 2048, 2, 5)).astype(np.int8)]
 
@@ -56,7 +56,7 @@ def random_map() -> list[NDArray[Any]]:
     ids=["addition", "average", "average-small"],
 )
 def test_same_bits(text: str, inputs: list[NDArray[Any]], road: Road, tmp_path: Path) -> None:
-    """What the interpreter computes, with fused multiply-adds allowed."""
+    """The C gives the bits of the interpreter even if fused multiply-adds are allowed."""
     module = Parser(context(), text).parse_module()
     (wanted,) = run_function(module, None, inputs)
     write_files(tmp_path, emit(lowered(placed(module), road)), "f")

@@ -1,4 +1,4 @@
-"""Layers that reach each way through the kernels, with a zero point that is not 0."""
+"""A convolution for each path through the kernels, with a zero point that is not 0."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLACE = "npu-bufferize,npu-choose-layouts,npu-assign-sram-offsets,npu-outline-la
 
 @dataclass(frozen=True)
 class Case:
-    """A convolution: channels, rows and columns of its input, and what it does with them."""
+    """A convolution: channels, rows and columns of its input, and its parameters."""
 
     input: tuple[int, int, int]
     filters: int
@@ -74,7 +74,7 @@ CASES = {
 
 
 def around(maker: ChainMaker, x: SSAValue, element: IntegerType) -> SSAValue:
-    """A layer that reads or writes a map with its channels last, and not in place."""
+    """A layer around the convolution, so that its map has channels last and is not in place."""
     layer = MaxPool2dOp(x, PoolAttr.of("max", (1, 1), (1, 1)), TensorType(element, []))
     return maker.add(maker.named(layer), element)
 
@@ -104,7 +104,7 @@ def network(case: Case, element: IntegerType) -> ModuleOp:
 
 
 def check(module: ModuleOp, *, kernel: bool) -> None:
-    """Check all machines; `kernel`: whether weights are packed for one."""
+    """Check the results for all machines. `kernel`: whether weights must be packed."""
     module.verify()
     inputs = random_inputs(module, 5)
     (wanted,) = run_function(module, None, inputs)

@@ -1,4 +1,4 @@
-"""The default road for a Cortex-M4 and an FE310 gives what onnxruntime says, bit for bit.
+"""With the default pipeline, a Cortex-M4 and an FE310 give the bits of onnxruntime.
 
 Weights are small: without VNNI, onnxruntime's kernels for x86 saturate sums of two products.
 """
@@ -18,7 +18,7 @@ from npu_passes.pipelines import PIPELINES
 
 
 def network(seed: int) -> tuple[ModelProto, dict[str, Array]]:
-    """Three convolutions of one seed: of an image, depthwise, and of every channel."""
+    """Three convolutions: of an image, depthwise, and dense."""
     random, kind = Random(seed), ("uint8", "int8")[seed % 2]
     graph = Graph()
     before = graph.params("in", 0.01, random.randint(0, 99), kind)

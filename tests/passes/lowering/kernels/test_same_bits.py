@@ -1,4 +1,4 @@
-"""Kernels, general loops, C on three machines, and the interpreter of layers: the same bits."""
+"""Kernels, general loops, C on three machines and the interpreter give the same bits."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from npu_tools.verifying.emulators import Interface, run_on
 Arrays = list[NDArray[Any]]
 
 NETWORKS = 6
-"""Networks in one program."""
+"""How many networks are in one program."""
 WITHOUT_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
-"""Each example takes a while; what fails is small enough."""
+"""An example takes long, and is small enough without shrinking."""
 
 
 def same(found: Arrays, wanted: Arrays, what: object) -> None:
-    """Check all outputs."""
+    """Check that all outputs are equal."""
     for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
         message = f"{what}, network {number}"
         np.testing.assert_array_equal(one.reshape(other.shape), other, message)
@@ -40,7 +40,7 @@ def same(found: Arrays, wanted: Arrays, what: object) -> None:
 @settings(max_examples=30, deadline=None, phases=WITHOUT_SHRINKING)
 @given(st.integers(0, 10**6), st.sampled_from(("float", "fixed")), st.booleans())
 def test_loops(seed: int, mode: str, fold: bool) -> None:
-    """With kernels for each machine, and the general loops."""
+    """Loops with the kernels of each machine, and general loops, are interpreted."""
     module = ChainMaker(Random(seed), mode).network()
     module.verify()
     inputs = random_inputs(module, seed)
@@ -54,7 +54,7 @@ def test_loops(seed: int, mode: str, fold: bool) -> None:
 
 
 def program(seed: int, mode: str) -> tuple[ModuleOp, Arrays, Arrays]:
-    """Many networks in one function: on buffers, with inputs and what they give."""
+    """Several networks in one function on buffers, with inputs and expected outputs."""
     module = ChainMaker(Random(seed), mode).network(NETWORKS)
     module.verify()
     inputs = random_inputs(module, seed)

@@ -1,4 +1,4 @@
-"""Visits: every output once, in blocks where they are said to be."""
+"""Loops visit every output once, in blocks of pixels where this is planned."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Span
 
 BLOCK = 100
-"""What a visit to a block adds to its outputs; one to a single output adds 1."""
+"""What the visit of a block adds to its outputs. The visit of a single output adds 1."""
 INSIDE = 1000
-"""What a visit to an interior row adds."""
+"""What the visit of an interior row adds."""
 
 
 class Marks:
@@ -40,7 +40,7 @@ class Marks:
             self.b.store(add(self.b, self.b.load(grid, at), self.b.integer(number)), grid, at)
 
     def run(self) -> NDArray[np.int32]:
-        """The grid, which was 0."""
+        """Run the function on a grid of zeros; returns the grid."""
         function = FuncOp("f", (self.block.arg_types, []), Region(self.block))
         module = ModuleOp([function])
         module.verify()
@@ -49,14 +49,14 @@ class Marks:
 
 @st.composite
 def spans(draw: st.DrawFn) -> Span:
-    """The interior of an axis, which may be empty or everything."""
+    """A random interior of an axis, which may be empty or the whole axis."""
     total = draw(st.integers(1, 7))
     low = draw(st.integers(0, total))
     return Span(low, draw(st.integers(low, total)), total)
 
 
 def blocks(rows: Span, columns: Span, width: int) -> NDArray[np.int32]:
-    """What has to be visited in blocks, marked by BLOCK, and singly, marked by 1."""
+    """The expected grid: BLOCK for outputs visited in blocks, 1 for those visited singly."""
     wanted = np.ones((rows.total, columns.total), np.int32)
     high = columns.low + (columns.high - columns.low) // width * width
     wanted[rows.low : rows.high, columns.low : high] = BLOCK
@@ -81,7 +81,7 @@ def test_visit(rows: Span, columns: Span, width: int) -> None:
 @settings(deadline=None, max_examples=60)
 @given(spans(), spans(), st.integers(2, 3))
 def test_visit_lines(rows: Span, columns: Span, width: int) -> None:
-    """The border's columns are known, and interior rows are told from the others."""
+    """Visits of lines know the border's columns, and whether a row is interior."""
     marks, known = Marks(rows, columns), set[int]()
 
     def line(row: Index, inside: bool, column: Index, count: int) -> None:

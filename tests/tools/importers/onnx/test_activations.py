@@ -42,7 +42,7 @@ def test_of_large_numbers(op: str, opset: int) -> None:
 
 
 def network(op: str) -> ModelProto:
-    """A convolution, the activation, a gate of each channel as MobileNetV3 has it."""
+    """A convolution, the activation, and a gate of each channel as in MobileNetV3."""
     nodes = [
         node("Conv", "x w", "c"),
         node(op, "c", "a"),

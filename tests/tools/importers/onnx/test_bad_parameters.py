@@ -1,6 +1,6 @@
-"""Scales, zero points and types that are wrong, in both formats: one message of one line each.
+"""Wrong scales, zero points and types in both formats give one message of one line.
 
-It names the file, the node, what is wrong, and what would be right.
+The message names the file, the node, what is wrong, and what would be right.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from npu_tools.shared.errors import UserError
 
 Change: TypeAlias = Callable[[Graph], None]
 Case: TypeAlias = tuple[str, Any, str]
-"""The initialiser that is replaced, by what, and a part of the message."""
+"""The initialiser to replace, its new value, and a part of the message."""
 
 FEEDS = {"x": integers(1, "int8", 1, 4, 5, 5)}
 WEIGHT = integers(2, "int8", 6, 4, 3, 3)
@@ -43,7 +43,7 @@ def qdq() -> tuple[Graph, str]:
 
 
 def operators() -> tuple[Graph, str]:
-    """The same by QLinearConv and QLinearAdd."""
+    """The same network with QLinearConv and QLinearAdd."""
     graph = Graph()
     graph.constant("w", WEIGHT)
     inputs = ["x", *graph.params("x", 0.1, 3, "int8"), "w"]
@@ -60,12 +60,12 @@ NAMES = {
     "qdq": ("x", "w", "y_q", "y_int", "z_q"),
     "operators": ("x", "w", "y", "z"),
 }
-"""What has a scale and a zero point; only weights have more than one."""
+"""Names of the scales and zero points; only weights have several."""
 MESSAGE = re.compile(r"bad: node '\w+' \([\w.]+\): [^\n]*expected [^\n]*")
 
 
 def message_of(proto: ModelProto) -> str:
-    """The message of a model that must be rejected, which must have the usual form."""
+    """The message about a model that must be rejected; checks the form of the message."""
     with pytest.raises(UserError) as caught:
         import_model(proto.SerializeToString(), name="bad", base_dir=None)
     text = str(caught.value)
@@ -145,7 +145,7 @@ def test_biases(form: str) -> None:
 
 
 def float_bias(values: Sequence[float]) -> tuple[Graph, str]:
-    """A convolution with a bias of floats."""
+    """A convolution with a float32 bias."""
     graph, _ = qdq()
     graph.nodes[3].input[2] = graph.constant("c", values, np.float32)
     return graph, "y_int"
@@ -243,7 +243,7 @@ def test_scales_that_depend_on_the_map() -> None:
 
 
 def without(graph: Graph, places: Sequence[tuple[int, int]]) -> None:
-    """Leave out inputs of nodes."""
+    """Remove inputs of nodes."""
     for node, index in places:
         graph.nodes[node].input[index] = ""
 
@@ -289,7 +289,7 @@ def test_zero_points_left_out_of_operators(kind: str) -> None:
 
 
 def test_parts_of_a_concatenation_have_zero_points() -> None:
-    graph = Graph()  # onnxruntime reads where there is nothing
+    graph = Graph()  # onnxruntime would read outside of memory
     params = graph.params("x", 0.1, 0, "int8")
     y = graph.add("QLinearConcat", [*params, "x", params[0], ""], "y", axis=1)
     text = message_of(graph.model(FEEDS, y, "int8", 13))

@@ -142,7 +142,7 @@ def constant(name: str, **attributes: Any) -> NodeProto:
 
 @pytest.mark.parametrize("opset", [7, 13, 18])
 def test_shape_arithmetic_is_folded(opset: int) -> None:
-    """Shape -> Gather -> Concat -> Reshape, as PyTorch writes a flatten."""
+    """PyTorch exports a flatten as Shape -> Gather -> Concat -> Reshape."""
     row = {"axes": [0]} if opset < 13 else {}
     unsqueeze = node("Unsqueeze", "n" if row else "n zero", "row", **row)
     index = numpy_helper.from_array(np.array(0, np.int64), "index")
@@ -155,7 +155,7 @@ def test_shape_arithmetic_is_folded(opset: int) -> None:
     ]
     weights = {"rest": int64(-1), "zero": int64(0)}
     proto = model(nodes, {"x": (2, 3, 4)}, weights=weights, opset=opset)
-    if opset < 9:  # there Constant gives floats only
+    if opset < 9:  # before opset 9 Constant gives floats only
         proto.graph.initializer.append(index)
     else:
         proto.graph.node.insert(0, constant("index", value=index))
@@ -284,5 +284,5 @@ def test_local_functions_are_inlined() -> None:
 
 @pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
 def test_light_models(path: Path) -> None:
-    """The published networks that ship with onnx."""
+    """The published networks in the onnx package are imported."""
     assert layers(import_file(path))[0] == "npu.conv2d"

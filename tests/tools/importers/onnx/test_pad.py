@@ -17,13 +17,13 @@ AROUND = np.array([0, 0, 1, 0, 0, 0, 2, 3], np.int64)
 
 
 def weights_of(graph: Graph, filters: int = 6) -> str:
-    """The real weights of a convolution of 4 channels."""
+    """Add the dequantised weights of a convolution of 4 channels; returns their name."""
     graph.constant("w", integers(2, "int8", filters, 4, 3, 3))
     return graph.dequantize("w", np.full(filters, 0.01), np.zeros(filters), "int8", axis=0)
 
 
 def padded(graph: Graph, source: str, fill: float | None = None, pads: Any = AROUND) -> str:
-    """Pad behind DequantizeLinear."""
+    """Add Pad behind DequantizeLinear; returns its output."""
     inputs = [source, graph.constant("pads", pads)]
     if fill is not None:
         inputs.append(graph.constant("fill", fill, np.float32))
@@ -104,7 +104,7 @@ def test_outputs(shape: tuple[int, ...], kind: str) -> None:
 
 
 def qlinear_conv(graph: Graph, source: str, point: int, kind: str) -> str:
-    """QLinearConv of 4 channels."""
+    """Add a QLinearConv of 4 channels; returns its output."""
     graph.constant("w", integers(2, "int8", 6, 4, 3, 3))
     inputs = [source, *graph.params("x", 0.5, point, kind), "w", *graph.params("w", 0.1, 0, "int8")]
     return graph.add("QLinearConv", [*inputs, *graph.params("y", 60.0, 12, kind)], "y")
@@ -145,7 +145,7 @@ def test_pads_of_integer_sums() -> None:
 
 @pytest.mark.parametrize("io", ["model", "int8"])
 def test_in_c(io: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A layer of its own in front of a pool, and pads of a convolution."""
+    """In C, a Pad is a layer before a pool, and becomes the pads of a convolution."""
     graph, point = Graph(), -3
     real = graph.dequantize(graph.quantize("x", 0.1, point, "int8"), 0.1, point, "int8")
     real = padded(graph, real)

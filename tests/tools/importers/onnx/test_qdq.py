@@ -1,7 +1,7 @@
 """Float operators between DequantizeLinear and QuantizeLinear: on integers, equal to onnxruntime.
 
-Convolutions and matrix products are float32 sums there, in an order that nobody promises: of those
-nearly all are equal, and none is more than one away.
+There, onnxruntime computes convolutions and matrix products as float32 sums in an unspecified
+order. Nearly all of their results are equal, and none differs by more than one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ POINTS: dict[str, tuple[int, ...]] = {"int8": (-128, -3, 0, 127), "uint8": (0, 7
 
 
 def scales(seed: int, count: int) -> list[float]:
-    """Scales with ties."""
+    """Random scales, which give ties."""
     return [float(scale) for scale in rng(seed).choice(NICE, count)]
 
 
@@ -31,7 +31,7 @@ def sandwich(
     inputs: tuple[str, ...] = (),
     **more: Any,
 ) -> tuple[Graph, str]:
-    """DequantizeLinear, an operator, QuantizeLinear; `same`: of the same scale."""
+    """DequantizeLinear, an operator, QuantizeLinear. `same`: both have the same scale."""
     graph, kind = Graph(), x.dtype.name
     before, after = scales(seed, 2)
     point, other = rng(seed).choice(POINTS[kind], 2)
@@ -156,7 +156,7 @@ def test_concat_of_one_scale() -> None:
 def conv_graph(
     x: Array, w: Array, seed: int, *, per_axis: bool, bias: str, point: int, **more: Any
 ) -> tuple[Graph, str, str]:
-    """A convolution in QDQ format; gives the real result, and the type of the output."""
+    """A convolution in QDQ format: the graph, its real result, and the type of the output."""
     graph, kind = Graph(), x.dtype.name
     generator = rng(seed)
     count = len(w) if per_axis else 1

@@ -1,4 +1,4 @@
-"""Operators that name scales and zero points: bit for bit what onnxruntime computes."""
+"""Operators with scales and zero points as operands give the bits of onnxruntime."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = ("int8", "uint8")
 
 
 def random_params(seed: int, kind: str, count: int) -> list[tuple[float, int]]:
-    """Scales with ties and zero points of a type."""
+    """Random scales, which give ties, and random zero points of a type."""
     generator, limits = rng(seed), np.iinfo(kind)
     points = generator.integers(limits.min, limits.max + 1, count)
     return [(float(s), int(z)) for s, z in zip(generator.choice(NICE, count), points, strict=True)]
@@ -129,7 +129,7 @@ def test_integer_sums(points: bool, kind: str) -> None:
     x, w, graph = integers(1, kind, 1, 4, 9, 11), integers(2, "uint8", 6, 4, 3, 3), Graph()
     graph.constant("w", w)
     more = [graph.constant("xz", 5, kind), graph.constant("wz", 127, "uint8")] if points else []
-    if kind == "uint8":  # all that onnxruntime has
+    if kind == "uint8":  # onnxruntime has no others
         y = graph.add("ConvInteger", ["x", "w", *more], "y", pads=[1, 1, 1, 1])
         assert compare(graph, {"x": x}, y, np.int32) == ["conv2d"]
     rows, graph = integers(1, kind, 4, 30), Graph()

@@ -1,4 +1,4 @@
-"""Files that are no models, models that are wrong, and files that somebody damaged."""
+"""Files that are no models, wrong models, and damaged files."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_missing_file(tmp_path: Path) -> None:
 
 
 def network() -> ModelProto:
-    """One of each: weights, constants, shape arithmetic, windows."""
+    """A network with weights, constants, shape arithmetic and windows."""
     nodes = [
         node("Conv", "x w b", "c", pads=[1, 1, 1, 1], strides=[2, 2]),
         node("BatchNormalization", "c b b b v", "n"),
@@ -252,7 +252,7 @@ def network() -> ModelProto:
 
 
 def survives(data: bytes) -> bool:
-    """Whether damaged bytes still are a model; anything but a UserError fails the test."""
+    """Whether damaged bytes are still a model. Any exception but UserError fails the test."""
     try:
         import_model(data, name="bad", base_dir=None).verify()
     except UserError:

@@ -1,4 +1,4 @@
-"""Quantised models that are wrong, or beyond us: one clear message each."""
+"""Quantised models that are wrong or not supported give one clear message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from npu_tools.shared.errors import UserError
 
 
 def rejected(graph: Graph, feeds: dict[str, Array], output: str, kind: Any, *parts: str) -> None:
-    """The model must not be imported, and the message must say why."""
+    """Check that the model is rejected, and that the message says why."""
     proto = graph.model(feeds, output, kind, 21)
     with pytest.raises(UserError) as caught:
         import_model(proto.SerializeToString(), name="bad", base_dir=None)
@@ -75,7 +75,7 @@ def test_scales_that_are_computed() -> None:
 
 
 def conv(scales: Any, axis: int, points: Any = 0) -> tuple[Graph, str]:
-    """A convolution with weights of some scales."""
+    """A convolution whose weights have these scales."""
     graph = Graph()
     real = graph.dequantize("x", 0.1, 0, "int8")
     graph.constant("w", integers(2, "int8", 6, 4, 3, 3))

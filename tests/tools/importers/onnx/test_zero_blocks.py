@@ -1,4 +1,4 @@
-"""Pruning of zero blocks as PyTorch exports it becomes one layer, and means the same."""
+"""Pruning of zero blocks, as PyTorch exports it, becomes one layer that computes the same."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def zebra(
     last: str = "r keep",
     threshold: float = 0.5,
 ) -> ModelProto:
-    """A relu and the chain behind it; the keywords make it another one."""
+    """A ReLU and the chain of operators behind it; the keywords change the chain."""
     kernel = [pool or block] * 2
     ragged = height % block or width % block
     scales: Array = np.array([1, 1, scale or block, scale or block], np.float32)
@@ -130,7 +130,7 @@ def around(name: str, scale: str, point: str) -> list[NodeProto]:
 
 
 def quantised(*, everywhere: bool, other: bool = False, flag: float = 1 / 255) -> ModelProto:
-    """The chain around a quantised map; `everywhere`: maxima and flags are quantised, too."""
+    """The chain on a quantised map. `everywhere`: maxima and flags are quantised, too."""
     weights: dict[str, Array] = {
         **{"s": STEP, "p": POINT, "t": np.array(0.5, np.float32)},
         **{"fs": np.array(flag, np.float32), "fp": np.array(-128, np.int8)},
@@ -163,7 +163,7 @@ def quantised(*, everywhere: bool, other: bool = False, flag: float = 1 / 255) -
         (False, False, 1 / 255, ["quantize", "prune_zero_blocks", "dequantize"]),
         (True, False, 1 / 255, ["quantize", "prune_zero_blocks", "dequantize"]),
         (True, True, 1 / 255, ["quantize", "prune_zero_blocks", "requantize", "dequantize"]),
-        # A flag of 0.889: what stays becomes smaller.
+        # With a flag of 0.889, elements that stay would become smaller.
         (True, False, 0.0035, ["quantize", "prune_zero_blocks", "requantize", "dequantize"]),
     ],
 )

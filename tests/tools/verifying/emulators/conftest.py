@@ -1,4 +1,4 @@
-"""Tests that need a cross-compiler and an emulator: skipped without them, failed if CI=true."""
+"""Tests with a cross-compiler and an emulator are skipped without them, or fail if CI=true."""
 
 from __future__ import annotations
 

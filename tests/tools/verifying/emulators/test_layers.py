@@ -1,4 +1,4 @@
-"""Instructions of single layers, by the hook, on emulated boards."""
+"""Instructions of single layers, counted by the hook on emulated boards."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def test_counts_of_layers(machine: str, tmp_path: Path) -> None:
     first, second = often.runs
     assert first.layers == second.layers
     few, many = once.runs[0].layers, first.layers
-    # Exact but for what the loop around the hooks takes.
+    # Exact except for the loop around the hooks.
     assert 20 * 100 <= many[0] - few[0] <= 20 * 105
     assert 20 * 7 <= many[1] - few[1] <= 20 * 9
     assert 1000 <= many[2] <= 1005
-    assert 85 <= few[0] <= 115  # the call of the network is in it, a part of the hook is not
+    assert 85 <= few[0] <= 115  # includes the call of the network, but not all of the hook
 
 
 def test_layers_of_lenet5(machine: str, tmp_path: Path) -> None:
-    """They sum up to the whole, which is nearly what it is without the hook."""
+    """The counts of the layers add up to the whole, which is nearly that without the hook."""
     result = compile_model(Job(LENET5, machine, prefix="net"))
     write_files(tmp_path, result.files)
     layers = result.report.layers

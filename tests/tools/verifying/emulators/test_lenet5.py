@@ -1,4 +1,4 @@
-"""LeNet-5 of the example, compiled for the microcontrollers, on handwritten digits held out."""
+"""LeNet-5 of the example, compiled for the microcontrollers, on held-out handwritten digits."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ EXAMPLE = LENET5_FOLDER
 MODEL = EXAMPLE / "lenet5.onnx"
 DIGITS = 6
 DIGITS_THAT_FIT = {"cortex-m0": 1}
-"""Where the network fills the flash: inputs of the test lie there, too."""
+"""The number of digits on machines whose flash is nearly full; the inputs lie there, too."""
 
 INSTRUCTIONS = {"fe310": 79_900_000, "cortex-m4": 1_770_920}
-"""What one inference may take: the paper's own C on the FE310, and the fastest peer on the M4."""
+"""Limits for one inference: the paper's own C on the FE310, the fastest peer on the M4."""
 
 Floats = npt.NDArray[np.float32]
 
@@ -41,7 +41,7 @@ def digits() -> tuple[Floats, Floats]:
 
 
 def compile_and_run(machine: str, folder: Path, images: Floats) -> Result:
-    """What a person does: npu-compile, then the C compiler, then the board."""
+    """As a user does it: npu-compile, then the C compiler, then the board."""
     command = [sys.executable, "-m", "npu_tools.commands.compile", str(MODEL), "--target", machine]
     subprocess.run([*command, "-o", str(folder)], check=True, capture_output=True)
     return run_on(machine, folder / "lenet5.c", [{"image": image} for image in images])
@@ -64,7 +64,7 @@ def test_lenet5(machine: str, tmp_path: Path, digits: tuple[Floats, Floats]) -> 
 def test_lenet5_needs_most_of_16_kb(
     fe310: str, tmp_path: Path, digits: tuple[Floats, Floats]
 ) -> None:
-    """The link gives the network the machine's RAM, not more: 16 KB less a large stack is none."""
+    """The linker enforces the machine's RAM: with a larger stack, 16 KB are not enough."""
     images, _ = digits
     compile_and_run(fe310, tmp_path, images[:1])
     with pytest.raises(BuildError, match=r"region `RAM' overflowed"):

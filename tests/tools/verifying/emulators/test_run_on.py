@@ -36,7 +36,7 @@ BIAS = np.array([0.5, 0, 4, -1], dtype=np.float32)
 
 
 def tiny(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """What tiny.c computes."""
+    """The result of tiny.c, in numpy."""
     return np.cumsum(np.maximum(WEIGHT @ x + BIAS, 0), dtype=np.float32)
 
 
@@ -52,7 +52,7 @@ def test_outputs_and_sizes(machine: str) -> None:
         np.testing.assert_allclose(run.outputs["output"], tiny(case["input"]), rtol=1e-5)
         assert run.instructions > 4 * 16
     assert result.arena_bytes == 96
-    # RAM holds the arena, the stack and what the harness itself needs: no copy of the input.
+    # RAM holds the arena, the stack and data of the harness, but no copy of the input.
     assert 96 <= result.sizes.bss <= 96 + 16
     assert result.sizes.data <= 16
     assert 0 < result.stack_bytes < 512
@@ -70,7 +70,7 @@ def test_counts_are_the_same_every_time(machine: str) -> None:
 
 
 def counted(machine: str, folder: Path, rounds: int) -> int:
-    """Instructions of a function that carries out two in each of its rounds."""
+    """The counted instructions of a network that is a loop of two instructions."""
     loop = {
         "fe310": "1: addi %0, %0, -1\\n bnez %0, 1b",
         "cortex-m0": "1: sub %0, %0, #1\\n bne 1b",  # gcc's older syntax: sets the flags
@@ -99,7 +99,7 @@ def test_instructions_are_counted_exactly(machine: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", list(BOARDS))
 def test_ticks_to_instructions(name: str) -> None:
-    """Whatever part of a tick has passed when the clock is read, the count is exact."""
+    """The count is exact, whatever part of a tick has passed when the clock is read."""
     board = BOARDS[name]
     for count in (0, 1, 2, 3, 1001, 1_770_920, 600_000_000):
         nanoseconds = count << board.shift
@@ -109,7 +109,7 @@ def test_ticks_to_instructions(name: str) -> None:
 
 
 def test_an_unaligned_access_is_a_fault_where_the_core_has_none(tmp_path: Path) -> None:
-    """The emulated Cortex-M3 could carry it out; an M0 cannot."""
+    """The emulated Cortex-M3 could run the access, but an M0 cannot."""
     shutil.copy(HERE / "tiny.h", tmp_path)
     (tmp_path / "tiny.c").write_text(
         '#include "tiny.h"\n'

@@ -1,4 +1,4 @@
-"""The worst-case stack that npu-compile reports, against the stack that a run has painted over."""
+"""The worst-case stack that npu-compile reports, compared with the stack that a run used."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def test_static_is_at_least_measured(machine: str, network: str, tmp_path: Path)
     result = run_on(machine, tmp_path / "net.c", [inputs], flags=["-O2"])
     around = result.frames["main"] + result.frames.get("_start", 0)
     assert static.bytes + around >= result.stack_bytes
-    # Untouched parts of frames apart, the bound is no idle one.
+    # The bound is close; some parts of frames are never touched.
     assert static.bytes <= result.stack_bytes + 100
