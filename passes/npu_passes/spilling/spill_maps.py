@@ -39,7 +39,7 @@ from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
-from npu_passes.analysis.views import is_view, uses_of
+from npu_passes.analysis.views import uses_of, views_of
 from npu_passes.placing.assign_sram_offsets import name_of
 from npu_passes.spilling.reader import Needs, Reader, Reading, writes
 from npu_passes.spilling.tile_bytes import least_bytes, roomy_bytes
@@ -243,7 +243,6 @@ def off_chip(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
 
 
 def retype_views(value: SSAValue) -> None:
-    """Set the memory space of all views of a buffer, and of views of them, to `#npu.dram`."""
-    for view in [use.operation for use in value.uses if is_view(use.operation)]:
-        result = view.results[0]
-        retype_views(Rewriter.replace_value_with_new_type(result, off_chip(memref_type(result))))
+    """Let the views of a buffer, and theirs, lie where it does."""
+    for view in list(views_of(value)):
+        Rewriter.replace_value_with_new_type(view, off_chip(memref_type(view)))

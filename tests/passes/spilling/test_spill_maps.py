@@ -81,3 +81,28 @@ func.func @f(%x: tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32> {
         "@f: 64 bytes are moved for maps off chip",
         "b: lies off chip",
     ]
+
+
+def test_a_long_chain_of_views_leaves_with_its_map() -> None:
+    """More views in a row than Python's recursion allows."""
+    flat, view = "memref<8xf32, #npu.sram>", "memref<8xf32, strided<[1]>, #npu.sram>"
+    count = 1200
+    views = [
+        f"%v{i + 1} = memref.subview %v{i}[0] [8] [1] : {view if i else flat} to {view}"
+        for i in range(count)
+    ]
+    body = "\n".join(
+        [
+            f"%v0 = sram.alloc : {flat}",
+            f"npu.relu ins(%x : memref<8xf32, #npu.dram>) outs(%v0 : {flat})",
+            *views,
+            f"%b = sram.alloc : {flat}",
+            f"npu.relu ins(%v{count} : {view}) outs(%b : {flat})",
+            "func.return",
+        ]
+    )
+    text = f"func.func @f(%x: memref<8xf32, #npu.dram> {{dram.input}}) {{\n{body}\n}}"
+    ctx = context()
+    spilled = run_passes(ctx, with_machine(ctx, text, 16), "npu-spill-maps")
+    assert sum(isinstance(op, dram.AllocOp) for op in spilled.walk()) == 2
+    assert view not in str(spilled)
