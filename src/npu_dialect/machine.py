@@ -55,6 +55,9 @@ WORKING_MEMORY = ("none", "stride-1-map")
 memory. `stride-1-map`: a strided convolution computes its whole output map at stride 1 first, and
 then drops the elements that the stride skips."""
 
+MOST_MULTIPLE = 2**16
+"""The largest `row_multiple` and `column_multiple`: maps are stored up to such a multiple."""
+
 MOST = 2**63 - 1
 """The largest number that `#npu.target` can hold, as its numbers are i64."""
 
@@ -268,12 +271,16 @@ def _integer(key: str, value: object, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
         shown = hex(value) if isinstance(value, int) and value > MOST else repr(value)
         raise MachineError(f"expected {key} to be an integer of at least {least}, got {shown}")
+    if key.endswith("_multiple") and value > MOST_MULTIPLE:
+        raise MachineError(f"expected {key} to be at most {MOST_MULTIPLE}, got {value}")
     return value
 
 
 def _string(key: str, value: object) -> str:
     if not isinstance(value, str) or not value:
         raise MachineError(f"expected {key} to be a string, got {value!r}")
+    if not value.isprintable():
+        raise MachineError(f"expected {key} without control characters, got {value!r}")
     return value
 
 

@@ -40,6 +40,11 @@ def test_unforeseen_exceptions(
         guarded("tool", raising(ValueError("wrong")))
 
 
+def test_what_a_terminal_would_obey(capsys: pytest.CaptureFixture[str]) -> None:
+    assert guarded("tool", raising(UserError("a\x1b[31mred\x07\n\tb é"))) == 1
+    assert capsys.readouterr().err == "tool: error: a\\x1b[31mred\\x07\n\tb é\n"
+
+
 def test_interrupt(capsys: pytest.CaptureFixture[str]) -> None:
     assert guarded("tool", raising(KeyboardInterrupt())) == 130
     assert capsys.readouterr().err == "tool: interrupted\n"

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseE
 
 from npu_dialect.machine import MachineError
 from npu_passes.support.safe_text import TOO_DEEP, mend_lexer
+from npu_tools.shared.text import printable
 
 MARKED_OP = re.compile(r"^(?P<op>[^\n]*)\n[ ]*\^\^+-*\n", re.MULTILINE)
 """The line of the op that xDSL's diagnostic underlines in the IR that it attaches as a note."""
@@ -20,6 +21,9 @@ MARKED_OP = re.compile(r"^(?P<op>[^\n]*)\n[ ]*\^\^+-*\n", re.MULTILINE)
 
 TRACEBACK = "NPU_TRACEBACK"
 """The environment variable that shows the traceback of an unexpected exception, if it is set."""
+
+TEXT = "\n\t"
+"""The control characters that messages may have."""
 
 LONGEST_CONTEXT = 200
 """Most characters of an input line that a message quotes."""
@@ -60,7 +64,7 @@ def guarded(
         if os.environ.get(TRACEBACK):
             raise
         message = ": ".join(part for part in (where(), unforeseen(error)) if part)
-    print(f"{tool}: error: {clipped(message)}", file=sys.stderr)
+    print(f"{tool}: error: {printable(clipped(message), kept=TEXT)}", file=sys.stderr)
     return 1
 
 

@@ -131,6 +131,10 @@ def test_add_broadcasts(opset: int, shape: tuple[int, ...]) -> None:
     check(model([node("Add", "z x")], {"x": (2, 3, 4)}, weights=weights, opset=opset))
 
 
+def test_add_of_scalars() -> None:
+    check(model([node("Add", "x c")], {"x": ()}, weights={"c": np.array(1.5, np.float32)}))
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_sum(count: int) -> None:
     names = ["a", "b", "c"][:count]

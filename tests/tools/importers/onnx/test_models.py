@@ -16,6 +16,7 @@ from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 
 from helpers.onnx_models import (
+    Array,
     check,
     imported,
     int64,
@@ -249,16 +250,22 @@ def test_all_unsupported_nodes_are_listed() -> None:
         node("Exp", "x", "e"),
         helper.make_node("Magic", ["r"], ["m"], name="wand", domain="com.example"),
         helper.make_node("If", ["e"], ["i"]),
-        node("Concat", "m i", axis=0),
+        helper.make_node("Where", ["k", "r", "w"], ["chosen"]),
+        helper.make_node("Where", ["k", "w", "w"], ["folded"]),
+        helper.make_node("Tan", ["x"], ["an\x1b[31mgle"]),
+        node("Concat", "m i chosen folded an\x1b[31mgle", axis=0),
     ]
-    proto = model(nodes, {"x": (1, 2, 4, 4)}, weights={"w": numbers(2, 3, 3, 3)})
-    message = rejected(proto, "5 nodes cannot be imported:", "supported: Add, ")
+    weights: dict[str, Array] = {"w": numbers(2, 3, 3, 3), "k": np.array([True])}
+    proto = model(nodes, {"x": (1, 2, 4, 4)}, weights=weights)
+    message = rejected(proto, "7 nodes cannot be imported:", "supported: Add, ")
     assert [line.strip() for line in message.splitlines()[1:-1]] == [
         "node 'the_Conv' (Conv): expected a weight with 2 channels per group, got 3",
         "node 'the_Elu' (Elu): the operator is not supported",
         "node 'the_Exp' (Exp): the operator is supported between constants only",
         "node 'wand' (com.example.Magic): the operator is not supported",
         "node 'i' (If): the operator is not supported",
+        "node 'chosen' (Where): the operator is supported between constants only",
+        r"node 'an\x1b[31mgle' (Tan): the operator is not supported",
     ]
 
 

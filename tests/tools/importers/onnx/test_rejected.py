@@ -213,6 +213,9 @@ def test_external_data(tmp_path: Path) -> None:
     assert "has 12 bytes of external data; expected 8" in import_in(
         folder, external("data/w.bin", length=12)
     )
+    assert "external file 'data/w.bin' cannot be read" in import_in(
+        folder, external("data/w.bin", offset=2**63)
+    )
     assert "external offset '-1'; expected a number" in import_in(
         folder, external("data/w.bin", offset=-1)
     )

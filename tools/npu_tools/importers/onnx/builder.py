@@ -63,7 +63,12 @@ class BlockFlags:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Stands for the value of a node that could not be imported."""
+    """Stands for the value of a node that could not be imported.
+
+    `is_map`: it depends on an input of the model, so it is no constant.
+    """
+
+    is_map: bool
 
 
 class Lazy(abc.ABC):

@@ -61,7 +61,7 @@ class ExternalData:
             with path.open("rb") as file:
                 file.seek(offset)
                 data = file.read(size)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, ValueError) as error:  # an offset beyond 2^63
             raise ModelError(
                 f"tensor '{tensor.name}': external file '{location}' cannot be read: {error}"
             ) from error

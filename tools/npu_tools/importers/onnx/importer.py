@@ -34,6 +34,7 @@ from npu_tools.importers.onnx.tensors import Array, decode, type_name
 
 LOGGER = logging.getLogger("npu-dialect")
 UNSUPPORTED = "the operator is not supported"
+CONSTANTS_ONLY = "the operator is supported between constants only"
 LARGEST_FOLDED_TOTAL = 2**30
 """Most bytes of all tensors together that constant folding computes."""
 
@@ -120,7 +121,8 @@ class Importer:
             type_ = node.op_type if node.is_standard else f"{node.proto.domain}.{node.op_type}"
             self.problems.append(f"node '{node.label}' ({type_}): {first_line(error)}")
             values = []
-        values = [*values, *[Unknown()] * (len(node.outputs) - len(values))]
+        unknown = Unknown(any(self.is_map(name) for name in node.inputs))
+        values = [*values, *[unknown] * (len(node.outputs) - len(values))]
         for name, value in zip(node.outputs, values, strict=True):
             if name:
                 self.builder.values[name] = value
@@ -145,6 +147,9 @@ class Importer:
         if foreign is None and not (node.is_standard and known):
             raise NodeError(UNSUPPORTED)
         if any(self.is_unknown(name) for name in node.inputs):
+            between_constants = node.op_type in RULES or not any(map(self.is_map, node.inputs))
+            if foreign is None and not between_constants:
+                raise NodeError(CONSTANTS_ONLY)
             return []
         if foreign is not None:
             return [foreign(node, self.builder)]
@@ -156,7 +161,7 @@ class Importer:
         if node.op_type in SIZES and len(constants) == len(operands):
             return self.folded(node, constants)
         if node.op_type not in RULES:
-            raise NodeError("the operator is supported between constants only")
+            raise NodeError(CONSTANTS_ONLY)
         return [self.computed(node)]
 
     def computed(self, node: Node) -> Value:
@@ -208,6 +213,13 @@ class Importer:
     def is_unknown(self, name: str) -> bool:
         """Whether the value of this name comes from a node that could not be imported."""
         return name != "" and isinstance(self.builder.values[name], Unknown)
+
+    def is_map(self, name: str) -> bool:
+        """Whether a value depends on an input of the model, so that it is no constant."""
+        value = self.builder.values[name] if name else None
+        if isinstance(value, Unknown):
+            return value.is_map
+        return value is not None and not isinstance(value, Constant)
 
     def check_schema(self, node: Node) -> None:
         """Check operands and attributes against ONNX's own definition of the operator.

@@ -89,9 +89,10 @@ def added(graph: Builder, values: Sequence[Value], names: Sequence[str]) -> Valu
         ):
             if isinstance(addend, Constant) and isinstance(value, SSAValue):
                 layer = biasless_layer(graph, value, name)
-                vector = row_vector(float_array(addend), shape_of(value))
-                if layer is not None and vector is not None:
-                    return with_bias(graph, layer, addend, vector)
+                if layer is not None:
+                    vector = row_vector(float_array(addend), shape_of(value))
+                    if vector is not None:
+                        return with_bias(graph, layer, addend, vector)
                 shift = channel_vector(float_array(addend), shape_of(value))
                 if shift is not None and isinstance(value.owner, Conv2dOp | BatchNormOp):
                     return normalised(graph, value, np.ones_like(shift), shift, addend.name)
