@@ -23,7 +23,8 @@ def node_label(node: NodeProto) -> str:
 
     Characters that a terminal would obey are escaped.
     """
-    return printable(node.name or next((name for name in node.output if name), node.op_type))
+    name = node.name or next((name for name in node.output if name), node.op_type)
+    return printable(str(name))  # protobuf gives bytes for a name that is no UTF-8
 
 
 def weight_names(graph: GraphProto) -> set[str]:
