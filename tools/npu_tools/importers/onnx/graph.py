@@ -9,7 +9,6 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 from onnx.inliner import inline_local_functions
 
 from npu_tools.importers.onnx.errors import ModelError, first_line
-from npu_tools.shared.text import printable
 
 MOST_INLINED_NODES = 100_000
 """Most nodes after local functions are inlined; functions that call functions can multiply them."""
@@ -19,12 +18,8 @@ MOST_NAMES = 10
 
 
 def node_label(node: NodeProto) -> str:
-    """A node's name in messages and `npu.layer`: its own, else that of its first output.
-
-    Characters that a terminal would obey are escaped.
-    """
-    name = node.name or next((name for name in node.output if name), node.op_type)
-    return printable(str(name))  # protobuf gives bytes for a name that is no UTF-8
+    """A node's name in messages and `npu.layer`: its own, else that of its first output."""
+    return node.name or next((name for name in node.output if name), node.op_type)
 
 
 def weight_names(graph: GraphProto) -> set[str]:
