@@ -20,20 +20,26 @@ Attributes: TypeAlias = Mapping[str, Attribute]
 
 def argument_attributes(value: SSAValue) -> Attributes:
     """The attributes that a function gives to an argument; none for any other value."""
-    function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
-    if function is None or not isinstance(value, BlockArgument):
+    if not isinstance(value, BlockArgument) or (function := value.owner.parent_op()) is None:
         return {}
-    found = attributes_of_arguments(function)
-    return found[value.index] if value.index < len(found) else {}
+    items = items_of(function)
+    return attributes_in(items[value.index]) if value.index < len(items) else {}
 
 
 def attributes_of_arguments(function: Operation) -> Sequence[Attributes]:
     """The attributes of each argument of a function of any dialect; empty if it keeps none."""
+    return [attributes_in(item) for item in items_of(function)]
+
+
+def items_of(function: Operation) -> Sequence[Attribute]:
+    """What a function keeps for each argument; `isa` of all of them would be slow."""
     every = function.properties.get("arg_attrs")
-    if not isinstance(every, ArrayAttr):
-        return ()
-    items = cast(ArrayAttr[Attribute], every).data  # `isa` of all items would be slow
-    return [item.data if isinstance(item, DictionaryAttr) else {} for item in items]
+    return cast(ArrayAttr[Attribute], every).data if isinstance(every, ArrayAttr) else ()
+
+
+def attributes_in(item: Attribute) -> Attributes:
+    """The entries of a dictionary; none for another attribute."""
+    return item.data if isinstance(item, DictionaryAttr) else {}
 
 
 def is_input(attributes: Attributes) -> bool:

@@ -28,9 +28,8 @@ def fma(a: Any, b: Any, c: Any) -> npt.NDArray[np.float32]:
         error = (product - (total - back)) + (addend - back)  # of the sum in float64, exactly
         bits = np.atleast_1d(total).view(np.int64).reshape(total.shape)
         inexact = np.isfinite(total) & (error != 0) & (bits & 1 == 0)
-        outwards = (error > 0) == (total > 0)
-        odd = np.where(inexact, bits + np.where(outwards, 1, -1), bits)
-        return np.atleast_1d(odd).view(np.float64).reshape(total.shape).astype(np.float32)
+        neighbour = np.nextafter(total, np.where(error > 0, np.inf, -np.inf))
+        return np.where(inexact, neighbour, total).astype(np.float32)
 
 
 def scalar_fma(a: float, b: float, c: float) -> float:

@@ -24,6 +24,9 @@ from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 from npu_dialect.words import parse_word
 
+ONE_ACTIVATION = "expected one activation behind an addition, and nothing else"
+"""What is wrong with another part after an addition."""
+
 
 class Parts(TypedDict, total=False):
     """The parts of an epilogue, by name; None takes a part away."""
@@ -96,7 +99,7 @@ def parse_then(parser: AttrParser) -> Epilogue:
         if found.addition is not None:
             activation = ActivationAttr.parse_clause(parser)
             if activation is None or found.sum_activation is not None:
-                parser.raise_error("expected one activation behind an addition, and nothing else")
+                parser.raise_error(ONE_ACTIVATION)
             found = found.with_parts(sum_activation=activation)
         elif found.pool is None and (addition := AdditionAttr.parse_clause(parser)):
             found = found.with_parts(addition=addition)

@@ -13,7 +13,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import ActivationAttr
-from npu_dialect.npu.epilogue import Epilogue, EpilogueAttr
+from npu_dialect.npu.epilogue import ONE_ACTIVATION, Epilogue, EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_dialect.npu.layers.forms import expect_vector, form
@@ -22,8 +22,6 @@ from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.simplifying import Simplifying
 from npu_dialect.npu.syntax import float_clause
 from npu_dialect.windows import broadcast
-
-ONE_ACTIVATION = "expected one activation behind an addition, and nothing else"
 
 
 class ElementwiseOp(UnaryOp):
