@@ -21,6 +21,7 @@ from xdsl.interpreter import (
 )
 from xdsl.utils.exceptions import InterpretationError
 
+from npu_dialect.interpreters.pointwise import activate
 from npu_dialect.interpreters.quantized import (
     added,
     dequantize,
@@ -33,7 +34,7 @@ from npu_dialect.interpreters.quantized import (
 from npu_dialect.interpreters.values import Array, dtype_of
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
 from npu_dialect.interpreters.zero_blocks import prune_zero_blocks
-from npu_dialect.npu.attributes import ActivationAttr, PoolAttr, int_values
+from npu_dialect.npu.attributes import PoolAttr, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     AddOp,
@@ -46,7 +47,9 @@ from npu_dialect.npu.layers import (
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
+    LookupOp,
     LrnOp,
+    MapOp,
     MaxPool2dOp,
     MulOp,
     PruneZeroBlocksOp,
@@ -102,21 +105,6 @@ def pool(image: Array, window: PoolAttr) -> Array:
 def lowest(dtype: np.dtype[Any]) -> Any:
     """The least value of a type, which no maximum prefers."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
-
-
-def clamp(array: Array, low: float, high: float) -> Array:
-    """min(max(x, low), high); for integer maps, bounds outside their range have no effect."""
-    if array.dtype.kind != "f":
-        limits = np.iinfo(array.dtype)
-        low = min(max(np.ceil(low), limits.min), limits.max)
-        high = max(min(np.floor(high), limits.max), low)
-    kind = array.dtype.type
-    return np.minimum(np.maximum(array, kind(low)), kind(high))
-
-
-def activate(array: Array, activation: ActivationAttr | None) -> Array:
-    """The array after a layer's activation, if there is one."""
-    return array if activation is None else clamp(array, *activation.bounds)
 
 
 def expect_floats(what: str, array: Array) -> None:
@@ -264,10 +252,10 @@ class NpuFunctions(InterpreterFunctions):
         GlobalMaxPool2dOp, lambda _, inputs: inputs[0].max(axis=(2, 3), keepdims=True)
     )
     global_avg_pool2d = layer(GlobalAvgPool2dOp, global_avg_pool2d)
-    relu = layer(ReluOp, lambda _, inputs: np.maximum(inputs[0], inputs[0].dtype.type(0)))
-    clamp = layer(
-        ClampOp, lambda op, inputs: clamp(inputs[0], op.low.value.data, op.high.value.data)
-    )
+    relu = layer(ReluOp, lambda op, inputs: activate(inputs[0], op.as_activation()))
+    clamp = layer(ClampOp, lambda op, inputs: activate(inputs[0], op.as_activation()))
+    map = layer(MapOp, lambda op, inputs: activate(inputs[0], op.as_activation()))
+    lookup = layer(LookupOp, lambda op, inputs: activate(inputs[0], op.as_activation()))
     add = layer(AddOp, lambda op, inputs: activate(inputs[0] + inputs[1], op.activation))
     mul = layer(MulOp, lambda _, inputs: inputs[0] * inputs[1])
     concat = layer(ConcatOp, lambda op, inputs: np.concatenate(inputs, axis=op.axis.value.data))

@@ -2,8 +2,15 @@
 
 from xdsl.ir import Dialect
 
-from npu_dialect.npu.attributes import ActivationAttr, DramSpace, FlashSpace, PoolAttr, SramSpace
-from npu_dialect.npu.enums import MergeAttr, ModeAttr, PolicyAttr, PoolKindAttr, SideAttr
+from npu_dialect.npu.attributes import DramSpace, FlashSpace, PoolAttr, SramSpace
+from npu_dialect.npu.enums import (
+    FunctionNameAttr,
+    MergeAttr,
+    ModeAttr,
+    PolicyAttr,
+    PoolKindAttr,
+    SideAttr,
+)
 from npu_dialect.npu.epilogue import EpilogueAttr
 from npu_dialect.npu.layers import (
     AddOp,
@@ -16,7 +23,9 @@ from npu_dialect.npu.layers import (
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
+    LookupOp,
     LrnOp,
+    MapOp,
     MaxPool2dOp,
     MulOp,
     PruneZeroBlocksOp,
@@ -29,6 +38,7 @@ from npu_dialect.npu.layers import (
     SoftmaxOp,
     TransposeOp,
 )
+from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr, TableAttr
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp
@@ -49,7 +59,9 @@ NPU = Dialect(
         FullyConnectedOp,
         GlobalAvgPool2dOp,
         GlobalMaxPool2dOp,
+        LookupOp,
         LrnOp,
+        MapOp,
         MaxPool2dOp,
         MulOp,
         PruneZeroBlocksOp,
@@ -70,6 +82,8 @@ NPU = Dialect(
         DramSpace,
         EpilogueAttr,
         FlashSpace,
+        FunctionAttr,
+        FunctionNameAttr,
         MergeAttr,
         ModeAttr,
         PolicyAttr,
@@ -78,6 +92,7 @@ NPU = Dialect(
         RequantizeAttr,
         SideAttr,
         SramSpace,
+        TableAttr,
         TargetAttr,
     ],
 )

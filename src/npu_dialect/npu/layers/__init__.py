@@ -4,14 +4,13 @@ from npu_dialect.npu.layers.elementwise import (
     AddOp,
     BatchNormOp,
     BinaryOp,
-    ClampOp,
     ElementwiseOp,
     MulOp,
-    ReluOp,
 )
 from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.layers.lrn import LrnOp
 from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, TransposeOp
+from npu_dialect.npu.layers.pointwise import ActivationOp, ClampOp, LookupOp, MapOp, ReluOp
 from npu_dialect.npu.layers.pooling import (
     AvgPool2dOp,
     GlobalAvgPool2dOp,
@@ -32,6 +31,7 @@ from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.layers.zero_blocks import PruneZeroBlocksOp
 
 __all__ = [
+    "ActivationOp",
     "AddOp",
     "AvgPool2dOp",
     "BatchNormOp",
@@ -45,7 +45,9 @@ __all__ = [
     "GlobalAvgPool2dOp",
     "GlobalMaxPool2dOp",
     "GlobalPoolOp",
+    "LookupOp",
     "LrnOp",
+    "MapOp",
     "MaxPool2dOp",
     "MulOp",
     "PoolOp",

@@ -10,7 +10,13 @@ from collections.abc import Callable, Mapping
 
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.rules.activation import hard_sigmoid, hard_swish, leaky_relu, sigmoid
+from npu_tools.importers.onnx.rules.activation import (
+    FUNCTIONS,
+    MICROSOFT_FUNCTIONS,
+    function,
+    microsoft_function,
+    prelu,
+)
 from npu_tools.importers.onnx.rules.conv import conv
 from npu_tools.importers.onnx.rules.edges import (
     dequantize_linear,
@@ -81,14 +87,12 @@ RULES: Mapping[str, Rule] = {
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": global_max_pool,
     "GreaterOrEqual": greater_or_equal,
-    "HardSigmoid": hard_sigmoid,
-    "HardSwish": hard_swish,
     "Identity": identity,
     "LRN": lrn,
-    "LeakyRelu": leaky_relu,
     "MatMul": matmul,
     "MaxPool": max_pool,
     "Mul": mul_or(mul),
+    "PRelu": prelu,
     "Pad": pad,
     "QuantizeLinear": quantize_or(quantize_linear),
     "ReduceMean": reduce_mean,
@@ -96,7 +100,6 @@ RULES: Mapping[str, Rule] = {
     "Reshape": reshape,
     "Resize": resize,
     "Shape": shape,
-    "Sigmoid": sigmoid,
     "Size": size,
     "Slice": slice_,
     "Softmax": softmax,
@@ -105,9 +108,12 @@ RULES: Mapping[str, Rule] = {
     "Sum": sum_,
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
+    **dict.fromkeys(FUNCTIONS, function),
     **QLINEAR,
 }
 """The rules of ONNX's operators; some operators need no layer and vanish."""
 
-FOREIGN: Mapping[str, Mapping[str, Rule]] = {"com.microsoft": MICROSOFT}
+FOREIGN: Mapping[str, Mapping[str, Rule]] = {
+    "com.microsoft": {**MICROSOFT, **dict.fromkeys(MICROSOFT_FUNCTIONS, microsoft_function)}
+}
 """The rules of operators of other domains, by domain."""

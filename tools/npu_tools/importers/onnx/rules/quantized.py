@@ -6,7 +6,7 @@ importer then computes the node in float32 and logs a warning that names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -31,7 +31,8 @@ from npu_tools.importers.onnx.quantized import (
     Scaled,
     Sum,
 )
-from npu_tools.importers.onnx.rules.elementwise import INFINITY, channel_vector, clip_bounds
+from npu_tools.importers.onnx.rules.channels import channel_vector
+from npu_tools.importers.onnx.rules.elementwise import INFINITY, clip_bounds
 from npu_tools.importers.onnx.rules.linear import row_vector
 from npu_tools.importers.onnx.rules.pad import pad_quantised
 from npu_tools.importers.onnx.rules.pool import (
@@ -59,13 +60,12 @@ from npu_tools.importers.onnx.rules.sums import (
     vector_operand,
     weight_of,
 )
+from npu_tools.importers.onnx.rules.tables import TABLES, table_or
 from npu_tools.importers.onnx.rules.window import as_rows, spatial_rank
 from npu_tools.importers.onnx.rules.zero_blocks import large_integers, mul_integers_or
 from npu_tools.importers.onnx.surrounded import Surrounded, settled
+from npu_tools.importers.onnx.tabled import IntegerRule
 from npu_tools.importers.onnx.tensors import Array
-
-IntegerRule = Callable[[Node, Builder], Value | None]
-
 
 # -- sums of products ----------------------------------------------------------------------------
 
@@ -330,7 +330,8 @@ def average(node: Node, graph: Builder, source: Scaled, window: PoolAttr | None)
 
 
 ON_INTEGERS: Mapping[str, IntegerRule] = {
-    "Add": add,
+    **TABLES,
+    "Add": table_or("Add", add),
     "AveragePool": average_pool,
     "Clip": clip,
     "Concat": concat,
@@ -344,7 +345,7 @@ ON_INTEGERS: Mapping[str, IntegerRule] = {
     "Identity": same,
     "MatMul": matmul,
     "MaxPool": moving(max_pool, keeps_channels=True),
-    "Mul": mul_integers_or(mul),
+    "Mul": table_or("Mul", mul_integers_or(mul)),
     "Pad": pad_quantised,
     "ReduceMean": reduce_mean,
     "Relu": relu,
