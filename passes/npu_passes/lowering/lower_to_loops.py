@@ -41,6 +41,7 @@ from npu_dialect.npu import (
     LrnOp,
     MaxPool2dOp,
     MulOp,
+    PickOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
@@ -58,6 +59,7 @@ from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.graph.use_flash import Flash, flash_of
 from npu_passes.lowering.kernels.constants import symbol_users
 from npu_passes.lowering.kernels.convolution import lower_connected, lower_convolution
+from npu_passes.lowering.lower_pick import lower_pick
 from npu_passes.lowering.lower_pool import lower_global_pool, lower_pool
 from npu_passes.lowering.lower_quantized import (
     lower_dequantize,
@@ -100,6 +102,7 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     LrnOp: lower_lrn,
     MaxPool2dOp: lower_pool,
     MulOp: lower_mul,
+    PickOp: lower_pick,
     PruneZeroBlocksOp: lower_prune_zero_blocks,
     QuantizeOp: lower_quantize,
     QuantizedAddOp: lower_quantized_add,
@@ -117,6 +120,7 @@ MOVING = (
     ConcatOp,
     GlobalMaxPool2dOp,
     MaxPool2dOp,
+    PickOp,
     PruneZeroBlocksOp,
     ReluOp,
     TransposeOp,

@@ -11,7 +11,8 @@ from npu_dialect.npu.layers.elementwise import (
 )
 from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.layers.lrn import LrnOp
-from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, TransposeOp
+from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, SliceOp, TransposeOp, ViewOp
+from npu_dialect.npu.layers.picking import PickOp
 from npu_dialect.npu.layers.pooling import (
     AvgPool2dOp,
     GlobalAvgPool2dOp,
@@ -48,6 +49,7 @@ __all__ = [
     "LrnOp",
     "MaxPool2dOp",
     "MulOp",
+    "PickOp",
     "PoolOp",
     "PruneZeroBlocksOp",
     "QuantizeOp",
@@ -56,7 +58,9 @@ __all__ = [
     "ReluOp",
     "RequantizeOp",
     "ReshapeOp",
+    "SliceOp",
     "SoftmaxOp",
     "TransposeOp",
     "UnaryOp",
+    "ViewOp",
 ]
