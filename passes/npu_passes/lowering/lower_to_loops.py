@@ -43,6 +43,7 @@ from npu_dialect.npu import (
     MapOp,
     MaxPool2dOp,
     MulOp,
+    PickOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
@@ -60,6 +61,7 @@ from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.graph.use_flash import Flash, flash_of
 from npu_passes.lowering.kernels.constants import symbol_users
 from npu_passes.lowering.kernels.convolution import lower_connected, lower_convolution
+from npu_passes.lowering.lower_pick import lower_pick
 from npu_passes.lowering.lower_pool import lower_global_pool, lower_pool
 from npu_passes.lowering.lower_quantized import (
     lower_dequantize,
@@ -103,6 +105,7 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     MapOp: lower_activation,
     MaxPool2dOp: lower_pool,
     MulOp: lower_mul,
+    PickOp: lower_pick,
     PruneZeroBlocksOp: lower_prune_zero_blocks,
     QuantizeOp: lower_quantize,
     QuantizedAddOp: lower_quantized_add,
@@ -121,6 +124,7 @@ MOVING = (
     GlobalMaxPool2dOp,
     LookupOp,
     MaxPool2dOp,
+    PickOp,
     PruneZeroBlocksOp,
     ReluOp,
     TransposeOp,

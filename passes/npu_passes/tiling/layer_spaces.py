@@ -24,6 +24,7 @@ from npu_dialect.npu.layers import (
     FullyConnectedOp,
     GlobalPoolOp,
     LrnOp,
+    PickOp,
     PoolOp,
     PruneZeroBlocksOp,
     QuantizedAvgPool2dOp,
@@ -63,8 +64,8 @@ def space_of(op: LayerOp) -> Space:
             return grid_space(op, whole=(op.axis.value.data,))
         case LrnOp():
             return grid_space(op, whole=(1,))
-        case TransposeOp():
-            return transpose_space(op)
+        case PickOp() | TransposeOp():
+            return moving_space(op)
         case GlobalPoolOp() | QuantizedAvgPool2dOp():  # a tile of rows would change the window
             return grid_space(op, whole=(2, 3))
         case _:
@@ -109,14 +110,35 @@ def grid_space(op: LayerOp, whole: Sequence[int]) -> Space:
     return Space(loops, tuple(follow(value) for value in op.operands))
 
 
-def transpose_space(op: TransposeOp) -> Space:
-    """The loops of a transpose: output axis i follows input axis perm[i]."""
+def moving_space(op: PickOp | TransposeOp) -> Space:
+    """The loops of a layer that moves elements; in a transpose, axis i follows axis perm[i]."""
+    if isinstance(op, PickOp):
+        return picking_space(op, tuple(op.runs))
     shape, perm = shape_of(op.output), int_values(op.perm)
     names = loop_names(len(shape))
     loops = tuple(Loop(name, extent) for name, extent in zip(names, shape, strict=True))
     output = tuple(Along(extent, name) for name, extent in zip(names, shape, strict=True))
     source = tuple(output[perm.index(axis)] for axis in range(len(shape)))
     return Space(loops, (source, output))
+
+
+def picking_space(op: LayerOp, whole: Sequence[int]) -> Space:
+    """The loops of a layer of one map that needs all of the axes in `whole`, and changes them."""
+    shape = shape_of(op.output)
+    names = loop_names(len(shape))
+    loops = tuple(
+        Loop(name, extent)
+        for axis, (name, extent) in enumerate(zip(names, shape, strict=True))
+        if axis not in whole
+    )
+
+    def follow(value: SSAValue) -> tuple[Along, ...]:
+        return tuple(
+            Along(extent, "" if axis in whole else names[axis])
+            for axis, extent in enumerate(shape_of(value))
+        )
+
+    return Space(loops, (follow(op.inputs[0]), follow(op.output)))
 
 
 def window_loop(

@@ -52,6 +52,7 @@ from npu_dialect.npu.layers import (
     MapOp,
     MaxPool2dOp,
     MulOp,
+    PickOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
@@ -59,9 +60,11 @@ from npu_dialect.npu.layers import (
     ReluOp,
     RequantizeOp,
     ReshapeOp,
+    SliceOp,
     SoftmaxOp,
     TransposeOp,
 )
+from npu_dialect.runs import NONE, indices_of
 from npu_dialect.windows import Axis
 
 
@@ -201,6 +204,24 @@ def lrn(op: LrnOp, inputs: Sequence[Array]) -> Array:
     return array * np.power(base, kind(-op.beta.value.data))
 
 
+def pick(op: PickOp, inputs: Sequence[Array]) -> Array:
+    """The elements with the given indices; `fill` where there is none."""
+    array = inputs[0]
+    for axis, runs in op.runs.items():
+        indices = indices_of(runs)
+        array = array.take(np.maximum(indices, 0), axis=axis)
+        if op.fill is not None:
+            missing = (slice(None),) * axis + (indices == NONE,)
+            array[missing] = array.dtype.type(op.fill.value.data)
+    return array
+
+
+def slice_(op: SliceOp, inputs: Sequence[Array]) -> Array:
+    """The elements of a box."""
+    box = zip(int_values(op.offsets), int_values(op.sizes), op.steps, strict=True)
+    return inputs[0][tuple(slice(n, n + (size - 1) * step + 1, step) for n, size, step in box)]
+
+
 LayerT = TypeVar("LayerT", bound=LayerOp)
 
 
@@ -260,6 +281,8 @@ class NpuFunctions(InterpreterFunctions):
     mul = layer(MulOp, lambda _, inputs: inputs[0] * inputs[1])
     concat = layer(ConcatOp, lambda op, inputs: np.concatenate(inputs, axis=op.axis.value.data))
     reshape = layer(ReshapeOp, lambda op, inputs: inputs[0].reshape(op.output_type.get_shape()))
+    pick = layer(PickOp, pick)
+    slice = layer(SliceOp, slice_)
     transpose = layer(
         TransposeOp, lambda op, inputs: inputs[0].transpose(int_values(op.perm)).copy()
     )

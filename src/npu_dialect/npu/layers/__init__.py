@@ -9,7 +9,8 @@ from npu_dialect.npu.layers.elementwise import (
 )
 from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.layers.lrn import LrnOp
-from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, TransposeOp
+from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, SliceOp, TransposeOp, ViewOp
+from npu_dialect.npu.layers.picking import PickOp
 from npu_dialect.npu.layers.pointwise import ActivationOp, ClampOp, LookupOp, MapOp, ReluOp
 from npu_dialect.npu.layers.pooling import (
     AvgPool2dOp,
@@ -50,6 +51,7 @@ __all__ = [
     "MapOp",
     "MaxPool2dOp",
     "MulOp",
+    "PickOp",
     "PoolOp",
     "PruneZeroBlocksOp",
     "QuantizeOp",
@@ -58,7 +60,9 @@ __all__ = [
     "ReluOp",
     "RequantizeOp",
     "ReshapeOp",
+    "SliceOp",
     "SoftmaxOp",
     "TransposeOp",
     "UnaryOp",
+    "ViewOp",
 ]

@@ -1,7 +1,7 @@
 """The importer's rules by operator: `RULES` for ONNX's own, `FOREIGN` for those of other domains.
 
-A rule returns the value of a node's first output. It raises NodeError or VerifyException if it
-cannot import the node.
+A rule returns the value of a node's first output, or a list of those of all outputs. It raises
+NodeError or VerifyException if it cannot import the node.
 """
 
 from __future__ import annotations
@@ -36,6 +36,15 @@ from npu_tools.importers.onnx.rules.elementwise import (
 )
 from npu_tools.importers.onnx.rules.linear import gemm, matmul
 from npu_tools.importers.onnx.rules.pad import pad
+from npu_tools.importers.onnx.rules.picked import (
+    depth_to_space,
+    expand,
+    gather,
+    slice_,
+    space_to_depth,
+    split,
+    tile,
+)
 from npu_tools.importers.onnx.rules.pool import (
     average_pool,
     global_average_pool,
@@ -65,10 +74,10 @@ from npu_tools.importers.onnx.rules.zero_blocks import (
     mul_or,
     quantize_or,
     resize,
-    slice_,
+    slice_or,
 )
 
-Rule = Callable[[Node, Builder], Value]
+Rule = Callable[[Node, Builder], Value | list[Value]]
 
 RULES: Mapping[str, Rule] = {
     "Add": add,
@@ -78,11 +87,14 @@ RULES: Mapping[str, Rule] = {
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
+    "DepthToSpace": depth_to_space,
     "DequantizeLinear": dequantize_or(dequantize_linear),
     "Div": div,
     "Dropout": dropout,
     "DynamicQuantizeLinear": dynamic_quantize_linear,
+    "Expand": expand,
     "Flatten": flatten,
+    "Gather": gather,
     "Gemm": gemm,
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": global_max_pool,
@@ -101,11 +113,14 @@ RULES: Mapping[str, Rule] = {
     "Resize": resize,
     "Shape": shape,
     "Size": size,
-    "Slice": slice_,
+    "Slice": slice_or(slice_),
     "Softmax": softmax,
+    "SpaceToDepth": space_to_depth,
+    "Split": split,
     "Squeeze": squeeze,
     "Sub": sub,
     "Sum": sum_,
+    "Tile": tile,
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
     **dict.fromkeys(FUNCTIONS, function),

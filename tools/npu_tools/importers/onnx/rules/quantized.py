@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu import ConcatOp, FullyConnectedOp, PoolAttr
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
-from npu_tools.importers.onnx.builder import Builder, Constant, Value
+from npu_tools.importers.onnx.builder import Builder, Constant, Unknown, Value
 from npu_tools.importers.onnx.moved import Rule, applied, moved
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.padding import unpadded
@@ -35,6 +35,15 @@ from npu_tools.importers.onnx.rules.channels import channel_vector
 from npu_tools.importers.onnx.rules.elementwise import INFINITY, clip_bounds
 from npu_tools.importers.onnx.rules.linear import row_vector
 from npu_tools.importers.onnx.rules.pad import pad_quantised
+from npu_tools.importers.onnx.rules.picked import (
+    depth_to_space,
+    expand,
+    gather,
+    part_of,
+    slice_,
+    space_to_depth,
+    tile,
+)
 from npu_tools.importers.onnx.rules.pool import (
     average_window,
     global_max_pool,
@@ -177,6 +186,20 @@ def moving(rule: Rule, *, keeps_channels: bool = False) -> IntegerRule:
         return replace(value, value=applied(rule, node, graph, value.value), view=None)
 
     return on_integers
+
+
+def parts(node: Node, graph: Builder) -> list[Value] | None:
+    """Split: each part as a node that moves elements."""
+
+    def part(index: int) -> Rule:
+        return lambda node, graph: part_of(node, graph, graph.map(node, 0), index)
+
+    found = [
+        moving(part(index))(node, graph) if graph.uses[name] else Unknown(is_map=True)
+        for index, name in enumerate(node.outputs)
+    ]
+    values = [value for value in found if value is not None]
+    return values if len(values) == len(found) else None
 
 
 def concat(node: Node, graph: Builder) -> Value | None:
@@ -329,15 +352,18 @@ def average(node: Node, graph: Builder, source: Scaled, window: PoolAttr | None)
     return Average(replace(source, value=image, view=None), window, result, label=node.label)
 
 
-ON_INTEGERS: Mapping[str, IntegerRule] = {
+ON_INTEGERS: Mapping[str, Callable[[Node, Builder], Value | list[Value] | None]] = {
     **TABLES,
     "Add": table_or("Add", add),
     "AveragePool": average_pool,
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
+    "DepthToSpace": moving(depth_to_space),
     "Dropout": same,
+    "Expand": moving(expand),
     "Flatten": moving(flatten),
+    "Gather": moving(gather),
     "Gemm": gemm,
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": moving(global_max_pool, keeps_channels=True),
@@ -350,7 +376,11 @@ ON_INTEGERS: Mapping[str, IntegerRule] = {
     "ReduceMean": reduce_mean,
     "Relu": relu,
     "Reshape": moving(reshape),
+    "Slice": moving(slice_),
+    "SpaceToDepth": moving(space_to_depth),
+    "Split": parts,
     "Squeeze": moving(squeeze),
+    "Tile": moving(tile),
     "Transpose": moving(transpose),
     "Unsqueeze": moving(unsqueeze),
 }
@@ -360,7 +390,7 @@ ON_SCALED = frozenset(("DequantizeLinear", "QuantizeLinear", "Shape", "Size"))
 """Operators whose rule in `RULES` takes quantised maps without layers."""
 
 MOVING = frozenset(
-    "Cast Concat Dropout Flatten GlobalMaxPool Identity MaxPool Pad Reshape Shape Size Squeeze "
-    "Transpose Unsqueeze".split()
+    "Cast Concat DepthToSpace Dropout Expand Flatten Gather GlobalMaxPool Identity MaxPool Pad "
+    "Reshape Shape Size Slice SpaceToDepth Split Squeeze Tile Transpose Unsqueeze".split()
 )
 """Operators whose rule in `RULES` also takes maps of integers."""
