@@ -23,6 +23,7 @@ from npu_dialect.npu.layers import (
     ElementwiseOp,
     FullyConnectedOp,
     GlobalPoolOp,
+    InterleaveOp,
     LrnOp,
     PoolOp,
     PruneZeroBlocksOp,
@@ -59,16 +60,28 @@ def space_of(op: LayerOp) -> Space:
             | (QuantizeOp() | DequantizeOp() | RequantizeOp())
         ):
             return grid_space(op, whole=())
-        case SoftmaxOp():
-            return grid_space(op, whole=(op.axis.value.data,))
-        case LrnOp():
-            return grid_space(op, whole=(1,))
         case TransposeOp():
             return transpose_space(op)
-        case GlobalPoolOp() | QuantizedAvgPool2dOp():  # a tile of rows would change the window
-            return grid_space(op, whole=(2, 3))
         case _:
+            axes = whole_axes(op)
+            if axes is not None:
+                return grid_space(op, whole=axes)
             return Space((), tuple(whole(value) for value in op.operands))
+
+
+def whole_axes(op: LayerOp) -> Sequence[int] | None:
+    """The axes that an output element needs as a whole; None for a kind that is not listed."""
+    match op:
+        case SoftmaxOp():
+            return (op.axis.value.data,)
+        case LrnOp():
+            return (1,)
+        case InterleaveOp():
+            return [axis for axis, step in enumerate(int_values(op.steps)) if step > 1]
+        case GlobalPoolOp() | QuantizedAvgPool2dOp():  # a tile of rows would change the window
+            return (2, 3)
+        case _:
+            return None
 
 
 def whole(value: SSAValue) -> tuple[Along, ...]:

@@ -30,6 +30,7 @@ from npu_dialect.interpreters.quantized import (
     quantized_avg_pool2d,
     requantize,
 )
+from npu_dialect.interpreters.transposed import scattered
 from npu_dialect.interpreters.values import Array, dtype_of
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
 from npu_dialect.interpreters.zero_blocks import prune_zero_blocks
@@ -42,10 +43,13 @@ from npu_dialect.npu.layers import (
     ClampOp,
     ConcatOp,
     Conv2dOp,
+    ConvTranspose2dOp,
     DequantizeOp,
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
+    InterleaveOp,
+    JoinOp,
     LrnOp,
     MaxPool2dOp,
     MulOp,
@@ -59,6 +63,7 @@ from npu_dialect.npu.layers import (
     SoftmaxOp,
     TransposeOp,
 )
+from npu_dialect.npu.layers.weighted import WeightedOp
 from npu_dialect.windows import Axis
 
 
@@ -144,6 +149,13 @@ def conv2d(op: Conv2dOp, inputs: Sequence[Array]) -> Array:
     return result if op.pool is None else pool(result, op.pool)
 
 
+def conv_transpose2d(op: ConvTranspose2dOp, inputs: Sequence[Array]) -> Array:
+    """Transposed convolution."""
+    image, weight = weighted(op, inputs)
+    sums = scattered(image, weight, op.axes(), op.group_count)
+    return stored(op, sums if op.bias is None else sums + inputs[2][:, None, None])
+
+
 def fully_connected(op: FullyConnectedOp, inputs: Sequence[Array]) -> Array:
     """x W^T + b, then activation; with `accumulate`, the old sums are the last of `inputs`."""
     image, weight = weighted(op, inputs)
@@ -153,7 +165,7 @@ def fully_connected(op: FullyConnectedOp, inputs: Sequence[Array]) -> Array:
     return activate(stored(op, sums if op.bias is None else sums + inputs[2]), op.activation)
 
 
-def weighted(op: Conv2dOp | FullyConnectedOp, inputs: Sequence[Array]) -> tuple[Array, Array]:
+def weighted(op: WeightedOp, inputs: Sequence[Array]) -> tuple[Array, Array]:
     """The factors: input and weight, from which the zero points are subtracted if quantised.
 
     Quantised factors are float64, in which sums are exact and faster than with numpy's integers.
@@ -165,7 +177,7 @@ def weighted(op: Conv2dOp | FullyConnectedOp, inputs: Sequence[Array]) -> tuple[
     return image.astype(np.float64) - of_image, weight.astype(np.float64) - of_weight
 
 
-def stored(op: Conv2dOp | FullyConnectedOp, sums: Array) -> Array:
+def stored(op: WeightedOp, sums: Array) -> Array:
     """The sums as a layer stores them: floats, i32 that wrap around, or quantised integers."""
     if op.zero_points is None:
         return sums
@@ -173,6 +185,15 @@ def stored(op: Conv2dOp | FullyConnectedOp, sums: Array) -> Array:
     if op.requantize is None:
         return integers
     return epilogue(integers, op.requantize, dtype_of(op.output_type.get_element_type()))
+
+
+def join(op: JoinOp, inputs: Sequence[Array]) -> Array:
+    """Each part in its slice of the output."""
+    result = np.empty(op.infer_shape(), inputs[0].dtype)
+    for part, place in zip(inputs, op.boxes(), strict=True):
+        ends = zip(place.offsets, part.shape, place.steps, strict=True)
+        result[tuple(slice(first, first + n * step, step) for first, n, step in ends)] = part
+    return result
 
 
 def global_avg_pool2d(_: GlobalAvgPool2dOp, inputs: Sequence[Array]) -> Array:
@@ -257,6 +278,7 @@ class NpuFunctions(InterpreterFunctions):
     """The npu dialect for xDSL's interpreter."""
 
     conv2d = layer(Conv2dOp, conv2d)
+    conv_transpose2d = layer(ConvTranspose2dOp, conv_transpose2d)
     fully_connected = layer(FullyConnectedOp, fully_connected)
     max_pool2d = layer(MaxPool2dOp, lambda op, inputs: pool(inputs[0], op.window()))
     avg_pool2d = layer(AvgPool2dOp, lambda op, inputs: pool(inputs[0], op.window()))
@@ -270,7 +292,8 @@ class NpuFunctions(InterpreterFunctions):
     )
     add = layer(AddOp, lambda op, inputs: activate(inputs[0] + inputs[1], op.activation))
     mul = layer(MulOp, lambda _, inputs: inputs[0] * inputs[1])
-    concat = layer(ConcatOp, lambda op, inputs: np.concatenate(inputs, axis=op.axis.value.data))
+    concat = layer(ConcatOp, join)
+    interleave = layer(InterleaveOp, join)
     reshape = layer(ReshapeOp, lambda op, inputs: inputs[0].reshape(op.output_type.get_shape()))
     transpose = layer(
         TransposeOp, lambda op, inputs: inputs[0].transpose(int_values(op.perm)).copy()

@@ -9,6 +9,7 @@ from npu_dialect.npu.layers.elementwise import (
     MulOp,
     ReluOp,
 )
+from npu_dialect.npu.layers.joining import InterleaveOp, JoinOp
 from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.layers.lrn import LrnOp
 from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, TransposeOp
@@ -28,6 +29,7 @@ from npu_dialect.npu.layers.quantized import (
 )
 from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
 from npu_dialect.npu.layers.softmax import SoftmaxOp
+from npu_dialect.npu.layers.transposed import ConvTranspose2dOp
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.layers.zero_blocks import PruneZeroBlocksOp
 
@@ -39,12 +41,15 @@ __all__ = [
     "ClampOp",
     "ConcatOp",
     "Conv2dOp",
+    "ConvTranspose2dOp",
     "DequantizeOp",
     "ElementwiseOp",
     "FullyConnectedOp",
     "GlobalAvgPool2dOp",
     "GlobalMaxPool2dOp",
     "GlobalPoolOp",
+    "InterleaveOp",
+    "JoinOp",
     "LrnOp",
     "MaxPool2dOp",
     "MulOp",

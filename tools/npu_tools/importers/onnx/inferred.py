@@ -108,10 +108,12 @@ def is_inferred_wrong(node: NodeProto) -> bool:
     """Whether ONNX's inference gives no or a wrong shape for a node.
 
     It does not know operators of other domains. With ceil_mode it counts windows that start beyond
-    the map; the specification, its reference implementation and onnxruntime do not.
+    the map; the specification, its reference implementation and onnxruntime do not. For an
+    `output_shape` smaller than the map it gives some axes only.
     """
     return node.domain != "" or any(
-        attribute.name == "ceil_mode" and attribute.i for attribute in node.attribute
+        (attribute.name == "ceil_mode" and attribute.i) or attribute.name == "output_shape"
+        for attribute in node.attribute
     )
 
 

@@ -12,6 +12,7 @@ from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.rules.activation import hard_sigmoid, hard_swish, leaky_relu, sigmoid
 from npu_tools.importers.onnx.rules.conv import conv
+from npu_tools.importers.onnx.rules.conv_transpose import conv_transpose
 from npu_tools.importers.onnx.rules.edges import (
     dequantize_linear,
     dynamic_quantize_linear,
@@ -72,6 +73,7 @@ RULES: Mapping[str, Rule] = {
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
+    "ConvTranspose": conv_transpose,
     "DequantizeLinear": dequantize_or(dequantize_linear),
     "Div": div,
     "Dropout": dropout,

@@ -56,6 +56,8 @@ from npu_tools.importers.onnx.rules.sums import (
     convolution_sums,
     matrix_sums,
     products_scale,
+    transposed_sums,
+    transposed_weight,
     vector_operand,
     weight_of,
 )
@@ -82,6 +84,18 @@ def conv(node: Node, graph: Builder) -> Value | None:
     bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
     padded = value.padded(graph, source.params) if has_zeros(value) else unpadded(source.value)
     sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
+    return Scaled(sums, scales, view=shape)
+
+
+def conv_transpose(node: Node, graph: Builder) -> Value | None:
+    """ConvTranspose."""
+    source, constant = settled(graph, graph.value(node, 0)), graph.value(node, 1)
+    if not is_plain(source) or not isinstance(constant, QuantizedConstant):
+        return None
+    weight = transposed_weight(node, constant, source)
+    scales = products_scale(source, weight)
+    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
+    sums, shape = transposed_sums(node, graph, source, weight, bias)
     return Scaled(sums, scales, view=shape)
 
 
@@ -335,6 +349,7 @@ ON_INTEGERS: Mapping[str, IntegerRule] = {
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
+    "ConvTranspose": conv_transpose,
     "Dropout": same,
     "Flatten": moving(flatten),
     "Gemm": gemm,
