@@ -25,8 +25,8 @@ with a convolution value that several windows share:
 
 An activation behind a max pool moves before it. They commute, as both are monotone and no window
 lies on padding only. Activations in a row become one clamp. A global pool is one window over the
-whole map. A fully connected layer takes in the activations behind it. A layer with integer sums
-also takes in the requantisation behind it, so that its i32 map never exists:
+whole map. Fully connected layers and matrix products take in the activations behind them. A layer
+with integer sums also takes in the requantisation behind it, so that its i32 map never exists:
 
     %s = npu.conv2d %x, %w, %b ... zero_points [3, 0] : (...) -> tensor<1x6x28x28xi32>
     %q = npu.requantize %s scales [0.01] zero_points [0, -128] mode float : ... -> tensor<...xi8>
@@ -67,6 +67,7 @@ from npu_dialect.npu.layers import (
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
+    MatmulOp,
     PoolOp,
     ReluOp,
     RequantizeOp,
@@ -76,6 +77,9 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import RequantizeAttr
 from npu_passes.support.names import take_value_name
 from npu_passes.support.refuse import RefusingPass
+
+Head: TypeAlias = Conv2dOp | FullyConnectedOp | MatmulOp
+"""A layer that can take in layers behind it."""
 
 OverlapPolicy: TypeAlias = Literal["line-buffer", "recompute", "none"]
 """What to do with a pool whose windows overlap."""
@@ -89,12 +93,12 @@ CLAUSE: dict[OverlapPolicy, Overlap] = {
 
 @dataclass(frozen=True)
 class EpilogueFusion:
-    """A convolution or fully connected layer, and the layers behind it that it takes in.
+    """A layer of sums, and the layers behind it that it takes in.
 
     `epilogue` is the epilogue of the fused op.
     """
 
-    head: Conv2dOp | FullyConnectedOp
+    head: Head
     absorbed: tuple[LayerOp, ...]
     epilogue: Epilogue
 
@@ -162,7 +166,7 @@ class EpilogueFusion:
         return self.with_layer(layer, pool=pool, overlap=clause)
 
 
-def epilogue_fusion(head: Conv2dOp | FullyConnectedOp, policy: OverlapPolicy) -> EpilogueFusion:
+def epilogue_fusion(head: Head, policy: OverlapPolicy) -> EpilogueFusion:
     """The longest fusion that starts at a layer; `absorbed` may be empty."""
     fusion = EpilogueFusion(head, (), head.parts)
     if head.destination is not None or head.addition is not None:
@@ -225,7 +229,7 @@ class FuseTailPattern(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
-        self, op: Conv2dOp | FullyConnectedOp, rewriter: PatternRewriter, /
+        self, op: Conv2dOp | FullyConnectedOp | MatmulOp, rewriter: PatternRewriter, /
     ) -> None:
         """Fuse, if the layer can take in another one."""
         fusion = epilogue_fusion(op, self.overlap)
@@ -247,7 +251,7 @@ class FuseConvReluPoolPass(RefusingPass):
     fuse the pool."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Fuse behind each convolution and fully connected layer of the module."""
+        """Fuse behind each layer of sums of the module."""
         PatternRewriteWalker(FuseTailPattern(self.overlap), apply_recursively=False).rewrite_module(
             op
         )

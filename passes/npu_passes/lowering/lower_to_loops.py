@@ -40,6 +40,7 @@ from npu_dialect.npu import (
     GlobalMaxPool2dOp,
     InterleaveOp,
     LrnOp,
+    MatmulOp,
     MaxPool2dOp,
     MulOp,
     PruneZeroBlocksOp,
@@ -52,6 +53,7 @@ from npu_dialect.npu import (
     TransposeOp,
 )
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import SumsOp
 from npu_dialect.npu.maps import Map, map_type
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.target import machine_of
@@ -59,6 +61,7 @@ from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.graph.use_flash import Flash, flash_of
 from npu_passes.lowering.kernels.constants import symbol_users
 from npu_passes.lowering.kernels.convolution import lower_connected, lower_convolution
+from npu_passes.lowering.lower_matmul import lower_matmul
 from npu_passes.lowering.lower_pool import lower_global_pool, lower_pool
 from npu_passes.lowering.lower_quantized import (
     lower_dequantize,
@@ -100,6 +103,7 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     GlobalMaxPool2dOp: lower_global_pool,
     InterleaveOp: lower_join,
     LrnOp: lower_lrn,
+    MatmulOp: lower_matmul,
     MaxPool2dOp: lower_pool,
     MulOp: lower_mul,
     PruneZeroBlocksOp: lower_prune_zero_blocks,
@@ -203,7 +207,7 @@ def reject(layer: LayerOp) -> None:
 def has_integers(layer: LayerOp, type_: Map) -> bool:
     """Whether a layer may have an operand of this type with integer elements."""
     quantized = isinstance(layer, QUANTIZED) or (
-        isinstance(layer, Conv2dOp | FullyConnectedOp) and layer.zero_points is not None
+        isinstance(layer, SumsOp) and layer.zero_points is not None
     )
     return quantized or (isinstance(layer, MOVING) and type_.get_element_type() in INTEGERS)
 

@@ -25,6 +25,7 @@ from npu_dialect.npu.layers import (
     GlobalPoolOp,
     InterleaveOp,
     LrnOp,
+    MatmulOp,
     PoolOp,
     PruneZeroBlocksOp,
     QuantizedAvgPool2dOp,
@@ -60,6 +61,8 @@ def space_of(op: LayerOp) -> Space:
             | (QuantizeOp() | DequantizeOp() | RequantizeOp())
         ):
             return grid_space(op, whole=())
+        case MatmulOp():
+            return matmul_space(op)
         case TransposeOp():
             return transpose_space(op)
         case _:
@@ -120,6 +123,26 @@ def grid_space(op: LayerOp, whole: Sequence[int]) -> Space:
         )
 
     return Space(loops, tuple(follow(value) for value in op.operands))
+
+
+def matmul_space(op: MatmulOp) -> Space:
+    """The loops of a matrix product: broadcast axes, rows and columns; sums are never cut."""
+    shape = shape_of(op.output)
+    names = tuple(f"axis{axis}" for axis in range(len(shape)))
+    loops = tuple(Loop(name, extent) for name, extent in zip(names, shape, strict=True))
+    output = tuple(Along(extent, name) for name, extent in zip(names, shape, strict=True))
+    depth, (rows, columns) = Along(op.depth), output[-2:]
+
+    def batch(value: SSAValue) -> tuple[Along, ...]:
+        extents = shape_of(value)[:-2]
+        whole = output[len(output) - 2 - len(extents) : -2]
+        return tuple(
+            along if extent == along.extent else Along(extent)
+            for extent, along in zip(extents, whole, strict=True)
+        )
+
+    right = (depth, columns) if op.transposed_rhs is None else (columns, depth)
+    return Space(loops, ((*batch(op.lhs), rows, depth), (*batch(op.rhs), *right), output))
 
 
 def transpose_space(op: TransposeOp) -> Space:

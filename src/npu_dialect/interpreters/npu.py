@@ -51,6 +51,7 @@ from npu_dialect.npu.layers import (
     InterleaveOp,
     JoinOp,
     LrnOp,
+    MatmulOp,
     MaxPool2dOp,
     MulOp,
     PruneZeroBlocksOp,
@@ -61,9 +62,9 @@ from npu_dialect.npu.layers import (
     RequantizeOp,
     ReshapeOp,
     SoftmaxOp,
+    SumsOp,
     TransposeOp,
 )
-from npu_dialect.npu.layers.weighted import WeightedOp
 from npu_dialect.windows import Axis
 
 
@@ -165,8 +166,15 @@ def fully_connected(op: FullyConnectedOp, inputs: Sequence[Array]) -> Array:
     return activate(stored(op, sums if op.bias is None else sums + inputs[2]), op.activation)
 
 
-def weighted(op: WeightedOp, inputs: Sequence[Array]) -> tuple[Array, Array]:
-    """The factors: input and weight, from which the zero points are subtracted if quantised.
+def matmul(op: MatmulOp, inputs: Sequence[Array]) -> Array:
+    """Matrix product, then activation."""
+    lhs, rhs = weighted(op, inputs)
+    sums = np.matmul(lhs, rhs if op.transposed_rhs is None else rhs.swapaxes(-1, -2))
+    return activate(stored(op, sums), op.activation)
+
+
+def weighted(op: SumsOp, inputs: Sequence[Array]) -> tuple[Array, Array]:
+    """The factors, the first two inputs, from which the zero points are subtracted if quantised.
 
     Quantised factors are float64, in which sums are exact and faster than with numpy's integers.
     """
@@ -177,7 +185,7 @@ def weighted(op: WeightedOp, inputs: Sequence[Array]) -> tuple[Array, Array]:
     return image.astype(np.float64) - of_image, weight.astype(np.float64) - of_weight
 
 
-def stored(op: WeightedOp, sums: Array) -> Array:
+def stored(op: SumsOp, sums: Array) -> Array:
     """The sums as a layer stores them: floats, i32 that wrap around, or quantised integers."""
     if op.zero_points is None:
         return sums
@@ -280,6 +288,7 @@ class NpuFunctions(InterpreterFunctions):
     conv2d = layer(Conv2dOp, conv2d)
     conv_transpose2d = layer(ConvTranspose2dOp, conv_transpose2d)
     fully_connected = layer(FullyConnectedOp, fully_connected)
+    matmul = layer(MatmulOp, matmul)
     max_pool2d = layer(MaxPool2dOp, lambda op, inputs: pool(inputs[0], op.window()))
     avg_pool2d = layer(AvgPool2dOp, lambda op, inputs: pool(inputs[0], op.window()))
     global_max_pool2d = layer(

@@ -12,6 +12,7 @@ from npu_dialect.npu.layers.elementwise import (
 from npu_dialect.npu.layers.joining import InterleaveOp, JoinOp
 from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.layers.lrn import LrnOp
+from npu_dialect.npu.layers.matmul import MatmulOp
 from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, TransposeOp
 from npu_dialect.npu.layers.pooling import (
     AvgPool2dOp,
@@ -31,6 +32,7 @@ from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
 from npu_dialect.npu.layers.softmax import SoftmaxOp
 from npu_dialect.npu.layers.transposed import ConvTranspose2dOp
 from npu_dialect.npu.layers.unary import UnaryOp
+from npu_dialect.npu.layers.weighted import SumsOp
 from npu_dialect.npu.layers.zero_blocks import PruneZeroBlocksOp
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "InterleaveOp",
     "JoinOp",
     "LrnOp",
+    "MatmulOp",
     "MaxPool2dOp",
     "MulOp",
     "PoolOp",
@@ -62,6 +65,7 @@ __all__ = [
     "RequantizeOp",
     "ReshapeOp",
     "SoftmaxOp",
+    "SumsOp",
     "TransposeOp",
     "UnaryOp",
 ]

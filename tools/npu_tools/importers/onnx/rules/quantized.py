@@ -55,6 +55,7 @@ from npu_tools.importers.onnx.rules.sums import (
     bias_of,
     convolution_sums,
     matrix_sums,
+    product_sums,
     products_scale,
     transposed_sums,
     transposed_weight,
@@ -139,10 +140,11 @@ def gemm(node: Node, graph: Builder) -> Value | None:
 
 
 def matmul(node: Node, graph: Builder) -> Value | None:
-    """MatMul with a constant matrix."""
+    """MatMul; both operands may be maps."""
     found = operands(node, graph)
     if found is None or found[1].integers.ndim != 2:
-        return None
+        lhs, rhs = (as_plain(graph, graph.value(node, index)) for index in range(2))
+        return None if lhs is None or rhs is None else product_sums(graph, lhs, rhs)
     source, constant = found
     weight = weight_of(constant, 1)
     sums, shape = matrix_sums(graph, source, weight, None)

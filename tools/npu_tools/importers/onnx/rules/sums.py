@@ -24,6 +24,7 @@ from npu_tools.importers.onnx.padding import Padded
 from npu_tools.importers.onnx.quantized import ELEMENTS, QuantizedConstant, Scaled
 from npu_tools.importers.onnx.rules.conv import convolution
 from npu_tools.importers.onnx.rules.conv_transpose import filters_first, transposed
+from npu_tools.importers.onnx.rules.linear import product
 from npu_tools.importers.onnx.rules.window import Window, spatial_rank
 from npu_tools.importers.onnx.tensors import Array
 
@@ -210,6 +211,15 @@ def transposed_sums(
     sums = transposed(node, graph, source.value, weight.array, build, i32)
     shape = shape_of(sums)
     return sums, shape if spatial_rank(source.value) == 2 else (*shape[:2], shape[3])
+
+
+def product_sums(graph: Builder, lhs: Scaled, rhs: Scaled) -> Scaled:
+    """Add a product of two maps of integers; returns its i32 sums."""
+    left, right = (graph.reshape(each.value, each.shape) for each in (lhs, rhs))
+    points = (lhs.zero_point, rhs.zero_point)
+    sums, shape = product(graph, left, right, zero_points=points)
+    with np.errstate(all="ignore"):
+        return Scaled(sums, np.asarray(lhs.scale * rhs.scale), view=shape)
 
 
 def matrix_sums(
