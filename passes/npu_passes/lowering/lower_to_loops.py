@@ -43,6 +43,7 @@ from npu_dialect.npu import (
     MatmulOp,
     MaxPool2dOp,
     MulOp,
+    NormalizeOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
@@ -62,6 +63,7 @@ from npu_passes.graph.use_flash import Flash, flash_of
 from npu_passes.lowering.kernels.constants import symbol_users
 from npu_passes.lowering.kernels.convolution import lower_connected, lower_convolution
 from npu_passes.lowering.lower_matmul import lower_matmul
+from npu_passes.lowering.lower_normalize import lower_normalize
 from npu_passes.lowering.lower_pool import lower_global_pool, lower_pool
 from npu_passes.lowering.lower_quantized import (
     lower_dequantize,
@@ -106,6 +108,7 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     MatmulOp: lower_matmul,
     MaxPool2dOp: lower_pool,
     MulOp: lower_mul,
+    NormalizeOp: lower_normalize,
     PruneZeroBlocksOp: lower_prune_zero_blocks,
     QuantizeOp: lower_quantize,
     QuantizedAddOp: lower_quantized_add,

@@ -26,6 +26,7 @@ from npu_dialect.npu.layers import (
     InterleaveOp,
     LrnOp,
     MatmulOp,
+    NormalizeOp,
     PoolOp,
     PruneZeroBlocksOp,
     QuantizedAvgPool2dOp,
@@ -79,6 +80,8 @@ def whole_axes(op: LayerOp) -> Sequence[int] | None:
             return (op.axis.value.data,)
         case LrnOp():
             return (1,)
+        case NormalizeOp():
+            return int_values(op.axes)
         case InterleaveOp():
             return [axis for axis, step in enumerate(int_values(op.steps)) if step > 1]
         case GlobalPoolOp() | QuantizedAvgPool2dOp():  # a tile of rows would change the window

@@ -21,6 +21,7 @@ from xdsl.interpreter import (
 )
 from xdsl.utils.exceptions import InterpretationError
 
+from npu_dialect.interpreters.normalize import normalize
 from npu_dialect.interpreters.quantized import (
     added,
     dequantize,
@@ -54,6 +55,7 @@ from npu_dialect.npu.layers import (
     MatmulOp,
     MaxPool2dOp,
     MulOp,
+    NormalizeOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
@@ -310,6 +312,7 @@ class NpuFunctions(InterpreterFunctions):
     softmax = layer(SoftmaxOp, softmax)
     batch_norm = layer(BatchNormOp, batch_norm)
     lrn = layer(LrnOp, lrn)
+    normalize = layer(NormalizeOp, normalize)
     prune_zero_blocks = layer(PruneZeroBlocksOp, prune_zero_blocks)
     quantize = layer(QuantizeOp, quantize)
     dequantize = layer(DequantizeOp, dequantize)

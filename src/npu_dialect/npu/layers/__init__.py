@@ -14,6 +14,7 @@ from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.layers.lrn import LrnOp
 from npu_dialect.npu.layers.matmul import MatmulOp
 from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, TransposeOp
+from npu_dialect.npu.layers.normalize import NormalizeOp
 from npu_dialect.npu.layers.pooling import (
     AvgPool2dOp,
     GlobalAvgPool2dOp,
@@ -56,6 +57,7 @@ __all__ = [
     "MatmulOp",
     "MaxPool2dOp",
     "MulOp",
+    "NormalizeOp",
     "PoolOp",
     "PruneZeroBlocksOp",
     "QuantizeOp",

@@ -30,6 +30,14 @@ from npu_tools.importers.onnx.rules.elementwise import (
     sum_,
 )
 from npu_tools.importers.onnx.rules.linear import gemm, matmul
+from npu_tools.importers.onnx.rules.normalization import (
+    group_normalization,
+    instance_normalization,
+    layer_normalization,
+    lp_normalization,
+    mean_variance_normalization,
+    rms_normalization,
+)
 from npu_tools.importers.onnx.rules.pad import pad
 from npu_tools.importers.onnx.rules.pool import (
     average_pool,
@@ -83,16 +91,22 @@ RULES: Mapping[str, Rule] = {
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": global_max_pool,
     "GreaterOrEqual": greater_or_equal,
+    "GroupNormalization": group_normalization,
     "HardSigmoid": hard_sigmoid,
     "HardSwish": hard_swish,
     "Identity": identity,
+    "InstanceNormalization": instance_normalization,
     "LRN": lrn,
+    "LayerNormalization": layer_normalization,
     "LeakyRelu": leaky_relu,
+    "LpNormalization": lp_normalization,
     "MatMul": matmul,
     "MaxPool": max_pool,
+    "MeanVarianceNormalization": mean_variance_normalization,
     "Mul": mul_or(mul),
     "Pad": pad,
     "QuantizeLinear": quantize_or(quantize_linear),
+    "RMSNormalization": rms_normalization,
     "ReduceMean": reduce_mean,
     "Relu": relu,
     "Reshape": reshape,
@@ -111,5 +125,11 @@ RULES: Mapping[str, Rule] = {
 }
 """The rules of ONNX's operators; some operators need no layer and vanish."""
 
-FOREIGN: Mapping[str, Mapping[str, Rule]] = {"com.microsoft": MICROSOFT}
-"""The rules of operators of other domains, by domain."""
+FLOATS: Mapping[str, Rule] = {"SimplifiedLayerNormalization": rms_normalization}
+"""The rules of onnxruntime's operators on float32 maps; it has them in ONNX's domain too."""
+
+FOREIGN: Mapping[str, Mapping[str, Rule]] = {
+    "": FLOATS,
+    "com.microsoft": {**MICROSOFT, **FLOATS},
+}
+"""The rules of operators that ONNX does not define, by domain."""
