@@ -21,6 +21,10 @@ class Pipeline(NamedTuple):
     summary: str
 
 
+START = "npu-split-conv-transpose,npu-fold-batch-norm"
+"""Turn layers into plainer ones."""
+
+
 def road(fusion: str, strategy: str, concat: str = "", code: str = "") -> str:
     """The text of the passes from a graph of layers to loops, for a machine without DMA.
 
@@ -28,7 +32,7 @@ def road(fusion: str, strategy: str, concat: str = "", code: str = "") -> str:
     `npu-assign-sram-offsets`.
     """
     passes = (
-        "npu-fold-batch-norm",
+        START,
         fusion,
         "npu-bufferize",
         concat,
@@ -60,7 +64,7 @@ def off_chip(
     `order` and `tile` are options, `tails`, `moves` and `blocks` passes to insert; or empty.
     """
     passes = (
-        "npu-fold-batch-norm",
+        START,
         FUSE,
         "npu-detect-modules",
         f"npu-reorder-branches{{order=liveness{order}}}",
@@ -103,7 +107,7 @@ PIPELINES = {
         "fuse as published, every map at an offset of its own",
     ),
     "kim2019": Pipeline(
-        "npu-fold-batch-norm,npu-fuse-conv-relu-pool{overlap=none},npu-detect-modules,"
+        f"{START},npu-fuse-conv-relu-pool{{overlap=none}},npu-detect-modules,"
         "npu-reorder-branches{working-memory=stride-1-map},"
         "npu-plan-modules{working-memory=stride-1-map}",
         "plan modules of branches as published, for --plan-as i8 on a neural processor: no C",

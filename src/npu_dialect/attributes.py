@@ -31,8 +31,8 @@ LAYER = Key(
     TEXT,
     "the name of the layer in the model",
     writers=(
-        "importers, npu-fold-batch-norm, npu-fuse-conv-relu-pool, npu-detect-modules, "
-        "npu-tile-loops, npu-outline-layers"
+        "importers, npu-split-conv-transpose, npu-fold-batch-norm, npu-fuse-conv-relu-pool, "
+        "npu-detect-modules, npu-tile-loops, npu-outline-layers"
     ),
     readers="reports, c",
     absent="the layer has no name",
@@ -42,7 +42,7 @@ VALUE = Key(
     (Place.PROVENANCE,),
     TEXT,
     "the name of the value that the layer computes, in the model",
-    writers="importers, npu-fuse-conv-relu-pool, npu-fuse-rows",
+    writers="importers, npu-split-conv-transpose, npu-fuse-conv-relu-pool, npu-fuse-rows",
     readers="npu-bufferize, npu-spill-maps, verify, reports, c",
     absent="the value has no name in the model",
 )

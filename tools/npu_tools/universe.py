@@ -53,6 +53,7 @@ PASSES = {
     "npu-reorder-branches": "npu_passes.modules.reorder_branches:ReorderBranchesPass",
     "npu-requantize-mode": "npu_passes.graph.requantize_mode:RequantizeModePass",
     "npu-share-functions": "npu_passes.lowering.share_functions:ShareFunctionsPass",
+    "npu-split-conv-transpose": ("npu_passes.graph.split_conv_transpose:SplitConvTransposePass"),
     "npu-spill-maps": "npu_passes.spilling.spill_maps:SpillMapsPass",
     "npu-spill-pruned-maps": "npu_passes.zero_blocks.spill_pruned_maps:SpillPrunedMapsPass",
     "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",

@@ -13,6 +13,11 @@ becomes
     %b = memref.subview %y[0, 2, 0, 0] [1, 3, 4, 4] [1, 1, 1, 1] : ...
     npu.conv2d ins(%x, %w : ...) outs(%b : ...)
 
+An interleaving of maps gets strided slices in the same way:
+
+    %y = sram.alloc : memref<1x2x4x8xf32, #npu.sram>
+    %odd = memref.subview %y[0, 0, 0, 1] [1, 2, 4, 4] [1, 1, 1, 2] : ...
+
 The decision: a concatenation copies nothing if its parts are buffers that only layers use. Other
 parts are copied into their slices as before: an input of the function, a view, a buffer that the
 concatenation uses twice or that is changed after it. If the concatenation writes an off-chip output
@@ -40,7 +45,8 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import ConcatOp
+from npu_dialect.npu.layers import ConcatOp, JoinOp
+from npu_dialect.npu.layers.joining import Box
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
@@ -52,15 +58,15 @@ from npu_passes.support.refuse import RefusingPass
 
 
 @dataclass(frozen=True)
-class Slice:
+class Part:
     """One part of a concatenation.
 
-    `part` is its buffer, `start` its first index on the axis. `moves`: the slice of the output can
-    replace the buffer; otherwise the part is copied.
+    `buffer` holds it, `place` its slice of the output. `moves`: the slice can replace the
+    buffer; otherwise the part is copied.
     """
 
-    part: SSAValue
-    start: int
+    buffer: SSAValue
+    place: Box
     moves: bool
 
 
@@ -69,7 +75,7 @@ class ConcatPlan:
     """What happens to a concatenation: the slice for each part in order, and the output buffer."""
 
     out: SSAValue
-    slices: tuple[Slice, ...]
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ class ConcatInPlacePass(RefusingPass):
         """Rewrite later concatenations first: their slices may replace outputs of earlier ones."""
         machine = machine_of(op)
         spaces = Spaces.of(machine)
-        concats = [each for each in op.walk() if isinstance(each, ConcatOp)]
+        concats = [each for each in op.walk() if isinstance(each, JoinOp)]
         for concat in reversed(concats):
             if concat.destination is None or plan_concat(concat) is None:
                 continue
@@ -106,7 +112,7 @@ def on_chip_type(buffer: SSAValue, spaces: Spaces) -> MemRefType[Attribute]:
     return spaces.map_type(TensorType(type_.element_type, type_.get_shape()))
 
 
-def staged(concat: ConcatOp, alloc: AllocOp) -> ConcatOp:
+def staged(concat: JoinOp, alloc: AllocOp) -> JoinOp:
     """Replace a concatenation by one into a new buffer, and a copy of that to the output."""
     out = concat.out
     assert out is not None
@@ -118,24 +124,21 @@ def staged(concat: ConcatOp, alloc: AllocOp) -> ConcatOp:
     return new
 
 
-def plan_concat(concat: ConcatOp) -> ConcatPlan | None:
+def plan_concat(concat: JoinOp) -> ConcatPlan | None:
     """Which parts of a concatenation can be written in place; None if none can."""
     out, block = concat.destination, concat.parent_block()
     if out is None or block is None or written_before(out, concat, block):
         return None
-    axis = concat.axis.value.data
     changed = any(writes(use) for use in uses_behind(out, concat, block))
-    slices: list[Slice] = []
-    start = 0
-    for part in concat.parts:
+    parts: list[Part] = []
+    for part, place in zip(concat.parts, concat.boxes(), strict=True):
         once = sum(other is part for other in concat.parts) == 1
         moves = once and is_free(part, concat, block, changed=changed)
-        slices.append(Slice(part, start, moves))
-        start += shape_of(part)[axis]
-    return ConcatPlan(out, tuple(slices)) if any(each.moves for each in slices) else None
+        parts.append(Part(part, place, moves))
+    return ConcatPlan(out, tuple(parts)) if any(each.moves for each in parts) else None
 
 
-def is_free(part: SSAValue, concat: ConcatOp, block: Block, *, changed: bool) -> bool:
+def is_free(part: SSAValue, concat: JoinOp, block: Block, *, changed: bool) -> bool:
     """Whether a slice of the output can replace the buffer of a part.
 
     The buffer must be allocated in the same block and have no offset yet. Only layers and views
@@ -166,7 +169,7 @@ def is_box(view: Operation) -> bool:
     )
 
 
-def written_before(out: SSAValue, concat: ConcatOp, block: Block) -> bool:
+def written_before(out: SSAValue, concat: JoinOp, block: Block) -> bool:
     """Whether an op before the concatenation uses the output."""
     return any(not is_behind(use, concat, block) for use in uses_of(out))
 
@@ -192,29 +195,29 @@ def writes(use: Use) -> bool:
     return True
 
 
-def rewrite(concat: ConcatOp, plan: ConcatPlan) -> None:
+def rewrite(concat: JoinOp, plan: ConcatPlan) -> None:
     """Replace the buffers of parts by slices of the output, or copy the parts; drop the op."""
     home = plan.out.owner
-    moved = [each for each in plan.slices if each.moves]
-    allocs = [each.part.owner for each in moved]
+    moved = [each for each in plan.parts if each.moves]
+    allocs = [each.buffer.owner for each in moved]
     first = min(
         (alloc for alloc in allocs if isinstance(alloc, Operation)),
         key=lambda op: op.parent.get_operation_index(op) if op.parent else 0,
     )
     if isinstance(plan.out, OpResult) and isinstance(home, Operation):
         hoist(home, first)
-    for each in plan.slices:
-        before = each.part.owner if each.moves else concat
+    for each in plan.parts:
+        before = each.buffer.owner if each.moves else concat
         assert isinstance(before, Operation)
-        view = slice_of(concat, plan.out, each)
+        view = slice_of(plan.out, each)
         Rewriter.insert_op(view, InsertPoint.before(before))
-        view.result.name_hint = each.part.name_hint
+        view.result.name_hint = each.buffer.name_hint
         if each.moves:
-            each.part.replace_all_uses_with(view.result)
+            each.buffer.replace_all_uses_with(view.result)
             retype_boxes(view.result)
             Rewriter.erase_op(before)
         else:
-            copy = copied(concat, each.part, view.result)
+            copy = copied(concat, each.buffer, view.result)
             copy.attributes.update(concat.attributes)
             Rewriter.insert_op(copy, InsertPoint.before(concat))
     Rewriter.erase_op(concat)
@@ -252,11 +255,12 @@ def shifted(type_: MemRefType[Attribute], offsets: Sequence[int | None]) -> int 
     return total
 
 
-def copied(concat: ConcatOp, part: SSAValue, view: SSAValue) -> Operation:
+def copied(concat: JoinOp, part: SSAValue, view: SSAValue) -> Operation:
     """An op that copies a part into its slice: a concatenation, or a copy from another memory."""
     if space_of(part) != space_of(view):
         return memref.CopyOp(part, view)
-    return ConcatOp([part], concat.axis.value.data, view)
+    axis = concat.axis.value.data if isinstance(concat, ConcatOp) else 0
+    return ConcatOp([part], axis, view)
 
 
 def hoist(op: Operation, before: Operation) -> None:
@@ -270,12 +274,9 @@ def hoist(op: Operation, before: Operation) -> None:
     Rewriter.insert_op(op, InsertPoint.before(before))
 
 
-def slice_of(concat: ConcatOp, out: SSAValue, each: Slice) -> memref.SubviewOp:
+def slice_of(out: SSAValue, each: Part) -> memref.SubviewOp:
     """The subview of the output for one part."""
-    source, shape = out.type, shape_of(each.part)
+    source, shape, place = out.type, shape_of(each.buffer), each.place
     assert isa(source, MemRefType[Attribute])
-    offsets = [0] * len(shape)
-    offsets[concat.axis.value.data] = each.start
-    steps = [1] * len(shape)
-    result = memref.SubviewOp.infer_result_type(source, offsets, shape, steps)
-    return memref.SubviewOp.get(out, offsets, shape, steps, result)
+    result = memref.SubviewOp.infer_result_type(source, place.offsets, shape, place.steps)
+    return memref.SubviewOp.get(out, place.offsets, shape, place.steps, result)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +35,9 @@ from xdsl.rewriter import InsertPoint
 
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import BatchNormOp, Conv2dOp, FullyConnectedOp
-from npu_passes.graph.constants import array_of, constant_of
+from npu_passes.graph.constants import Array, array_of, constant_of
 from npu_passes.support.names import take_value_name
 from npu_passes.support.refuse import Refusal, RefusingPass
-
-Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,12 @@ erased.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
-    IntegerType,
     ModuleOp,
     TensorType,
     i32,
@@ -38,28 +34,13 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import ConstantLike
-from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
+from npu_passes.graph.constants import Array, integers_of
 from npu_passes.graph.fold_batch_norm import erase_unused
 from npu_passes.support.refuse import RefusingPass
-
-Array = NDArray[Any]
-
-
-def integers_of(value: SSAValue) -> Array | None:
-    """The values of a constant tensor of i8 or i32; None for any other value."""
-    attribute = ConstantLike.get_constant_value(value)
-    if not isa(attribute, DenseIntOrFPElementsAttr[IntegerType]):
-        return None
-    kind = {8: "i1", 32: "<i4"}.get(attribute.get_element_type().width.data)
-    if kind is None:
-        return None
-    data, shape = np.frombuffer(attribute.data.data, kind), attribute.get_shape()
-    return np.broadcast_to(data, shape) if data.size == 1 else data.reshape(shape)
 
 
 def folded_bias(layer: Conv2dOp | FullyConnectedOp) -> Array | None:

@@ -25,9 +25,9 @@ with a convolution value that several windows share:
 
 An activation behind a max pool moves before it. They commute if both are monotone, as no window
 lies on padding only; SiLU, for one, is not. Activations in a row become one: bounds one clamp,
-bounds and tables one table. A global pool is one window over the
-whole map. A fully connected layer takes in the activations behind it. A layer with integer sums
-also takes in the requantisation behind it, so that its i32 map never exists:
+bounds and tables one table. A global pool is one window over the whole map. Fully connected layers
+and matrix products take in the activations behind them. A layer with integer sums also takes in the
+requantisation behind it, so that its i32 map never exists:
 
     %s = npu.conv2d %x, %w, %b ... zero_points [3, 0] : (...) -> tensor<1x6x28x28xi32>
     %q = npu.requantize %s scales [0.01] zero_points [0, -128] mode float : ... -> tensor<...xi8>
@@ -68,6 +68,7 @@ from npu_dialect.npu.layers import (
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
+    MatmulOp,
     PoolOp,
     RequantizeOp,
 )
@@ -77,6 +78,9 @@ from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr, PointwiseAtt
 from npu_dialect.npu.quantization import RequantizeAttr
 from npu_passes.support.names import take_value_name
 from npu_passes.support.refuse import RefusingPass
+
+Head: TypeAlias = Conv2dOp | FullyConnectedOp | MatmulOp
+"""A layer that can take in layers behind it."""
 
 OverlapPolicy: TypeAlias = Literal["line-buffer", "recompute", "none"]
 """What to do with a pool whose windows overlap."""
@@ -90,12 +94,12 @@ CLAUSE: dict[OverlapPolicy, Overlap] = {
 
 @dataclass(frozen=True)
 class EpilogueFusion:
-    """A convolution or fully connected layer, and the layers behind it that it takes in.
+    """A layer of sums, and the layers behind it that it takes in.
 
     `epilogue` is the epilogue of the fused op.
     """
 
-    head: Conv2dOp | FullyConnectedOp
+    head: Head
     absorbed: tuple[LayerOp, ...]
     epilogue: Epilogue
 
@@ -172,7 +176,7 @@ class EpilogueFusion:
         return self.with_layer(layer, pool=pool, overlap=clause)
 
 
-def epilogue_fusion(head: Conv2dOp | FullyConnectedOp, policy: OverlapPolicy) -> EpilogueFusion:
+def epilogue_fusion(head: Head, policy: OverlapPolicy) -> EpilogueFusion:
     """The longest fusion that starts at a layer; `absorbed` may be empty."""
     fusion = EpilogueFusion(head, (), head.parts)
     if head.destination is not None or head.addition is not None:
@@ -243,7 +247,7 @@ class FuseTailPattern(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
-        self, op: Conv2dOp | FullyConnectedOp, rewriter: PatternRewriter, /
+        self, op: Conv2dOp | FullyConnectedOp | MatmulOp, rewriter: PatternRewriter, /
     ) -> None:
         """Fuse, if the layer can take in another one."""
         fusion = epilogue_fusion(op, self.overlap)
@@ -265,7 +269,7 @@ class FuseConvReluPoolPass(RefusingPass):
     fuse the pool."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Fuse behind each convolution and fully connected layer of the module."""
+        """Fuse behind each layer of sums of the module."""
         PatternRewriteWalker(FuseTailPattern(self.overlap), apply_recursively=False).rewrite_module(
             op
         )

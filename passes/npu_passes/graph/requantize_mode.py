@@ -18,11 +18,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npu_dialect.npu.enums import Mode, ModeAttr
 from npu_dialect.npu.layers import (
-    Conv2dOp,
-    FullyConnectedOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
     RequantizeOp,
+    SumsOp,
 )
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 from npu_passes.support.refuse import RefusingPass
@@ -43,7 +42,7 @@ class RequantizeModePass(RefusingPass):
         for layer in op.walk():
             if isinstance(layer, RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp):
                 layer.mode = ModeAttr(mode)
-            elif isinstance(layer, Conv2dOp | FullyConnectedOp) and layer.requantize is not None:
+            elif isinstance(layer, SumsOp) and layer.requantize is not None:
                 what, addition = layer.requantize, layer.addition
                 layer.change_epilogue(
                     requantize=RequantizeAttr(what.scales, what.zero_point, ModeAttr(mode)),

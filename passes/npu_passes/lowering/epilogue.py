@@ -9,8 +9,9 @@ from math import inf
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, SSAValue
 
-from npu_dialect.npu import AdditionAttr, Conv2dOp, FullyConnectedOp
+from npu_dialect.npu import AdditionAttr, Conv2dOp
 from npu_dialect.npu.attributes import float_values, int_values
+from npu_dialect.npu.layers import SumsOp
 from npu_dialect.npu.pointwise import ActivationAttr, PointwiseAttr
 from npu_passes.lowering.additions import Addition
 from npu_passes.lowering.functions import Step, element_step
@@ -26,7 +27,7 @@ def beyond_bounds(activation: PointwiseAttr | None) -> PointwiseAttr | None:
 class Operands:
     """Reads inputs and weights: float32 unchanged, bytes as i32 minus their zero points."""
 
-    def __init__(self, b: LoopBuilder, op: Conv2dOp | FullyConnectedOp) -> None:
+    def __init__(self, b: LoopBuilder, op: SumsOp) -> None:
         self.b = b
         self.points = (0, 0) if op.zero_points is None else int_values(op.zero_points)
 
@@ -98,7 +99,7 @@ class Epilogue:
     The activation of a requantised sum narrows the bounds of its result.
     """
 
-    def __init__(self, b: LoopBuilder, op: Conv2dOp | FullyConnectedOp, out: SSAValue) -> None:
+    def __init__(self, b: LoopBuilder, op: SumsOp, out: SSAValue) -> None:
         self.b, self.activation = b, op.activation
         self.sum = Sum.of(b, op, out) if isinstance(op, Conv2dOp) else None
         self.sums: Attribute = f32 if op.zero_points is None else i32

@@ -13,12 +13,12 @@ from npu_dialect.npu.layers import (
     ActivationOp,
     AddOp,
     BatchNormOp,
-    ConcatOp,
     LrnOp,
     MulOp,
     SoftmaxOp,
     TransposeOp,
 )
+from npu_dialect.npu.layers.joining import Box, JoinOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr
 from npu_dialect.npu.quantization import QUANTISED
@@ -95,17 +95,16 @@ def lower_mul(b: LoopBuilder, op: MulOp, out: SSAValue, _: LoopOptions) -> None:
     elementwise(b, [op.lhs, op.rhs], out, lambda values: b.mulf(values[0], values[1]))
 
 
-def lower_concat(b: LoopBuilder, op: ConcatOp, out: SSAValue, _: LoopOptions) -> None:
+def lower_join(b: LoopBuilder, op: JoinOp, out: SSAValue, _: LoopOptions) -> None:
     """Build the loops that copy each part into its slice."""
-    axis, start = op.axis.value.data, 0
-    for part in op.parts:
+    for part, place in zip(op.parts, op.boxes(), strict=True):
 
-        def copy(at: tuple[Index, ...], part: SSAValue = part, start: int = start) -> None:
-            place = (*at[:axis], b.add(at[axis], start), *at[axis + 1 :])
-            b.store(b.load(part, at), out, place)
+        def copy(at: tuple[Index, ...], part: SSAValue = part, place: Box = place) -> None:
+            ends = zip(at, place.offsets, place.steps, strict=True)
+            target = [b.add(b.mul(index, step), first) for index, first, step in ends]
+            b.store(b.load(part, at), out, target)
 
         for_each(b, shape_of(part), copy)
-        start += shape_of(part)[axis]
 
 
 def lower_transpose(b: LoopBuilder, op: TransposeOp, out: SSAValue, _: LoopOptions) -> None:

@@ -38,11 +38,14 @@ from npu_dialect.npu import (
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
+    InterleaveOp,
     LookupOp,
     LrnOp,
     MapOp,
+    MatmulOp,
     MaxPool2dOp,
     MulOp,
+    NormalizeOp,
     PickOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
@@ -54,6 +57,7 @@ from npu_dialect.npu import (
     TransposeOp,
 )
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import SumsOp
 from npu_dialect.npu.maps import Map, map_type
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.target import machine_of
@@ -61,6 +65,8 @@ from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.graph.use_flash import Flash, flash_of
 from npu_passes.lowering.kernels.constants import symbol_users
 from npu_passes.lowering.kernels.convolution import lower_connected, lower_convolution
+from npu_passes.lowering.lower_matmul import lower_matmul
+from npu_passes.lowering.lower_normalize import lower_normalize
 from npu_passes.lowering.lower_pick import lower_pick
 from npu_passes.lowering.lower_pool import lower_global_pool, lower_pool
 from npu_passes.lowering.lower_quantized import (
@@ -75,7 +81,7 @@ from npu_passes.lowering.lower_simple import (
     lower_activation,
     lower_add,
     lower_batch_norm,
-    lower_concat,
+    lower_join,
     lower_lrn,
     lower_mul,
     lower_softmax,
@@ -94,7 +100,7 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     AvgPool2dOp: lower_pool,
     BatchNormOp: lower_batch_norm,
     ClampOp: lower_activation,
-    ConcatOp: lower_concat,
+    ConcatOp: lower_join,
     Conv2dOp: lower_convolution,
     DequantizeOp: lower_dequantize,
     FullyConnectedOp: lower_connected,
@@ -106,6 +112,9 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     MaxPool2dOp: lower_pool,
     MulOp: lower_mul,
     PickOp: lower_pick,
+    InterleaveOp: lower_join,
+    MatmulOp: lower_matmul,
+    NormalizeOp: lower_normalize,
     PruneZeroBlocksOp: lower_prune_zero_blocks,
     QuantizeOp: lower_quantize,
     QuantizedAddOp: lower_quantized_add,
@@ -123,6 +132,7 @@ MOVING = (
     ConcatOp,
     GlobalMaxPool2dOp,
     LookupOp,
+    InterleaveOp,
     MaxPool2dOp,
     PickOp,
     PruneZeroBlocksOp,
@@ -208,7 +218,7 @@ def reject(layer: LayerOp) -> None:
 def has_integers(layer: LayerOp, type_: Map) -> bool:
     """Whether a layer may have an operand of this type with integer elements."""
     quantized = isinstance(layer, QUANTIZED) or (
-        isinstance(layer, Conv2dOp | FullyConnectedOp) and layer.zero_points is not None
+        isinstance(layer, SumsOp) and layer.zero_points is not None
     )
     return quantized or (isinstance(layer, MOVING) and type_.get_element_type() in INTEGERS)
 

@@ -23,7 +23,10 @@ from npu_dialect.npu.layers import (
     ElementwiseOp,
     FullyConnectedOp,
     GlobalPoolOp,
+    InterleaveOp,
     LrnOp,
+    MatmulOp,
+    NormalizeOp,
     PickOp,
     PoolOp,
     PruneZeroBlocksOp,
@@ -60,16 +63,32 @@ def space_of(op: LayerOp) -> Space:
             | (QuantizeOp() | DequantizeOp() | RequantizeOp())
         ):
             return grid_space(op, whole=())
-        case SoftmaxOp():
-            return grid_space(op, whole=(op.axis.value.data,))
-        case LrnOp():
-            return grid_space(op, whole=(1,))
+        case MatmulOp():
+            return matmul_space(op)
         case PickOp() | TransposeOp():
             return moving_space(op)
-        case GlobalPoolOp() | QuantizedAvgPool2dOp():  # a tile of rows would change the window
-            return grid_space(op, whole=(2, 3))
         case _:
+            axes = whole_axes(op)
+            if axes is not None:
+                return grid_space(op, whole=axes)
             return Space((), tuple(whole(value) for value in op.operands))
+
+
+def whole_axes(op: LayerOp) -> Sequence[int] | None:
+    """The axes that an output element needs as a whole; None for a kind that is not listed."""
+    match op:
+        case SoftmaxOp():
+            return (op.axis.value.data,)
+        case LrnOp():
+            return (1,)
+        case NormalizeOp():
+            return int_values(op.axes)
+        case InterleaveOp():
+            return [axis for axis, step in enumerate(int_values(op.steps)) if step > 1]
+        case GlobalPoolOp() | QuantizedAvgPool2dOp():  # a tile of rows would change the window
+            return (2, 3)
+        case _:
+            return None
 
 
 def whole(value: SSAValue) -> tuple[Along, ...]:
@@ -108,6 +127,26 @@ def grid_space(op: LayerOp, whole: Sequence[int]) -> Space:
         )
 
     return Space(loops, tuple(follow(value) for value in op.operands))
+
+
+def matmul_space(op: MatmulOp) -> Space:
+    """The loops of a matrix product: broadcast axes, rows and columns; sums are never cut."""
+    shape = shape_of(op.output)
+    names = tuple(f"axis{axis}" for axis in range(len(shape)))
+    loops = tuple(Loop(name, extent) for name, extent in zip(names, shape, strict=True))
+    output = tuple(Along(extent, name) for name, extent in zip(names, shape, strict=True))
+    depth, (rows, columns) = Along(op.depth), output[-2:]
+
+    def batch(value: SSAValue) -> tuple[Along, ...]:
+        extents = shape_of(value)[:-2]
+        whole = output[len(output) - 2 - len(extents) : -2]
+        return tuple(
+            along if extent == along.extent else Along(extent)
+            for extent, along in zip(extents, whole, strict=True)
+        )
+
+    right = (depth, columns) if op.transposed_rhs is None else (columns, depth)
+    return Space(loops, ((*batch(op.lhs), rows, depth), (*batch(op.rhs), *right), output))
 
 
 def moving_space(op: PickOp | TransposeOp) -> Space:

@@ -21,6 +21,7 @@ from xdsl.interpreter import (
 )
 from xdsl.utils.exceptions import InterpretationError
 
+from npu_dialect.interpreters.normalize import normalize
 from npu_dialect.interpreters.pointwise import activate
 from npu_dialect.interpreters.quantized import (
     added,
@@ -31,6 +32,7 @@ from npu_dialect.interpreters.quantized import (
     quantized_avg_pool2d,
     requantize,
 )
+from npu_dialect.interpreters.transposed import scattered
 from npu_dialect.interpreters.values import Array, dtype_of
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
 from npu_dialect.interpreters.zero_blocks import prune_zero_blocks
@@ -43,15 +45,20 @@ from npu_dialect.npu.layers import (
     ClampOp,
     ConcatOp,
     Conv2dOp,
+    ConvTranspose2dOp,
     DequantizeOp,
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
+    InterleaveOp,
+    JoinOp,
     LookupOp,
     LrnOp,
     MapOp,
+    MatmulOp,
     MaxPool2dOp,
     MulOp,
+    NormalizeOp,
     PickOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
@@ -62,6 +69,7 @@ from npu_dialect.npu.layers import (
     ReshapeOp,
     SliceOp,
     SoftmaxOp,
+    SumsOp,
     TransposeOp,
 )
 from npu_dialect.runs import NONE, indices_of
@@ -135,6 +143,13 @@ def conv2d(op: Conv2dOp, inputs: Sequence[Array]) -> Array:
     return result if op.pool is None else pool(result, op.pool)
 
 
+def conv_transpose2d(op: ConvTranspose2dOp, inputs: Sequence[Array]) -> Array:
+    """Transposed convolution."""
+    image, weight = weighted(op, inputs)
+    sums = scattered(image, weight, op.axes(), op.group_count)
+    return stored(op, sums if op.bias is None else sums + inputs[2][:, None, None])
+
+
 def fully_connected(op: FullyConnectedOp, inputs: Sequence[Array]) -> Array:
     """x W^T + b, then activation; with `accumulate`, the old sums are the last of `inputs`."""
     image, weight = weighted(op, inputs)
@@ -144,8 +159,15 @@ def fully_connected(op: FullyConnectedOp, inputs: Sequence[Array]) -> Array:
     return activate(stored(op, sums if op.bias is None else sums + inputs[2]), op.activation)
 
 
-def weighted(op: Conv2dOp | FullyConnectedOp, inputs: Sequence[Array]) -> tuple[Array, Array]:
-    """The factors: input and weight, from which the zero points are subtracted if quantised.
+def matmul(op: MatmulOp, inputs: Sequence[Array]) -> Array:
+    """Matrix product, then activation."""
+    lhs, rhs = weighted(op, inputs)
+    sums = np.matmul(lhs, rhs if op.transposed_rhs is None else rhs.swapaxes(-1, -2))
+    return activate(stored(op, sums), op.activation)
+
+
+def weighted(op: SumsOp, inputs: Sequence[Array]) -> tuple[Array, Array]:
+    """The factors, the first two inputs, from which the zero points are subtracted if quantised.
 
     Quantised factors are float64, in which sums are exact and faster than with numpy's integers.
     """
@@ -156,7 +178,7 @@ def weighted(op: Conv2dOp | FullyConnectedOp, inputs: Sequence[Array]) -> tuple[
     return image.astype(np.float64) - of_image, weight.astype(np.float64) - of_weight
 
 
-def stored(op: Conv2dOp | FullyConnectedOp, sums: Array) -> Array:
+def stored(op: SumsOp, sums: Array) -> Array:
     """The sums as a layer stores them: floats, i32 that wrap around, or quantised integers."""
     if op.zero_points is None:
         return sums
@@ -164,6 +186,15 @@ def stored(op: Conv2dOp | FullyConnectedOp, sums: Array) -> Array:
     if op.requantize is None:
         return integers
     return epilogue(integers, op.requantize, dtype_of(op.output_type.get_element_type()))
+
+
+def join(op: JoinOp, inputs: Sequence[Array]) -> Array:
+    """Each part in its slice of the output."""
+    result = np.empty(op.infer_shape(), inputs[0].dtype)
+    for part, place in zip(inputs, op.boxes(), strict=True):
+        ends = zip(place.offsets, part.shape, place.steps, strict=True)
+        result[tuple(slice(first, first + n * step, step) for first, n, step in ends)] = part
+    return result
 
 
 def global_avg_pool2d(_: GlobalAvgPool2dOp, inputs: Sequence[Array]) -> Array:
@@ -266,7 +297,9 @@ class NpuFunctions(InterpreterFunctions):
     """The npu dialect for xDSL's interpreter."""
 
     conv2d = layer(Conv2dOp, conv2d)
+    conv_transpose2d = layer(ConvTranspose2dOp, conv_transpose2d)
     fully_connected = layer(FullyConnectedOp, fully_connected)
+    matmul = layer(MatmulOp, matmul)
     max_pool2d = layer(MaxPool2dOp, lambda op, inputs: pool(inputs[0], op.window()))
     avg_pool2d = layer(AvgPool2dOp, lambda op, inputs: pool(inputs[0], op.window()))
     global_max_pool2d = layer(
@@ -279,7 +312,8 @@ class NpuFunctions(InterpreterFunctions):
     lookup = layer(LookupOp, lambda op, inputs: activate(inputs[0], op.as_activation()))
     add = layer(AddOp, lambda op, inputs: activate(inputs[0] + inputs[1], op.activation))
     mul = layer(MulOp, lambda _, inputs: inputs[0] * inputs[1])
-    concat = layer(ConcatOp, lambda op, inputs: np.concatenate(inputs, axis=op.axis.value.data))
+    concat = layer(ConcatOp, join)
+    interleave = layer(InterleaveOp, join)
     reshape = layer(ReshapeOp, lambda op, inputs: inputs[0].reshape(op.output_type.get_shape()))
     pick = layer(PickOp, pick)
     slice = layer(SliceOp, slice_)
@@ -289,6 +323,7 @@ class NpuFunctions(InterpreterFunctions):
     softmax = layer(SoftmaxOp, softmax)
     batch_norm = layer(BatchNormOp, batch_norm)
     lrn = layer(LrnOp, lrn)
+    normalize = layer(NormalizeOp, normalize)
     prune_zero_blocks = layer(PruneZeroBlocksOp, prune_zero_blocks)
     quantize = layer(QuantizeOp, quantize)
     dequantize = layer(DequantizeOp, dequantize)

@@ -219,15 +219,18 @@ def check_window(
     strides: DenseArrayBase[I64],
     pads: DenseArrayBase[I64],
     dilations: DenseArrayBase[I64],
+    *,
+    least_pad: float = 0,
 ) -> None:
     """Check the lists of a two-dimensional window.
 
-    Raises: VerifyException if a list has a wrong length, a value is below 1, or a pad is negative.
+    Raises: VerifyException if a list has a wrong length, a value is below 1, or a pad is below
+        `least_pad`.
     """
     for what, attribute, length, least in (
         ("kernel", kernel, 2, 1),
         ("strides", strides, 2, 1),
-        ("pads", pads, 4, 0),
+        ("pads", pads, 4, least_pad),
         ("dilations", dilations, 2, 1),
     ):
         values = int_values(attribute)

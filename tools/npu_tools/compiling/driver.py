@@ -41,7 +41,8 @@ from npu_tools.shared.progress import PassProgress, telling
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-FOLD = "npu-fold-batch-norm"
+ON_CONSTANTS = ("npu-split-conv-transpose", "npu-fold-batch-norm")
+"""Passes that need the values of constants."""
 FUSE = "npu-fuse-conv-relu-pool"
 BUFFERIZE = "npu-bufferize"
 PLACE_WEIGHTS = "npu-place-weights"
@@ -263,10 +264,10 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
 def planned_as(specs: Sequence[ArgSpec], element: str) -> list[ArgSpec]:
     """The pipeline with `npu-plan-as{type=...}` as its first pass.
 
-    If the pipeline starts with `npu-fold-batch-norm`, it is the second: folding needs the values of
-    constants, which `npu-plan-as` drops.
+    Passes of `ON_CONSTANTS` at the start stay in front, as `npu-plan-as` drops the values.
     """
-    place = 1 if specs and specs[0].name == FOLD else 0
+    others = (place for place, spec in enumerate(specs) if spec.name not in ON_CONSTANTS)
+    place = next(others, len(specs))
     return [*specs[:place], ArgSpec(PlanAsPass.name, {"type": (element,)}), *specs[place:]]
 
 

@@ -94,7 +94,7 @@ class Measurements:
 class IrDump:
     """An observer that writes the IR after every step, to files in `folder`.
 
-    They are called `00-import.mlir`, `01-npu-fold-batch-norm.mlir`, ...
+    They are called `00-import.mlir`, `01-npu-split-conv-transpose.mlir`, ...
     """
 
     folder: Path

@@ -125,3 +125,19 @@ func.func @rows(%x : memref<1x1x2x2xf32, #npu.sram> {sram.input}) {
   "test.op"(%y) : (memref<1x2x2x2xf32, #npu.sram>) -> ()
   func.return
 }
+
+// -----
+
+// Maps that take turns get strided slices; an input of the function is copied.
+// CHECK-LABEL: func.func @interleave
+// CHECK:       %a = memref.subview %y[0, 0] [2, 3] [1, 2] : memref<2x5xf32, #npu.sram> to memref<2x3xf32, strided<[5, 2]>, #npu.sram>
+// CHECK-NEXT:  npu.softmax ins(%x : memref<2x3xf32, #npu.sram>) outs(%a : memref<2x3xf32, strided<[5, 2]>, #npu.sram>) axis 1
+// CHECK:       memref.subview %y[0, 1] [2, 2] [1, 2] : memref<2x5xf32, #npu.sram> to memref<2x2xf32, strided<[5, 2], offset: 1>, #npu.sram>
+// CHECK-NEXT:  npu.concat ins(%b : {{.*}} axis 0
+// CHECK-NOT:   npu.interleave
+func.func @interleave(%x: memref<2x3xf32, #npu.sram>, %b: memref<2x2xf32, #npu.sram>, %y: memref<2x5xf32, #npu.sram>) {
+  %a = sram.alloc : memref<2x3xf32, #npu.sram>
+  npu.softmax ins(%x : memref<2x3xf32, #npu.sram>) outs(%a : memref<2x3xf32, #npu.sram>) axis 1
+  npu.interleave ins(%a, %b : memref<2x3xf32, #npu.sram>, memref<2x2xf32, #npu.sram>) outs(%y : memref<2x5xf32, #npu.sram>) steps [1, 2]
+  func.return
+}

@@ -7,9 +7,12 @@ from npu_dialect.npu.layers.elementwise import (
     ElementwiseOp,
     MulOp,
 )
+from npu_dialect.npu.layers.joining import InterleaveOp, JoinOp
 from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.layers.lrn import LrnOp
+from npu_dialect.npu.layers.matmul import MatmulOp
 from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, SliceOp, TransposeOp, ViewOp
+from npu_dialect.npu.layers.normalize import NormalizeOp
 from npu_dialect.npu.layers.picking import PickOp
 from npu_dialect.npu.layers.pointwise import ActivationOp, ClampOp, LookupOp, MapOp, ReluOp
 from npu_dialect.npu.layers.pooling import (
@@ -28,7 +31,9 @@ from npu_dialect.npu.layers.quantized import (
 )
 from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
 from npu_dialect.npu.layers.softmax import SoftmaxOp
+from npu_dialect.npu.layers.transposed import ConvTranspose2dOp
 from npu_dialect.npu.layers.unary import UnaryOp
+from npu_dialect.npu.layers.weighted import SumsOp
 from npu_dialect.npu.layers.zero_blocks import PruneZeroBlocksOp
 
 __all__ = [
@@ -40,17 +45,22 @@ __all__ = [
     "ClampOp",
     "ConcatOp",
     "Conv2dOp",
+    "ConvTranspose2dOp",
     "DequantizeOp",
     "ElementwiseOp",
     "FullyConnectedOp",
     "GlobalAvgPool2dOp",
     "GlobalMaxPool2dOp",
     "GlobalPoolOp",
+    "InterleaveOp",
+    "JoinOp",
     "LookupOp",
     "LrnOp",
     "MapOp",
+    "MatmulOp",
     "MaxPool2dOp",
     "MulOp",
+    "NormalizeOp",
     "PickOp",
     "PoolOp",
     "PruneZeroBlocksOp",
@@ -62,6 +72,7 @@ __all__ = [
     "ReshapeOp",
     "SliceOp",
     "SoftmaxOp",
+    "SumsOp",
     "TransposeOp",
     "UnaryOp",
     "ViewOp",

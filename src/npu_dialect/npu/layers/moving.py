@@ -8,18 +8,13 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    var_operand_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import INT_ARRAY, int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.forms import form
+from npu_dialect.npu.layers.joining import Box, JoinOp
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.simplifying import Simplifying
@@ -27,7 +22,7 @@ from npu_dialect.npu.syntax import int_clause, ints_clause
 
 
 @irdl_op_definition
-class ConcatOp(LayerOp, Simplifying):
+class ConcatOp(JoinOp, Simplifying):
     """Concatenation along an axis.
 
     ```mlir
@@ -38,7 +33,6 @@ class ConcatOp(LayerOp, Simplifying):
 
     name = "npu.concat"
 
-    parts = var_operand_def(ANY_MAP)
     axis = prop_def(IntegerAttr)
 
     CLAUSES: ClassVar = (int_clause("axis"),)
@@ -70,6 +64,17 @@ class ConcatOp(LayerOp, Simplifying):
                     f"got {self.parts[0].type} and {part.type}"
                 )
         return (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
+
+    def boxes(self) -> tuple[Box, ...]:
+        """One behind the other along the axis."""
+        axis, start = self.axis.value.data, 0
+        found: list[Box] = []
+        for part in self.parts:
+            rank = len(shape_of(part))
+            offsets = tuple(start if index == axis else 0 for index in range(rank))
+            found.append(Box(offsets, (1,) * rank))
+            start += shape_of(part)[axis]
+        return tuple(found)
 
     def simplified(self) -> SSAValue | Operation | None:
         """The one map that there is."""

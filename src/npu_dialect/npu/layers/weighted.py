@@ -23,11 +23,16 @@ from npu_dialect.npu.quantization import (
 )
 
 
-class WeightedOp(EpilogueOp, ABC):
+class SumsOp(EpilogueOp, ABC):
+    """A layer of sums of products, which are i32 if its first two inputs have zero points."""
+
+    zero_points = opt_prop_def(INT_ARRAY)
+
+
+class WeightedOp(SumsOp, ABC):
     """A layer with an input, a weight and an optional bias, whose sums may be quantised."""
 
     accumulate = opt_prop_def(UnitAttr)
-    zero_points = opt_prop_def(INT_ARRAY)
 
     PARAMETERS: ClassVar = ("weight", "bias")
 

@@ -84,9 +84,6 @@ def test_matmul_ranks(left: tuple[int, ...], right: tuple[int, ...]) -> None:
 
 
 def test_linear_layers_are_rejected() -> None:
-    two = {"x": (2, 6), "w": (6, 4)}
-    rejected(model([node("MatMul", "x w")], two), "input 'w' is computed; expected a constant")
-    rejected(model([node("Gemm", "x w")], two), "input 'w' is computed; expected a constant")
     gemm = model([node("Gemm", "x w")], {"x": (2, 5)}, weights=FC)
     rejected(gemm, "expected a weight of shape [O, 5], got [4, 6]")
     matmul = model([node("MatMul", "x w")], {"x": (2, 5)}, weights=FC)

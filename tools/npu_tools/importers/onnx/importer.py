@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs
 from onnx.checker import C, ValidationError, check_node
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -29,7 +29,7 @@ from npu_tools.importers.onnx.load import PORTS, default_opset, model_inputs
 from npu_tools.importers.onnx.names import UniqueNames, identifier
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.rules import FOREIGN, RULES
-from npu_tools.importers.onnx.rules.qlinear import QLINEAR
+from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
 from npu_tools.importers.onnx.rules.quantized import MOVING, ON_INTEGERS, ON_SCALED
 from npu_tools.importers.onnx.tensors import Array, decode, type_name
 
@@ -160,6 +160,8 @@ class Importer:
                 raise NodeError(CONSTANTS_ONLY)
             return []
         if foreign is not None:
+            if node.op_type not in MICROSOFT:
+                self.reject_integers(node)
             found = foreign(node, self.builder)
             return found if isinstance(found, list) else [found]
         self.check_schema(node)
@@ -234,12 +236,15 @@ class Importer:
     def check_schema(self, node: Node) -> None:
         """Check operands and attributes against ONNX's own definition of the operator.
 
+        ONNX checks no deprecated operators; their rules do.
+
         Raises: NodeError if they do not fit it.
         """
         try:
             check_node(node.proto, self.schema)
         except ValidationError as error:
-            raise NodeError(first_line(error)) from error
+            if not is_deprecated(node):
+                raise NodeError(first_line(error)) from error
 
     def folded(self, node: Node, constants: Sequence[Constant | None]) -> list[Value]:
         """Fold a node whose operands are constants.
@@ -299,7 +304,12 @@ class Importer:
 def is_quantised(node: NodeProto) -> bool:
     """Whether a node's operator reads or gives quantised integers."""
     known = ("QuantizeLinear", "DequantizeLinear", *QLINEAR)
-    return node.op_type in (known if node.domain == "" else FOREIGN.get(node.domain, ()))
+    return node.op_type in (known if node.domain == "" else MICROSOFT)
+
+
+def is_deprecated(node: Node) -> bool:
+    """Whether the opset of a node has its operator as deprecated, such as GroupNormalization 18."""
+    return defs.has(node.op_type) and defs.get_schema(node.op_type, node.opset).deprecated
 
 
 def check_declared_shape(output: ValueInfoProto, shape: tuple[int, ...]) -> None:

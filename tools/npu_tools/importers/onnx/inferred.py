@@ -18,6 +18,7 @@ from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.importers.onnx.builder import BlockFlags, Constant, Lazy, Value
 from npu_tools.importers.onnx.errors import ModelError, first_line
 from npu_tools.importers.onnx.load import PORTS, default_opset
+from npu_tools.importers.onnx.rules import FLOATS
 
 MOST_SHAPE_ELEMENTS = 1024
 """Constants of more elements are no shapes or axes, so inference does not need their data."""
@@ -107,11 +108,19 @@ def constant_tensor(node: NodeProto) -> TensorProto | None:
 def is_inferred_wrong(node: NodeProto) -> bool:
     """Whether ONNX's inference gives no or a wrong shape for a node.
 
-    It does not know operators of other domains. With ceil_mode it counts windows that start beyond
-    the map; the specification, its reference implementation and onnxruntime do not.
+    It does not know operators that ONNX does not define, and fails for MeanVarianceNormalization
+    without `axes`. With ceil_mode it counts windows that start beyond the map; the specification,
+    its reference implementation and onnxruntime do not. For an `output_shape` smaller than the map
+    it gives some axes only.
     """
-    return node.domain != "" or any(
-        attribute.name == "ceil_mode" and attribute.i for attribute in node.attribute
+    unknown = node.domain != "" or node.op_type in FLOATS
+    return (
+        unknown
+        or node.op_type == "MeanVarianceNormalization"
+        or any(
+            (attribute.name == "ceil_mode" and attribute.i) or attribute.name == "output_shape"
+            for attribute in node.attribute
+        )
     )
 
 

@@ -18,6 +18,7 @@ from npu_tools.importers.onnx.rules.activation import (
     prelu,
 )
 from npu_tools.importers.onnx.rules.conv import conv
+from npu_tools.importers.onnx.rules.conv_transpose import conv_transpose
 from npu_tools.importers.onnx.rules.edges import (
     dequantize_linear,
     dynamic_quantize_linear,
@@ -35,6 +36,14 @@ from npu_tools.importers.onnx.rules.elementwise import (
     sum_,
 )
 from npu_tools.importers.onnx.rules.linear import gemm, matmul
+from npu_tools.importers.onnx.rules.normalization import (
+    group_normalization,
+    instance_normalization,
+    layer_normalization,
+    lp_normalization,
+    mean_variance_normalization,
+    rms_normalization,
+)
 from npu_tools.importers.onnx.rules.pad import pad
 from npu_tools.importers.onnx.rules.picked import (
     depth_to_space,
@@ -87,6 +96,7 @@ RULES: Mapping[str, Rule] = {
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
+    "ConvTranspose": conv_transpose,
     "DepthToSpace": depth_to_space,
     "DequantizeLinear": dequantize_or(dequantize_linear),
     "Div": div,
@@ -99,14 +109,20 @@ RULES: Mapping[str, Rule] = {
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": global_max_pool,
     "GreaterOrEqual": greater_or_equal,
+    "GroupNormalization": group_normalization,
     "Identity": identity,
+    "InstanceNormalization": instance_normalization,
     "LRN": lrn,
+    "LayerNormalization": layer_normalization,
+    "LpNormalization": lp_normalization,
     "MatMul": matmul,
     "MaxPool": max_pool,
+    "MeanVarianceNormalization": mean_variance_normalization,
     "Mul": mul_or(mul),
     "PRelu": prelu,
     "Pad": pad,
     "QuantizeLinear": quantize_or(quantize_linear),
+    "RMSNormalization": rms_normalization,
     "ReduceMean": reduce_mean,
     "Relu": relu,
     "Reshape": reshape,
@@ -128,7 +144,14 @@ RULES: Mapping[str, Rule] = {
 }
 """The rules of ONNX's operators; some operators need no layer and vanish."""
 
-FOREIGN: Mapping[str, Mapping[str, Rule]] = {
-    "com.microsoft": {**MICROSOFT, **dict.fromkeys(MICROSOFT_FUNCTIONS, microsoft_function)}
+FLOATS: Mapping[str, Rule] = {
+    "SimplifiedLayerNormalization": rms_normalization,
+    **dict.fromkeys(MICROSOFT_FUNCTIONS, microsoft_function),
 }
-"""The rules of operators of other domains, by domain."""
+"""The rules of onnxruntime's operators on float32 maps."""
+
+FOREIGN: Mapping[str, Mapping[str, Rule]] = {
+    "": {"SimplifiedLayerNormalization": rms_normalization},
+    "com.microsoft": {**MICROSOFT, **FLOATS},
+}
+"""The rules of operators that ONNX does not define, by domain; one is in ONNX's own domain."""

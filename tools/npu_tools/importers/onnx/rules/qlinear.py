@@ -36,6 +36,7 @@ from npu_tools.importers.onnx.rules.sums import (
     Weight,
     convolution_sums,
     matrix_sums,
+    product_sums,
     products_scale,
     vector_operand,
     weight_of,
@@ -169,9 +170,12 @@ def qlinear_conv(node: Node, graph: Builder) -> Value:
 
 
 def qlinear_matmul(node: Node, graph: Builder) -> Value:
-    """QLinearMatMul with a constant matrix."""
-    source, weight = map_operand(node, graph, 0), weight_operand(node, graph, 3, 1)
+    """QLinearMatMul; both operands may be maps."""
+    source = map_operand(node, graph, 0)
     params = params_of(node, graph, 6, 7, source.element)
+    if not is_matrix(graph.value(node, 3)):
+        return product_sums(graph, source, map_operand(node, graph, 3)).quantize(graph, params)
+    weight = weight_operand(node, graph, 3, 1)
     sums, shape = matrix_sums(graph, source, weight, None)
     return Scaled(sums, products_scale(source, weight), view=shape).quantize(graph, params)
 
@@ -201,27 +205,39 @@ def conv_integer(node: Node, graph: Builder) -> Value:
 
 
 def matmul_integer(node: Node, graph: Builder) -> Value:
-    """MatMulInteger with a constant matrix; its result is the i32 sums."""
+    """MatMulInteger: its result is the i32 sums; both operands may be maps."""
     source = source_of(node, graph, 0, integer_params(node, graph))
+    if not is_matrix(graph.value(node, 1)):
+        other = source_of(node, graph, 1, integer_params(node, graph, 1))
+        found = product_sums(graph, source, other)
+        return graph.reshape(found.value, found.shape)
     weight = integer_weight(node, graph, 1, 3, 1, ONE)
     sums, shape = matrix_sums(graph, source, weight, None)
     return graph.reshape(sums, shape)
 
 
-def integer_params(node: Node, graph: Builder) -> Params:
-    """The parameters of the input of ConvInteger or MatMulInteger: scale 1, a zero point or 0.
+def is_matrix(value: Value) -> bool:
+    """Whether a value is a constant matrix, which can be the weight of a layer."""
+    return isinstance(value, Constant) and value.array.ndim == 2
+
+
+def integer_params(node: Node, graph: Builder, index: int = 0) -> Params:
+    """The parameters of operand `index` of ConvInteger or MatMulInteger.
+
+    The scale is 1; the zero point is two operands after it, or else 0.
 
     Raises: NodeError if the input is no map of int8 or uint8, or if its zero point is wrong.
     """
-    points, element = zero_point_of(node, graph, 2), quantised_element(node, graph, 0)
+    point = index + 2
+    points, element = zero_point_of(node, graph, point), quantised_element(node, graph, index)
     if element is None:
-        raise NodeError(f"input '{node.operand(0)}' is no map of int8 or uint8; expected one")
+        raise NodeError(f"input '{node.operand(index)}' is no map of int8 or uint8; expected one")
     if points is None:
         return Params(np.float32(1), 0, element)
     if points.size != 1 or points.dtype not in ELEMENTS:
         raise NodeError(
-            f"zero point '{node.operand(2)}' holds {points.size} {points.dtype}; expected one int8 "
-            "or uint8 for a map"
+            f"zero point '{node.operand(point)}' holds {points.size} {points.dtype}; expected one "
+            "int8 or uint8 for a map"
         )
     return Params(np.float32(1), int(points.reshape(-1)[0]), ELEMENTS[points.dtype])
 

@@ -6,7 +6,7 @@ importer then computes the node in float32 and logs a warning that names it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -65,7 +65,10 @@ from npu_tools.importers.onnx.rules.sums import (
     bias_of,
     convolution_sums,
     matrix_sums,
+    product_sums,
     products_scale,
+    transposed_sums,
+    transposed_weight,
     vector_operand,
     weight_of,
 )
@@ -91,6 +94,18 @@ def conv(node: Node, graph: Builder) -> Value | None:
     bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
     padded = value.padded(graph, source.params) if has_zeros(value) else unpadded(source.value)
     sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
+    return Scaled(sums, scales, view=shape)
+
+
+def conv_transpose(node: Node, graph: Builder) -> Value | None:
+    """ConvTranspose."""
+    source, constant = settled(graph, graph.value(node, 0)), graph.value(node, 1)
+    if not is_plain(source) or not isinstance(constant, QuantizedConstant):
+        return None
+    weight = transposed_weight(node, constant, source)
+    scales = products_scale(source, weight)
+    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
+    sums, shape = transposed_sums(node, graph, source, weight, bias)
     return Scaled(sums, scales, view=shape)
 
 
@@ -134,10 +149,11 @@ def gemm(node: Node, graph: Builder) -> Value | None:
 
 
 def matmul(node: Node, graph: Builder) -> Value | None:
-    """MatMul with a constant matrix."""
+    """MatMul; both operands may be maps."""
     found = operands(node, graph)
     if found is None or found[1].integers.ndim != 2:
-        return None
+        lhs, rhs = (as_plain(graph, graph.value(node, index)) for index in range(2))
+        return None if lhs is None or rhs is None else product_sums(graph, lhs, rhs)
     source, constant = found
     weight = weight_of(constant, 1)
     sums, shape = matrix_sums(graph, source, weight, None)
@@ -359,6 +375,7 @@ ON_INTEGERS: Mapping[str, Callable[[Node, Builder], Value | list[Value] | None]]
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
+    "ConvTranspose": conv_transpose,
     "DepthToSpace": moving(depth_to_space),
     "Dropout": same,
     "Expand": moving(expand),

@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, SSAValue
 
-from npu_dialect.npu import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu import Conv2dOp, ConvTranspose2dOp, FullyConnectedOp
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
 from npu_tools.importers.onnx.builder import Builder, Constant
@@ -23,6 +23,8 @@ from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.padding import Padded
 from npu_tools.importers.onnx.quantized import ELEMENTS, QuantizedConstant, Scaled
 from npu_tools.importers.onnx.rules.conv import convolution
+from npu_tools.importers.onnx.rules.conv_transpose import filters_first, transposed
+from npu_tools.importers.onnx.rules.linear import product
 from npu_tools.importers.onnx.rules.window import Window, spatial_rank
 from npu_tools.importers.onnx.tensors import Array
 
@@ -74,6 +76,24 @@ def weight_of(constant: QuantizedConstant, axis: int) -> Weight:
                 f"more than 8 bits; expected one zero point"
             )
     return Weight(constant.name, np.moveaxis(array.astype(np.int8), axis, 0), zero_point, scales)
+
+
+def transposed_weight(node: Node, constant: QuantizedConstant, source: Scaled) -> Weight:
+    """The weights of a transposed convolution [O, C / groups, ...], from [C, O / groups, ...].
+
+    Scales and zero points for each filter of a group (axis 1) are the same in all groups.
+
+    Raises: NodeError as `weight_of`, or if the weights do not fit the map.
+    """
+    integers = filters_first(node, constant.integers, source.value)
+    groups = integers.shape[0] // constant.integers.shape[1]
+    rank, scale, point = constant.integers.ndim, constant.scale, constant.zero_point
+    along = constant.axis % rank if scale.size > 1 else 1
+    if along == 1:
+        scale, point = (np.tile(n.reshape(-1), groups if n.size > 1 else 1) for n in (scale, point))
+    axis = {0: 1, 1: 0}.get(along, along)  # the first two axes have changed places
+    arranged = QuantizedConstant(constant.name, constant.array, integers, scale, point, axis)
+    return weight_of(arranged, 0)
 
 
 def products_scale(source: Scaled, weight: Weight) -> Array:
@@ -166,6 +186,40 @@ def convolution_sums(
     sums = convolution(node, graph, padded, weight.array, build, i32)
     shape = shape_of(sums)
     return sums, shape if spatial_rank(padded.source) == 2 else (*shape[:2], shape[3])
+
+
+def transposed_sums(
+    node: Node, graph: Builder, source: Scaled, weight: Weight, bias: Constant | None
+) -> tuple[SSAValue, tuple[int, ...]]:
+    """Add a transposed convolution of integers; returns as `convolution_sums`."""
+
+    def build(image: SSAValue, taps: Array, found: Window) -> Callable[[Attribute], LayerOp]:
+        weights = graph.integers(Constant(weight.name, taps))
+        biases = None if bias is None else graph.integers(bias)
+        return lambda out: ConvTranspose2dOp(
+            image,
+            weights,
+            biases,
+            out,
+            strides=found.strides,
+            pads=found.pads,
+            dilations=found.dilations,
+            groups=node.int("group", 1),
+            zero_points=(source.zero_point, weight.zero_point),
+        )
+
+    sums = transposed(node, graph, source.value, weight.array, build, i32)
+    shape = shape_of(sums)
+    return sums, shape if spatial_rank(source.value) == 2 else (*shape[:2], shape[3])
+
+
+def product_sums(graph: Builder, lhs: Scaled, rhs: Scaled) -> Scaled:
+    """Add a product of two maps of integers; returns its i32 sums."""
+    left, right = (graph.reshape(each.value, each.shape) for each in (lhs, rhs))
+    points = (lhs.zero_point, rhs.zero_point)
+    sums, shape = product(graph, left, right, zero_points=points)
+    with np.errstate(all="ignore"):
+        return Scaled(sums, np.asarray(lhs.scale * rhs.scale), view=shape)
 
 
 def matrix_sums(

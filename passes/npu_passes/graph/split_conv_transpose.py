@@ -1,0 +1,212 @@
+"""`npu-split-conv-transpose`: turn transposed convolutions into plain ones (on tensors).
+
+    %y = npu.conv_transpose2d %x, %w strides [1, 2] pads [0, 0, 0, 0]
+        : (tensor<1x4x1x5xf32>, tensor<2x4x1x3xf32>) -> tensor<1x2x1x11xf32>
+    %r = npu.relu %y : ...
+becomes
+    %even = npu.conv2d %x, %w02 strides [1, 1] pads [0, 1, 0, 1] : ... -> tensor<1x2x1x6xf32>
+    %odd = npu.conv2d %x, %w1 strides [1, 1] pads [0, 0, 0, 0] : ... -> tensor<1x2x1x5xf32>
+    %a = npu.relu %even : ...
+    %b = npu.relu %odd : ...
+    %r = npu.interleave %a, %b steps [1, 1, 1, 2] : ... -> tensor<1x2x1x11xf32>
+
+The decision: the outputs whose row and column have the same remainder modulo the strides form a
+phase. Each phase is a convolution of the input with its own taps of the kernel, at stride 1. So no
+zeros are put between the inputs, and the kernels of plain convolutions compute it. With stride 1
+there is one phase and no `npu.interleave`. `npu-concat-in-place` lets the phases write straight
+into their slices of the output.
+
+Activations, batch normalisations and requantisations behind the layer move in front of
+`npu.interleave`, so that other passes can fuse them into the phases. Weights must be constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+
+from npu_dialect.attributes import VALUE
+from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import (
+    BatchNormOp,
+    ClampOp,
+    Conv2dOp,
+    ConvTranspose2dOp,
+    InterleaveOp,
+    ReluOp,
+    RequantizeOp,
+)
+from npu_dialect.npu.layers.transposed import Phase
+from npu_dialect.npu.maps import shape_of
+from npu_passes.graph.constants import Array, constant_like, elements_of
+from npu_passes.graph.fold_batch_norm import erase_unused
+from npu_passes.support.refuse import RefusingPass, refuse
+
+MOVED = (BatchNormOp, ClampOp, ReluOp, RequantizeOp)
+"""Layers that a convolution can take in, and that work on each element by itself."""
+
+
+def phase_weights(weight: Array, phases: tuple[Phase, Phase], zero: int) -> Array:
+    """The weights [O, C / groups, KH, KW] of the convolution that computes a phase.
+
+    Taps of value `zero`, which stands for 0, are added where pads would be negative: a convolution
+    cannot leave out rows of its input. Without taps, the weights are one such tap.
+    """
+    if is_bias(phases):
+        return np.full_like(weight[:, :, :1, :1], zero)
+    rows, columns = phases
+    taps = weight[:, :, rows.first :: rows.step, columns.first :: columns.step]
+    around = [(0, 0), (0, 0), *(added_taps(phase) for phase in phases)]
+    return np.pad(taps[:, :, ::-1, ::-1], around, constant_values=zero)
+
+
+def is_bias(phases: tuple[Phase, Phase]) -> bool:
+    """Whether no tap meets the outputs of a phase, so that they are the bias."""
+    return not all(phase.taps for phase in phases)
+
+
+def added_taps(phase: Phase) -> tuple[int, int]:
+    """How many taps before and after those of a phase make its pads at least 0."""
+    before, after = (-(min(0, pad) // phase.dilation) for pad in (phase.before, phase.after))
+    return before, after
+
+
+def window_of(phase: Phase) -> tuple[int, int, int]:
+    """The pads before and after the input, and the dilation, of a phase with its added taps."""
+    before, after = (
+        pad + phase.dilation * taps
+        for pad, taps in zip((phase.before, phase.after), added_taps(phase), strict=True)
+    )
+    return before, after, phase.dilation
+
+
+def beside_window(phase: Phase, size: int) -> tuple[int, int, int]:
+    """Pads before and after an input of `size`, and a stride, so that single taps all miss it."""
+    return 1, max(0, (phase.outputs - 1) * (size + 1) - size), size + 1
+
+
+def phase_layer(
+    op: ConvTranspose2dOp, weight: SSAValue, phases: tuple[Phase, Phase], out: Attribute
+) -> Conv2dOp:
+    """The convolution that computes a phase; one without taps has all windows on padding."""
+    strides, dilations = [1, 1], [1, 1]
+    if is_bias(phases):
+        extents = shape_of(op.input)[2:]
+        found = [beside_window(p, n) for p, n in zip(phases, extents, strict=True)]
+        strides = [stride for _, _, stride in found]
+    else:
+        found = [window_of(phase) for phase in phases]
+        dilations = [dilation for _, _, dilation in found]
+    (top, bottom, _), (left, right, _) = found
+    return Conv2dOp(
+        op.input,
+        weight,
+        op.bias,
+        out,
+        strides=strides,
+        pads=(top, left, bottom, right),
+        dilations=dilations,
+        groups=op.group_count,
+        zero_points=None if op.zero_points is None else int_values(op.zero_points),
+    )
+
+
+def split(op: ConvTranspose2dOp) -> tuple[list[Operation], list[Conv2dOp], tuple[int, int]]:
+    """The convolutions of a layer, after the constants that they read, and their steps.
+
+    Raises: PassFailedException, attached to the op, if its weights are not constant.
+    """
+    weight = elements_of(op.weight)
+    if weight is None:
+        refuse(op, "expected constant weights of f32, f64 or i8 elements")
+    zero = 0 if op.zero_points is None else int_values(op.zero_points)[1]
+    rows, columns = (axis.phases() for axis in op.axes())
+    batch, filters, *_ = shape_of(op.output)
+    element = op.output_type.get_element_type()
+    layers: list[Conv2dOp] = []
+    constants: list[Operation] = []
+    for phases in product(rows, columns):
+        taps = phase_weights(weight, phases, zero)
+        constant = constant_like(taps, op.weight)
+        out = TensorType(element, (batch, filters, *(phase.outputs for phase in phases)))
+        layer = phase_layer(op, constant.results[0], phases, out)
+        constants.append(constant)
+        layers.append(layer)
+    return constants, layers, (len(rows), len(columns))
+
+
+def follower(value: SSAValue) -> LayerOp | None:
+    """The layer of `MOVED` that is the only user of a value; else None."""
+    user = value.get_user_of_unique_use()
+    return user if isinstance(user, MOVED) and user.destination is None else None
+
+
+def applied(layer: LayerOp, part: LayerOp) -> LayerOp:
+    """A layer of `MOVED`, for a part of its input."""
+    _, *parameters = layer.inputs
+    element = layer.output_type.get_element_type()
+    out = TensorType(element, shape_of(part.output))
+    made = layer.rebuilt([part.output, *parameters], out)
+    VALUE.drop(made)
+    return made
+
+
+class SplitConvTransposePattern(RewritePattern):
+    """Replace a transposed convolution, and what can move into it, by its phases."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConvTranspose2dOp, rewriter: PatternRewriter, /) -> None:
+        """Build the phases, apply the layers behind the op to each, and interleave them."""
+        constants, layers, steps = split(op)
+        for layer in layers:
+            layer.attributes |= op.attributes
+            if len(layers) > 1:
+                VALUE.drop(layer)
+        chain: list[LayerOp] = [op]
+        made: list[Operation] = [*constants, *layers]
+        parts: Sequence[LayerOp] = layers
+        while len(parts) > 1 and (layer := follower(chain[-1].output)) is not None:
+            parts = [applied(layer, part) for part in parts]
+            made += parts
+            chain.append(layer)
+        if len(parts) > 1:
+            parts = [joined(parts, steps, chain[-1])]
+            made += parts
+        rewriter.insert(made, InsertPoint.before(chain[-1]))
+        rewriter.replace(chain[-1], [], [parts[0].output])
+        for each in reversed(chain[:-1]):
+            rewriter.erase(each)
+        erase_unused(op.parameter_inputs, rewriter)
+
+
+def joined(parts: Sequence[LayerOp], steps: tuple[int, int], last: LayerOp) -> InterleaveOp:
+    """The layer that puts phases together; it has the names of the layer `last`."""
+    values = [part.output for part in parts]
+    layer = InterleaveOp(values, (1, 1, *steps), last.results[0].type)
+    layer.attributes |= last.attributes
+    return layer
+
+
+class SplitConvTransposePass(RefusingPass):
+    """Turn transposed convolutions into plain ones; see the module."""
+
+    name = "npu-split-conv-transpose"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Split every transposed convolution of the module."""
+        PatternRewriteWalker(SplitConvTransposePattern(), apply_recursively=False).rewrite_module(
+            op
+        )

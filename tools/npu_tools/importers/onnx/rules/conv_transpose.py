@@ -1,0 +1,162 @@
+"""The rule for ConvTranspose, and what it shares with quantised integers.
+
+Everything that says how large the output is (`output_padding`, `output_shape`, `auto_pad`) becomes
+pads. Negative pads add rows and columns to the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.ir import Attribute, SSAValue
+
+from npu_dialect.npu import ConvTranspose2dOp
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import shape_of
+from npu_tools.importers.onnx.builder import Builder, Value
+from npu_tools.importers.onnx.errors import NodeError
+from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.rules.window import (
+    Window,
+    as_rows,
+    from_rows,
+    lift,
+    per_axis,
+    spatial_rank,
+)
+from npu_tools.importers.onnx.tensors import Array
+
+
+def conv_transpose(node: Node, graph: Builder) -> Value:
+    """ConvTranspose over one or two spatial axes with constant weights [C, O / groups, ...]."""
+    source = graph.map(node, 0)
+    weight, bias = graph.constant(node, 1), graph.optional(node, 2)
+    taps = filters_first(node, graph.weight(node, 1), source)
+
+    def build(image: SSAValue, taps: Array, found: Window) -> Callable[[Attribute], LayerOp]:
+        weights = graph.parameter(taps, weight.name)
+        biases = None if bias is None else graph.materialise(bias)
+        return lambda out: ConvTranspose2dOp(
+            image,
+            weights,
+            biases,
+            out,
+            strides=found.strides,
+            pads=found.pads,
+            dilations=found.dilations,
+            groups=node.int("group", 1),
+        )
+
+    result = transposed(node, graph, source, taps, build)
+    return from_rows(graph, result, spatial_rank(source))
+
+
+def filters_first(node: Node, weight: Array, source: SSAValue) -> Array:
+    """A weight [C, O / groups, ...] as [O, C / groups, ...].
+
+    Raises: NodeError if it does not fit the map [N, C, ...].
+    """
+    rank, shape, groups = spatial_rank(source), weight.shape, node.int("group", 1)
+    channels = shape_of(source)[1]
+    if len(shape) != rank + 2 or shape[0] != channels or groups < 1 or channels % groups:
+        raise NodeError(
+            f"a weight of shape {list(shape)} with group {groups} for an input of shape "
+            f"{list(shape_of(source))}; expected [{channels}, O / group, ...] with {rank + 2} "
+            "dimensions and a group that divides the channels"
+        )
+    apart = weight.reshape(groups, channels // groups, *shape[1:]).swapaxes(1, 2)
+    return np.ascontiguousarray(apart.reshape(-1, channels // groups, *shape[2:]))
+
+
+def transposed(
+    node: Node,
+    graph: Builder,
+    source: SSAValue,
+    taps: Array,
+    build: Callable[[SSAValue, Array, Window], Callable[[Attribute], LayerOp]],
+    element: Attribute | None = None,
+) -> SSAValue:
+    """Add a transposed convolution over one or two spatial axes; returns the result [N, O, H, W].
+
+    `taps` are the weights [O, C / groups, ...]. `build` and `element` are as in `convolution`.
+
+    Raises: NodeError if `kernel_shape`, strides, dilations, pads or sizes do not fit the map.
+    """
+    found = window(node, shape_of(source)[2:], taps.shape[2:])
+    image = as_rows(graph, source)
+    if len(taps.shape) == 3:
+        taps = taps.reshape(*taps.shape[:2], 1, taps.shape[2])
+    return graph.emit(build(image, taps, found), element)
+
+
+def window(node: Node, extents: Sequence[int], kernel: Sequence[int]) -> Window:
+    """The window of a node over a map; its pads take away from the output.
+
+    Raises: NodeError if a list has a wrong length, or if a value is out of range.
+    """
+    rank = len(extents)
+    given = node.ints("kernel_shape")
+    if given is not None and given != list(kernel):
+        raise NodeError(f"kernel_shape {given}, but a kernel of shape {list(kernel)}")
+    strides = per_axis(node, "strides", rank, 1)
+    dilations = per_axis(node, "dilations", rank, 1)
+    added = per_axis(node, "output_padding", rank, 0)
+    for what, values, least in (
+        ("kernel", kernel, 1),
+        ("strides", strides, 1),
+        ("dilations", dilations, 1),
+        ("output_padding", added, 0),
+    ):
+        if any(value < least for value in values):
+            raise NodeError(f"{what} {list(values)}; expected values of at least {least}")
+    if any(n >= max(ends) for n, *ends in zip(added, strides, dilations, strict=True)):
+        raise NodeError(
+            f"output_padding {added}; expected less than strides {strides} or dilations {dilations}"
+        )
+    whole = [
+        (size - 1) * stride + (taps - 1) * step + 1 + more
+        for size, stride, taps, step, more in zip(
+            extents, strides, kernel, dilations, added, strict=True
+        )
+    ]
+    before, after = pads_of(node, extents, strides, whole)
+    after = [pad - more for pad, more in zip(after, added, strict=True)]
+    return Window(
+        lift(kernel, 1), lift(strides, 1), lift(dilations, 1), (*lift(before, 0), *lift(after, 0))
+    )
+
+
+def pads_of(
+    node: Node, extents: Sequence[int], strides: Sequence[int], whole: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """The pads before and after each axis, from `pads`, `output_shape` or `auto_pad`.
+
+    `extents` are those of the map, `whole` those of the output without pads.
+
+    Raises: NodeError for an unknown mode, or pads or sizes that are out of range.
+    """
+    rank, mode = len(extents), node.string("auto_pad", "NOTSET")
+    if mode not in ("NOTSET", "", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise NodeError(f"auto_pad {mode}; expected NOTSET, VALID, SAME_UPPER or SAME_LOWER")
+    same = [extent * stride for extent, stride in zip(extents, strides, strict=True)]
+    if node.ints("output_shape") is not None:
+        wanted = per_axis(node, "output_shape", rank, 1)
+        most = [size + stride - 1 for size, stride in zip(whole, strides, strict=True)]
+        if any(not 1 <= size <= limit for size, limit in zip(wanted, most, strict=True)):
+            raise NodeError(f"output_shape {wanted}; expected at least 1, at most {most}")
+    elif mode.startswith("SAME"):
+        if any(node.ints("output_padding") or ()):
+            raise NodeError(
+                f"auto_pad {mode} with output_padding, where runtimes disagree; expected pads"
+            )
+        wanted = [min(size, most) for size, most in zip(same, whole, strict=True)]
+    else:
+        pads = [0] * (2 * rank) if mode == "VALID" else per_axis(node, "pads", 2 * rank, 0)
+        if any(pad < 0 for pad in pads):
+            raise NodeError(f"pads {pads}; expected values of at least 0")
+        return pads[:rank], pads[rank:]
+    totals = [size - less for size, less in zip(whole, wanted, strict=True)]
+    larger = 0 if mode == "SAME_UPPER" else 1
+    before = [(max(0, total) + larger) // 2 for total in totals]
+    return before, [total - first for total, first in zip(totals, before, strict=True)]
