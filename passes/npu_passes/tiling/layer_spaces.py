@@ -16,11 +16,8 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu.attributes import PoolAttr, int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
-    BatchNormOp,
-    BinaryOp,
     Conv2dOp,
     DequantizeOp,
-    ElementwiseOp,
     FullyConnectedOp,
     GlobalPoolOp,
     LrnOp,
@@ -29,7 +26,7 @@ from npu_dialect.npu.layers import (
     PruneZeroBlocksOp,
     QuantizedAvgPool2dOp,
     QuantizeOp,
-    RequantizeOp,
+    ReduceOp,
     SoftmaxOp,
     TransposeOp,
 )
@@ -53,23 +50,33 @@ def space_of(op: LayerOp) -> Space:
             return pool_space(op)
         case PruneZeroBlocksOp():
             return block_space(op)
-        case (
-            ElementwiseOp()
-            | BinaryOp()
-            | BatchNormOp()
-            | (QuantizeOp() | DequantizeOp() | RequantizeOp())
-        ):
-            return grid_space(op, whole=())
-        case SoftmaxOp():
-            return grid_space(op, whole=(op.axis.value.data,))
-        case LrnOp():
-            return grid_space(op, whole=(1,))
         case PickOp() | TransposeOp():
             return moving_space(op)
-        case GlobalPoolOp() | QuantizedAvgPool2dOp():  # a tile of rows would change the window
-            return grid_space(op, whole=(2, 3))
         case _:
-            return Space((), tuple(whole(value) for value in op.operands))
+            undivided = whole_axes(op)
+            if undivided is None:
+                return Space((), tuple(whole(value) for value in op.operands))
+            return grid_space(op, undivided)
+
+
+def whole_axes(op: LayerOp) -> Sequence[int] | None:
+    """The axes of which an output element needs all elements; it needs one place of all others.
+
+    None if a layer is of another kind.
+    """
+    match op:
+        case SoftmaxOp():
+            return (op.axis.value.data,)
+        case ReduceOp():
+            return int_values(op.axes)
+        case LrnOp():
+            return (1,)
+        case GlobalPoolOp() | QuantizedAvgPool2dOp():  # a tile of rows would change the window
+            return (2, 3)
+        case QuantizeOp() | DequantizeOp():  # not in place: their elements change their size
+            return ()
+        case _:
+            return () if op.ELEMENTWISE else None
 
 
 def whole(value: SSAValue) -> tuple[Along, ...]:

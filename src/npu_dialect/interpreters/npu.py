@@ -21,6 +21,7 @@ from xdsl.interpreter import (
 )
 from xdsl.utils.exceptions import InterpretationError
 
+from npu_dialect.interpreters.pairwise import cast, pairwise, where
 from npu_dialect.interpreters.pointwise import activate
 from npu_dialect.interpreters.quantized import (
     added,
@@ -29,8 +30,10 @@ from npu_dialect.interpreters.quantized import (
     quantize,
     quantized_add,
     quantized_avg_pool2d,
+    quantized_binary,
     requantize,
 )
+from npu_dialect.interpreters.reduce import reduction
 from npu_dialect.interpreters.values import Array, dtype_of
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
 from npu_dialect.interpreters.zero_blocks import prune_zero_blocks
@@ -40,6 +43,7 @@ from npu_dialect.npu.layers import (
     AddOp,
     AvgPool2dOp,
     BatchNormOp,
+    CastOp,
     ClampOp,
     ConcatOp,
     Conv2dOp,
@@ -52,17 +56,21 @@ from npu_dialect.npu.layers import (
     MapOp,
     MaxPool2dOp,
     MulOp,
+    PairwiseOp,
     PickOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
+    QuantizedBinaryOp,
     QuantizeOp,
+    ReduceOp,
     ReluOp,
     RequantizeOp,
     ReshapeOp,
     SliceOp,
     SoftmaxOp,
     TransposeOp,
+    WhereOp,
 )
 from npu_dialect.runs import NONE, indices_of
 from npu_dialect.windows import Axis
@@ -173,11 +181,13 @@ def global_avg_pool2d(_: GlobalAvgPool2dOp, inputs: Sequence[Array]) -> Array:
 
 
 def softmax(op: SoftmaxOp, inputs: Sequence[Array]) -> Array:
-    """exp(x - max) / sum along one axis."""
+    """exp(x - max) / sum along one axis, or its logarithm."""
     (array,), axis = inputs, op.axis.value.data
     expect_floats("a softmax", array)
-    powers = np.exp(array - array.max(axis=axis, keepdims=True))
-    return powers / powers.sum(axis=axis, keepdims=True)
+    shifted = array - array.max(axis=axis, keepdims=True)
+    powers = np.exp(shifted)
+    sums = powers.sum(axis=axis, keepdims=True)
+    return powers / sums if op.log is None else shifted - np.log(sums)
 
 
 def batch_norm(op: BatchNormOp, inputs: Sequence[Array]) -> Array:
@@ -230,9 +240,10 @@ def layer(
 ) -> OpImpl[Any, LayerT]:
     """The interpreter's function for a layer, on tensors and in destination style.
 
-    `meaning(op, inputs)` computes the OFM.
+    `meaning(op, inputs)` computes the OFM; infinities and NaN are as in IEEE 754.
     """
 
+    @np.errstate(all="ignore")
     def run(_functions: Any, _: Interpreter, op: LayerT, args: PythonValues) -> PythonValues:
         if op.destination is None:
             return (meaning(op, args),)
@@ -279,6 +290,10 @@ class NpuFunctions(InterpreterFunctions):
     lookup = layer(LookupOp, lambda op, inputs: activate(inputs[0], op.as_activation()))
     add = layer(AddOp, lambda op, inputs: activate(inputs[0] + inputs[1], op.activation))
     mul = layer(MulOp, lambda _, inputs: inputs[0] * inputs[1])
+    pairwise = layer(PairwiseOp, pairwise)
+    where = layer(WhereOp, where)
+    cast = layer(CastOp, cast)
+    reduction = layer(ReduceOp, reduction)
     concat = layer(ConcatOp, lambda op, inputs: np.concatenate(inputs, axis=op.axis.value.data))
     reshape = layer(ReshapeOp, lambda op, inputs: inputs[0].reshape(op.output_type.get_shape()))
     pick = layer(PickOp, pick)
@@ -294,4 +309,5 @@ class NpuFunctions(InterpreterFunctions):
     dequantize = layer(DequantizeOp, dequantize)
     requantize = layer(RequantizeOp, requantize)
     quantized_add = layer(QuantizedAddOp, quantized_add)
+    quantized_binary = layer(QuantizedBinaryOp, quantized_binary)
     quantized_avg_pool2d = layer(QuantizedAvgPool2dOp, quantized_avg_pool2d)

@@ -10,6 +10,7 @@ from npu_dialect.npu.layers.elementwise import (
 from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.layers.lrn import LrnOp
 from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, SliceOp, TransposeOp, ViewOp
+from npu_dialect.npu.layers.pairwise import CastOp, PairwiseOp, WhereOp
 from npu_dialect.npu.layers.picking import PickOp
 from npu_dialect.npu.layers.pointwise import ActivationOp, ClampOp, LookupOp, MapOp, ReluOp
 from npu_dialect.npu.layers.pooling import (
@@ -26,7 +27,9 @@ from npu_dialect.npu.layers.quantized import (
     QuantizeOp,
     RequantizeOp,
 )
+from npu_dialect.npu.layers.quantized_binary import QuantizedBinaryOp
 from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
+from npu_dialect.npu.layers.reduce import ReduceOp
 from npu_dialect.npu.layers.softmax import SoftmaxOp
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.layers.zero_blocks import PruneZeroBlocksOp
@@ -37,6 +40,7 @@ __all__ = [
     "AvgPool2dOp",
     "BatchNormOp",
     "BinaryOp",
+    "CastOp",
     "ClampOp",
     "ConcatOp",
     "Conv2dOp",
@@ -51,12 +55,15 @@ __all__ = [
     "MapOp",
     "MaxPool2dOp",
     "MulOp",
+    "PairwiseOp",
     "PickOp",
     "PoolOp",
     "PruneZeroBlocksOp",
     "QuantizeOp",
     "QuantizedAddOp",
     "QuantizedAvgPool2dOp",
+    "QuantizedBinaryOp",
+    "ReduceOp",
     "ReluOp",
     "RequantizeOp",
     "ReshapeOp",
@@ -65,4 +72,5 @@ __all__ = [
     "TransposeOp",
     "UnaryOp",
     "ViewOp",
+    "WhereOp",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from npu_dialect.npu.enums import BinaryKind
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.rules.activation import (
@@ -17,6 +18,7 @@ from npu_tools.importers.onnx.rules.activation import (
     microsoft_function,
     prelu,
 )
+from npu_tools.importers.onnx.rules.arithmetic import ARITHMETIC, pair_of
 from npu_tools.importers.onnx.rules.conv import conv
 from npu_tools.importers.onnx.rules.edges import (
     dequantize_linear,
@@ -27,11 +29,9 @@ from npu_tools.importers.onnx.rules.elementwise import (
     add,
     batch_normalization,
     clip,
-    div,
     lrn,
     mul,
     relu,
-    sub,
     sum_,
 )
 from npu_tools.importers.onnx.rules.linear import gemm, matmul
@@ -50,10 +50,10 @@ from npu_tools.importers.onnx.rules.pool import (
     global_average_pool,
     global_max_pool,
     max_pool,
-    reduce_mean,
 )
 from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
 from npu_tools.importers.onnx.rules.quantized import cast
+from npu_tools.importers.onnx.rules.reduce import REDUCTIONS
 from npu_tools.importers.onnx.rules.shape import (
     concat,
     dropout,
@@ -70,7 +70,7 @@ from npu_tools.importers.onnx.rules.softmax import softmax
 from npu_tools.importers.onnx.rules.zero_blocks import (
     cast_or,
     dequantize_or,
-    greater_or_equal,
+    flags_or,
     mul_or,
     quantize_or,
     resize,
@@ -89,7 +89,6 @@ RULES: Mapping[str, Rule] = {
     "Conv": conv,
     "DepthToSpace": depth_to_space,
     "DequantizeLinear": dequantize_or(dequantize_linear),
-    "Div": div,
     "Dropout": dropout,
     "DynamicQuantizeLinear": dynamic_quantize_linear,
     "Expand": expand,
@@ -98,16 +97,16 @@ RULES: Mapping[str, Rule] = {
     "Gemm": gemm,
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": global_max_pool,
-    "GreaterOrEqual": greater_or_equal,
+    "GreaterOrEqual": flags_or(pair_of(BinaryKind.GREATER_OR_EQUAL)),
     "Identity": identity,
     "LRN": lrn,
+    "LogSoftmax": softmax,
     "MatMul": matmul,
     "MaxPool": max_pool,
     "Mul": mul_or(mul),
     "PRelu": prelu,
     "Pad": pad,
     "QuantizeLinear": quantize_or(quantize_linear),
-    "ReduceMean": reduce_mean,
     "Relu": relu,
     "Reshape": reshape,
     "Resize": resize,
@@ -118,15 +117,19 @@ RULES: Mapping[str, Rule] = {
     "SpaceToDepth": space_to_depth,
     "Split": split,
     "Squeeze": squeeze,
-    "Sub": sub,
     "Sum": sum_,
     "Tile": tile,
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
+    **ARITHMETIC,
     **dict.fromkeys(FUNCTIONS, function),
     **QLINEAR,
+    **REDUCTIONS,
 }
 """The rules of ONNX's operators; some operators need no layer and vanish."""
+
+ANY_NUMBERS = frozenset((*ARITHMETIC, *REDUCTIONS, "Add", "GreaterOrEqual", "Mul", "Sum"))
+"""Operators whose rule takes maps of floats and of integers; other rules take floats only."""
 
 FOREIGN: Mapping[str, Mapping[str, Rule]] = {
     "com.microsoft": {**MICROSOFT, **dict.fromkeys(MICROSOFT_FUNCTIONS, microsoft_function)}
