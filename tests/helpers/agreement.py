@@ -94,13 +94,7 @@ def agree(
     module = import_model(proto.SerializeToString(), name="net", base_dir=None)
     module.verify()
     compare("interpreter", names, run_function(module, None, inputs), wanted)
-    loops = module.clone()
-    context = Context()
-    context.load_dialect(NPU)
-    for step in (BufferizePass(), LowerToLoopsPass()):
-        step.apply(context, loops)
-        loops.verify()
-    compare("loops", names, run_function(loops, None, inputs), wanted)
+    compare("loops", names, run_function(lowered(module), None, inputs), wanted)
     if folder is not None:
         (folder / "net.onnx").write_bytes(proto.SerializeToString())
         made = compile_model(Job(folder / "net.onnx", target))
@@ -114,6 +108,17 @@ def agree(
         )
         compare("C", names, got, wanted)
     return module
+
+
+def lowered(module: ModuleOp) -> ModuleOp:
+    """A copy of a module of layers, as loops on buffers."""
+    loops = module.clone()
+    context = Context()
+    context.load_dialect(NPU)
+    for step in (BufferizePass(), LowerToLoopsPass()):
+        step.apply(context, loops)
+        loops.verify()
+    return loops
 
 
 def compare(what: str, names: Sequence[str], got: Sequence[Array], wanted: Sequence[Array]) -> None:
