@@ -163,6 +163,36 @@ def test_constants_behind_a_convolution_can_be_folded(
     assert layers(module) == ["npu.conv2d", expected]
 
 
+@pytest.mark.parametrize(
+    ("divisor", "expected"),
+    [
+        ([[[2.0]], [[-4.0]]], "npu.batch_norm"),
+        (3.0, "npu.batch_norm"),
+        ([1, 2, 3, 4], "npu.binary"),
+    ],
+)
+def test_quotients_behind_a_convolution(divisor: Any, expected: str) -> None:
+    nodes = [node("Conv", "x w", "c"), node("Div", "c d")]
+    weights = {"w": numbers(2, 3, 1, 1), "d": np.array(divisor, np.float32)}
+    module = check(model(nodes, {"x": (1, 3, 4, 4)}, weights=weights))
+    assert layers(module) == ["npu.conv2d", expected]
+    weights["d"] = np.zeros((), np.float32)
+    module = imported(model(nodes, {"x": (1, 3, 4, 4)}, weights=weights))
+    assert layers(module) == ["npu.conv2d", "npu.binary"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"), [((2, 1, 1), "npu.batch_norm"), ((4,), "npu.binary")]
+)
+def test_differences_behind_a_convolution(shape: tuple[int, ...], expected: str) -> None:
+    nodes = [node("Conv", "x w", "c"), node("Sub", "c b")]
+    weights = {"w": numbers(2, 3, 1, 1), "b": numbers(*shape)}
+    module = check(model(nodes, {"x": (1, 3, 4, 4)}, weights=weights))
+    assert layers(module) == ["npu.conv2d", expected]
+    module = check(model([node("Sub", "b x")], {"x": (1, 2, 4, 4)}, weights=weights))
+    assert layers(module) == ["npu.binary"]
+
+
 @pytest.mark.parametrize("opset", [7, 13, NEWEST])
 @pytest.mark.parametrize("shape", [(2, 3, 4), (3, 1), (1, 1, 1), (2, 1, 4), (5, 2, 3, 4)])
 def test_mul_broadcasts(opset: int, shape: tuple[int, ...]) -> None:

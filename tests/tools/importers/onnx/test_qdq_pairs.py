@@ -95,7 +95,7 @@ def test_a_quantised_constant(kind: str) -> None:
     assert found == ["quantized_binary"]
 
 
-MEANS = {
+MEANS: dict[tuple[int, ...], list[str]] = {
     (2, 3): ["quantized_avg_pool2d"],
     (1,): ["quantized_avg_pool2d"],
     (1, 2, 3): ["quantized_avg_pool2d"],
