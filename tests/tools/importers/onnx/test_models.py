@@ -250,7 +250,7 @@ def test_all_unsupported_nodes_are_listed() -> None:
         helper.make_node("ConstantOfShape", ["x"], ["e"]),
         helper.make_node("Magic", ["r"], ["m"], name="wand", domain="com.example"),
         helper.make_node("If", ["e"], ["i"]),
-        helper.make_node("Where", ["k", "r", "w"], ["chosen"]),
+        helper.make_node("Range", ["k", "r", "w"], ["chosen"]),
         helper.make_node("Where", ["k", "w", "w"], ["folded"]),
         helper.make_node("Det", ["x"], ["angle"]),
         node("Concat", "m i chosen folded angle", axis=0),
@@ -264,7 +264,7 @@ def test_all_unsupported_nodes_are_listed() -> None:
         "node 'e' (ConstantOfShape): the operator is supported between constants only",
         "node 'wand' (com.example.Magic): the operator is not supported",
         "node 'i' (If): the operator is not supported",
-        "node 'chosen' (Where): the operator is supported between constants only",
+        "node 'chosen' (Range): the operator is supported between constants only",
         "node 'angle' (Det): the operator is not supported",
     ]
 

@@ -32,14 +32,16 @@ OLDEST_OPSET = 7
 BatchNormalization had a test mode."""
 DOMAINS = frozenset(("com.microsoft",))
 """Domains with supported operators, beside ONNX's own."""
-INPUTS: Mapping[int, Attribute] = {
+PORTS: Mapping[int, Attribute] = {
     TensorProto.FLOAT: f32,
     TensorProto.INT8: i8,
     TensorProto.UINT8: ui8,
+    TensorProto.INT32: i32,
+    TensorProto.BOOL: ui8,
 }
-"""Element types that inputs of a model may have."""
-PORTS: Mapping[int, Attribute] = {**INPUTS, TensorProto.INT32: i32}
-"""Element types that outputs of a model may have."""
+"""Element types that inputs and outputs of a model may have; bool is a uint8 that is 0 or 1."""
+PORT_NAMES = "float32, int8, uint8, int32 or bool"
+"""The element types in `PORTS`, for messages."""
 OLDEST_IR = 3
 """The oldest IR version of ONNX that is imported: the first in which a model names its opset."""
 
@@ -171,17 +173,17 @@ def pin_dims(model: ModelProto, input_dims: Mapping[str, int]) -> None:
 def check_tensor_type(value: ValueInfoProto) -> None:
     """Check that an input is a tensor of known rank.
 
-    Raises: ModelError if it is not, or if its elements are not float32, int8 or uint8.
+    Raises: ModelError if it is not, or if its elements are of no type in `PORTS`.
     """
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
         raise ModelError(
             f"input '{value.name}' is a {kind or 'value without a type'}; expected a float32 tensor"
         )
-    if value.type.tensor_type.elem_type not in INPUTS:
+    if value.type.tensor_type.elem_type not in PORTS:
         raise ModelError(
             f"input '{value.name}' holds {type_name(value.type.tensor_type.elem_type)} elements; "
-            "expected float32, int8 or uint8"
+            f"expected {PORT_NAMES}"
         )
     if not value.type.tensor_type.HasField("shape"):
         raise ModelError(f"input '{value.name}' has no shape; expected one of known rank")
