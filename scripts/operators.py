@@ -22,7 +22,7 @@ import onnx
 from onnx import defs
 from reference_text import page, sentence, table
 
-from npu_tools.importers.onnx.load import OLDEST_OPSET
+from npu_tools.importers.onnx.old_opsets import OLDEST_READ
 from npu_tools.importers.onnx.rules import FOREIGN, RULES
 from npu_tools.importers.onnx.rules.quantized import MOVING, ON_INTEGERS
 from npu_tools.universe import PASSES
@@ -68,7 +68,7 @@ def versions(name: str) -> str:
         for schema in defs.get_all_schemas_with_history()
         if schema.name == name and schema.domain == ""
     }
-    old = [version for version in found if version <= OLDEST_OPSET]
+    old = [version for version in found if version <= OLDEST_READ]
     return ", ".join(map(str, sorted(found - set(old[:-1]) if old else found)))
 
 
@@ -184,7 +184,7 @@ def text(judged: Mapping[str, Sequence[Verdict]]) -> str:
         "Operators",
         INTRODUCTION,
         "## ONNX's operators",
-        f"*Opsets* are those that changed the operator, from {OLDEST_OPSET} on or just before. "
+        f"*Opsets* are those that changed the operator, from {OLDEST_READ} on or just before. "
         "*Elements* are those of the tests that are right; *quantised* means int8 and uint8 "
         "between DequantizeLinear and QuantizeLinear too, as [quantised networks](quantisation.md)"
         " have it. *Constants* are the inputs that those tests had as constants; *layers* are what "

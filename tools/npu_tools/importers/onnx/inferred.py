@@ -18,9 +18,7 @@ from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.importers.onnx.builder import BlockFlags, Constant, Lazy, Value
 from npu_tools.importers.onnx.errors import ModelError, first_line
 from npu_tools.importers.onnx.load import PORTS, default_opset
-
-MOST_SHAPE_ELEMENTS = 1024
-"""Constants of more elements are no shapes or axes, so inference does not need their data."""
+from npu_tools.importers.onnx.tensors import MOST_SHAPE_ELEMENTS
 
 
 def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> None:
