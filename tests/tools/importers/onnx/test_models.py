@@ -163,6 +163,12 @@ def test_shape_arithmetic_is_folded(opset: int) -> None:
     assert layers(check(proto)) == ["npu.reshape"]
 
 
+def test_constants_behind_identity_are_folded() -> None:
+    """The node that is folded reads the constant by another name than the constant has."""
+    nodes = [node("Identity", "w", "same"), node("Sqrt", "same", "root"), node("Add", "x root")]
+    check(model(nodes, {"x": (2, 3)}, weights={"w": numbers(2, 3) ** 2}))
+
+
 def test_weights_are_folded() -> None:
     nodes = [
         node("ConstantOfShape", "shape", "c", value=helper.make_tensor("v", 1, [1], [0.25])),

@@ -156,7 +156,9 @@ def evaluate(node: Node, operands: Sequence[Constant | None]) -> list[Array]:
 
     Raises: NodeError if the evaluator rejects it.
     """
-    feeds = {operand.name: operand.array for operand in operands if operand is not None}
+    # A constant keeps its first name behind Identity; the node reads it by another one.
+    named = zip(node.inputs, operands, strict=True)
+    feeds = {name: operand.array for name, operand in named if operand is not None}
     try:
         evaluator = ReferenceEvaluator(single_node_model(node, feeds))
         with np.errstate(all="ignore"):

@@ -21,10 +21,8 @@ from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.importers.onnx.builder import BlockFlags, Constant, Lazy, Value
 from npu_tools.importers.onnx.errors import ModelError, first_line
 from npu_tools.importers.onnx.load import PORTS, default_opset
-from npu_tools.importers.onnx.rules import FLOATS
-
-MOST_SHAPE_ELEMENTS = 1024
-"""Constants of more elements are no shapes or axes, so inference does not need their data."""
+from npu_tools.importers.onnx.rules import FOREIGN
+from npu_tools.importers.onnx.tensors import MOST_SHAPE_ELEMENTS
 
 
 def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> None:
@@ -137,7 +135,7 @@ def is_inferred_wrong(node: NodeProto) -> bool:
     its reference implementation and onnxruntime do not. For an `output_shape` smaller than the map
     it gives some axes only.
     """
-    unknown = node.domain != "" or node.op_type in FLOATS
+    unknown = node.op_type in FOREIGN.get(node.domain, ()) or node.domain != ""
     return (
         unknown
         or node.op_type == "MeanVarianceNormalization"

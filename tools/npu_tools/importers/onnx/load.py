@@ -25,11 +25,11 @@ from npu_tools.importers.onnx.graph import (
     sort_nodes,
     weight_names,
 )
+from npu_tools.importers.onnx.old_opsets import modernise
 from npu_tools.importers.onnx.tensors import LARGEST_MAP, MOST_AXES, type_name
 
-OLDEST_OPSET = 7
-"""The oldest opset that is imported. Before it, Add and Gemm broadcast by an attribute, and
-BatchNormalization had a test mode."""
+OLDEST_OPSET = 1
+"""The oldest opset that is imported; those before `OLDEST_READ` are brought to that."""
 DOMAINS = frozenset(("com.microsoft",))
 """Domains with supported operators, beside ONNX's own."""
 PORTS: Mapping[int, Attribute] = {
@@ -50,7 +50,7 @@ def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, i
     """Parse, check and normalise a model.
 
     Local functions are inlined, external data is read, dynamic dims get their sizes, and nodes are
-    sorted. Nodes that no output needs are dropped.
+    sorted. Nodes that no output needs are dropped. Old opsets become opset 7.
 
     Raises: ModelError if the model is wrong or unsupported; DecodeError if `data` is no ONNX model.
     """
@@ -70,6 +70,7 @@ def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, i
     pin_dims(model, input_dims)
     # Stored shapes may be wrong once dims have sizes; the importer and onnxruntime infer their own.
     del model.graph.value_info[:]
+    modernise(model, default_opset(model))
     return model
 
 
@@ -102,7 +103,7 @@ def check_versions(model: ModelProto) -> None:
     if not OLDEST_OPSET <= opset <= newest:
         raise ModelError(
             f"opset {opset}; expected {OLDEST_OPSET} to {newest} "
-            "(newer ones need a newer onnx package, older ones onnx.version_converter)"
+            "(newer ones need a newer onnx package)"
         )
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import TypeGuard
 
 import numpy as np
@@ -223,6 +224,7 @@ def cut(node: Node, graph: Builder, flags: BlockFlags) -> Value:
 def quantize_or(rule: Rule) -> Rule:
     """A rule for QuantizeLinear of flags; any other operand is left to `rule`."""
 
+    @wraps(rule)
     def quantize(node: Node, graph: Builder) -> Value:
         flags = graph.value(node, 0)
         if not isinstance(flags, QuantizedFlags):
@@ -237,6 +239,7 @@ def quantize_or(rule: Rule) -> Rule:
 def dequantize_or(rule: Rule) -> Rule:
     """A rule for DequantizeLinear of flags; any other operand is left to `rule`."""
 
+    @wraps(rule)
     def dequantize(node: Node, graph: Builder) -> Value:
         flags = graph.value(node, 0)
         if not isinstance(flags, QuantizedFlags):
@@ -251,6 +254,7 @@ def dequantize_or(rule: Rule) -> Rule:
 def cast_or(rule: Rule) -> Rule:
     """A rule for Cast of flags to 0.0 and 1.0; any other operand is left to `rule`."""
 
+    @wraps(rule)
     def cast(node: Node, graph: Builder) -> Value:
         value = graph.value(node, 0)
         if not isinstance(value, BlockFlags):
@@ -265,6 +269,7 @@ def cast_or(rule: Rule) -> Rule:
 def mul_or(rule: Rule) -> Rule:
     """A rule for Mul of a map and the flags of its blocks; other operands are left to `rule`."""
 
+    @wraps(rule)
     def mul(node: Node, graph: Builder) -> Value:
         values = [graph.value(node, index) for index in range(2)]
         for index, flags in enumerate(values):
