@@ -29,8 +29,8 @@ from npu_tools.importers.onnx.inferred import check_inferred_shapes
 from npu_tools.importers.onnx.load import PORT_NAMES, PORTS, default_opset, model_inputs
 from npu_tools.importers.onnx.names import UniqueNames, identifier
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.rules import ANY_NUMBERS, FOREIGN, RULES
-from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
+from npu_tools.importers.onnx.rules import ANY_NUMBERS, FOREIGN, ON_BYTES, RULES
+from npu_tools.importers.onnx.rules.qlinear import QLINEAR
 from npu_tools.importers.onnx.rules.quantized import MOVING, ON_INTEGERS, ON_SCALED
 from npu_tools.importers.onnx.tensors import Array, decode, type_name
 
@@ -161,7 +161,7 @@ class Importer:
                 raise NodeError(CONSTANTS_ONLY)
             return []
         if foreign is not None:
-            if node.op_type not in MICROSOFT:
+            if node.op_type not in ON_BYTES:
                 self.reject_integers(node)
             found = foreign(node, self.builder)
             return found if isinstance(found, list) else [found]
@@ -313,7 +313,7 @@ def computes_floats(layer: LayerOp) -> bool:
 def is_quantised(node: NodeProto) -> bool:
     """Whether a node's operator reads or gives quantised integers."""
     known = ("QuantizeLinear", "DequantizeLinear", *QLINEAR)
-    return node.op_type in (known if node.domain == "" else MICROSOFT)
+    return node.op_type in (known if node.domain == "" else ON_BYTES)
 
 
 def is_deprecated(node: Node) -> bool:

@@ -61,6 +61,7 @@ from npu_tools.importers.onnx.rules.pool import (
     max_pool,
 )
 from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
+from npu_tools.importers.onnx.rules.qlinear_functions import FUNCTIONS_OF_BYTES
 from npu_tools.importers.onnx.rules.quantized import cast
 from npu_tools.importers.onnx.rules.reduce import REDUCTIONS
 from npu_tools.importers.onnx.rules.shape import (
@@ -147,6 +148,9 @@ RULES: Mapping[str, Rule] = {
 ANY_NUMBERS = frozenset((*ARITHMETIC, *REDUCTIONS, "Add", "GreaterOrEqual", "Mul", "Sum"))
 """Operators whose rule takes maps of floats and of integers; other rules take floats only."""
 
+ON_BYTES: Mapping[str, Rule] = {**MICROSOFT, **FUNCTIONS_OF_BYTES}
+"""The rules of onnxruntime's operators (com.microsoft) on quantised maps."""
+
 FLOATS: Mapping[str, Rule] = {
     "SimplifiedLayerNormalization": rms_normalization,
     **dict.fromkeys(MICROSOFT_FUNCTIONS, microsoft_function),
@@ -155,6 +159,6 @@ FLOATS: Mapping[str, Rule] = {
 
 FOREIGN: Mapping[str, Mapping[str, Rule]] = {
     "": {"SimplifiedLayerNormalization": rms_normalization},
-    "com.microsoft": {**MICROSOFT, **FLOATS},
+    "com.microsoft": {**ON_BYTES, **FLOATS},
 }
 """The rules of operators that ONNX does not define, by domain; one is in ONNX's own domain."""
