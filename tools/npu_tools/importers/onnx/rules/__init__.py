@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from npu_dialect.npu.enums import BinaryKind
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.recognised import WRITTEN_OUT
 from npu_tools.importers.onnx.rules.activation import (
     FUNCTIONS,
     MICROSOFT_FUNCTIONS,
+    WRITTEN_OUT_FUNCTIONS,
     function,
-    microsoft_function,
     prelu,
 )
 from npu_tools.importers.onnx.rules.arithmetic import ARITHMETIC, pair_of
@@ -153,12 +154,13 @@ ON_BYTES: Mapping[str, Rule] = {**MICROSOFT, **FUNCTIONS_OF_BYTES}
 
 FLOATS: Mapping[str, Rule] = {
     "SimplifiedLayerNormalization": rms_normalization,
-    **dict.fromkeys(MICROSOFT_FUNCTIONS, microsoft_function),
+    **dict.fromkeys(MICROSOFT_FUNCTIONS, function),
 }
 """The rules of onnxruntime's operators on float32 maps."""
 
 FOREIGN: Mapping[str, Mapping[str, Rule]] = {
     "": {"SimplifiedLayerNormalization": rms_normalization},
     "com.microsoft": {**ON_BYTES, **FLOATS},
+    WRITTEN_OUT: dict.fromkeys(WRITTEN_OUT_FUNCTIONS, function),
 }
 """The rules of operators that ONNX does not define, by domain; one is in ONNX's own domain."""

@@ -10,7 +10,12 @@ import numpy as np
 from npu_dialect.interpreters.pointwise import mapped
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.rules.activation import FUNCTIONS, function
+from npu_tools.importers.onnx.rules.activation import (
+    BY_DOMAIN,
+    FUNCTIONS,
+    function,
+    read_function,
+)
 from npu_tools.importers.onnx.rules.arithmetic import div, sub
 from npu_tools.importers.onnx.rules.elementwise import add, mul
 from npu_tools.importers.onnx.tabled import IntegerRule, Rule, tabled
@@ -27,7 +32,7 @@ BINARY: Mapping[str, tuple[Rule, Callable[[Array, Array], Array]]] = {
 
 def of_function(node: Node, operands: Sequence[Array]) -> Array:
     """A function of one number, of each of 256 numbers."""
-    return mapped(operands[0], FUNCTIONS[node.op_type](node))
+    return mapped(operands[0], read_function(node))
 
 
 def of_operator(kind: str) -> IntegerRule:
@@ -52,3 +57,9 @@ TABLES: Mapping[str, IntegerRule] = {
     **dict.fromkeys(FUNCTIONS, tabled(function, of_function)),
 }
 """Rules for operators that become tables between DequantizeLinear and QuantizeLinear."""
+
+FOREIGN_TABLES: Mapping[str, Mapping[str, IntegerRule]] = {
+    domain: dict.fromkeys(functions, tabled(function, of_function))
+    for domain, functions in BY_DOMAIN.items()
+}
+"""Rules for functions of one map that become tables, by the domain of the operators."""
