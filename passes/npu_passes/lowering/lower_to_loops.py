@@ -53,6 +53,7 @@ from npu_dialect.npu import (
     QuantizeOp,
     ReluOp,
     RequantizeOp,
+    ResampleOp,
     SoftmaxOp,
     TransposeOp,
 )
@@ -76,6 +77,7 @@ from npu_passes.lowering.lower_quantized import (
     lower_quantized_avg_pool,
     lower_requantize,
 )
+from npu_passes.lowering.lower_resample import lower_resample
 from npu_passes.lowering.lower_simple import (
     is_empty,
     lower_activation,
@@ -121,6 +123,7 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     QuantizedAvgPool2dOp: lower_quantized_avg_pool,
     ReluOp: lower_activation,
     RequantizeOp: lower_requantize,
+    ResampleOp: lower_resample,
     SoftmaxOp: lower_softmax,
     TransposeOp: lower_transpose,
 }

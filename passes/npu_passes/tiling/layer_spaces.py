@@ -33,6 +33,7 @@ from npu_dialect.npu.layers import (
     QuantizedAvgPool2dOp,
     QuantizeOp,
     RequantizeOp,
+    ResampleOp,
     SoftmaxOp,
     TransposeOp,
 )
@@ -65,7 +66,7 @@ def space_of(op: LayerOp) -> Space:
             return grid_space(op, whole=())
         case MatmulOp():
             return matmul_space(op)
-        case PickOp() | TransposeOp():
+        case PickOp() | ResampleOp() | TransposeOp():
             return moving_space(op)
         case _:
             axes = whole_axes(op)
@@ -149,10 +150,10 @@ def matmul_space(op: MatmulOp) -> Space:
     return Space(loops, ((*batch(op.lhs), rows, depth), (*batch(op.rhs), *right), output))
 
 
-def moving_space(op: PickOp | TransposeOp) -> Space:
+def moving_space(op: PickOp | ResampleOp | TransposeOp) -> Space:
     """The loops of a layer that moves elements; in a transpose, axis i follows axis perm[i]."""
-    if isinstance(op, PickOp):
-        return picking_space(op, tuple(op.runs))
+    if not isinstance(op, TransposeOp):
+        return picking_space(op, tuple(op.runs if isinstance(op, PickOp) else op.by_axis))
     shape, perm = shape_of(op.output), int_values(op.perm)
     names = loop_names(len(shape))
     loops = tuple(Loop(name, extent) for name, extent in zip(names, shape, strict=True))

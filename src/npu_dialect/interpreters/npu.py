@@ -32,6 +32,7 @@ from npu_dialect.interpreters.quantized import (
     quantized_avg_pool2d,
     requantize,
 )
+from npu_dialect.interpreters.resampling import resample
 from npu_dialect.interpreters.transposed import scattered
 from npu_dialect.interpreters.values import Array, dtype_of
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
@@ -66,6 +67,7 @@ from npu_dialect.npu.layers import (
     QuantizeOp,
     ReluOp,
     RequantizeOp,
+    ResampleOp,
     ReshapeOp,
     SliceOp,
     SoftmaxOp,
@@ -314,6 +316,7 @@ class NpuFunctions(InterpreterFunctions):
     mul = layer(MulOp, lambda _, inputs: inputs[0] * inputs[1])
     concat = layer(ConcatOp, join)
     interleave = layer(InterleaveOp, join)
+    resample = layer(ResampleOp, resample)
     reshape = layer(ReshapeOp, lambda op, inputs: inputs[0].reshape(op.output_type.get_shape()))
     pick = layer(PickOp, pick)
     slice = layer(SliceOp, slice_)

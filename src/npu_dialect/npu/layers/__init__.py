@@ -30,6 +30,7 @@ from npu_dialect.npu.layers.quantized import (
     RequantizeOp,
 )
 from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
+from npu_dialect.npu.layers.resampling import ResampleOp
 from npu_dialect.npu.layers.softmax import SoftmaxOp
 from npu_dialect.npu.layers.transposed import ConvTranspose2dOp
 from npu_dialect.npu.layers.unary import UnaryOp
@@ -69,6 +70,7 @@ __all__ = [
     "QuantizedAvgPool2dOp",
     "ReluOp",
     "RequantizeOp",
+    "ResampleOp",
     "ReshapeOp",
     "SliceOp",
     "SoftmaxOp",

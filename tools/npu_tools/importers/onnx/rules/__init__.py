@@ -63,6 +63,7 @@ from npu_tools.importers.onnx.rules.pool import (
 )
 from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
 from npu_tools.importers.onnx.rules.quantized import cast
+from npu_tools.importers.onnx.rules.resize import resize
 from npu_tools.importers.onnx.rules.shape import (
     concat,
     dropout,
@@ -82,7 +83,7 @@ from npu_tools.importers.onnx.rules.zero_blocks import (
     greater_or_equal,
     mul_or,
     quantize_or,
-    resize,
+    resize_or,
     slice_or,
 )
 
@@ -126,7 +127,7 @@ RULES: Mapping[str, Rule] = {
     "ReduceMean": reduce_mean,
     "Relu": relu,
     "Reshape": reshape,
-    "Resize": resize,
+    "Resize": resize_or(resize),
     "Shape": shape,
     "Size": size,
     "Slice": slice_or(slice_),
@@ -139,6 +140,7 @@ RULES: Mapping[str, Rule] = {
     "Tile": tile,
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
+    "Upsample": resize,
     **dict.fromkeys(FUNCTIONS, function),
     **QLINEAR,
 }
