@@ -147,13 +147,13 @@ def planned_function(module: ModuleOp) -> func.FuncOp | None:
     """The function whose buffers have offsets and whose layers are not yet lowered; None if none.
 
     Such a function carries its arena and contains layers. A network that only makes views has no
-    layers; then the function must contain neither calls nor loops.
+    layers; then the function must contain neither calls nor loads and stores.
     """
     for op in module.ops:
         if not isinstance(op, func.FuncOp) or not ARENA.is_on(op):
             continue
-        flat = not any(inner.regions or isinstance(inner, func.CallOp) for inner in op.body.ops)
-        if flat or any(layers_of(op)):
+        code = (func.CallOp, memref.LoadOp, memref.StoreOp)
+        if any(layers_of(op)) or not any(isinstance(inner, code) for inner in op.walk()):
             return op
     return None
 

@@ -65,6 +65,7 @@ from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
 from npu_tools.importers.onnx.rules.qlinear_functions import FUNCTIONS_OF_BYTES
 from npu_tools.importers.onnx.rules.quantized import cast
 from npu_tools.importers.onnx.rules.reduce import REDUCTIONS
+from npu_tools.importers.onnx.rules.resize import resize
 from npu_tools.importers.onnx.rules.shape import (
     concat,
     dropout,
@@ -84,7 +85,7 @@ from npu_tools.importers.onnx.rules.zero_blocks import (
     flags_or,
     mul_or,
     quantize_or,
-    resize,
+    resize_or,
     slice_or,
 )
 
@@ -127,7 +128,7 @@ RULES: Mapping[str, Rule] = {
     "RMSNormalization": rms_normalization,
     "Relu": relu,
     "Reshape": reshape,
-    "Resize": resize,
+    "Resize": resize_or(resize),
     "Shape": shape,
     "Size": size,
     "Slice": slice_or(slice_),
@@ -140,6 +141,7 @@ RULES: Mapping[str, Rule] = {
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
     **ARITHMETIC,
+    "Upsample": resize,
     **dict.fromkeys(FUNCTIONS, function),
     **QLINEAR,
     **REDUCTIONS,
