@@ -27,6 +27,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import map_type
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.sram import AllocOp
 from npu_passes.support.refuse import RefusingPass
@@ -55,8 +56,15 @@ def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
             continue
         type_ = op.buffer.type
         assert isa(type_, MemRefType[Attribute])
-        if gains(type_) and all(isinstance(use.operation, LayerOp) for use in op.buffer.uses):
+        users = [use.operation for use in op.buffer.uses]
+        layers = [user for user in users if isinstance(user, LayerOp)]
+        if gains(type_) and len(layers) == len(users) and any(map(reads_bytes, layers)):
             yield op.buffer
+
+
+def reads_bytes(layer: LayerOp) -> bool:
+    """Whether all maps that a layer reads have elements of one byte."""
+    return all(map_type(value).get_element_type() in (i8, ui8) for value in layer.maps)
 
 
 def gains(type_: MemRefType[Attribute]) -> bool:

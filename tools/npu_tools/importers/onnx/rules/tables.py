@@ -16,15 +16,25 @@ from npu_tools.importers.onnx.rules.activation import (
     function,
     read_function,
 )
-from npu_tools.importers.onnx.rules.arithmetic import div, sub
+from npu_tools.importers.onnx.rules.arithmetic import div, power, sub
 from npu_tools.importers.onnx.rules.elementwise import add, mul
 from npu_tools.importers.onnx.tabled import IntegerRule, Rule, tabled
 from npu_tools.importers.onnx.tensors import Array
+
+
+def powers(base: Array, exponent: Array) -> Array:
+    """base to the power exponent; squares and cubes are products, as in onnxruntime."""
+    if exponent.size == 1 and exponent.reshape(-1)[0] in (2, 3):
+        square = base * base
+        return square if exponent.reshape(-1)[0] == 2 else square * base
+    return np.power(base, exponent)
+
 
 BINARY: Mapping[str, tuple[Rule, Callable[[Array, Array], Array]]] = {
     "Add": (add, np.add),
     "Div": (div, np.divide),
     "Mul": (mul, np.multiply),
+    "Pow": (power, powers),
     "Sub": (sub, np.subtract),
 }
 """Operators of two operands: the rule in float32, and what they compute."""
