@@ -122,20 +122,26 @@ class Importer:
             self.problems.append(f"node '{node.label}' ({type_}): {first_line(error)}")
             values = []
         unknown = Unknown(any(self.is_map(name) for name in node.inputs))
-        values = [*values, *[unknown] * (len(node.outputs) - len(values))]
+        values = [*values, *[unknown] * (len(node.outputs) - len(values))][: len(node.outputs)]
         for name, value in zip(node.outputs, values, strict=True):
             if name:
                 self.builder.values[name] = value
         if node.outputs:
-            self.name_layers(node, values[0])
+            self.name_layers(node, values)
 
-    def name_layers(self, node: Node, value: Value) -> None:
-        """Name the new layers after the node; the one that gives `value` also after its output."""
+    def name_layers(self, node: Node, values: Sequence[Value]) -> None:
+        """Name the new layers after the node; those that give `values` also after its outputs."""
+        outputs = {
+            value: name
+            for value, name in zip(values, node.outputs, strict=True)
+            if isinstance(value, SSAValue)
+        }
         for layer in self.builder.emitted:
             LAYER.set_default(layer, node.label)
-            layer.results[0].name_hint = self.names.hint(node.outputs[0], "value")
-            if layer.results[0] is value:
-                VALUE.set(layer, node.outputs[0])
+            output = outputs.get(layer.results[0])
+            layer.results[0].name_hint = self.names.hint(output or node.outputs[0], "value")
+            if output is not None:
+                VALUE.set(layer, output)
 
     def values_of(self, node: Node) -> list[Value]:
         """Import a node; returns the values of its first outputs, none if an operand is unknown.
@@ -154,7 +160,8 @@ class Importer:
         if foreign is not None:
             if node.op_type not in MICROSOFT:
                 self.reject_integers(node)
-            return [foreign(node, self.builder)]
+            found = foreign(node, self.builder)
+            return found if isinstance(found, list) else [found]
         self.check_schema(node)
         if node.op_type == "Constant":
             return [constant_value(node)]
@@ -164,10 +171,11 @@ class Importer:
             return self.folded(node, constants)
         if node.op_type not in RULES:
             raise NodeError(CONSTANTS_ONLY)
-        return [self.computed(node)]
+        found = self.computed(node)
+        return found if isinstance(found, list) else [found]
 
-    def computed(self, node: Node) -> Value:
-        """The value of a node that has a rule, computed on quantised integers if possible.
+    def computed(self, node: Node) -> Value | list[Value]:
+        """What the rule of a node gives, computed on quantised integers if possible.
 
         Else it is computed in float32, with a warning in a quantised network.
 

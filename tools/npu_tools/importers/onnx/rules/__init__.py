@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.rules.activation import hard_sigmoid, hard_swish, leaky_relu, sigmoid
+from npu_tools.importers.onnx.rules.attention import attention
 from npu_tools.importers.onnx.rules.conv import conv
 from npu_tools.importers.onnx.rules.conv_transpose import conv_transpose
 from npu_tools.importers.onnx.rules.edges import (
@@ -71,10 +72,11 @@ from npu_tools.importers.onnx.rules.zero_blocks import (
     slice_,
 )
 
-Rule = Callable[[Node, Builder], Value]
+Rule = Callable[[Node, Builder], Value | list[Value]]
 
 RULES: Mapping[str, Rule] = {
     "Add": add,
+    "Attention": attention,
     "AveragePool": average_pool,
     "BatchNormalization": batch_normalization,
     "Cast": cast_or(cast),
