@@ -21,6 +21,7 @@ from npu_dialect.npu import (
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
+    MapOp,
     MaxPool2dOp,
     PoolAttr,
     ReluOp,
@@ -28,6 +29,7 @@ from npu_dialect.npu import (
 )
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.pointwise import FunctionAttr
 from npu_passes.graph.constants import constant_of
 
 ANY = TensorType(f32, [1])
@@ -128,9 +130,15 @@ def convolutions(draw: st.DrawFn, network: Network) -> LayerMaker:
 
 @st.composite
 def activations(draw: st.DrawFn) -> LayerMaker:
-    """A ReLU, or a clamp to any range."""
-    if draw(st.booleans()):
+    """A ReLU, a function without jumps, or a clamp to any range."""
+    kind = draw(st.sampled_from(["relu", "function", "clamp"]))
+    if kind == "relu":
         return ReluOp
+    if kind == "function":
+        function = draw(st.sampled_from(["silu", "tanh", "gelu", "leaky_relu", "prelu"]))
+        slopes = {"leaky_relu": [0.25], "prelu": [0.5, -0.25]}.get(function, [])
+        what = FunctionAttr.of(function, slopes)
+        return lambda x, out: MapOp(x, what, out)
     low = draw(st.sampled_from([-1.0, 0.0, 0.5, float("-inf")]))
     high = low + draw(st.sampled_from([0.0, 1.0, float("inf")])) if low > -1e9 else 0.25
     return lambda x, out: ClampOp(x, low, high, out)

@@ -197,6 +197,25 @@ def activation(net: RandomNetwork) -> bool:
     return net.add("Clip", net.random.choice(([x, low, high], [x, low], [x, "", high])))
 
 
+FUNCTIONS = (
+    "Abs Atan Celu Cos Elu Erf HardSigmoid HardSwish LeakyRelu Neg Selu Shrink Sigmoid Sin "
+    "Softplus Softsign Tanh"
+).split()
+"""Functions without jumps, which would make a rounding error large."""
+
+
+def function(net: RandomNetwork) -> bool:
+    """A function of one number, or PRelu with slopes for each channel or any others."""
+    if (x := net.pick()) is None:
+        return False
+    if net.random.random() < 0.7:
+        return net.add(net.random.choice(FUNCTIONS), [x])
+    shape = net.values[x]
+    by_channel = (shape[1], *(1 for _ in shape[2:])) if len(shape) > 1 else (1,)
+    slopes = by_channel if net.random.random() < 0.7 else broadcast(net, shape)
+    return net.add("PRelu", [x, net.normal(*slopes)])
+
+
 def broadcast(net: RandomNetwork, shape: Shape) -> Shape:
     """A shape that broadcasts to this one."""
     extents = [extent if net.random.random() < 0.6 else 1 for extent in shape]
@@ -326,6 +345,7 @@ MAKERS: tuple[tuple[Callable[[RandomNetwork], bool], int], ...] = (
     (conv, 6),
     (pool, 4),
     (activation, 5),
+    (function, 3),
     (join, 5),
     (concat, 3),
     (view, 3),

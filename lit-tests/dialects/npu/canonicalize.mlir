@@ -84,3 +84,26 @@ func.func @buffers(%x: memref<8xf32>, %y: memref<8xf32>) {
   npu.relu ins(%y : memref<8xf32>) outs(%y : memref<8xf32>)
   func.return
 }
+
+// Slices in a row are one; a slice of everything is none.
+// CHECK-LABEL: func.func @slices
+// CHECK-NEXT: %b = npu.slice %x offsets [3, 1] sizes [1, 2] strides [4, 1] : tensor<6x4xf32> -> tensor<1x2xf32>
+// CHECK-NEXT: func.return %b, %x
+func.func @slices(%x: tensor<6x4xf32>) -> (tensor<1x2xf32>, tensor<6x4xf32>) {
+  %a = npu.slice %x offsets [1, 1] sizes [3, 3] strides [2, 1] : tensor<6x4xf32> -> tensor<3x3xf32>
+  %b = npu.slice %a offsets [1, 0] sizes [1, 2] strides [2, 1] : tensor<3x3xf32> -> tensor<1x2xf32>
+  %c = npu.slice %x offsets [0, 0] sizes [6, 4] : tensor<6x4xf32> -> tensor<6x4xf32>
+  func.return %b, %c : tensor<1x2xf32>, tensor<6x4xf32>
+}
+
+// What picks neighbours at equal distances is a slice; what picks all of them in order is nothing.
+// CHECK-LABEL: func.func @picks
+// CHECK-NEXT: %a = npu.slice %x offsets [1, 0] sizes [3, 4] strides [2, 1] {npu.layer = "a"} : tensor<6x4xf32> -> tensor<3x4xf32>
+// CHECK-NEXT: %b = npu.pick %x axis 0 [5 to 0] : tensor<6x4xf32> -> tensor<6x4xf32>
+// CHECK-NEXT: func.return %a, %b, %x
+func.func @picks(%x: tensor<6x4xf32>) -> (tensor<3x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>) {
+  %a = npu.pick %x axis 0 [1 to 5 by 2] {npu.layer = "a"} : tensor<6x4xf32> -> tensor<3x4xf32>
+  %b = npu.pick %x axis 0 [5 to 0] : tensor<6x4xf32> -> tensor<6x4xf32>
+  %c = npu.pick %x axis 0 [0 to 5] axis 1 [0 to 3] : tensor<6x4xf32> -> tensor<6x4xf32>
+  func.return %a, %b, %c : tensor<3x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>
+}

@@ -121,7 +121,7 @@ func.func @f(%v: tensor<2x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<1x4x9x9xf32>, %w: tensor<8x4x3x3xf32>) {
-  %y = npu.conv2d %x, %w then sigmoid : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
+  %y = npu.conv2d %x, %w then smooth : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
   func.return
 }
 // CHECK: expected an activation, or one pooling window after it

@@ -172,7 +172,7 @@ func.func @f(%v: memref<2x4xf32>, %w: memref<8xf32>) {
   npu.reshape ins(%v : memref<2x4xf32>) outs(%w : memref<8xf32>)
   func.return
 }
-// CHECK: expected a tensor: a reshaped buffer is a view, not a copy
+// CHECK: expected a tensor: a reshape of a buffer is a view, not a copy
 
 // -----
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import func
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     AnyDenseElement,
     DenseIntOrFPElementsAttr,
@@ -22,8 +22,9 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.traits import ConstantLike
 from xdsl.utils.hints import isa
 
+from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import ReshapeOp
+from npu_dialect.npu.layers import ReshapeOp, SliceOp, ViewOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.rows import RowsOp
 from npu_passes.buffers.spaces import Spaces, dense_type, reshaped
@@ -143,7 +144,7 @@ def plan_buffers(function: func.FuncOp, spaces: Spaces) -> BufferPlan:
     returned = tuple((i, value) for i, value in enumerate(last.operands) if is_tensor(value.type))
     direct = {
         root: place
-        for root, place in written_straight(returned, sharing.root).items()
+        for root, place in written_straight(returned, sharing).items()
         if sharing.types[root].memory_space == spaces.ends
     }
     return BufferPlan(sharing.root, sharing.types, sharing.in_place, direct, returned)
@@ -154,6 +155,7 @@ class Sharing:
 
     `root`, `types` and `in_place` are those of `BufferPlan`. `place` is the position of each op in
     the block; `last_use` is the position of the last op that uses the buffer of a root, or -1.
+    `parts` are the values that may have only some elements of their root's buffer.
     """
 
     def __init__(self, block: Block, spaces: Spaces) -> None:
@@ -165,6 +167,7 @@ class Sharing:
         self.types: dict[SSAValue, MemRefType[Attribute]] = {}
         self.last_use: dict[SSAValue, int] = {}
         self.in_place: dict[Operation, SSAValue] = {}
+        self.parts: set[SSAValue] = set()
         for arg in block.args:
             self.share(arg, arg)
             if is_tensor(arg.type):
@@ -178,7 +181,7 @@ class Sharing:
 
     def add(self, op: Operation) -> None:
         """Note the results of an op."""
-        if isinstance(op, ReshapeOp) and op.results:
+        if isinstance(op, ViewOp) and op.results:
             self.add_view(op)
         elif isinstance(op, LayerOp | RowsOp) and op.results:
             self.add_layer(op)
@@ -188,12 +191,18 @@ class Sharing:
                 if is_tensor(result.type):
                     self.types[result] = self.spaces.parameter_type(result.type)
 
-    def add_view(self, op: ReshapeOp) -> None:
-        """Note a reshape: it is a view, or gets a dense buffer if strides cannot express it."""
-        source, result = op.inputs[0], op.results[0]
-        view = reshaped(self.types[source], shape_of(result))
-        self.share(result, self.root[source] if view else result)
-        self.types[result] = view[0] if view else dense_type(result.type, self.spaces.maps)
+    def add_view(self, op: ViewOp) -> None:
+        """Note a view; a reshape that strides cannot express gets a dense buffer instead."""
+        source, result = op.input, op.results[0]
+        if isinstance(op, SliceOp):
+            type_ = sliced(op, self.types[source])
+        else:
+            found = reshaped(self.types[source], shape_of(result))
+            type_ = None if found is None else found[0]
+        self.share(result, result if type_ is None else self.root[source])
+        self.types[result] = type_ or dense_type(result.type, self.spaces.maps)
+        if type_ is not None and (isinstance(op, SliceOp) or source in self.parts):
+            self.parts.add(result)
 
     def add_layer(self, op: LayerOp | RowsOp) -> None:
         """Note a layer: it overwrites an input, or gets a buffer, which may be an output."""
@@ -221,7 +230,7 @@ class Sharing:
         """
         in_place = op.in_place_inputs()
         for value in (op.inputs[index] for index in in_place):
-            if value in op.parameter_inputs:
+            if value in op.parameter_inputs or value in self.parts:
                 continue
             home = self.root[value]
             owner = home.owner
@@ -267,11 +276,21 @@ def only_returned(value: SSAValue) -> bool:
 
 
 def written_straight(
-    returned: Sequence[tuple[int, SSAValue]], root: Mapping[SSAValue, SSAValue]
+    returned: Sequence[tuple[int, SSAValue]], sharing: Sharing
 ) -> dict[SSAValue, int]:
-    """The returned roots that a layer computes, each with its first position of return."""
+    """The roots that a layer computes and that are returned as a whole.
+
+    Each has its first position of return.
+    """
     direct: dict[SSAValue, int] = {}
     for place, value in returned:
-        if isinstance(root[value].owner, LayerOp | RowsOp):
-            direct.setdefault(root[value], place)
+        root = sharing.root[value]
+        if value not in sharing.parts and isinstance(root.owner, LayerOp | RowsOp):
+            direct.setdefault(root, place)
     return direct
+
+
+def sliced(op: SliceOp, source: MemRefType[Attribute]) -> MemRefType[Attribute]:
+    """The type of a view with the elements of a slice; `source` is the type of its buffer."""
+    boxes = (int_values(op.offsets), int_values(op.sizes), op.steps)
+    return memref.SubviewOp.infer_result_type(source, *boxes)

@@ -27,8 +27,8 @@ if it is an input, a constant, or is returned twice.
 
 On a machine with DMA, inputs and outputs stay in the caller's memory (`#npu.dram`), and no layer
 overwrites the inputs. An output that a layer reads too is computed on chip and copied at the end.
-If strides cannot express a reshape, because the map lies in patches, the map is copied into a dense
-buffer:
+A slice is a view too, and an output that is one is copied at the end. If strides cannot express a
+reshape, because the map lies in patches or is a slice, the map is copied into a dense buffer:
 
     %dense = sram.alloc : memref<1x8x6x6xf32, #npu.sram>
     "memref.copy"(%map, %dense) : (memref<1x8x6x6xf32, strided<[512, 64, 8, 1]>, #npu.sram>, ...)
@@ -57,8 +57,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import PORT
+from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import ReshapeOp
+from npu_dialect.npu.layers import ReshapeOp, SliceOp
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.sram import AllocOp
 from npu_passes.buffers.buffer_plan import (
@@ -69,8 +70,7 @@ from npu_passes.buffers.buffer_plan import (
     touches_tensors,
 )
 from npu_passes.buffers.expand_rows import expand_rows
-from npu_passes.buffers.spaces import Spaces, dense_type, reshaped
-from npu_passes.support.loop_builder import memref_type
+from npu_passes.buffers.spaces import Spaces, dense_type
 from npu_passes.support.refuse import RefusingPass, refuse
 from npu_passes.support.symbols import GlobalNames, identifier
 
@@ -152,6 +152,8 @@ class Bufferizer:
                 self.convert_return(op)
             elif isinstance(op, ReshapeOp):
                 self.convert_reshape(op)
+            elif isinstance(op, SliceOp):
+                self.convert_slice(op)
             elif isinstance(op, LayerOp):
                 self.convert_layer(op)
             elif isinstance(op, RowsOp):
@@ -203,20 +205,41 @@ class Bufferizer:
         result, source = op.results[0], self.buffers[op.inputs[0]]
         type_ = self.plan.types[result]
         straight = self.plan.direct.get(self.plan.root[result])
-        if straight is not None and self.outputs[straight].type == type_:
+        copied = self.plan.root[result] is result
+        if straight is not None and self.outputs[straight].type == type_ and not copied:
             self.buffers[result] = self.outputs[straight]
         elif result.first_use is not None:
-            if self.plan.root[result] is result:
-                source = self.dense_copy(op.inputs[0], op)
+            if copied:
+                source = self.dense_copy(op.inputs[0], op, straight)
+            elif type_.get_offset():  # counts from the start of the whole buffer
+                source = self.buffers[self.plan.root[result]]
             self.map(result, self.view(source, type_, op))
 
-    def dense_copy(self, value: SSAValue, op: Operation) -> SSAValue:
-        """Copy a map into a new dense on-chip buffer, in front of `op`; returns the buffer."""
-        alloc = AllocOp(dense_type(value.type, self.spaces.maps))
-        alloc.buffer.name_hint = value.name_hint
-        self.insert(alloc, op)
-        self.insert(memref.CopyOp(self.buffers[value], alloc.buffer), op)
-        return alloc.buffer
+    def convert_slice(self, op: SliceOp) -> None:
+        """Turn a slice into a view."""
+        result = op.results[0]
+        if result.first_use is not None:
+            boxes = (int_values(op.offsets), int_values(op.sizes), op.steps)
+            view = memref.SubviewOp.get(self.buffers[op.input], *boxes, self.plan.types[result])
+            view.attributes.update(op.attributes)
+            self.insert(view, op)
+            self.map(result, view.result)
+
+    def dense_copy(self, value: SSAValue, op: Operation, output: int | None = None) -> SSAValue:
+        """Copy a map into a dense on-chip buffer, in front of `op`; returns the buffer.
+
+        It is a new one, or the memory of the function's output number `output`.
+        """
+        type_ = dense_type(value.type, self.spaces.maps)
+        if output is None:
+            alloc = AllocOp(type_)
+            alloc.buffer.name_hint = value.name_hint
+            self.insert(alloc, op)
+            target = alloc.buffer
+        else:
+            target = self.view(self.outputs[output], type_, op, named=False)
+        self.insert(memref.CopyOp(self.buffers[value], target), op)
+        return target
 
     def convert_layer(self, op: LayerOp) -> None:
         """Put a layer into destination style."""
@@ -261,10 +284,11 @@ class Bufferizer:
         """A view of a buffer with another type; `named`: it gets the attributes of `op`."""
         if source.type == type_:
             return source
-        found = reshaped(memref_type(source), type_.get_shape())
-        assert found is not None
-        sizes, strides = type_.get_shape(), found[1]
-        cast = memref.ReinterpretCastOp(source, [], [], [], [0], sizes, strides, type_)
+        strides, offset = type_.get_strides(), type_.get_offset()
+        assert strides is not None
+        steps = [step for step in strides if step is not None]
+        sizes = type_.get_shape()
+        cast = memref.ReinterpretCastOp(source, [], [], [], [offset or 0], sizes, steps, type_)
         if named:
             cast.attributes.update(op.attributes)
         self.insert(cast, op)

@@ -27,13 +27,19 @@ whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StridedLayoutAttr, TensorType
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    MemRefType,
+    ModuleOp,
+    StridedLayoutAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
@@ -45,6 +51,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import size_of
+from npu_passes.analysis.views import uses_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
@@ -122,7 +129,7 @@ def plan_concat(concat: JoinOp) -> ConcatPlan | None:
     out, block = concat.destination, concat.parent_block()
     if out is None or block is None or written_before(out, concat, block):
         return None
-    changed = any(writes(user, out) for user in users_behind(out, concat, block))
+    changed = any(writes(use) for use in uses_behind(out, concat, block))
     parts: list[Part] = []
     for part, place in zip(concat.parts, concat.boxes(), strict=True):
         once = sum(other is part for other in concat.parts) == 1
@@ -135,16 +142,16 @@ def is_free(part: SSAValue, concat: JoinOp, block: Block, *, changed: bool) -> b
     """Whether a slice of the output can replace the buffer of a part.
 
     The buffer must be allocated in the same block and have no offset yet. Only layers and views
-    with all its axes may use it. After the concatenation it must not be written. If the output is
-    written after the concatenation (`changed`), the buffer must not be used there at all.
+    with all its axes may use it. After the concatenation it must not be written, through a view or
+    not. If the output is written after the concatenation (`changed`), the buffer must not be used
+    there at all.
     """
     alloc = part.owner
     if not isinstance(alloc, AllocOp) or alloc.parent is not block or alloc.offset is not None:
         return False
     if not all(isinstance(user, LayerOp) or is_box(user) for user in users_of(part)):
         return False
-    behind = list(users_behind(part, concat, block))
-    return not any(writes(user, part) or changed for user in behind)
+    return not any(changed or writes(use) for use in uses_behind(part, concat, block))
 
 
 def users_of(value: SSAValue) -> list[Operation]:
@@ -153,34 +160,39 @@ def users_of(value: SSAValue) -> list[Operation]:
 
 
 def is_box(view: Operation) -> bool:
-    """Whether an op is a view with all axes of its source, for loads, stores and layers only."""
+    """Whether an op is a view with all axes, for such views, loads, stores and layers only."""
     users = (LayerOp, memref.LoadOp, memref.StoreOp)
     return (
         isinstance(view, memref.SubviewOp)
         and len(memref_type(view.result).get_shape()) == len(memref_type(view.source).get_shape())
-        and all(isinstance(user, users) for user in users_of(view.result))
+        and all(isinstance(user, users) or is_box(user) for user in users_of(view.result))
     )
 
 
 def written_before(out: SSAValue, concat: JoinOp, block: Block) -> bool:
     """Whether an op before the concatenation uses the output."""
-    behind = {*users_behind(out, concat, block), concat}
-    return any(block.find_ancestor_op_in_block(use.operation) not in behind for use in out.uses)
+    return any(not is_behind(use, concat, block) for use in uses_of(out))
 
 
-def users_behind(value: SSAValue, op: Operation, block: Block) -> Iterator[Operation]:
-    """The ops of a block after `op` that use a value, themselves or in their regions."""
-    for use in value.uses:
-        user = block.find_ancestor_op_in_block(use.operation)
-        if user is not None and user is not op and op.is_before_in_block(user):
-            yield user
+def is_behind(use: Use, op: Operation, block: Block) -> bool:
+    """Whether a use is `op`, or lies behind it in its block."""
+    user = block.find_ancestor_op_in_block(use.operation)
+    return user is op or (user is not None and op.is_before_in_block(user))
 
 
-def writes(user: Operation, value: SSAValue) -> bool:
+def uses_behind(value: SSAValue, op: Operation, block: Block) -> Iterator[Use]:
+    """The uses of a buffer, through views or not, by ops of a block behind `op`."""
+    for use in uses_of(value):
+        if use.operation is not op and is_behind(use, op, block):
+            yield use
+
+
+def writes(use: Use) -> bool:
     """Whether an op may write a buffer; only layers and copies are known to just read one."""
-    if isinstance(user, memref.CopyOp):
-        return user.destination is value
-    return not isinstance(user, LayerOp) or user.destination is value
+    user = use.operation
+    if isinstance(user, memref.CopyOp | LayerOp):
+        return use.index == len(user.operands) - 1
+    return True
 
 
 def rewrite(concat: JoinOp, plan: ConcatPlan) -> None:
@@ -212,22 +224,35 @@ def rewrite(concat: JoinOp, plan: ConcatPlan) -> None:
 
 
 def retype_boxes(value: SSAValue) -> None:
-    """Give the views of a buffer its new strides; their types get a dynamic offset."""
+    """Give the views of a buffer its new strides, and the offset if it is static."""
     type_ = memref_type(value)
-    pitches = type_.get_strides()
-    assert pitches is not None
     for box in users_of(value):
         if not isinstance(box, memref.SubviewOp):
             continue
-        steps = box.static_strides.get_values()
+        offsets, steps = (
+            [None if entry == DYNAMIC_INDEX else entry for entry in entries.get_values()]
+            for entries in (box.static_offsets, box.static_strides)
+        )
+        pitches = type_.get_strides()
+        assert pitches is not None
         strides = [
-            None if pitch is None or step < 0 else pitch * step
+            None if pitch is None or step is None else pitch * step
             for pitch, step in zip(pitches, steps, strict=True)
         ]
+        layout = StridedLayoutAttr(strides, shifted(type_, offsets))
         shape = memref_type(box.result).get_shape()
-        layout = StridedLayoutAttr(strides, None)
         result = MemRefType(type_.element_type, shape, layout, type_.memory_space)
-        Rewriter.replace_value_with_new_type(box.result, result)
+        retype_boxes(Rewriter.replace_value_with_new_type(box.result, result))
+
+
+def shifted(type_: MemRefType[Attribute], offsets: Sequence[int | None]) -> int | None:
+    """The offset of a view that starts at these indices of a buffer; None if it is not static."""
+    total, pitches = type_.get_offset(), type_.get_strides() or ()
+    for index, pitch in zip(offsets, pitches, strict=True):
+        if total is None or index is None or pitch is None:
+            return None
+        total += index * pitch
+    return total
 
 
 def copied(concat: JoinOp, part: SSAValue, view: SSAValue) -> Operation:

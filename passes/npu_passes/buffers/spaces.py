@@ -115,17 +115,18 @@ def reshaped(
 ) -> tuple[MemRefType[Attribute], list[int]] | None:
     """The type and strides of a view of a buffer in another shape; None if no strides do.
 
-    The buffer must have offset 0.
+    The view has the offset of the buffer, which must be static.
     """
     element, space = buffer.element_type, buffer.memory_space
     wanted = dense_strides(shape)
     if isinstance(buffer.layout, NoneAttr):
         return MemRefType(element, shape, NoneAttr(), space), wanted
-    old = buffer.get_strides()
+    old, offset = buffer.get_strides(), buffer.get_offset()
     steps = None if old is None else reshaped_strides(buffer.get_shape(), old, shape)
     if steps is None:
         return None
-    layout = NoneAttr() if steps == wanted else StridedLayoutAttr(steps)
+    plain = steps == wanted and offset == 0
+    layout = NoneAttr() if plain else StridedLayoutAttr(steps, offset)
     return MemRefType(element, shape, layout, space), steps
 
 

@@ -28,6 +28,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 
 from npu_dialect.npu.layers import AddOp
+from npu_dialect.npu.pointwise import FunctionAttr
 from npu_passes.graph.fuse_additions import activated
 from npu_passes.graph.fuse_conv_relu_pool import replace_chain
 from npu_passes.support.names import take_value_name
@@ -43,7 +44,8 @@ class FuseActivationPattern(RewritePattern):
         if op.destination is not None:
             return
         activation, absorbed = activated(op)
-        if len(absorbed) == 1:
+        has_channels = isinstance(activation, FunctionAttr) and activation.has_channels
+        if len(absorbed) == 1 or has_channels:
             return
         layer = op.rebuilt(op.inputs, absorbed[-1].output_type)
         layer.change_epilogue(activation=activation)

@@ -44,10 +44,11 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
-from npu_dialect.npu.attributes import ActivationAttr, float_values, int_values
+from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AddOp, Conv2dOp, QuantizedAddOp
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.pointwise import PointwiseAttr
 from npu_dialect.npu.quantization import AdditionAttr
 from npu_passes.graph.fuse_conv_relu_pool import activation_of, only_user, replace_chain
 from npu_passes.support.names import take_value_name
@@ -65,7 +66,7 @@ class AdditionFusion:
     conv: Conv2dOp
     residual: SSAValue
     addition: AdditionAttr
-    activation: ActivationAttr | None
+    activation: PointwiseAttr | None
     absorbed: tuple[LayerOp, ...]
 
     @property
@@ -125,14 +126,16 @@ def clause_of(layer: AddOp | QuantizedAddOp, side: str) -> AdditionAttr:
     return AdditionAttr.of(side, scales, points, layer.mode.data)
 
 
-def activated(layer: LayerOp) -> tuple[ActivationAttr | None, tuple[LayerOp, ...]]:
+def activated(layer: LayerOp) -> tuple[PointwiseAttr | None, tuple[LayerOp, ...]]:
     """A layer's own activation and those behind it as one, and the layer with those layers."""
     activation = layer.activation if isinstance(layer, AddOp) else None
     absorbed = (layer,)
     while (user := only_user(absorbed[-1].output)) is not None:
         if (more := activation_of(user)) is None:
             break
-        activation = more if activation is None else activation.then(more)
+        if (both := more if activation is None else activation.then(more)) is None:
+            break
+        activation = both
         absorbed = (*absorbed, user)
     return activation, absorbed
 

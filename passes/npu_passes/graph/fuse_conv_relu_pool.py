@@ -23,10 +23,11 @@ with a convolution value that several windows share:
   written once. The op gets `overlap recompute`.
 * `none` does not fuse such pools, as in the published algorithm.
 
-An activation behind a max pool moves before it. They commute, as both are monotone and no window
-lies on padding only. Activations in a row become one clamp. A global pool is one window over the
-whole map. Fully connected layers and matrix products take in the activations behind them. A layer
-with integer sums also takes in the requantisation behind it, so that its i32 map never exists:
+An activation behind a max pool moves before it. They commute if both are monotone, as no window
+lies on padding only; SiLU, for one, is not. Activations in a row become one: bounds one clamp,
+bounds and tables one table. A global pool is one window over the whole map. Fully connected layers
+and matrix products take in the activations behind them. A layer with integer sums also takes in the
+requantisation behind it, so that its i32 map never exists:
 
     %s = npu.conv2d %x, %w, %b ... zero_points [3, 0] : (...) -> tensor<1x6x28x28xi32>
     %q = npu.requantize %s scales [0.01] zero_points [0, -128] mode float : ... -> tensor<...xi8>
@@ -57,23 +58,23 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
-from npu_dialect.npu.attributes import ActivationAttr, PoolAttr, float_values, int_values
+from npu_dialect.npu.attributes import PoolAttr, float_values, int_values
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.epilogue import Epilogue, Parts
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
-    ClampOp,
+    ActivationOp,
     Conv2dOp,
     FullyConnectedOp,
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
     MatmulOp,
     PoolOp,
-    ReluOp,
     RequantizeOp,
 )
 from npu_dialect.npu.layers.epilogue import epilogue_of
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr, PointwiseAttr
 from npu_dialect.npu.quantization import RequantizeAttr
 from npu_passes.support.names import take_value_name
 from npu_passes.support.refuse import RefusingPass
@@ -133,6 +134,8 @@ class EpilogueFusion:
             return None
         activation = self.epilogue.activation
         if activation is not None:
+            if not isinstance(activation, ActivationAttr):
+                return None
             bounds = {0.0: float(after), inf: inf, -inf: -inf}
             if not set(activation.bounds) <= bounds.keys():
                 return None
@@ -140,25 +143,32 @@ class EpilogueFusion:
         requantize = RequantizeAttr.of(float_values(layer.scales), after, layer.mode.data)
         return self.with_layer(layer, activation=activation, requantize=requantize)
 
-    def with_activation(self, layer: LayerOp, activation: ActivationAttr) -> EpilogueFusion | None:
-        """Take in an activation; it moves before the pool, so None behind an average pool."""
+    def with_activation(self, layer: LayerOp, activation: PointwiseAttr) -> EpilogueFusion | None:
+        """Take in an activation, which moves before a pool.
+
+        None behind an average pool, if a max pool does not commute with it, or if it and the
+        activation before it are not one.
+        """
         pool, before = self.epilogue.pool, self.epilogue.activation
-        if pool is not None and not pool.is_max:
+        if pool is not None and not (pool.is_max and activation.is_monotone):
             return None
-        if before is not None:
-            activation = before.then(activation)
-        return self.with_layer(layer, activation=activation)
+        both = activation if before is None else before.then(activation)
+        return None if both is None else self.with_layer(layer, activation=both)
 
     def with_pool(
         self, layer: LayerOp, pool: PoolAttr, policy: OverlapPolicy
     ) -> EpilogueFusion | None:
         """Take in a pooling window, if the head is a convolution without one; else None.
 
-        None also for an average of integers, and for overlapping windows with policy `none`.
+        None also for an average of integers, for overlapping windows with policy `none`, and behind
+        an activation that is not computed after a maximum, or not for single values of an average.
         """
         if self.epilogue.pool is not None or not isinstance(self.head, Conv2dOp):
             return None
         if self.head.zero_points is not None and not pool.is_max:
+            return None
+        activation = self.epilogue.activation
+        if activation is not None and not commutes(activation, pool):
             return None
         clause = CLAUSE.get(policy) if pool.overlaps else None
         if pool.overlaps and clause is None:
@@ -185,11 +195,19 @@ def only_user(value: SSAValue) -> LayerOp | None:
     return use if isinstance(use, LayerOp) and use.destination is None else None
 
 
-def activation_of(layer: LayerOp) -> ActivationAttr | None:
+def commutes(activation: PointwiseAttr, pool: PoolAttr) -> bool:
+    """Whether a fused layer can compute an activation and the pool behind it.
+
+    It does so after a maximum, and for each value of an average, whatever its channel.
+    """
+    if pool.is_max:
+        return activation.is_monotone
+    return not (isinstance(activation, FunctionAttr) and activation.has_channels)
+
+
+def activation_of(layer: LayerOp) -> PointwiseAttr | None:
     """An activation layer as a clause of another layer; None for other layers."""
-    if isinstance(layer, ReluOp):
-        return ActivationAttr.relu()
-    return layer.as_activation() if isinstance(layer, ClampOp) else None
+    return layer.as_activation() if isinstance(layer, ActivationOp) else None
 
 
 def window_of(layer: LayerOp) -> PoolAttr | None:

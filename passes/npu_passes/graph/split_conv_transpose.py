@@ -41,12 +41,11 @@ from npu_dialect.attributes import VALUE
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
+    ActivationOp,
     BatchNormOp,
-    ClampOp,
     Conv2dOp,
     ConvTranspose2dOp,
     InterleaveOp,
-    ReluOp,
     RequantizeOp,
 )
 from npu_dialect.npu.layers.transposed import Phase
@@ -55,7 +54,7 @@ from npu_passes.graph.constants import Array, constant_like, elements_of
 from npu_passes.graph.fold_batch_norm import erase_unused
 from npu_passes.support.refuse import RefusingPass, refuse
 
-MOVED = (BatchNormOp, ClampOp, ReluOp, RequantizeOp)
+MOVED = (ActivationOp, BatchNormOp, RequantizeOp)
 """Layers that a convolution can take in, and that work on each element by itself."""
 
 

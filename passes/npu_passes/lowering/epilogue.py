@@ -9,13 +9,19 @@ from math import inf
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, SSAValue
 
-from npu_dialect.npu import ActivationAttr, AdditionAttr, Conv2dOp
+from npu_dialect.npu import AdditionAttr, Conv2dOp
 from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.layers import SumsOp
+from npu_dialect.npu.pointwise import ActivationAttr, PointwiseAttr
 from npu_passes.lowering.additions import Addition
-from npu_passes.support.common import activate
+from npu_passes.lowering.functions import Step, element_step
 from npu_passes.support.integers import Scaling, bounds_of, element_of, held, load, widened, without
 from npu_passes.support.loop_builder import Index, LoopBuilder
+
+
+def beyond_bounds(activation: PointwiseAttr | None) -> PointwiseAttr | None:
+    """An activation unless it is bounds, which the rounding of integers takes in."""
+    return None if isinstance(activation, ActivationAttr) else activation
 
 
 class Operands:
@@ -41,7 +47,8 @@ class Sum:
     b: LoopBuilder
     residual: SSAValue
     clause: AdditionAttr
-    activation: ActivationAttr | None
+    step: Step
+    """What happens to the sum of floats, or to that of integers after its bounds."""
     quantised: Addition | None
     """How to add quantised integers; None for float32."""
 
@@ -56,21 +63,23 @@ class Sum:
             scales, points = float_values(clause.scales), int_values(clause.zero_points)
             bounds = bounds_of(element_of(out), activation)
             quantised = Addition(b, scales, points, clause.mode.data, bounds)
-        return Sum(b, residual, clause, activation, quantised)
+            activation = beyond_bounds(activation)
+        return Sum(b, residual, clause, element_step(b, op, activation), quantised)
 
     @property
     def in_floats(self) -> bool:
         """Whether quantised integers are added in mode float, as float32 numbers."""
         return self.quantised is not None and self.quantised.mode == "float"
 
-    def __call__(self, residual: SSAValue, own: SSAValue) -> SSAValue:
+    def __call__(self, residual: SSAValue, own: SSAValue, channel: Index) -> SSAValue:
         """The activated sum of two float32 or of two quantised integers, which are i32."""
         summands = self.clause.ordered(residual, own)
-        if self.quantised is not None:
-            return self.quantised(*summands)
-        return activate(self.b, self.b.addf(*summands), self.activation)
+        total = self.b.addf if self.quantised is None else self.quantised
+        return self.step(total(*summands), channel)
 
-    def of_floats(self, residual: SSAValue, own: SSAValue, zero_point: int) -> SSAValue:
+    def of_floats(
+        self, residual: SSAValue, own: SSAValue, zero_point: int, channel: Index
+    ) -> SSAValue:
         """The activated sum, for a rounded float32 `own` without its zero point `zero_point`.
 
         So the requantised value of the convolution is never converted to an integer.
@@ -81,7 +90,7 @@ class Sum:
         if zero_point != own_point:  # small integers: the float32 sum is exact
             own = b.addf(own, b.real(float(zero_point - own_point)))
         other = self.quantised.number(residual, residual_point)
-        return self.quantised.of_floats(*self.clause.ordered(other, own))
+        return self.step(self.quantised.of_floats(*self.clause.ordered(other, own)), channel)
 
 
 class Epilogue:
@@ -96,9 +105,21 @@ class Epilogue:
         self.sums: Attribute = f32 if op.zero_points is None else i32
         self.bounds = bounds_of(element_of(out), op.activation)
         self.scaling: Scaling | None = None
-        if (what := op.requantize) is not None:
+        what = op.requantize
+        self.step = element_step(b, op, op.activation if what is None else self.table)
+        if what is not None:
             scales, mode = float_values(what.scales), what.mode.data
             self.scaling = Scaling(b, op, scales, what.offset, mode, self.bounds)
+
+    @property
+    def table(self) -> PointwiseAttr | None:
+        """What happens to a requantised sum after its bounds: a table, or nothing."""
+        return beyond_bounds(self.activation)
+
+    @property
+    def fills_byte(self) -> bool:
+        """Whether each value to store is a requantised sum from 0 to 255 plus a zero point."""
+        return self.scaling is not None and self.scaling.fills_byte and self.table is None
 
     def zero(self) -> SSAValue:
         """The first value of a sum without bias: zero."""
@@ -127,15 +148,16 @@ class Epilogue:
         if self.sum is None:
             return self.own(value, channel)
         other = load(self.b, self.sum.residual if residual is None else residual, at, "residual")
-        if self.scaling is not None and self.sum.in_floats and not self.scaling.fixed:
+        in_floats = self.sum.in_floats and self.table is None
+        if self.scaling is not None and in_floats and not self.scaling.fixed:
             number = self.scaling.number(value, channel)
-            return self.sum.of_floats(other, number, self.scaling.zero_point)
-        return self.sum(other, self.own(value, channel))
+            return self.sum.of_floats(other, number, self.scaling.zero_point, channel)
+        return self.sum(other, self.own(value, channel), channel)
 
     def own(self, value: SSAValue, channel: Index) -> SSAValue:
         """A sum after activation or requantisation, but before a fused addition."""
         if self.scaling is not None:
-            return self.scaling(value, channel)
+            return self.step(self.scaling(value, channel), channel)
         if self.sums == f32:
-            return activate(self.b, value, self.activation)
+            return self.step(value, channel)
         return value if self.activation is None else held(self.b, value, *self.bounds)

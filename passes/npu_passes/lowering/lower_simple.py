@@ -7,22 +7,23 @@ from math import inf, prod
 
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import (
+from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import (
+    ActivationOp,
     AddOp,
     BatchNormOp,
-    ClampOp,
     LrnOp,
     MulOp,
-    ReluOp,
     SoftmaxOp,
     TransposeOp,
 )
-from npu_dialect.npu.attributes import ActivationAttr, int_values
-from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.joining import Box, JoinOp
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr
 from npu_dialect.npu.quantization import QUANTISED
-from npu_passes.support.common import LoopOptions, activate, for_each, vectors
+from npu_passes.lowering.functions import element_step
+from npu_passes.support.common import LoopOptions, for_each, vectors
 from npu_passes.support.integers import bounds_of, element_of, held, load, store
 from npu_passes.support.loop_builder import Index, LoopBuilder
 
@@ -35,7 +36,7 @@ def elementwise(
 ) -> None:
     """out[i] = body(inputs[i]), with numpy's broadcasting.
 
-    It is a single loop if all buffers are dense and have the same shape.
+    It is a single loop if all buffers are gapless and have the same shape and strides.
     """
     shapes = {shape_of(value) for value in (*inputs, out)}
     if len(shapes) == 1 and (dense := vectors(b, (*inputs, out))):
@@ -55,34 +56,38 @@ def elementwise(
     for_each(b, shape, one)
 
 
-def lower_relu(b: LoopBuilder, op: ReluOp, out: SSAValue, _: LoopOptions) -> None:
-    """Build the loops of max(x, 0)."""
-    activation(b, op.input, out, ActivationAttr.relu())
+def channelwise(
+    b: LoopBuilder,
+    inputs: Sequence[SSAValue],
+    out: SSAValue,
+    body: Callable[[Sequence[SSAValue], Index], SSAValue],
+) -> None:
+    """out[i] = body(inputs[i], channel of i), for buffers of the same shape [N, C, ...]."""
+
+    def one(at: tuple[Index, ...]) -> None:
+        store(b, body([load(b, value, at) for value in inputs], at[1]), out, at)
+
+    for_each(b, shape_of(out), one)
 
 
-def lower_clamp(b: LoopBuilder, op: ClampOp, out: SSAValue, _: LoopOptions) -> None:
-    """Build the loops of min(max(x, low), high)."""
-    activation(b, op.input, out, op.as_activation())
-
-
-def activation(b: LoopBuilder, source: SSAValue, out: SSAValue, what: ActivationAttr) -> None:
-    """Build the loops of an activation; bytes are also clamped to the range of their type."""
-    low, high = bounds_of(element_of(out), what)
-
-    def body(values: Sequence[SSAValue]) -> SSAValue:
-        is_byte = element_of(out) in QUANTISED
-        return held(b, values[0], low, high) if is_byte else activate(b, values[0], what)
-
-    elementwise(b, [source], out, body)
+def lower_activation(b: LoopBuilder, op: ActivationOp, out: SSAValue, _: LoopOptions) -> None:
+    """Build the loops of bounds, a function or a table."""
+    what = op.as_activation()
+    if element_of(out) in QUANTISED and isinstance(what, ActivationAttr):
+        low, high = bounds_of(element_of(out), what)
+        elementwise(b, [op.input], out, lambda values: held(b, values[0], low, high))
+        return
+    step = element_step(b, op, what)
+    if isinstance(what, FunctionAttr) and what.has_channels:
+        channelwise(b, [op.input], out, lambda values, channel: step(values[0], channel))
+    else:
+        elementwise(b, [op.input], out, lambda values: step(values[0], 0))
 
 
 def lower_add(b: LoopBuilder, op: AddOp, out: SSAValue, _: LoopOptions) -> None:
     """Build the loops of a sum and its activation."""
-
-    def body(values: Sequence[SSAValue]) -> SSAValue:
-        return activate(b, b.addf(values[0], values[1]), op.activation)
-
-    elementwise(b, [op.lhs, op.rhs], out, body)
+    step = element_step(b, op, op.activation)
+    elementwise(b, [op.lhs, op.rhs], out, lambda values: step(b.addf(values[0], values[1]), 0))
 
 
 def lower_mul(b: LoopBuilder, op: MulOp, out: SSAValue, _: LoopOptions) -> None:

@@ -39,11 +39,14 @@ from npu_dialect.npu import (
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
     InterleaveOp,
+    LookupOp,
     LrnOp,
+    MapOp,
     MatmulOp,
     MaxPool2dOp,
     MulOp,
     NormalizeOp,
+    PickOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
@@ -64,6 +67,7 @@ from npu_passes.lowering.kernels.constants import symbol_users
 from npu_passes.lowering.kernels.convolution import lower_connected, lower_convolution
 from npu_passes.lowering.lower_matmul import lower_matmul
 from npu_passes.lowering.lower_normalize import lower_normalize
+from npu_passes.lowering.lower_pick import lower_pick
 from npu_passes.lowering.lower_pool import lower_global_pool, lower_pool
 from npu_passes.lowering.lower_quantized import (
     lower_dequantize,
@@ -74,13 +78,12 @@ from npu_passes.lowering.lower_quantized import (
 )
 from npu_passes.lowering.lower_simple import (
     is_empty,
+    lower_activation,
     lower_add,
     lower_batch_norm,
-    lower_clamp,
     lower_join,
     lower_lrn,
     lower_mul,
-    lower_relu,
     lower_softmax,
     lower_transpose,
 )
@@ -96,7 +99,7 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     AddOp: lower_add,
     AvgPool2dOp: lower_pool,
     BatchNormOp: lower_batch_norm,
-    ClampOp: lower_clamp,
+    ClampOp: lower_activation,
     ConcatOp: lower_join,
     Conv2dOp: lower_convolution,
     DequantizeOp: lower_dequantize,
@@ -104,16 +107,19 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     GlobalAvgPool2dOp: lower_global_pool,
     GlobalMaxPool2dOp: lower_global_pool,
     InterleaveOp: lower_join,
+    LookupOp: lower_activation,
     LrnOp: lower_lrn,
+    MapOp: lower_activation,
     MatmulOp: lower_matmul,
     MaxPool2dOp: lower_pool,
     MulOp: lower_mul,
     NormalizeOp: lower_normalize,
+    PickOp: lower_pick,
     PruneZeroBlocksOp: lower_prune_zero_blocks,
     QuantizeOp: lower_quantize,
     QuantizedAddOp: lower_quantized_add,
     QuantizedAvgPool2dOp: lower_quantized_avg_pool,
-    ReluOp: lower_relu,
+    ReluOp: lower_activation,
     RequantizeOp: lower_requantize,
     SoftmaxOp: lower_softmax,
     TransposeOp: lower_transpose,
@@ -126,7 +132,9 @@ MOVING = (
     ConcatOp,
     GlobalMaxPool2dOp,
     InterleaveOp,
+    LookupOp,
     MaxPool2dOp,
+    PickOp,
     PruneZeroBlocksOp,
     ReluOp,
     TransposeOp,

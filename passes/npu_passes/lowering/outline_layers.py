@@ -72,10 +72,13 @@ def wished_name(layer: LayerOp) -> str:
 
 
 def described(layer: LayerOp) -> str:
-    """The op without operands and types, as text: `npu.conv2d strides [1, 1] ... then relu`."""
+    """The op without operands and types, as text: `npu.conv2d strides [1, 1] ... then relu`.
+
+    Of the digits of a table only the first ones are shown.
+    """
     stream = StringIO()
     layer.print_clauses(Printer(stream))
-    return layer.name + stream.getvalue()
+    return layer.name + re.sub(r'"([0-9a-f]{16})[0-9a-f]{16,}"', r'"\1..."', stream.getvalue())
 
 
 def named_buffers(layer: LayerOp) -> dict[SSAValue, str]:

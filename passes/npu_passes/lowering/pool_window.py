@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu import Conv2dOp, PoolAttr
 from npu_dialect.windows import Axis
 from npu_passes.lowering.epilogue import Epilogue
-from npu_passes.support.common import activate, counted_taps, tap_range
+from npu_passes.support.common import counted_taps, tap_range
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import ConvPlan
 
@@ -59,7 +59,7 @@ class PoolWindow:
         """
         if self.pool.is_max:
             return self.b.maxf(value, best, "best")
-        return self.b.addf(best, activate(self.b, value, self.op.activation), "total")
+        return self.b.addf(best, self.epilogue.step(value, 0), "total")
 
     def finished(self, best: SSAValue, row: Index, column: Index) -> SSAValue:
         """The pooled value from the maximum or sum of a window."""
@@ -71,7 +71,7 @@ class PoolWindow:
         """The pooled value from all values of an interior window."""
         b = self.b
         if not self.pool.is_max:
-            values = [activate(b, value, self.op.activation) for value in values]
+            values = [self.epilogue.step(value, 0) for value in values]
         best = values[0]
         for value in values[1:]:
             best = b.maxf(value, best, "best") if self.pool.is_max else b.addf(best, value, "total")

@@ -11,9 +11,9 @@ import numpy as np
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
-from npu_dialect.npu import ActivationAttr
+from npu_dialect.npu.pointwise import ActivationAttr
 from npu_dialect.windows import Axis
-from npu_passes.support.loop_builder import Index, LoopBuilder, is_dense, memref_type
+from npu_passes.support.loop_builder import Index, LoopBuilder, is_gapless, memref_type
 from npu_plans.kernels.conv_plan import Span
 
 
@@ -75,7 +75,7 @@ def counted_taps(b: LoopBuilder, axis: Axis, position: Index) -> Index:
 
 
 def activate(b: LoopBuilder, value: SSAValue, activation: ActivationAttr | None) -> SSAValue:
-    """Apply an activation, if there is one. NaN stays NaN, as in onnxruntime."""
+    """Apply bounds, if there are any. NaN stays NaN, as in onnxruntime."""
     if activation is None:
         return value
     low, high = activation.bounds
@@ -161,8 +161,13 @@ def for_each(
 
 
 def vectors(b: LoopBuilder, buffers: Sequence[SSAValue]) -> tuple[SSAValue, ...] | None:
-    """All buffers as views of one axis, if all are dense; else None."""
-    if not all(is_dense(memref_type(buffer)) for buffer in buffers):
+    """All buffers as views of one axis, if all are gapless with the same strides; else None.
+
+    The same index then means the same element in each of them.
+    """
+    types = [memref_type(buffer) for buffer in buffers]
+    alike = len({type_.get_strides() for type_ in types}) == 1
+    if not alike or not all(is_gapless(type_) for type_ in types):
         return None
     seen: dict[SSAValue, SSAValue] = {}
     for buffer in buffers:

@@ -39,8 +39,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dsp
-from npu_dialect.npu.attributes import ActivationAttr, FlashSpace
+from npu_dialect.npu.attributes import FlashSpace
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.pointwise import ActivationAttr, PointwiseAttr
 from npu_dialect.npu.quantization import Multiplier, limits_of, ui8
 from npu_passes.support.loop_builder import NSW, Index, LoopBuilder, memref_type
 from npu_passes.support.symbols import GlobalNames, identifier
@@ -119,10 +120,10 @@ def held(
     return b.insert(arith.MinSIOp(raised, b.integer(high, type_))).result
 
 
-def bounds_of(element: Attribute, activation: ActivationAttr | None) -> tuple[int, int]:
-    """Smallest and largest integer of an element type, narrowed by an activation."""
+def bounds_of(element: Attribute, activation: PointwiseAttr | None) -> tuple[int, int]:
+    """Smallest and largest integer of an element type, narrowed by an activation's bounds."""
     low, high = limits_of(element) if element in (i8, ui8) else (-(2**31), 2**31 - 1)
-    if activation is None:
+    if not isinstance(activation, ActivationAttr):
         return low, high
     least, most = activation.bounds
     least = low if least == -inf else int(np.ceil(least))
@@ -307,7 +308,12 @@ def real(b: LoopBuilder, value: SSAValue, zero_point: int, scale: SSAValue) -> S
     return b.mulf(number, scale)
 
 
-TABLES: dict[str, Float32Type | IntegerType] = {"float32": f32, "int32": i32, "int8": i8}
+TABLES: dict[str, Float32Type | IntegerType] = {
+    "float32": f32,
+    "int32": i32,
+    "int8": i8,
+    "uint8": ui8,
+}
 """The element type of a constant table for each numpy type."""
 
 

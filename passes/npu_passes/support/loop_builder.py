@@ -272,9 +272,9 @@ class LoopBuilder:
         return self.insert(op, hint).result
 
     def flat(self, buffer: SSAValue, hint: str | None = None) -> SSAValue:
-        """A dense buffer as a view of one axis; any other buffer unchanged."""
+        """A gapless buffer as a view of one axis, in the order of memory; any other unchanged."""
         type_ = memref_type(buffer)
-        if type_.get_num_dims() == 1 or not is_dense(type_):
+        if type_.get_num_dims() == 1 or not is_gapless(type_):
             return buffer
         count = prod(type_.get_shape())
         result = MemRefType(type_.element_type, [count], memory_space=type_.memory_space)
@@ -381,3 +381,18 @@ def is_dense(type_: MemRefType[Attribute]) -> bool:
         expected.append(pitch)
         pitch *= extent
     return type_.get_strides() == tuple(reversed(expected)) and type_.get_offset() == 0
+
+
+def is_gapless(type_: MemRefType[Attribute]) -> bool:
+    """Whether a buffer is contiguous with offset 0, with its axes in any order."""
+    strides = type_.get_strides()
+    if strides is None or type_.get_offset() != 0:
+        return False
+    pitch = 1
+    for step, extent in sorted(
+        zip(strides, type_.get_shape(), strict=True), key=lambda p: p[0] or 0
+    ):
+        if extent > 1 and step != pitch:
+            return False
+        pitch *= extent
+    return True

@@ -27,6 +27,7 @@ from npu_dialect.npu.layers import (
     LrnOp,
     MatmulOp,
     NormalizeOp,
+    PickOp,
     PoolOp,
     PruneZeroBlocksOp,
     QuantizedAvgPool2dOp,
@@ -64,8 +65,8 @@ def space_of(op: LayerOp) -> Space:
             return grid_space(op, whole=())
         case MatmulOp():
             return matmul_space(op)
-        case TransposeOp():
-            return transpose_space(op)
+        case PickOp() | TransposeOp():
+            return moving_space(op)
         case _:
             axes = whole_axes(op)
             if axes is not None:
@@ -148,14 +149,35 @@ def matmul_space(op: MatmulOp) -> Space:
     return Space(loops, ((*batch(op.lhs), rows, depth), (*batch(op.rhs), *right), output))
 
 
-def transpose_space(op: TransposeOp) -> Space:
-    """The loops of a transpose: output axis i follows input axis perm[i]."""
+def moving_space(op: PickOp | TransposeOp) -> Space:
+    """The loops of a layer that moves elements; in a transpose, axis i follows axis perm[i]."""
+    if isinstance(op, PickOp):
+        return picking_space(op, tuple(op.runs))
     shape, perm = shape_of(op.output), int_values(op.perm)
     names = loop_names(len(shape))
     loops = tuple(Loop(name, extent) for name, extent in zip(names, shape, strict=True))
     output = tuple(Along(extent, name) for name, extent in zip(names, shape, strict=True))
     source = tuple(output[perm.index(axis)] for axis in range(len(shape)))
     return Space(loops, (source, output))
+
+
+def picking_space(op: LayerOp, whole: Sequence[int]) -> Space:
+    """The loops of a layer of one map that needs all of the axes in `whole`, and changes them."""
+    shape = shape_of(op.output)
+    names = loop_names(len(shape))
+    loops = tuple(
+        Loop(name, extent)
+        for axis, (name, extent) in enumerate(zip(names, shape, strict=True))
+        if axis not in whole
+    )
+
+    def follow(value: SSAValue) -> tuple[Along, ...]:
+        return tuple(
+            Along(extent, "" if axis in whole else names[axis])
+            for axis, extent in enumerate(shape_of(value))
+        )
+
+    return Space(loops, (follow(op.inputs[0]), follow(op.output)))
 
 
 def window_loop(

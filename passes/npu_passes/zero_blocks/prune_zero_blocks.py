@@ -56,6 +56,7 @@ from npu_dialect.npu.layers import (
 )
 from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.pointwise import ActivationAttr
 from npu_dialect.npu.quantization import QUANTISED, limits_of
 from npu_dialect.npu.structure import provenance
 from npu_passes.analysis.on_chip import functions
@@ -182,8 +183,10 @@ def ends_with_relu(op: LayerOp) -> bool:
         least = 0
     elif isinstance(op, ClampOp):
         least = op.low.value.data
-    elif activation is not None:
+    elif isinstance(activation, ActivationAttr):
         least = max(least, activation.bounds[0])
+    elif activation is not None:
+        return False
     return least >= meaning.zero
 
 

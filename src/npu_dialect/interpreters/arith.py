@@ -27,7 +27,9 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
 from npu_dialect.interpreters.fused import scalar_fma
+from npu_dialect.interpreters.pointwise import CALLS
 from npu_dialect.interpreters.values import bits_of, dense_array, scalar_of, wrapped
+from npu_dialect.npu.functions import MATH_OPS, Call
 
 IntOrBool = TypeVar("IntOrBool", int, bool)
 
@@ -91,6 +93,16 @@ UNSIGNED: dict[type[Operation], Callable[[int, int], int]] = {
 }
 """Integer ops that read their operands as unsigned."""
 
+
+def rounded_call(name: Call) -> Meaning:
+    """A function of one number, computed with doubles and rounded once."""
+
+    def compute(value: np.floating[Any]) -> Any:
+        return type(value)(CALLS[name](np.float64(value)))
+
+    return compute
+
+
 FLOATING: dict[type[Operation], Meaning] = {
     arith.AddfOp: operator.add,
     arith.SubfOp: operator.sub,
@@ -102,10 +114,8 @@ FLOATING: dict[type[Operation], Meaning] = {
     arith.MinnumfOp: np.fmin,
     arith.NegfOp: operator.neg,
     arith.SelectOp: selected,
-    math.AbsFOp: np.abs,
-    math.ExpOp: np.exp,
     math.PowFOp: np.power,
-    math.SqrtOp: np.sqrt,
+    **{op: rounded_call(name) for name, op in MATH_OPS.items()},
 }
 """Ops that numpy computes on scalars, in the type of their operands."""
 

@@ -22,6 +22,7 @@ from xdsl.interpreter import (
 from xdsl.utils.exceptions import InterpretationError
 
 from npu_dialect.interpreters.normalize import normalize
+from npu_dialect.interpreters.pointwise import activate
 from npu_dialect.interpreters.quantized import (
     added,
     dequantize,
@@ -35,7 +36,7 @@ from npu_dialect.interpreters.transposed import scattered
 from npu_dialect.interpreters.values import Array, dtype_of
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
 from npu_dialect.interpreters.zero_blocks import prune_zero_blocks
-from npu_dialect.npu.attributes import ActivationAttr, PoolAttr, int_values
+from npu_dialect.npu.attributes import PoolAttr, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     AddOp,
@@ -51,11 +52,14 @@ from npu_dialect.npu.layers import (
     GlobalMaxPool2dOp,
     InterleaveOp,
     JoinOp,
+    LookupOp,
     LrnOp,
+    MapOp,
     MatmulOp,
     MaxPool2dOp,
     MulOp,
     NormalizeOp,
+    PickOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
@@ -63,10 +67,12 @@ from npu_dialect.npu.layers import (
     ReluOp,
     RequantizeOp,
     ReshapeOp,
+    SliceOp,
     SoftmaxOp,
     SumsOp,
     TransposeOp,
 )
+from npu_dialect.runs import NONE, indices_of
 from npu_dialect.windows import Axis
 
 
@@ -110,21 +116,6 @@ def pool(image: Array, window: PoolAttr) -> Array:
 def lowest(dtype: np.dtype[Any]) -> Any:
     """The least value of a type, which no maximum prefers."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
-
-
-def clamp(array: Array, low: float, high: float) -> Array:
-    """min(max(x, low), high); for integer maps, bounds outside their range have no effect."""
-    if array.dtype.kind != "f":
-        limits = np.iinfo(array.dtype)
-        low = min(max(np.ceil(low), limits.min), limits.max)
-        high = max(min(np.floor(high), limits.max), low)
-    kind = array.dtype.type
-    return np.minimum(np.maximum(array, kind(low)), kind(high))
-
-
-def activate(array: Array, activation: ActivationAttr | None) -> Array:
-    """The array after a layer's activation, if there is one."""
-    return array if activation is None else clamp(array, *activation.bounds)
 
 
 def expect_floats(what: str, array: Array) -> None:
@@ -244,6 +235,24 @@ def lrn(op: LrnOp, inputs: Sequence[Array]) -> Array:
     return array * np.power(base, kind(-op.beta.value.data))
 
 
+def pick(op: PickOp, inputs: Sequence[Array]) -> Array:
+    """The elements with the given indices; `fill` where there is none."""
+    array = inputs[0]
+    for axis, runs in op.runs.items():
+        indices = indices_of(runs)
+        array = array.take(np.maximum(indices, 0), axis=axis)
+        if op.fill is not None:
+            missing = (slice(None),) * axis + (indices == NONE,)
+            array[missing] = array.dtype.type(op.fill.value.data)
+    return array
+
+
+def slice_(op: SliceOp, inputs: Sequence[Array]) -> Array:
+    """The elements of a box."""
+    box = zip(int_values(op.offsets), int_values(op.sizes), op.steps, strict=True)
+    return inputs[0][tuple(slice(n, n + (size - 1) * step + 1, step) for n, size, step in box)]
+
+
 LayerT = TypeVar("LayerT", bound=LayerOp)
 
 
@@ -297,15 +306,17 @@ class NpuFunctions(InterpreterFunctions):
         GlobalMaxPool2dOp, lambda _, inputs: inputs[0].max(axis=(2, 3), keepdims=True)
     )
     global_avg_pool2d = layer(GlobalAvgPool2dOp, global_avg_pool2d)
-    relu = layer(ReluOp, lambda _, inputs: np.maximum(inputs[0], inputs[0].dtype.type(0)))
-    clamp = layer(
-        ClampOp, lambda op, inputs: clamp(inputs[0], op.low.value.data, op.high.value.data)
-    )
+    relu = layer(ReluOp, lambda op, inputs: activate(inputs[0], op.as_activation()))
+    clamp = layer(ClampOp, lambda op, inputs: activate(inputs[0], op.as_activation()))
+    map = layer(MapOp, lambda op, inputs: activate(inputs[0], op.as_activation()))
+    lookup = layer(LookupOp, lambda op, inputs: activate(inputs[0], op.as_activation()))
     add = layer(AddOp, lambda op, inputs: activate(inputs[0] + inputs[1], op.activation))
     mul = layer(MulOp, lambda _, inputs: inputs[0] * inputs[1])
     concat = layer(ConcatOp, join)
     interleave = layer(InterleaveOp, join)
     reshape = layer(ReshapeOp, lambda op, inputs: inputs[0].reshape(op.output_type.get_shape()))
+    pick = layer(PickOp, pick)
+    slice = layer(SliceOp, slice_)
     transpose = layer(
         TransposeOp, lambda op, inputs: inputs[0].transpose(int_values(op.perm)).copy()
     )

@@ -2,8 +2,15 @@
 
 from xdsl.ir import Dialect
 
-from npu_dialect.npu.attributes import ActivationAttr, DramSpace, FlashSpace, PoolAttr, SramSpace
-from npu_dialect.npu.enums import MergeAttr, ModeAttr, PolicyAttr, PoolKindAttr, SideAttr
+from npu_dialect.npu.attributes import DramSpace, FlashSpace, PoolAttr, SramSpace
+from npu_dialect.npu.enums import (
+    FunctionNameAttr,
+    MergeAttr,
+    ModeAttr,
+    PolicyAttr,
+    PoolKindAttr,
+    SideAttr,
+)
 from npu_dialect.npu.epilogue import EpilogueAttr
 from npu_dialect.npu.layers import (
     AddOp,
@@ -18,11 +25,14 @@ from npu_dialect.npu.layers import (
     GlobalAvgPool2dOp,
     GlobalMaxPool2dOp,
     InterleaveOp,
+    LookupOp,
     LrnOp,
+    MapOp,
     MatmulOp,
     MaxPool2dOp,
     MulOp,
     NormalizeOp,
+    PickOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
@@ -30,9 +40,11 @@ from npu_dialect.npu.layers import (
     ReluOp,
     RequantizeOp,
     ReshapeOp,
+    SliceOp,
     SoftmaxOp,
     TransposeOp,
 )
+from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr, TableAttr
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp
@@ -55,11 +67,14 @@ NPU = Dialect(
         GlobalAvgPool2dOp,
         GlobalMaxPool2dOp,
         InterleaveOp,
+        LookupOp,
         LrnOp,
+        MapOp,
         MatmulOp,
         MaxPool2dOp,
         MulOp,
         NormalizeOp,
+        PickOp,
         PruneZeroBlocksOp,
         QuantizeOp,
         QuantizedAddOp,
@@ -68,6 +83,7 @@ NPU = Dialect(
         RequantizeOp,
         ReshapeOp,
         RowsOp,
+        SliceOp,
         SoftmaxOp,
         TransposeOp,
         YieldOp,
@@ -78,6 +94,8 @@ NPU = Dialect(
         DramSpace,
         EpilogueAttr,
         FlashSpace,
+        FunctionAttr,
+        FunctionNameAttr,
         MergeAttr,
         ModeAttr,
         PolicyAttr,
@@ -86,6 +104,7 @@ NPU = Dialect(
         RequantizeAttr,
         SideAttr,
         SramSpace,
+        TableAttr,
         TargetAttr,
     ],
 )

@@ -1,4 +1,4 @@
-"""Attributes of the npu dialect: memory spaces, activations, pooling windows.
+"""Attributes of the npu dialect: memory spaces and pooling windows.
 
 Memory spaces have no parameters, so the type of a memref stays short: `memref<64xf32, #npu.sram>`.
 """
@@ -15,8 +15,6 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     DenseArrayBase,
     Float32Type,
-    Float64Type,
-    FloatAttr,
     IntegerType,
     i64,
 )
@@ -100,70 +98,6 @@ class ClauseAttr(ParametrizedAttribute, ABC):
         """Print what `parse_parameters` reads."""
         with printer.in_angle_brackets():
             self.print_clause(printer)
-
-
-@irdl_attr_definition
-class ActivationAttr(ClauseAttr):
-    """The activation of a layer's values before they are stored: `relu` or `clamp [low, high]`."""
-
-    name = "npu.activation"
-    EXPECTED = "`relu` or `clamp [low, high]`"
-
-    low: FloatAttr
-    high: FloatAttr
-
-    @staticmethod
-    def relu() -> ActivationAttr:
-        """max(x, 0)."""
-        return ActivationAttr.clamp(0.0, float("inf"))
-
-    @staticmethod
-    def clamp(low: float, high: float) -> ActivationAttr:
-        """min(max(x, low), high)."""
-        return ActivationAttr(FloatAttr(low, Float64Type()), FloatAttr(high, Float64Type()))
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The smallest and the largest possible value after the activation; (0, inf) for `relu`."""
-        return self.low.value.data, self.high.value.data
-
-    def then(self, after: ActivationAttr) -> ActivationAttr:
-        """This activation and another one after it as one: the bounds of this one, clamped."""
-        low, high = after.bounds
-        return ActivationAttr.clamp(*(min(max(bound, low), high) for bound in self.bounds))
-
-    @property
-    def is_relu(self) -> bool:
-        """Whether this is max(x, 0)."""
-        return self.bounds == (0.0, float("inf"))
-
-    def verify(self) -> None:
-        """The range is not empty."""
-        low, high = self.bounds
-        if not low <= high:
-            raise VerifyException(f"expected clamp bounds low <= high, got [{low}, {high}]")
-
-    @classmethod
-    def parse_clause(cls, parser: AttrParser) -> ActivationAttr | None:
-        """Parse `relu` or `clamp [low, high]` if it comes next."""
-        if parser.parse_optional_keyword("relu"):
-            return cls.relu()
-        if not parser.parse_optional_keyword("clamp"):
-            return None
-        with parser.in_square_brackets():
-            low = parse_float(parser)
-            parser.parse_punctuation(",")
-            high = parse_float(parser)
-        return cls.clamp(low, high)
-
-    def print_clause(self, printer: Printer) -> None:
-        """Print what `parse_clause` reads."""
-        if self.is_relu:
-            printer.print_string("relu")
-            return
-        printer.print_string("clamp ")
-        with printer.in_square_brackets():
-            printer.print_list(self.bounds, lambda value: print_float(printer, value))
 
 
 @irdl_attr_definition

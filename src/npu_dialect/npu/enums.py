@@ -58,6 +58,58 @@ class Policy(StrEnum):
     """The module's IFM only."""
 
 
+class Function(StrEnum):
+    """A function of one number; `npu_dialect.npu.functions` has the formulas."""
+
+    ABS = "abs"
+    ACOS = "acos"
+    ACOSH = "acosh"
+    ASIN = "asin"
+    ASINH = "asinh"
+    ATAN = "atan"
+    ATANH = "atanh"
+    CEIL = "ceil"
+    CELU = "celu"
+    COS = "cos"
+    COSH = "cosh"
+    ELU = "elu"
+    ERF = "erf"
+    EXP = "exp"
+    FLOOR = "floor"
+    GELU = "gelu"
+    GELU_TANH = "gelu_tanh"
+    HARD_SIGMOID = "hard_sigmoid"
+    HARD_SWISH = "hard_swish"
+    LEAKY_RELU = "leaky_relu"
+    LOG = "log"
+    MISH = "mish"
+    NEG = "neg"
+    PRELU = "prelu"
+    RECIPROCAL = "reciprocal"
+    ROUND = "round"
+    SELU = "selu"
+    SHRINK = "shrink"
+    SIGMOID = "sigmoid"
+    SIGN = "sign"
+    SILU = "silu"
+    SIN = "sin"
+    SINH = "sinh"
+    SOFTPLUS = "softplus"
+    SOFTSIGN = "softsign"
+    SQRT = "sqrt"
+    SWISH = "swish"
+    TAN = "tan"
+    TANH = "tanh"
+    THRESHOLDED_RELU = "thresholded_relu"
+
+
+@irdl_attr_definition
+class FunctionNameAttr(EnumAttribute[Function], SpacedOpaqueSyntaxAttribute):
+    """`#npu<function_name silu>`."""
+
+    name = "npu.function_name"
+
+
 @irdl_attr_definition
 class ModeAttr(EnumAttribute[Mode], SpacedOpaqueSyntaxAttribute):
     """`#npu<mode float>`."""

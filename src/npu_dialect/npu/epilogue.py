@@ -19,8 +19,9 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.attributes import ActivationAttr, PoolAttr
+from npu_dialect.npu.attributes import PoolAttr
 from npu_dialect.npu.enums import Overlap
+from npu_dialect.npu.pointwise import PointwiseAttr, parse_pointwise
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 from npu_dialect.words import parse_word
 
@@ -32,11 +33,11 @@ class Parts(TypedDict, total=False):
     """The parts of an epilogue, by name; None takes a part away."""
 
     requantize: RequantizeAttr | None
-    activation: ActivationAttr | None
+    activation: PointwiseAttr | None
     pool: PoolAttr | None
     overlap: Overlap | None
     addition: AdditionAttr | None
-    sum_activation: ActivationAttr | None
+    sum_activation: PointwiseAttr | None
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,11 @@ class Epilogue:
     """
 
     requantize: RequantizeAttr | None = None
-    activation: ActivationAttr | None = None
+    activation: PointwiseAttr | None = None
     pool: PoolAttr | None = None
     overlap: Overlap | None = None
     addition: AdditionAttr | None = None
-    sum_activation: ActivationAttr | None = None
+    sum_activation: PointwiseAttr | None = None
 
     def with_parts(self, **parts: Unpack[Parts]) -> Epilogue:
         """The same with some parts replaced."""
@@ -75,6 +76,10 @@ class EpilogueAttr(Data[Epilogue]):
             raise VerifyException("expected an epilogue with a part, such as `then relu`")
         if found.overlap is not None and found.pool is None:
             raise VerifyException("expected overlap only behind a pooling window")
+        if found.pool is not None and found.pool.is_max and not monotone(found.activation):
+            raise VerifyException(
+                "expected a monotone activation in front of a maximum, which is computed first"
+            )
         if found.addition is not None and found.pool is not None:
             raise VerifyException("expected an addition or a pooling window, got both")
         if found.sum_activation is not None and found.addition is None:
@@ -92,12 +97,17 @@ class EpilogueAttr(Data[Epilogue]):
             print_then(printer, self.data, first="")
 
 
+def monotone(activation: PointwiseAttr | None) -> bool:
+    """Whether there is no activation, or one that commutes with a maximum."""
+    return activation is None or activation.is_monotone
+
+
 def parse_then(parser: AttrParser) -> Epilogue:
     """Parse `then requantize ... then relu then max_pool ...`; each part may be left out."""
     found = Epilogue()
     while parser.parse_optional_keyword("then"):
         if found.addition is not None:
-            activation = ActivationAttr.parse_clause(parser)
+            activation = parse_pointwise(parser)
             if activation is None or found.sum_activation is not None:
                 parser.raise_error(ONE_ACTIVATION)
             found = found.with_parts(sum_activation=activation)
@@ -107,9 +117,7 @@ def parse_then(parser: AttrParser) -> Epilogue:
             found = found.with_parts(pool=pool, overlap=parse_overlap(parser))
         elif found.is_empty() and (requantize := RequantizeAttr.parse_clause(parser)):
             found = found.with_parts(requantize=requantize)
-        elif found == Epilogue(found.requantize) and (
-            activation := ActivationAttr.parse_clause(parser)
-        ):
+        elif found == Epilogue(found.requantize) and (activation := parse_pointwise(parser)):
             found = found.with_parts(activation=activation)
         else:
             parser.raise_error(

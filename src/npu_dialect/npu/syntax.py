@@ -22,6 +22,7 @@ from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import (
+    ClauseAttr,
     int_array,
     parse_float,
     parse_floats,
@@ -139,6 +140,23 @@ def float_clause(keyword: str, *, optional: bool = False) -> Clause:
         write,
         required=not optional,
     )
+
+
+def attribute_clause(keyword: str, prop: str, kind: type[ClauseAttr]) -> Clause:
+    """The required clause `keyword ...`, of an attribute that ops print without its name."""
+
+    def read(parser: Parser) -> Attribute:
+        found = kind.parse_clause(parser)
+        if found is None:
+            parser.raise_error(f"expected {kind.EXPECTED}")
+        return found
+
+    def write(printer: Printer, attribute: Attribute) -> None:
+        assert isinstance(attribute, ClauseAttr)
+        printer.print_string(" ")
+        attribute.print_clause(printer)
+
+    return Clause(keyword, prop, read, write, required=True)
 
 
 def flag_clause(keyword: str) -> Clause:

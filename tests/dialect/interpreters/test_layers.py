@@ -20,7 +20,7 @@ from helpers.reference import (
     run_on_tensors,
 )
 from npu_dialect.interpreters import run_function
-from npu_dialect.interpreters.npu import clamp
+from npu_dialect.interpreters.pointwise import clamp
 from npu_dialect.npu import (
     ActivationAttr,
     AddOp,

@@ -31,6 +31,7 @@ from npu_dialect.npu import (
     DequantizeOp,
     FullyConnectedOp,
     GlobalMaxPool2dOp,
+    LookupOp,
     MaxPool2dOp,
     PoolAttr,
     QuantizedAddOp,
@@ -45,11 +46,12 @@ from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.epilogue import Epilogue, EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.pointwise import PointwiseAttr, TableAttr, kind_of
 from npu_dialect.npu.quantization import limits_of, ui8
 
 KINDS = (
-    "conv add average pool dense requantize quantize dequantize relu clamp concat transpose".split()
-)
+    "conv add average pool dense requantize quantize dequantize relu clamp lookup concat transpose"
+).split()
 MODES = ("float", "fixed")
 NUMPY: dict[Attribute, str] = {f32: "float32", i8: "int8", ui8: "uint8", i32: "int32"}
 
@@ -153,14 +155,28 @@ class LayerMaker:
         requantize = RequantizeAttr.of(
             self.scales(filters, 0.01), self.point(out), random.choice(MODES)
         )
-        plain.epilogue = EpilogueAttr(Epilogue(requantize, self.activation(out), pool, overlap))
+        activation = self.activation(out, pooled=pool is not None)
+        plain.epilogue = EpilogueAttr(Epilogue(requantize, activation, pool, overlap))
         return self.add(plain, out)
 
-    def activation(self, element: Attribute) -> ActivationAttr | None:
-        """An activation of integers, or none."""
+    def activation(self, element: IntegerType, *, pooled: bool = False) -> PointwiseAttr | None:
+        """An activation of integers, or none; a monotone one if it is `pooled`."""
         low, high = sorted((self.point(element), self.point(element)))
-        found = (None, ActivationAttr.relu(), ActivationAttr.clamp(low, high))
-        return self.random.choice(found)
+        found = (None, ActivationAttr.relu(), ActivationAttr.clamp(low, high), self.table(element))
+        chosen = self.random.choice(found)
+        return None if chosen is not None and pooled and not chosen.is_monotone else chosen
+
+    def table(self, element: IntegerType) -> TableAttr:
+        """A table of random bytes, sometimes sorted."""
+        entries = self.numbers.integers(*limits_of(element), 256)
+        some = np.sort(entries) if self.random.random() < 0.5 else entries
+        return TableAttr.of(element, some.astype(kind_of(element)))
+
+    def make_lookup(self) -> SSAValue:
+        """A table look-up."""
+        element = self.byte()
+        x = self.map(element)
+        return self.add(LookupOp(x, self.table(element), TensorType(element, [])), element)
 
     def make_dense(self) -> SSAValue:
         """A fully connected layer."""

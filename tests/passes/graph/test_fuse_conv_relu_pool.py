@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from xdsl.context import Context
 
 from helpers.chains import Case, Network, layers, networks, outputs
-from npu_dialect.npu import Conv2dOp, FullyConnectedOp, MaxPool2dOp, PoolAttr, ReluOp
-from npu_dialect.npu.attributes import ActivationAttr
+from npu_dialect.npu import (
+    ActivationAttr,
+    Conv2dOp,
+    FullyConnectedOp,
+    MaxPool2dOp,
+    PoolAttr,
+    ReluOp,
+)
 from npu_passes.graph.fuse_conv_relu_pool import (
     FuseConvReluPoolPass,
     OverlapPolicy,
@@ -66,7 +72,9 @@ def test_overlap_clause(policy: OverlapPolicy, stride: int) -> None:
 
 @given(first=BOUNDS, second=BOUNDS, values=st.lists(st.integers(-9, 9), min_size=1))
 def test_clamps_compose(first: tuple[int, int], second: tuple[int, int], values: list[int]) -> None:
-    low, high = ActivationAttr.clamp(*first).then(ActivationAttr.clamp(*second)).bounds
+    both = ActivationAttr.clamp(*first).then(ActivationAttr.clamp(*second))
+    assert isinstance(both, ActivationAttr)
+    low, high = both.bounds
     np.testing.assert_array_equal(
         np.clip(values, low, high), np.clip(np.clip(values, *first), *second)
     )

@@ -30,11 +30,11 @@ RECIPES = [
     )
 ]
 IN_FLOAT: dict[str, list[str]] = {
-    "in_floats": ["Sigmoid", "Mul", "LeakyRelu", "Sub"],
-    "mobilenet_v3": ["HardSigmoid", "Mul", "HardSigmoid", "Mul"],
+    "in_floats": ["Sub"],
+    "mobilenet_v3": ["Mul"],
     "resnet": ["Softmax"],
 }
-"""The operators that stay in float32, by network. onnxruntime splits HardSwish."""
+"""The operators that stay in float32, by network."""
 
 
 def samples() -> list[Feeds]:

@@ -100,10 +100,10 @@ class Layer:
         The output minus its zero point must have the range 0 to 255. Then adding the zero point
         takes one exclusive or for all four bytes if it is -128, and nothing if it is 0.
         """
-        type_, scaling = memref_type(self.out), self.epilogue.scaling
+        type_ = memref_type(self.out)
         last = is_channels_last(type_) and type_.get_shape()[1] % QUAD == 0
         plain = self.residual is None and isinstance(self.unit, DualUnit)
-        return last and plain and scaling is not None and scaling.fills_byte
+        return last and plain and self.epilogue.fills_byte
 
     def put(
         self,

@@ -4,17 +4,17 @@ from npu_dialect.npu.layers.elementwise import (
     AddOp,
     BatchNormOp,
     BinaryOp,
-    ClampOp,
     ElementwiseOp,
     MulOp,
-    ReluOp,
 )
 from npu_dialect.npu.layers.joining import InterleaveOp, JoinOp
 from npu_dialect.npu.layers.linear import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.layers.lrn import LrnOp
 from npu_dialect.npu.layers.matmul import MatmulOp
-from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, TransposeOp
+from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, SliceOp, TransposeOp, ViewOp
 from npu_dialect.npu.layers.normalize import NormalizeOp
+from npu_dialect.npu.layers.picking import PickOp
+from npu_dialect.npu.layers.pointwise import ActivationOp, ClampOp, LookupOp, MapOp, ReluOp
 from npu_dialect.npu.layers.pooling import (
     AvgPool2dOp,
     GlobalAvgPool2dOp,
@@ -37,6 +37,7 @@ from npu_dialect.npu.layers.weighted import SumsOp
 from npu_dialect.npu.layers.zero_blocks import PruneZeroBlocksOp
 
 __all__ = [
+    "ActivationOp",
     "AddOp",
     "AvgPool2dOp",
     "BatchNormOp",
@@ -53,11 +54,14 @@ __all__ = [
     "GlobalPoolOp",
     "InterleaveOp",
     "JoinOp",
+    "LookupOp",
     "LrnOp",
+    "MapOp",
     "MatmulOp",
     "MaxPool2dOp",
     "MulOp",
     "NormalizeOp",
+    "PickOp",
     "PoolOp",
     "PruneZeroBlocksOp",
     "QuantizeOp",
@@ -66,8 +70,10 @@ __all__ = [
     "ReluOp",
     "RequantizeOp",
     "ReshapeOp",
+    "SliceOp",
     "SoftmaxOp",
     "SumsOp",
     "TransposeOp",
     "UnaryOp",
+    "ViewOp",
 ]

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from math import inf
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float64Type, FloatAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.attributes import ActivationAttr
 from npu_dialect.npu.epilogue import ONE_ACTIVATION, Epilogue, EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers.epilogue import EpilogueOp
+from npu_dialect.npu.layers.epilogue import EpilogueOp, check_activations
 from npu_dialect.npu.layers.forms import expect_vector, form
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.maps import ANY_MAP, shape_of
-from npu_dialect.npu.simplifying import Simplifying
+from npu_dialect.npu.pointwise import FunctionAttr, parse_pointwise
 from npu_dialect.npu.syntax import float_clause
 from npu_dialect.windows import broadcast
 
@@ -32,94 +29,6 @@ class ElementwiseOp(UnaryOp):
     def infer_shape(self) -> tuple[int, ...]:
         """The shape of the input."""
         return shape_of(self.input)
-
-
-class ActivationOp(ElementwiseOp, Simplifying, ABC):
-    """A layer that keeps each element between two bounds."""
-
-    @abstractmethod
-    def as_activation(self) -> ActivationAttr:
-        """The bounds as the activation of another layer."""
-
-    def simplified(self) -> SSAValue | Operation | None:
-        """Nothing without bounds; one layer for an activation that only this one reads."""
-        own, before = self.as_activation(), self.input.owner
-        if own.bounds == (-inf, inf):
-            return self.input
-        if not isinstance(before, ActivationOp):
-            return None
-        both = before.as_activation().then(own)
-        if both == before.as_activation():
-            return self.input
-        return activation_layer(both, before, self) if self.input.has_one_use() else None
-
-
-@irdl_op_definition
-class ReluOp(ActivationOp):
-    """max(x, 0), element by element.
-
-    ```mlir
-    %y = npu.relu %x : tensor<4xf32> -> tensor<4xf32>
-    ```
-    """
-
-    name = "npu.relu"
-
-    def as_activation(self) -> ActivationAttr:
-        """max(x, 0)."""
-        return ActivationAttr.relu()
-
-
-@irdl_op_definition
-class ClampOp(ActivationOp):
-    """min(max(x, low), high), element by element (ONNX Clip).
-
-    ```mlir
-    %y = npu.clamp %x low 0.0 high 6.0 : tensor<4xf32> -> tensor<4xf32>
-    ```
-    """
-
-    name = "npu.clamp"
-
-    low = prop_def(FloatAttr)
-    high = prop_def(FloatAttr)
-
-    CLAUSES: ClassVar = (float_clause("low"), float_clause("high"))
-
-    def __init__(self, input: SSAValue, low: float, high: float, out: SSAValue | Attribute) -> None:
-        operands, results = form(out)
-        super(UnaryOp, self).__init__(
-            operands=[input, operands],
-            result_types=[results],
-            properties={
-                "low": FloatAttr(low, Float64Type()),
-                "high": FloatAttr(high, Float64Type()),
-            },
-        )
-
-    def as_activation(self) -> ActivationAttr:
-        """The bounds as an activation attribute."""
-        return ActivationAttr(self.low, self.high)
-
-    def infer_shape(self) -> tuple[int, ...]:
-        """The shape of the input."""
-        low, high = self.low.value.data, self.high.value.data
-        if not low <= high:
-            raise VerifyException(f"expected clamp bounds low <= high, got [{low}, {high}]")
-        return shape_of(self.input)
-
-
-def activation_layer(
-    activation: ActivationAttr, first: ActivationOp, last: ActivationOp
-) -> ReluOp | ClampOp:
-    """One layer for two in a row, with the names of the last one."""
-    type_ = last.results[0].type
-    if activation.is_relu:
-        layer = ReluOp(first.input, type_)
-    else:
-        layer = ClampOp(first.input, *activation.bounds, type_)
-    layer.attributes |= last.attributes
-    return layer
 
 
 class BinaryOp(LayerOp):
@@ -146,7 +55,7 @@ class BinaryOp(LayerOp):
 
 @irdl_op_definition
 class AddOp(BinaryOp, EpilogueOp):
-    """Sum of two maps with numpy's broadcasting (ONNX Add) and an optional activation.
+    """Sum of two maps with numpy's broadcasting (ONNX Add), then a function of each sum.
 
     ```mlir
     %y = npu.add %a, %b then relu
@@ -161,7 +70,7 @@ class AddOp(BinaryOp, EpilogueOp):
         """Parse `then relu`."""
         if not parser.parse_optional_keyword("then"):
             return {}
-        activation = ActivationAttr.parse_clause(parser)
+        activation = parse_pointwise(parser)
         if activation is None or parser.parse_optional_keyword("then"):
             parser.raise_error(ONE_ACTIVATION)
         return {"epilogue": EpilogueAttr(Epilogue(activation=activation))}
@@ -170,6 +79,9 @@ class AddOp(BinaryOp, EpilogueOp):
         """Check the element types, and that nothing but an activation stands behind the sum."""
         if self.parts != Epilogue(activation=self.activation):
             raise VerifyException(ONE_ACTIVATION)
+        check_activations(self)
+        if isinstance(self.activation, FunctionAttr) and self.activation.has_channels:
+            raise VerifyException("expected an activation that is the same for all channels")
         super().verify_elements(element)
 
 

@@ -9,11 +9,14 @@ from xdsl.ir import Attribute
 from xdsl.irdl import opt_prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.attributes import ActivationAttr, PoolAttr
+from npu_dialect.npu.attributes import PoolAttr
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.epilogue import Epilogue, EpilogueAttr, Parts, parse_then, print_then
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.pointwise import FunctionAttr, PointwiseAttr, TableAttr, check_channels
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 
 
@@ -37,7 +40,7 @@ class EpilogueOp(LayerOp, ABC):
         return self.parts.requantize
 
     @property
-    def activation(self) -> ActivationAttr | None:
+    def activation(self) -> PointwiseAttr | None:
         """The activation of the sums."""
         return self.parts.activation
 
@@ -57,7 +60,7 @@ class EpilogueOp(LayerOp, ABC):
         return self.parts.addition
 
     @property
-    def sum_activation(self) -> ActivationAttr | None:
+    def sum_activation(self) -> PointwiseAttr | None:
         """The activation behind the addition."""
         return self.parts.sum_activation
 
@@ -75,3 +78,19 @@ class EpilogueOp(LayerOp, ABC):
 def epilogue_of(epilogue: Epilogue | None) -> EpilogueAttr | None:
     """The attribute of an epilogue; None for one without parts."""
     return None if epilogue is None or epilogue.is_empty() else EpilogueAttr(epilogue)
+
+
+def check_activations(op: EpilogueOp) -> None:
+    """Check that a layer's activations fit its elements and its channels.
+
+    Raises: VerifyException if a table has other elements, a function is behind integers, or its
+        parameters are not one for each channel.
+    """
+    element = op.output_type.get_element_type()
+    for activation in (op.activation, op.sum_activation):
+        if isinstance(activation, TableAttr) and activation.element != element:
+            raise VerifyException(f"expected a table of {element} elements")
+        if isinstance(activation, FunctionAttr):
+            if op.requantize is not None:
+                raise VerifyException("expected bounds or a table behind requantize, no function")
+            check_channels(activation, shape_of(op.output))

@@ -1,4 +1,4 @@
-"""Layers that move elements and compute nothing: concatenation, reshape, transposition."""
+"""Layers that move elements and compute nothing: concatenation, views, transposition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import INT_ARRAY, int_array, int_values
@@ -81,11 +81,25 @@ class ConcatOp(JoinOp, Simplifying):
         return self.parts[0] if len(self.parts) == 1 else None
 
 
-@irdl_op_definition
-class ReshapeOp(UnaryOp, Simplifying):
-    """The same elements in another shape (ONNX Reshape, Flatten, Squeeze, Unsqueeze).
+class ViewOp(UnaryOp):
+    """A layer whose output is a part of its input, or all of it in another shape.
 
     `npu-bufferize` turns it into a view of the buffer, so there is no form in destination style.
+    """
+
+    def expect_tensor(self) -> None:
+        """Check that the layer is on tensors.
+
+        Raises: VerifyException if it has a destination.
+        """
+        if self.destination is not None:
+            what = self.name.removeprefix("npu.")
+            raise VerifyException(f"expected a tensor: a {what} of a buffer is a view, not a copy")
+
+
+@irdl_op_definition
+class ReshapeOp(ViewOp, Simplifying):
+    """The same elements in another shape (ONNX Reshape, Flatten, Squeeze, Unsqueeze).
 
     ```mlir
     %y = npu.reshape %x : tensor<1x16x5x5xf32> -> tensor<1x400xf32>
@@ -96,8 +110,7 @@ class ReshapeOp(UnaryOp, Simplifying):
 
     def infer_shape(self) -> tuple[int, ...]:
         """The declared shape, if it has as many elements as the input."""
-        if self.destination is not None:
-            raise VerifyException("expected a tensor: a reshaped buffer is a view, not a copy")
+        self.expect_tensor()
         shape = tuple(self.output_type.get_shape())
         if prod(shape) != prod(shape_of(self.input)):
             raise VerifyException(
@@ -113,6 +126,92 @@ class ReshapeOp(UnaryOp, Simplifying):
         if source.type == self.results[0].type:
             return source
         return None if source is self.input else self.rebuilt([source], self.results[0].type)
+
+
+@irdl_op_definition
+class SliceOp(ViewOp, Simplifying):
+    """A box of elements at equal distances (ONNX Slice with positive steps, Split).
+
+    Along axis i it has `sizes[i]` elements from index `offsets[i]` on, each `strides[i]` behind the
+    one before. Without `strides`, they are neighbours.
+
+    ```mlir
+    %y = npu.slice %x offsets [0, 2, 0] sizes [1, 4, 8]
+        : tensor<1x6x8xf32> -> tensor<1x4x8xf32>
+    %z = npu.slice %x offsets [0, 0, 1] sizes [1, 6, 4] strides [1, 1, 2]
+        : tensor<1x6x8xf32> -> tensor<1x6x4xf32>
+    ```
+    """
+
+    name = "npu.slice"
+
+    offsets = prop_def(INT_ARRAY)
+    sizes = prop_def(INT_ARRAY)
+    strides = opt_prop_def(INT_ARRAY)
+
+    CLAUSES: ClassVar = (
+        ints_clause("offsets"),
+        ints_clause("sizes"),
+        ints_clause("strides", optional=True),
+    )
+
+    def __init__(
+        self,
+        input: SSAValue,
+        offsets: Sequence[int],
+        sizes: Sequence[int],
+        strides: Sequence[int],
+        out: Attribute,
+    ) -> None:
+        super().__init__(input, out)
+        self.offsets, self.sizes = int_array(offsets), int_array(sizes)
+        if set(strides) - {1}:
+            self.strides = int_array(strides)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The distance of two neighbours along each axis, in elements of that axis."""
+        count = len(int_values(self.offsets))
+        return (1,) * count if self.strides is None else int_values(self.strides)
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The sizes, if the box lies in the input."""
+        self.expect_tensor()
+        shape, offsets, sizes = (
+            shape_of(self.input),
+            int_values(self.offsets),
+            int_values(self.sizes),
+        )
+        steps = self.steps
+        if not len(shape) == len(offsets) == len(sizes) == len(steps):
+            raise VerifyException(f"expected {len(shape)} offsets, sizes and strides")
+        for axis, box in enumerate(zip(shape, offsets, sizes, steps, strict=True)):
+            extent, offset, size, step = box
+            if min(size, step) < 1 or not 0 <= offset <= offset + (size - 1) * step < extent:
+                raise VerifyException(
+                    f"expected elements of axis {axis} in [0, {extent}), got {size} from {offset} "
+                    f"by {step}"
+                )
+        return sizes
+
+    def simplified(self) -> SSAValue | Operation | None:
+        """The input if the slice has all of it; a slice of a slice is one slice."""
+        source, offsets, steps = self.input, int_values(self.offsets), self.steps
+        if source.type == self.results[0].type:
+            return source
+        if not isinstance(source.owner, SliceOp):
+            return None
+        before = source.owner
+        offsets = [
+            first + offset * step
+            for first, offset, step in zip(
+                int_values(before.offsets), offsets, before.steps, strict=True
+            )
+        ]
+        steps = [one * two for one, two in zip(before.steps, steps, strict=True)]
+        layer = SliceOp(before.input, offsets, int_values(self.sizes), steps, self.results[0].type)
+        layer.attributes |= self.attributes
+        return layer
 
 
 @irdl_op_definition

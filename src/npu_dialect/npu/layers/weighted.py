@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import INT_ARRAY, int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers.epilogue import EpilogueOp
+from npu_dialect.npu.layers.epilogue import EpilogueOp, check_activations
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import (
     QUANTISED,
@@ -73,6 +73,7 @@ def check_elements(op: WeightedOp, element: Attribute) -> None:
 
     Raises: VerifyException if an element type, a zero point or a scale does not fit.
     """
+    check_activations(op)
     if op.zero_points is None:
         if op.requantize is not None:
             raise VerifyException("expected requantize only with zero_points [input, weight]")

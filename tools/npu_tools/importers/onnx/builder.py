@@ -26,13 +26,15 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npu_dialect.attributes import LAYER
-from npu_dialect.npu import Conv2dOp, RequantizeOp, ReshapeOp
+from npu_dialect.npu import PickOp, ReshapeOp, SliceOp
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers.picking import Picks
 from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.runs import Run
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.names import UniqueNames
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.padding import Padded, unpadded
+from npu_tools.importers.onnx.padding import Padded, padded_runs, unpadded
 from npu_tools.importers.onnx.tensors import LARGEST_MAP, MOST_AXES, Array
 
 
@@ -189,37 +191,18 @@ class Builder:
         return map_type(value).get_element_type() if isinstance(value, SSAValue) else None
 
     def padded_map(self, padded: Padded) -> SSAValue:
-        """Build a layer that adds the pads to a map of quantised integers; returns the larger map.
-
-        Raises: NodeError if the map holds real numbers.
-        """
-        if not padded.is_integer:
-            raise NodeError(
-                f"the zeros that Pad '{padded.label}' adds are supported in front of Conv, and of "
-                "AveragePool that counts them, only"
-            )
+        """Build a layer that adds the pads to a map; returns the larger map."""
         before = len(self.emitted)
-        result = self.reshape(self._copied(padded), padded.shape)
+        pads = zip(padded.before, padded.after, strict=True)
+        extents = shape_of(padded.source)[2:]
+        picks = {
+            axis: padded_runs(extent, *around)
+            for axis, (extent, around) in enumerate(zip(extents, pads, strict=True), 2)
+        }
+        result = self.picked(padded.source, picks, padded.fill)
         for layer in self.emitted[before:]:
             LAYER.set_default(layer, padded.label)
         return result
-
-    def _copied(self, padded: Padded) -> SSAValue:
-        """Copy the map to [N, C, H, W] with its pads; see `padding.py` for the way."""
-        batch, channels, *spatial = shape_of(padded.source)
-        rows = [1] * (2 - len(spatial))  # one-dimensional maps have one row, without pads
-        image = self.reshape(padded.source, (batch, channels, *rows, *spatial))
-        none = [0] * len(rows)
-        pads = (*none, *padded.before, *none, *padded.after)
-        ones = self.ones(channels)
-        sums = self.emit(
-            lambda out: Conv2dOp(
-                image, ones, None, out, pads=pads, groups=channels, zero_points=(padded.fill, 0)
-            ),
-            i32,
-        )
-        element = map_type(padded.source).get_element_type()
-        return self.emit(lambda out: RequantizeOp(sums, [1.0], (0, padded.fill), out), element)
 
     def padded(self, node: Node, index: int) -> Padded:
         """A feature map operand, with the pads around it, if any, kept apart."""
@@ -263,6 +246,33 @@ class Builder:
         layer = ReshapeOp(source, TensorType(map_type(source).get_element_type(), shape))
         return self._added(layer, layer.results[0])
 
+    def picked(self, source: SSAValue, picks: Picks, fill: float | None = None) -> SSAValue:
+        """Add a layer that picks elements along some axes; see `npu.pick`.
+
+        It is a slice where that is possible. No layer is added if all elements are picked in order.
+        `fill` is what stands where there is no element; it is left out if there is one everywhere.
+
+        Raises: NodeError if the result has too many elements; VerifyException for wrong indices.
+        """
+        shape = shape_of(source)
+        picks = {axis: runs for axis, runs in picks.items() if runs != (Run(0, shape[axis]),)}
+        if not picks:
+            return source
+        if any(len(runs) != 1 or not runs[0].is_plain for runs in picks.values()):
+            has_none = any(run.is_none for runs in picks.values() for run in runs)
+            value = fill if has_none else None
+            return self.emit(lambda out: PickOp(source, picks, out, value))
+        boxes = [picks[axis][0] if axis in picks else Run(0, n) for axis, n in enumerate(shape)]
+        return self.emit(
+            lambda out: SliceOp(
+                source,
+                [run.start for run in boxes],
+                [run.count for run in boxes],
+                [run.step for run in boxes],
+                out,
+            )
+        )
+
     def _added(self, layer: LayerOp, result: SSAValue) -> SSAValue:
         self.block.add_op(layer)
         self.emitted.append(layer)
@@ -271,10 +281,6 @@ class Builder:
     def parameter(self, array: Array, hint: str) -> SSAValue:
         """Add a parameter that a rule has computed; `hint` is a hint for its name."""
         return self.materialise(Constant(hint, array))
-
-    def ones(self, channels: int) -> SSAValue:
-        """Weights [C, 1, 1, 1] of a convolution that copies each channel."""
-        return self.integers(Constant("ones", np.ones((channels, 1, 1, 1), np.int8)))
 
     def materialise(self, constant: Constant) -> SSAValue:
         """The `arith.constant` of a float32 constant; each `Constant` object gets one op only.

@@ -21,6 +21,7 @@ from npu_dialect.attributes import LAYER, PORT, VALUE
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.importers.onnx.builder import Builder, Constant, Lazy, Unknown, Value, element_name
 from npu_tools.importers.onnx.errors import ModelError, NodeError, first_line
+from npu_tools.importers.onnx.finish import finish
 from npu_tools.importers.onnx.folding import SIZES, constant_value, fold
 from npu_tools.importers.onnx.graph import node_label
 from npu_tools.importers.onnx.inferred import check_inferred_shapes
@@ -83,6 +84,7 @@ class Importer:
         results = [self.result(value) for value in self.graph.output]
         check_inferred_shapes(self.model, self.builder.values)
         self.block.add_op(ReturnOp(*results))
+        finish(self.block)
         return ModuleOp([self.function(symbol, results)])
 
     def decoded(self, tensor: TensorProto) -> Array:

@@ -1,9 +1,8 @@
 """Maps whose pads are kept apart until a layer takes them into its own pads.
 
-Pads of real numbers are zeros. Pads of quantised integers may be any integer `fill`. The pads of a
-convolution are real zeros, so it can take them if `fill` is the zero point. If no layer can take
-the pads, a depthwise 1x1 convolution with weights of one copies the map and adds them. It has
-`fill` as the zero point of its input and output, so all other elements stay the same.
+Pads of quantised integers may be any integer `fill`. The pads of a convolution are real zeros, so
+it can take them if `fill` is the zero point. If no layer can take the pads, `npu.pick` copies the
+map and adds them.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import QUANTISED
+from npu_dialect.runs import Run, between, nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +25,8 @@ class Padded:
     after: tuple[int, ...]
     label: str
     """The Pad node that adds the pads; "" if there are none."""
-    fill: int = 0
-    """The value of the pads; 0 if the map holds real numbers."""
+    fill: float = 0
+    """The value of the pads."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -45,6 +45,17 @@ def surrounded(
     """The shape of a map [N, C, ...] with pads before and after each spatial axis."""
     batch, channels, *spatial = shape
     return batch, channels, *(sum(extents) for extents in zip(spatial, before, after, strict=True))
+
+
+def padded_runs(extent: int, before: int, after: int) -> tuple[Run, ...]:
+    """The indices of an axis with pads; negative ones cut elements off.
+
+    At least one element must stay.
+    """
+    inside = between(max(0, -before), extent - 1 + min(0, after))
+    front = [nothing(before)] if before > 0 else []
+    back = [nothing(after)] if after > 0 else []
+    return (*front, inside, *back)
 
 
 def unpadded(source: SSAValue) -> Padded:

@@ -62,7 +62,8 @@ class Surrounded(Quantized):
 
     def floats(self, graph: Builder) -> SSAValue:
         """The map with its pads in float32, not clamped."""
-        return replace(self, low=-np.inf, high=np.inf).settled(graph).floats(graph)
+        value = self.source.as_float(graph)
+        return graph.padded_map(Padded(value, self.before, self.after, self.label, self.fill))
 
     def integers(self, graph: Builder, params: Params) -> SSAValue:
         """The map with its pads as integers with the given parameters, not clamped."""

@@ -1,7 +1,7 @@
 """The importer's rules by operator: `RULES` for ONNX's own, `FOREIGN` for those of other domains.
 
-A rule returns the value of a node's first output. It raises NodeError or VerifyException if it
-cannot import the node.
+A rule returns the value of a node's first output, or a list of those of all outputs. It raises
+NodeError or VerifyException if it cannot import the node.
 """
 
 from __future__ import annotations
@@ -10,7 +10,13 @@ from collections.abc import Callable, Mapping
 
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.rules.activation import hard_sigmoid, hard_swish, leaky_relu, sigmoid
+from npu_tools.importers.onnx.rules.activation import (
+    FUNCTIONS,
+    MICROSOFT_FUNCTIONS,
+    function,
+    microsoft_function,
+    prelu,
+)
 from npu_tools.importers.onnx.rules.attention import attention
 from npu_tools.importers.onnx.rules.conv import conv
 from npu_tools.importers.onnx.rules.conv_transpose import conv_transpose
@@ -40,6 +46,15 @@ from npu_tools.importers.onnx.rules.normalization import (
     rms_normalization,
 )
 from npu_tools.importers.onnx.rules.pad import pad
+from npu_tools.importers.onnx.rules.picked import (
+    depth_to_space,
+    expand,
+    gather,
+    slice_,
+    space_to_depth,
+    split,
+    tile,
+)
 from npu_tools.importers.onnx.rules.pool import (
     average_pool,
     global_average_pool,
@@ -69,7 +84,7 @@ from npu_tools.importers.onnx.rules.zero_blocks import (
     mul_or,
     quantize_or,
     resize,
-    slice_,
+    slice_or,
 )
 
 Rule = Callable[[Node, Builder], Value | list[Value]]
@@ -84,28 +99,29 @@ RULES: Mapping[str, Rule] = {
     "Concat": concat,
     "Conv": conv,
     "ConvTranspose": conv_transpose,
+    "DepthToSpace": depth_to_space,
     "DequantizeLinear": dequantize_or(dequantize_linear),
     "Div": div,
     "Dropout": dropout,
     "DynamicQuantizeLinear": dynamic_quantize_linear,
+    "Expand": expand,
     "Flatten": flatten,
+    "Gather": gather,
     "Gemm": gemm,
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": global_max_pool,
     "GreaterOrEqual": greater_or_equal,
     "GroupNormalization": group_normalization,
-    "HardSigmoid": hard_sigmoid,
-    "HardSwish": hard_swish,
     "Identity": identity,
     "InstanceNormalization": instance_normalization,
     "LRN": lrn,
     "LayerNormalization": layer_normalization,
-    "LeakyRelu": leaky_relu,
     "LpNormalization": lp_normalization,
     "MatMul": matmul,
     "MaxPool": max_pool,
     "MeanVarianceNormalization": mean_variance_normalization,
     "Mul": mul_or(mul),
+    "PRelu": prelu,
     "Pad": pad,
     "QuantizeLinear": quantize_or(quantize_linear),
     "RMSNormalization": rms_normalization,
@@ -114,15 +130,18 @@ RULES: Mapping[str, Rule] = {
     "Reshape": reshape,
     "Resize": resize,
     "Shape": shape,
-    "Sigmoid": sigmoid,
     "Size": size,
-    "Slice": slice_,
+    "Slice": slice_or(slice_),
     "Softmax": softmax,
+    "SpaceToDepth": space_to_depth,
+    "Split": split,
     "Squeeze": squeeze,
     "Sub": sub,
     "Sum": sum_,
+    "Tile": tile,
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
+    **dict.fromkeys(FUNCTIONS, function),
     **QLINEAR,
 }
 """The rules of ONNX's operators; some operators need no layer and vanish."""
@@ -132,6 +151,10 @@ FLOATS: Mapping[str, Rule] = {"SimplifiedLayerNormalization": rms_normalization}
 
 FOREIGN: Mapping[str, Mapping[str, Rule]] = {
     "": FLOATS,
-    "com.microsoft": {**MICROSOFT, **FLOATS},
+    "com.microsoft": {
+        **MICROSOFT,
+        **FLOATS,
+        **dict.fromkeys(MICROSOFT_FUNCTIONS, microsoft_function),
+    },
 }
 """The rules of operators that ONNX does not define, by domain."""

@@ -17,7 +17,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_tools.importers.onnx.builder import Builder, Constant, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.rules.activation import times
+from npu_tools.importers.onnx.rules.linear import times
 from npu_tools.importers.onnx.tensors import LARGEST_FOLDED, Array
 
 MASK, PAST_KEY, PAST_VALUE, LENGTHS = 3, 4, 5, 6

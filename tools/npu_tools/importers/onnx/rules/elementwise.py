@@ -22,6 +22,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_tools.importers.onnx.builder import Builder, Constant, Value, float_array
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.rules.channels import channel_vector
 from npu_tools.importers.onnx.rules.linear import row_vector
 from npu_tools.importers.onnx.tensors import Array
 
@@ -172,20 +173,6 @@ def normalised(graph: Builder, source: SSAValue, scale: Array, shift: Array, nam
     zero = np.zeros_like(scale)
     zeros, ones = graph.parameter(zero, "zero"), graph.parameter(zero + np.float32(1), "one")
     return graph.emit(lambda out: BatchNormOp(source, scales, shifts, zeros, ones, 0.0, out))
-
-
-def channel_vector(array: Array, shape: Sequence[int]) -> Array | None:
-    """The numbers [C] that `array`, broadcast to a map [N, C, ...], has for each channel.
-
-    None if they are not the same over all other axes of the map.
-    """
-    if len(shape) < 2 or array.ndim > len(shape):
-        return None
-    extents = (1,) * (len(shape) - array.ndim) + array.shape
-    wrong = [extent for axis, extent in enumerate(extents) if axis != 1 and extent != 1]
-    if wrong or extents[1] not in (1, shape[1]):
-        return None
-    return np.ascontiguousarray(np.broadcast_to(array.reshape(-1), (shape[1],)))
 
 
 def batch_normalization(node: Node, graph: Builder) -> Value:

@@ -8,14 +8,13 @@ import numpy as np
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import AddOp, FullyConnectedOp, MatmulOp, TransposeOp
+from npu_dialect.npu import AddOp, FullyConnectedOp, MatmulOp, MulOp, TransposeOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import broadcast
 from npu_tools.importers.onnx.builder import Builder, Constant, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.rules.activation import times
 from npu_tools.importers.onnx.tensors import Array
 
 
@@ -53,6 +52,12 @@ def gemm_of_maps(node: Node, graph: Builder, source: SSAValue) -> SSAValue:
     flipped = bool(node.int("transB", 0))
     result = graph.emit(lambda out: MatmulOp(source, other, out, transposed_rhs=flipped))
     return result if alpha == 1 else times(graph, result, alpha, "alpha")
+
+
+def times(graph: Builder, source: SSAValue, factor: float, hint: str) -> SSAValue:
+    """Build a map times a number; `hint` is a hint for the number's name."""
+    number = graph.parameter(np.array(factor, np.float32), hint)
+    return graph.emit(lambda out: MulOp(source, number, out))
 
 
 def with_addend(node: Node, graph: Builder, result: SSAValue) -> SSAValue:

@@ -1,49 +1,102 @@
-"""Rules for Pad: pads are kept apart until a layer takes them into its own pads."""
+"""Rules for Pad: zeros are kept apart until a layer takes them into its own pads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_tools.importers.onnx.builder import Builder, Value, element_name
+from npu_dialect.runs import Run
+from npu_tools.importers.onnx.builder import CONSTANTS, Builder, Value, element_name
 from npu_tools.importers.onnx.errors import NodeError
+from npu_tools.importers.onnx.moved import moved
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.padding import Padded, unpadded
-from npu_tools.importers.onnx.quantized import ELEMENTS, Scaled
-from npu_tools.importers.onnx.rules.window import spatial_rank
+from npu_tools.importers.onnx.padding import Padded, padded_runs, unpadded
+from npu_tools.importers.onnx.quantized import Scaled
+from npu_tools.importers.onnx.rules.picked import expect_length, listed
+from npu_tools.importers.onnx.rules.shape import axis_of
 from npu_tools.importers.onnx.surrounded import Surrounded, settled
-from npu_tools.importers.onnx.tensors import Array
+
+CONSTANT = "constant"
+MODES = (CONSTANT, "edge", "reflect", "wrap")
+"""What the pads hold: one number, or elements of the map."""
 
 
 def pad(node: Node, graph: Builder) -> Value:
-    """Pad the spatial axes: real numbers with zeros, quantised integers with any integer.
+    """Pad. What a convolution may take into its own pads is kept apart (see `padding.py`).
 
-    If all pads are zero wide, the result is the operand.
-
-    Raises: NodeError for other pads; VerifyException from a layer.
+    That is zeros around spatial axes of real numbers, and any integer around those of quantised
+    maps. If all pads are zero wide, the result is the operand.
     """
     padded = graph.padded(node, 0)
-    rank = len(shape_of(padded.source))
-    before, after = all_pads(node, graph, rank)
+    before, after = all_pads(node, graph, len(shape_of(padded.source)))
     if not any((*before, *after)):
         return padded if padded.label else padded.source
-    fill = fill_of(node, graph)
-    if not padded.is_integer:
-        check_zero(fill, padded)
-    check_spatial(before, after)
-    integer = integer_fill(fill, padded) if padded.is_integer else 0
-    if padded.label and integer != padded.fill:
+    element = map_type(padded.source).get_element_type()
+    fill = fill_of(node, graph, element)
+    fits = padded.is_integer or (element == f32 and fill == 0)
+    if not (mode_of(node) == CONSTANT and fits and is_spatial(before, after)):
+        source = graph.padded_map(padded) if padded.label else padded.source
+        return surrounded(node, graph, source, fill)
+    if padded.label and fill != padded.fill:
         padded = unpadded(graph.padded_map(padded))
     return Padded(
         padded.source,
         tuple(a + b for a, b in zip(padded.before, before[2:], strict=True)),
         tuple(a + b for a, b in zip(padded.after, after[2:], strict=True)),
         node.label,
-        integer,
+        int(fill),
     )
+
+
+def built(node: Node, graph: Builder) -> Value:
+    """Pad, with all pads built."""
+    source = graph.map(node, 0)
+    element = map_type(source).get_element_type()
+    return surrounded(node, graph, source, fill_of(node, graph, element))
+
+
+def surrounded(node: Node, graph: Builder, source: SSAValue, fill: float) -> SSAValue:
+    """Add the layer that pads a map; pads that hold a number hold `fill`.
+
+    Raises: NodeError if the pads leave no element, or if there are too many of them.
+    """
+    shape, mode = shape_of(source), mode_of(node)
+    before, after = all_pads(node, graph, len(shape))
+    picks = {
+        axis: around(axis, extent, pads, mode)
+        for axis, (extent, *pads) in enumerate(zip(shape, before, after, strict=True))
+        if any(pads)
+    }
+    return graph.picked(source, picks, fill)
+
+
+def around(axis: int, extent: int, pads: Sequence[int], mode: str) -> tuple[Run, ...]:
+    """The indices of an axis of `extent` elements with `pads` before and behind it."""
+    before, after = pads
+    first, end = max(0, -before), extent + min(0, after)
+    if first >= end:
+        raise NodeError(
+            f"pads {before} and {after} of axis {axis}, which has {extent} elements; expected at "
+            "least one element to stay"
+        )
+    if mode == CONSTANT:
+        return padded_runs(extent, before, after)
+    left = end - first
+    expect_length(max(0, before) + left + max(0, after), axis)
+    places = np.arange(-max(0, before), left + max(0, after))
+    if mode == "edge":
+        places = places.clip(0, left - 1)
+    elif mode == "wrap":
+        places = places % left
+    else:
+        period = max(1, 2 * (left - 1))
+        places = left - 1 - abs(places % period - (left - 1))
+    return listed(places + first, axis)
 
 
 def pad_quantised(node: Node, graph: Builder) -> Value | None:
@@ -54,84 +107,69 @@ def pad_quantised(node: Node, graph: Builder) -> Value | None:
     before, after = all_pads(node, graph, len(value.shape))
     if not any((*before, *after)):
         return value
-    check_spatial(before, after)
-    spatial_rank(value.value)
-    fill = fill_of(node, graph)
-    number = 0.0 if fill is None else float(fill[0])
+    if mode_of(node) != CONSTANT:
+        return moved(built, node, graph, value)
+    number = float(fill_of(node, graph, f32))
+    if is_spatial(before, after):
+        spatial = tuple(before[2:]), tuple(after[2:])
+        return Surrounded(value, *spatial, number, label=node.label)
+    integer = value.params.integer(number)
+    if (integer - value.zero_point) * value.scale != np.float32(number):
+        return None
+    source = value.reshaped(value.value, graph)
+    return replace(value, value=surrounded(node, graph, source, integer), view=None)
+
+
+def is_spatial(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Whether only spatial axes have pads, and none of them cuts elements off."""
+    spatial = len(before) > 2 and not any((*before[:2], *after[:2]))
+    return spatial and min(*before, *after) >= 0
+
+
+def mode_of(node: Node) -> str:
+    """What the pads hold.
+
+    Raises: NodeError for an unknown mode.
+    """
+    mode = node.string("mode", CONSTANT)
+    if mode not in MODES:
+        raise NodeError(f"mode {mode}; expected {', '.join(MODES)}")
+    return mode
+
+
+def fill_of(node: Node, graph: Builder, element: Attribute) -> float:
+    """The number that the pads of a map of these elements hold; 0 if none is given or needed.
+
+    Raises: NodeError if there are several, if it has another type, or if it is nan.
+    """
+    if mode_of(node) != CONSTANT:
+        return 0.0
+    fill = graph.optional(node, 2)
+    number = node.float("value", 0.0)
+    if fill is not None:
+        if fill.array.size != 1:
+            raise NodeError(f"'{fill.name}' holds {fill.array.size} values of pads; expected one")
+        if CONSTANTS.get(fill.array.dtype.str[1:]) != element:
+            raise NodeError(
+                f"pads of {fill.array.dtype} around {element_name(element)} elements; expected "
+                "equal types"
+            )
+        number = fill.array.item()
     if np.isnan(number):
         raise NodeError("pads of value nan; expected a number")
-    around = tuple(before[2:]), tuple(after[2:])
-    return Surrounded(value, *around, number, label=node.label)
-
-
-def check_spatial(before: Sequence[int], after: Sequence[int]) -> None:
-    """Check that only spatial axes have pads.
-
-    Raises: NodeError if the axes N or C have some, or if there is no spatial axis.
-    """
-    if len(before) < 3 or any((*before[:2], *after[:2])):
-        raise NodeError(f"pads {[*before, *after]}; expected zeros around the spatial axes only")
-
-
-def fill_of(node: Node, graph: Builder) -> Array | None:
-    """The value of the pads, as an array of one number; None if it is left out.
-
-    Raises: NodeError if the mode is not `constant`, or if there is more than one number.
-    """
-    mode = node.string("mode", "constant")
-    if mode != "constant":
-        raise NodeError(f"mode {mode}; expected constant")
-    fill = graph.optional(node, 2)
-    if fill is None:
-        value = node.float("value", 0.0)
-        return np.array([value], np.float32) if value else None
-    if fill.array.size != 1:
-        raise NodeError(f"'{fill.name}' holds {fill.array.size} values of pads; expected one")
-    return fill.array.reshape(-1)
-
-
-def integer_fill(fill: Array | None, padded: Padded) -> int:
-    """The integer in the pads of a quantised map; 0 if it is left out.
-
-    Raises: NodeError if its type is not that of the map.
-    """
-    element = map_type(padded.source).get_element_type()
-    if fill is None:
-        return 0
-    if ELEMENTS.get(fill.dtype) != element:
-        raise NodeError(
-            f"pads of {fill.dtype} around {element_name(element)} elements; expected equal types"
-        )
-    return int(fill[0])
-
-
-def check_zero(fill: Array | None, padded: Padded) -> None:
-    """Check that the pads of a map of real numbers are zeros.
-
-    Raises: NodeError if they are not, or if the map's elements are not float32.
-    """
-    element = map_type(padded.source).get_element_type()
-    if element != f32:
-        raise NodeError(
-            f"an input of {element_name(element)} elements; expected float32, int8 or uint8"
-        )
-    if fill is not None and fill[0] != 0:
-        raise NodeError(f"pads of value {fill[0]}; expected zero")
+    return number
 
 
 def all_pads(node: Node, graph: Builder, rank: int) -> tuple[list[int], list[int]]:
-    """The widths of the pads before and after each axis.
+    """The widths of the pads before and after each axis; negative ones cut elements off.
 
-    Raises: NodeError for a list of a wrong length, an axis that the map does not have, or a
-    negative width.
+    Raises: NodeError for a list of a wrong length, or an axis that the map does not have.
     """
     pads = graph.ints(node, "pads", 1) or []
-    axes = graph.ints(node, "axes", 3) or list(range(rank))
-    axes = [axis + rank if axis < 0 else axis for axis in axes]
-    if len(pads) != 2 * len(axes) or not set(axes) <= set(range(rank)):
+    given = graph.ints(node, "axes", 3)
+    axes = list(range(rank)) if given is None else [axis_of(axis, rank) for axis in given]
+    if len(pads) != 2 * len(axes) or len(set(axes)) != len(axes):
         raise NodeError(f"pads {pads} of axes {axes}; expected two for each axis")
-    if any(count < 0 for count in pads):
-        raise NodeError(f"pads {pads}; expected values of at least 0")
     before, after = [0] * rank, [0] * rank
     for index, axis in enumerate(axes):
         before[axis], after[axis] = pads[index], pads[index + len(axes)]

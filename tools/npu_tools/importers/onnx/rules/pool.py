@@ -11,6 +11,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_tools.importers.onnx.builder import Builder, Padded, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.padding import unpadded
 from npu_tools.importers.onnx.rules.window import as_rows, from_rows, spatial_rank, window
 
 
@@ -27,31 +28,26 @@ def max_pool(node: Node, graph: Builder) -> Value:
 
 
 def average_pool(node: Node, graph: Builder) -> Value:
-    """AveragePool; it takes pads of zeros that a Pad in front of it has added."""
+    """AveragePool; it takes pads of zeros that a Pad in front of it has added.
+
+    Those count as elements in averages. All pads of a window are treated alike, so they are built
+    first if the node has pads of its own that do not count.
+    """
     padded = graph.padded(node, 0)
     pool = average_window(node, padded)
+    total = sum((*padded.before, *padded.after))
+    if padded.label and not node.int("count_include_pad", 0) and sum(pool_pads(pool)) > total:
+        padded = unpadded(graph.padded_map(padded))
+        pool = average_window(node, padded)
     image = as_rows(graph, padded.source)
     result = graph.emit(lambda out: AvgPool2dOp(image, pool, out))
     return from_rows(graph, result, spatial_rank(padded.source))
 
 
 def average_window(node: Node, padded: Padded) -> PoolAttr:
-    """The window of AveragePool over a map with pads.
-
-    Pads of a Pad node count as elements in averages. All pads of a window are treated alike, so the
-    node's own pads must count too.
-
-    Raises: NodeError if the node has pads of its own that do not count, beside those of Pad.
-    """
-    counts_pad = bool(node.int("count_include_pad", 0))
-    pool = pool_attribute(node, padded, "avg", counts_pad=counts_pad or bool(padded.label))
-    total = sum((*padded.before, *padded.after))
-    if padded.label and not counts_pad and sum(pool_pads(pool)) > total:
-        raise NodeError(
-            f"pads that do not count behind those of Pad '{padded.label}', which do; "
-            "expected count_include_pad"
-        )
-    return pool
+    """The window of AveragePool over a map with pads, which count if a Pad has added them."""
+    counts_pad = bool(node.int("count_include_pad", 0)) or bool(padded.label)
+    return pool_attribute(node, padded, "avg", counts_pad=counts_pad)
 
 
 def pool_pads(pool: PoolAttr) -> tuple[int, ...]:

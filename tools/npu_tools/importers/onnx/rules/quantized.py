@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeGuard
 
 import numpy as np
 from onnx import TensorProto
@@ -18,27 +17,43 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu import ConcatOp, FullyConnectedOp, PoolAttr
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
-from npu_tools.importers.onnx.builder import Builder, Constant, Value
+from npu_tools.importers.onnx.builder import Builder, Constant, Unknown, Value
 from npu_tools.importers.onnx.moved import Rule, applied, moved
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.padding import unpadded
 from npu_tools.importers.onnx.quantized import (
-    ELEMENTS,
     Average,
     Joined,
     Quantized,
-    QuantizedConstant,
     Scaled,
     Sum,
 )
-from npu_tools.importers.onnx.rules.elementwise import INFINITY, channel_vector, clip_bounds
+from npu_tools.importers.onnx.rules.channels import channel_vector
+from npu_tools.importers.onnx.rules.elementwise import INFINITY, clip_bounds
 from npu_tools.importers.onnx.rules.linear import row_vector
 from npu_tools.importers.onnx.rules.pad import pad_quantised
+from npu_tools.importers.onnx.rules.picked import (
+    depth_to_space,
+    expand,
+    gather,
+    part_of,
+    slice_,
+    space_to_depth,
+    tile,
+)
 from npu_tools.importers.onnx.rules.pool import (
     average_window,
     global_max_pool,
     max_pool,
     mean_over_map,
+)
+from npu_tools.importers.onnx.rules.quantized_products import (
+    as_plain,
+    conv,
+    conv_transpose,
+    gemm,
+    is_plain,
+    matmul,
 )
 from npu_tools.importers.onnx.rules.shape import (
     axis_of,
@@ -53,103 +68,13 @@ from npu_tools.importers.onnx.rules.shape import (
 from npu_tools.importers.onnx.rules.shape import cast as cast_floats
 from npu_tools.importers.onnx.rules.sums import (
     bias_of,
-    convolution_sums,
-    matrix_sums,
-    product_sums,
-    products_scale,
-    transposed_sums,
-    transposed_weight,
-    vector_operand,
-    weight_of,
 )
+from npu_tools.importers.onnx.rules.tables import TABLES, table_or
 from npu_tools.importers.onnx.rules.window import as_rows, spatial_rank
 from npu_tools.importers.onnx.rules.zero_blocks import large_integers, mul_integers_or
-from npu_tools.importers.onnx.surrounded import Surrounded, settled
+from npu_tools.importers.onnx.surrounded import settled
+from npu_tools.importers.onnx.tabled import IntegerRule
 from npu_tools.importers.onnx.tensors import Array
-
-IntegerRule = Callable[[Node, Builder], Value | None]
-
-
-# -- sums of products ----------------------------------------------------------------------------
-
-
-def conv(node: Node, graph: Builder) -> Value | None:
-    """Conv, which also takes zeros that Pad has added around its input."""
-    value = graph.value(node, 0)
-    found = operands(node, graph)
-    if found is None:
-        return None
-    source, constant = found
-    weight = weight_of(constant, 0)
-    scales = products_scale(source, weight)
-    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
-    padded = value.padded(graph, source.params) if has_zeros(value) else unpadded(source.value)
-    sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
-    return Scaled(sums, scales, view=shape)
-
-
-def conv_transpose(node: Node, graph: Builder) -> Value | None:
-    """ConvTranspose."""
-    source, constant = settled(graph, graph.value(node, 0)), graph.value(node, 1)
-    if not is_plain(source) or not isinstance(constant, QuantizedConstant):
-        return None
-    weight = transposed_weight(node, constant, source)
-    scales = products_scale(source, weight)
-    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
-    sums, shape = transposed_sums(node, graph, source, weight, bias)
-    return Scaled(sums, scales, view=shape)
-
-
-def operands(node: Node, graph: Builder) -> tuple[Scaled, QuantizedConstant] | None:
-    """The first operand as a map of 8-bit integers, the second as constant weights.
-
-    None if they are anything else, or if a clamp of the map is pending. Pads of zeros are left out,
-    as a convolution takes them; other pads are built here.
-    """
-    source, weight = graph.value(node, 0), graph.value(node, 1)
-    if not isinstance(weight, QuantizedConstant):
-        return None
-    source = source.source if has_zeros(source) else settled(graph, source)
-    return (source, weight) if is_plain(source) else None
-
-
-def has_zeros(value: Value) -> TypeGuard[Surrounded]:
-    """Whether a value is a map with pads of zeros and without a pending clamp."""
-    return isinstance(value, Surrounded) and value.is_zero
-
-
-def is_plain(value: Value) -> TypeGuard[Scaled]:
-    """Whether a value is a map of 8-bit integers without a pending clamp."""
-    return isinstance(value, Scaled) and not value.is_sum and not value.is_clamped
-
-
-def gemm(node: Node, graph: Builder) -> Value | None:
-    """Gemm with alpha and beta of one, without transA."""
-    found = operands(node, graph)
-    plain = node.float("alpha", 1.0) == node.float("beta", 1.0) == 1 and not node.int("transA", 0)
-    if found is None or not plain or found[1].integers.ndim != 2:
-        return None
-    source, constant = found
-    weight = weight_of(constant, 0 if node.int("transB", 0) else 1)
-    scales, bias = products_scale(source, weight), graph.optional(node, 2)
-    filters = weight.array.shape[0]
-    if bias is not None and bias.array.shape not in ((filters,), (1, filters), (1,), ()):
-        return None
-    sums, shape = matrix_sums(graph, source, weight, bias_of(bias, scales, weight.array.shape))
-    return Scaled(sums, scales, view=shape)
-
-
-def matmul(node: Node, graph: Builder) -> Value | None:
-    """MatMul; both operands may be maps."""
-    found = operands(node, graph)
-    if found is None or found[1].integers.ndim != 2:
-        lhs, rhs = (as_plain(graph, graph.value(node, index)) for index in range(2))
-        return None if lhs is None or rhs is None else product_sums(graph, lhs, rhs)
-    source, constant = found
-    weight = weight_of(constant, 1)
-    sums, shape = matrix_sums(graph, source, weight, None)
-    return Scaled(sums, products_scale(source, weight), view=shape)
-
 
 # -- maps of one scale ---------------------------------------------------------------------------
 
@@ -195,6 +120,20 @@ def moving(rule: Rule, *, keeps_channels: bool = False) -> IntegerRule:
     return on_integers
 
 
+def parts(node: Node, graph: Builder) -> list[Value] | None:
+    """Split: each part as a node that moves elements."""
+
+    def part(index: int) -> Rule:
+        return lambda node, graph: part_of(node, graph, graph.map(node, 0), index)
+
+    found = [
+        moving(part(index))(node, graph) if graph.uses[name] else Unknown(is_map=True)
+        for index, name in enumerate(node.outputs)
+    ]
+    values = [value for value in found if value is not None]
+    return values if len(values) == len(found) else None
+
+
 def concat(node: Node, graph: Builder) -> Value | None:
     """Concat: built at once if all parts have the same parameters, else when a scale is given."""
     values = [graph.value(node, index) for index in range(len(node.inputs))]
@@ -225,22 +164,6 @@ def add(node: Node, graph: Builder) -> Value | None:
     if lhs is None or rhs is None:
         return None
     return Sum(lhs, rhs, label=node.label)
-
-
-def as_plain(graph: Builder, value: Value) -> Scaled | None:
-    """A value as a map of 8-bit integers without a pending clamp; None if it is none.
-
-    A constant with one scale becomes such a map.
-    """
-    value = settled(graph, value)
-    if is_plain(value):
-        return value
-    if not isinstance(value, QuantizedConstant) or value.scale.size > 1:
-        return None
-    if value.integers.dtype not in ELEMENTS:
-        return None
-    integers = graph.integers(Constant(value.name, value.integers))
-    return Scaled(integers, value.scale, int(value.zero_point.reshape(-1)[0]))
 
 
 def with_bias(
@@ -345,15 +268,19 @@ def average(node: Node, graph: Builder, source: Scaled, window: PoolAttr | None)
     return Average(replace(source, value=image, view=None), window, result, label=node.label)
 
 
-ON_INTEGERS: Mapping[str, IntegerRule] = {
-    "Add": add,
+ON_INTEGERS: Mapping[str, Callable[[Node, Builder], Value | list[Value] | None]] = {
+    **TABLES,
+    "Add": table_or("Add", add),
     "AveragePool": average_pool,
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
     "ConvTranspose": conv_transpose,
+    "DepthToSpace": moving(depth_to_space),
     "Dropout": same,
+    "Expand": moving(expand),
     "Flatten": moving(flatten),
+    "Gather": moving(gather),
     "Gemm": gemm,
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": moving(global_max_pool, keeps_channels=True),
@@ -361,12 +288,16 @@ ON_INTEGERS: Mapping[str, IntegerRule] = {
     "Identity": same,
     "MatMul": matmul,
     "MaxPool": moving(max_pool, keeps_channels=True),
-    "Mul": mul_integers_or(mul),
+    "Mul": table_or("Mul", mul_integers_or(mul)),
     "Pad": pad_quantised,
     "ReduceMean": reduce_mean,
     "Relu": relu,
     "Reshape": moving(reshape),
+    "Slice": moving(slice_),
+    "SpaceToDepth": moving(space_to_depth),
+    "Split": parts,
     "Squeeze": moving(squeeze),
+    "Tile": moving(tile),
     "Transpose": moving(transpose),
     "Unsqueeze": moving(unsqueeze),
 }
@@ -376,7 +307,7 @@ ON_SCALED = frozenset(("DequantizeLinear", "QuantizeLinear", "Shape", "Size"))
 """Operators whose rule in `RULES` takes quantised maps without layers."""
 
 MOVING = frozenset(
-    "Cast Concat Dropout Flatten GlobalMaxPool Identity MaxPool Pad Reshape Shape Size Squeeze "
-    "Transpose Unsqueeze".split()
+    "Cast Concat DepthToSpace Dropout Expand Flatten Gather GlobalMaxPool Identity MaxPool Pad "
+    "Reshape Shape Size Slice SpaceToDepth Split Squeeze Tile Transpose Unsqueeze".split()
 )
 """Operators whose rule in `RULES` also takes maps of integers."""

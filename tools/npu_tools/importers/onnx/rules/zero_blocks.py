@@ -172,9 +172,18 @@ def resized(node: Node, graph: Builder, shape: Sequence[int]) -> tuple[float, ..
     return tuple(extent * float(scale) for extent, scale in zip(shape, scales, strict=True))
 
 
-def slice_(node: Node, graph: Builder) -> Value:
+def slice_or(rule: Rule) -> Rule:
+    """A rule for Slice of flags; any other operand is left to `rule`."""
+
+    def slice_(node: Node, graph: Builder) -> Value:
+        flags = graph.value(node, 0)
+        return cut(node, graph, flags) if isinstance(flags, BlockFlags) else rule(node, graph)
+
+    return slice_
+
+
+def cut(node: Node, graph: Builder, flags: BlockFlags) -> Value:
     """Slice of flags: it cuts off the rows and columns that the map does not have."""
-    flags = flags_of(node, graph)
     starts, ends = graph.ints(node, "starts", 1), graph.ints(node, "ends", 2)
     axes, steps = graph.ints(node, "axes", 3), graph.ints(node, "steps", 4)
     if starts is None or ends is None or len(starts) != len(ends) or any(starts):
