@@ -35,7 +35,7 @@ def same(inputs: str, maps: Operands, constants: Operands, outputs: str = "y", *
     theirs = expected(proto, maps)
     module = imported(proto)
     assert set(layers(module)) <= {
-        f"npu.{name}" for name in "mul matmul add softmax reshape transpose concat".split()
+        f"npu.{name}" for name in "mul map matmul add softmax reshape transpose concat".split()
     }
     ours = run_function(module, None, list(maps.values()))
     for one, other in zip(ours, theirs, strict=True):
@@ -55,7 +55,7 @@ def cases(draw: st.DrawFn) -> tuple[Operands, dict[str, Any]]:
     }
     attributes: dict[str, Any] = {"is_causal": draw(st.integers(0, 1))}
     if draw(st.booleans()):
-        attributes["scale"] = 0.3
+        attributes |= {"scale": 0.3, "softcap": 0.7}
     if draw(st.booleans()):
         attributes["left_window_size"] = draw(st.integers(-1, 3))
         attributes["right_window_size"] = draw(st.integers(-1, 3))
@@ -129,7 +129,7 @@ def test_lengths(causal: int) -> None:
 @pytest.mark.parametrize(
     ("shapes", "attributes", "message"),
     [
-        (((1, 2, 3, 4),) * 3, {"softcap": 2.0}, "softcap; expected 0"),
+        (((1, 2, 3, 4),) * 3, {"softcap": -2.0}, "softcap -2.0; expected a positive number"),
         (((1, 2, 3, 4), (1, 2, 3, 5), (1, 2, 3, 4)), {}, "expected [B, H, S, D]"),
         (((1, 3, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4)), {}, "heads that divides H"),
         (((1, 3, 4),) * 3, {}, "for 0 heads"),

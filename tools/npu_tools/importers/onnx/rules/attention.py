@@ -7,13 +7,15 @@ the lengths of sequences) becomes one constant that is added to the scores.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod, sqrt
+from math import inf, prod, sqrt
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import AddOp, ConcatOp, MatmulOp, MulOp, SoftmaxOp, TransposeOp
+from npu_dialect.npu import AddOp, ConcatOp, MapOp, MatmulOp, MulOp, SoftmaxOp, TransposeOp
+from npu_dialect.npu.enums import Function
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.pointwise import FunctionAttr
 from npu_tools.importers.onnx.builder import Builder, Constant, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
@@ -26,8 +28,6 @@ MASK, PAST_KEY, PAST_VALUE, LENGTHS = 3, 4, 5, 6
 
 def attention(node: Node, graph: Builder) -> list[Value]:
     """Attention: the result, present keys and values, and the scores that the node asks for."""
-    if node.float("softcap", 0.0):
-        raise NodeError("softcap; expected 0")
     source = graph.map(node, 0)
     query, key, value = (heads(node, graph, index) for index in range(3))
     past = 0
@@ -42,7 +42,8 @@ def attention(node: Node, graph: Builder) -> list[Value]:
     grouped = graph.reshape(scaled, (*rows, sizes.depth))
     raw = graph.emit(lambda out: MatmulOp(grouped, key, out, transposed_rhs=True))
     raw = graph.reshape(raw, sizes.scores)
-    masked, kept = with_mask(node, graph, raw, sizes)
+    capped = with_cap(graph, raw, node.float("softcap", 0.0))
+    masked, kept = with_mask(node, graph, capped, sizes)
     weights = graph.emit(lambda out: SoftmaxOp(masked, 3, out))
     if kept is not None:
         keep = graph.parameter(kept, "kept")
@@ -58,7 +59,7 @@ def attention(node: Node, graph: Builder) -> list[Value]:
         inner = result
         result = graph.emit(lambda out: TransposeOp(inner, (0, 2, 1, 3), out))
         result = graph.reshape(result, (sizes.batch, sizes.queries, prod(shape_of(result)[2:])))
-    return [result, key, value, (raw, raw, masked, weights)[mode]]
+    return [result, key, value, (raw, capped, masked, weights)[mode]]
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,20 @@ def heads(node: Node, graph: Builder, index: int) -> SSAValue:
 def behind(graph: Builder, past: SSAValue, present: SSAValue) -> SSAValue:
     """Build keys or values of the past with the present ones behind them."""
     return graph.emit(lambda out: ConcatOp([past, present], 2, out))
+
+
+def with_cap(graph: Builder, scores: SSAValue, cap: float) -> SSAValue:
+    """Build cap * tanh(scores / cap), which stays between the caps; 0: no cap.
+
+    Raises: NodeError if the cap is no positive, finite number.
+    """
+    if cap == 0:
+        return scores
+    if not 0 < cap < inf:
+        raise NodeError(f"softcap {cap}; expected a positive number, or 0")
+    small = times(graph, scores, 1 / cap, "softcap")
+    bounded = graph.emit(lambda out: MapOp(small, FunctionAttr.of(Function.TANH), out))
+    return times(graph, bounded, cap, "softcap")
 
 
 def with_mask(
