@@ -25,6 +25,7 @@ from npu_tools.importers.onnx.rules.edges import (
     dynamic_quantize_linear,
     quantize_linear,
 )
+from npu_tools.importers.onnx.rules.einsum import einsum
 from npu_tools.importers.onnx.rules.elementwise import (
     add,
     batch_normalization,
@@ -142,6 +143,7 @@ RULES: Mapping[str, Rule] = {
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
     **dict.fromkeys(FUNCTIONS, function),
+    "Einsum": einsum,
     **QLINEAR,
 }
 """The rules of ONNX's operators; some operators need no layer and vanish."""
