@@ -64,8 +64,9 @@ bench: venv ## measure code, memory, traffic and instructions, and the compiler'
 	@$(VENV)/bin/python bench/microcode.py
 	@$(VENV)/bin/python bench/zero_blocks.py
 
-reference: venv ## write docs/reference/ and the picture of README.md from the code
+reference: venv ## write docs/reference/, docs/operators.md and the picture of README.md from the code
 	@$(VENV)/bin/python scripts/reference.py
+	@$(VENV)/bin/python scripts/operators.py
 	@$(VENV)/bin/python scripts/picture.py
 
 docs: ## the documentation as HTML in build/site; a broken link is an error

@@ -11,7 +11,8 @@ from helpers.networks.light import light_file, ramp, recorded_output, seeded
 from npu_tools.compiling.check import relative_error
 from npu_tools.compiling.driver import Compiled, Job, compile_model
 from npu_tools.verifying.harness import built
-from npu_tools.verifying.verify import feeds_of, session_of
+from npu_tools.verifying.samples import feeds_of
+from npu_tools.verifying.sessions import session_of
 
 TOLERANCE = 1e-4
 """Relative to the largest magnitude: sums of thousands of products, in another order."""

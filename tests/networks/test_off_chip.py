@@ -20,7 +20,8 @@ from helpers.networks.zoo import build
 from npu_tools.compiling.check import relative_error
 from npu_tools.compiling.driver import Compiled, Job, compile_model
 from npu_tools.verifying.harness import built
-from npu_tools.verifying.verify import feeds_of, random_samples, session_of
+from npu_tools.verifying.samples import feeds_of, random_samples
+from npu_tools.verifying.sessions import session_of
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 

@@ -5,7 +5,7 @@ becomes
     %q = npu.requantize %s scales [0.01] zero_points [0, 3] mode fixed : ...
 
 The decision: `fixed` needs no float instruction, and differs from `float` by at most one. Layers
-that quantise or dequantise, or compute in float32, are left unchanged.
+that quantise or dequantise, divide, or compute in float32, are left unchanged.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from npu_dialect.npu.enums import Mode, ModeAttr
 from npu_dialect.npu.layers import (
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
+    QuantizedBinaryOp,
     RequantizeOp,
     SumsOp,
 )
+from npu_dialect.npu.layers.quantized_binary import MODES_OF
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 from npu_passes.support.refuse import RefusingPass
 
@@ -41,6 +43,8 @@ class RequantizeModePass(RefusingPass):
         mode = Mode(self.mode)
         for layer in op.walk():
             if isinstance(layer, RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp):
+                layer.mode = ModeAttr(mode)
+            elif isinstance(layer, QuantizedBinaryOp) and mode in MODES_OF[layer.kind.data]:
                 layer.mode = ModeAttr(mode)
             elif isinstance(layer, SumsOp) and layer.requantize is not None:
                 what, addition = layer.requantize, layer.addition

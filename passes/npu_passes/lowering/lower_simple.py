@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf, prod
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.enums import BinaryKind
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     ActivationOp,
@@ -23,9 +26,11 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr
 from npu_dialect.npu.quantization import QUANTISED
 from npu_passes.lowering.functions import element_step
-from npu_passes.support.common import LoopOptions, for_each, vectors
+from npu_passes.support import integers
+from npu_passes.support.common import LoopOptions, for_each, loop_name, vectors
 from npu_passes.support.integers import bounds_of, element_of, held, load, store
-from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_passes.support.loop_builder import Index, LoopBuilder, is_dense, memref_type
+from npu_passes.support.pairs import paired
 
 
 def elementwise(
@@ -33,27 +38,64 @@ def elementwise(
     inputs: Sequence[SSAValue],
     out: SSAValue,
     body: Callable[[Sequence[SSAValue]], SSAValue],
+    prepare: Callable[[int, SSAValue], SSAValue] | None = None,
 ) -> None:
     """out[i] = body(inputs[i]), with numpy's broadcasting.
 
-    It is a single loop if all buffers are gapless and have the same shape and strides.
+    It is a single loop if all buffers are gapless and have the same shape and strides. Each input
+    is read in the outermost loop in which its index is known. There `prepare`, if given, makes of
+    the number of an input and its element what `body` gets.
     """
-    shapes = {shape_of(value) for value in (*inputs, out)}
-    if len(shapes) == 1 and (dense := vectors(b, (*inputs, out))):
-        inputs, out = dense[:-1], dense[-1]
+    inputs, out = with_fewer_axes(b, inputs, out)
     shape = shape_of(out)
+    extents = [(1,) * (len(shape) - len(shape_of(value))) + shape_of(value) for value in inputs]
+    depths = [max((i + 1 for i, n in enumerate(each) if n > 1), default=0) for each in extents]
+    values = list(inputs)
 
-    def one(at: tuple[Index, ...]) -> None:
-        values: list[SSAValue] = []
-        for value in inputs:
-            extents = shape_of(value)
-            own = at[len(at) - len(extents) :]
-            values.append(
-                load(b, value, [0 if n == 1 else i for i, n in zip(own, extents, strict=True)])
-            )
-        store(b, body(values), out, at)
+    def nest(at: tuple[Index, ...]) -> tuple[()]:
+        for place, (value, own, depth) in enumerate(zip(inputs, extents, depths, strict=True)):
+            if depth == len(at):
+                full = [0 if n == 1 else i for i, n in zip(at, own)]
+                full += [0] * (len(shape) - len(at))
+                element = load(b, value, full[len(shape) - len(shape_of(value)) :])
+                values[place] = prepare(place, element) if prepare else element
+        if len(at) == len(shape):
+            store(b, body(values), out, at)
+            return ()
+        b.loop(0, shape[len(at)], lambda i, _: nest((*at, i)), hint=loop_name(len(at)))
+        return ()
 
-    for_each(b, shape, one)
+    nest(())
+
+
+def with_fewer_axes(
+    b: LoopBuilder, inputs: Sequence[SSAValue], out: SSAValue
+) -> tuple[Sequence[SSAValue], SSAValue]:
+    """The same buffers with one axis if they are alike, or with fewer axes if all are dense.
+
+    Neighbouring axes become one if each input has both of them or is broadcast along both.
+    """
+    buffers = (*inputs, out)
+    if len({shape_of(buffer) for buffer in buffers}) == 1 and (flat := vectors(b, buffers)):
+        return flat[:-1], flat[-1]
+    if not all(is_dense(memref_type(buffer)) for buffer in buffers):
+        return inputs, out
+    shape = shape_of(out)
+    full = [(1,) * (len(shape) - len(shape_of(each))) + shape_of(each) for each in buffers]
+    groups: list[list[int]] = []
+    for axis in (axis for axis, extent in enumerate(shape) if extent != 1):
+        last = groups[-1][-1] if groups else None
+        if last is not None and all((n[last] == 1) == (n[axis] == 1) for n in full):
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+    groups = groups or [[]]
+    seen: dict[SSAValue, SSAValue] = {}
+    for buffer, extents in zip(buffers, full, strict=True):
+        if buffer not in seen:
+            grouped = [prod(extents[axis] for axis in group) for group in groups]
+            seen[buffer] = b.shaped(buffer, grouped, buffer.name_hint)
+    return [seen[value] for value in inputs], seen[out]
 
 
 def channelwise(
@@ -87,12 +129,17 @@ def lower_activation(b: LoopBuilder, op: ActivationOp, out: SSAValue, _: LoopOpt
 def lower_add(b: LoopBuilder, op: AddOp, out: SSAValue, _: LoopOptions) -> None:
     """Build the loops of a sum and its activation."""
     step = element_step(b, op, op.activation)
-    elementwise(b, [op.lhs, op.rhs], out, lambda values: step(b.addf(values[0], values[1]), 0))
+
+    def body(values: Sequence[SSAValue]) -> SSAValue:
+        add = b.addf if values[0].type == f32 else partial(integers.add, b)
+        return step(add(values[0], values[1]), 0)
+
+    elementwise(b, [op.lhs, op.rhs], out, body)
 
 
 def lower_mul(b: LoopBuilder, op: MulOp, out: SSAValue, _: LoopOptions) -> None:
     """Build the loops of a product."""
-    elementwise(b, [op.lhs, op.rhs], out, lambda values: b.mulf(values[0], values[1]))
+    elementwise(b, [op.lhs, op.rhs], out, lambda values: paired(b, BinaryKind.MUL, *values))
 
 
 def lower_join(b: LoopBuilder, op: JoinOp, out: SSAValue, _: LoopOptions) -> None:
@@ -119,7 +166,10 @@ def lower_transpose(b: LoopBuilder, op: TransposeOp, out: SSAValue, _: LoopOptio
 
 
 def lower_softmax(b: LoopBuilder, op: SoftmaxOp, out: SSAValue, _: LoopOptions) -> None:
-    """Build three loops along the axis: maximum, exponentials and their sum, division."""
+    """Build three loops along the axis: maximum, exponentials and their sum, and the quotients.
+
+    For the logarithm the second loop stores differences, and the third subtracts a logarithm.
+    """
     axis = op.axis.value.data
     shape = shape_of(out)
 
@@ -133,17 +183,21 @@ def lower_softmax(b: LoopBuilder, op: SoftmaxOp, out: SSAValue, _: LoopOptions) 
         best = b.loop(0, shape[axis], greatest, [b.real(-inf)], carry="best")[0]
 
         def exponential(i: Index, total: Sequence[SSAValue]) -> list[SSAValue]:
-            value = b.exp(b.subf(b.load(op.input, place(i)), best))
-            b.store(value, out, place(i))
+            shifted = b.subf(b.load(op.input, place(i)), best)
+            value = b.exp(shifted)
+            b.store(value if op.log is None else shifted, out, place(i))
             return [b.addf(total[0], value, "total")]
 
         total = b.loop(0, shape[axis], exponential, [b.real(0.0)], carry="total")[0]
+        if op.log is not None:
+            total = b.log(total)
 
-        def quotient(i: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            b.store(b.divf(b.load(out, place(i)), total), out, place(i))
+        def finish(i: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            value = b.load(out, place(i))
+            b.store((b.divf if op.log is None else b.subf)(value, total), out, place(i))
             return ()
 
-        b.loop(0, shape[axis], quotient)
+        b.loop(0, shape[axis], finish)
 
     for_each(b, (*shape[:axis], *shape[axis + 1 :]), line, ("n", "j", "k", "l"))
 

@@ -31,6 +31,7 @@ from npu_dialect.npu import (
     AddOp,
     AvgPool2dOp,
     BatchNormOp,
+    CastOp,
     ClampOp,
     ConcatOp,
     Conv2dOp,
@@ -46,15 +47,19 @@ from npu_dialect.npu import (
     MaxPool2dOp,
     MulOp,
     NormalizeOp,
+    PairwiseOp,
     PickOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
+    QuantizedBinaryOp,
     QuantizeOp,
+    ReduceOp,
     ReluOp,
     RequantizeOp,
     SoftmaxOp,
     TransposeOp,
+    WhereOp,
 )
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import SumsOp
@@ -67,6 +72,7 @@ from npu_passes.lowering.kernels.constants import symbol_users
 from npu_passes.lowering.kernels.convolution import lower_connected, lower_convolution
 from npu_passes.lowering.lower_matmul import lower_matmul
 from npu_passes.lowering.lower_normalize import lower_normalize
+from npu_passes.lowering.lower_pairwise import lower_cast, lower_pairwise, lower_where
 from npu_passes.lowering.lower_pick import lower_pick
 from npu_passes.lowering.lower_pool import lower_global_pool, lower_pool
 from npu_passes.lowering.lower_quantized import (
@@ -76,6 +82,7 @@ from npu_passes.lowering.lower_quantized import (
     lower_quantized_avg_pool,
     lower_requantize,
 )
+from npu_passes.lowering.lower_reduce import lower_reduce
 from npu_passes.lowering.lower_simple import (
     is_empty,
     lower_activation,
@@ -88,6 +95,7 @@ from npu_passes.lowering.lower_simple import (
     lower_transpose,
 )
 from npu_passes.lowering.lower_zero_blocks import lower_prune_zero_blocks
+from npu_passes.lowering.quantized_pairs import lower_quantized_binary
 from npu_passes.lowering.unused import drop_unused
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.loop_builder import LoopBuilder
@@ -100,48 +108,66 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     AvgPool2dOp: lower_pool,
     BatchNormOp: lower_batch_norm,
     ClampOp: lower_activation,
+    CastOp: lower_cast,
     ConcatOp: lower_join,
     Conv2dOp: lower_convolution,
     DequantizeOp: lower_dequantize,
     FullyConnectedOp: lower_connected,
     GlobalAvgPool2dOp: lower_global_pool,
     GlobalMaxPool2dOp: lower_global_pool,
-    InterleaveOp: lower_join,
     LookupOp: lower_activation,
     LrnOp: lower_lrn,
     MapOp: lower_activation,
-    MatmulOp: lower_matmul,
     MaxPool2dOp: lower_pool,
     MulOp: lower_mul,
-    NormalizeOp: lower_normalize,
+    PairwiseOp: lower_pairwise,
     PickOp: lower_pick,
+    InterleaveOp: lower_join,
+    MatmulOp: lower_matmul,
+    NormalizeOp: lower_normalize,
     PruneZeroBlocksOp: lower_prune_zero_blocks,
     QuantizeOp: lower_quantize,
     QuantizedAddOp: lower_quantized_add,
     QuantizedAvgPool2dOp: lower_quantized_avg_pool,
+    QuantizedBinaryOp: lower_quantized_binary,
+    ReduceOp: lower_reduce,
     ReluOp: lower_activation,
     RequantizeOp: lower_requantize,
     SoftmaxOp: lower_softmax,
     TransposeOp: lower_transpose,
+    WhereOp: lower_where,
 }
 
-QUANTIZED = (DequantizeOp, QuantizeOp, QuantizedAddOp, QuantizedAvgPool2dOp, RequantizeOp)
-"""Layers on quantised maps, whose verifiers check their element types."""
-MOVING = (
+CHECKED = (
+    CastOp,
+    DequantizeOp,
+    PairwiseOp,
+    QuantizeOp,
+    QuantizedAddOp,
+    QuantizedAvgPool2dOp,
+    QuantizedBinaryOp,
+    ReduceOp,
+    RequantizeOp,
+    WhereOp,
+)
+"""Layers whose verifiers check their element types."""
+ON_INTEGERS = (
+    AddOp,
     ClampOp,
     ConcatOp,
     GlobalMaxPool2dOp,
-    InterleaveOp,
     LookupOp,
+    InterleaveOp,
     MaxPool2dOp,
     PickOp,
+    MulOp,
     PruneZeroBlocksOp,
     ReluOp,
     TransposeOp,
 )
-"""Layers that move or select elements, and so accept any of `INTEGERS`."""
+"""Layers that move, select, add or multiply elements, and so accept any of `INTEGERS`."""
 INTEGERS = (i8, ui8, i32)
-"""Integer element types of the layers in `MOVING`."""
+"""Integer element types of the layers in `ON_INTEGERS`."""
 
 
 @dataclass(frozen=True)
@@ -217,10 +243,10 @@ def reject(layer: LayerOp) -> None:
 
 def has_integers(layer: LayerOp, type_: Map) -> bool:
     """Whether a layer may have an operand of this type with integer elements."""
-    quantized = isinstance(layer, QUANTIZED) or (
+    quantized = isinstance(layer, CHECKED) or (
         isinstance(layer, SumsOp) and layer.zero_points is not None
     )
-    return quantized or (isinstance(layer, MOVING) and type_.get_element_type() in INTEGERS)
+    return quantized or (isinstance(layer, ON_INTEGERS) and type_.get_element_type() in INTEGERS)
 
 
 def lower_layer(layer: LayerOp, options: LoopOptions) -> None:

@@ -140,11 +140,20 @@ def walk(
     b.loop(0, rows.total, body, hint="oy")
 
 
+LOOP_NAMES = ("i", "j", "k", "l", "m")
+"""Names of the loops of a nest, from the outermost one on."""
+
+
+def loop_name(depth: int, names: Sequence[str] = LOOP_NAMES) -> str:
+    """The name of the loop with `depth` loops around it."""
+    return names[depth] if depth < len(names) else f"i{depth}"
+
+
 def for_each(
     b: LoopBuilder,
     shape: Sequence[int],
     body: Callable[[tuple[Index, ...]], None],
-    hints: Sequence[str] = ("i", "j", "k", "l", "m"),
+    hints: Sequence[str] = LOOP_NAMES,
 ) -> None:
     """A loop nest over all indices of a shape."""
 
@@ -153,7 +162,7 @@ def for_each(
         if axis == len(shape):
             body(prefix)
             return ()
-        hint = hints[axis] if axis < len(hints) else f"i{axis}"
+        hint = loop_name(axis, hints)
         b.loop(0, shape[axis], lambda index, _: nest((*prefix, index)), hint=hint)
         return ()
 

@@ -224,6 +224,10 @@ class LoopBuilder:
         """e^value."""
         return self.insert(math.ExpOp(value)).result
 
+    def log(self, value: SSAValue) -> SSAValue:
+        """Natural logarithm of value."""
+        return self.insert(math.LogOp(value)).result
+
     def sqrt(self, value: SSAValue) -> SSAValue:
         """Square root of value."""
         return self.insert(math.SqrtOp(value)).result
@@ -276,9 +280,16 @@ class LoopBuilder:
         type_ = memref_type(buffer)
         if type_.get_num_dims() == 1 or not is_gapless(type_):
             return buffer
-        count = prod(type_.get_shape())
-        result = MemRefType(type_.element_type, [count], memory_space=type_.memory_space)
-        op = memref.ReinterpretCastOp(buffer, [], [], [], [0], [count], [1], result)
+        return self.shaped(buffer, [prod(type_.get_shape())], hint)
+
+    def shaped(self, buffer: SSAValue, shape: Sequence[int], hint: str | None = None) -> SSAValue:
+        """A dense buffer as a view of another shape with as many elements."""
+        type_ = memref_type(buffer)
+        if tuple(shape) == type_.get_shape():
+            return buffer
+        steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        result = MemRefType(type_.element_type, shape, memory_space=type_.memory_space)
+        op = memref.ReinterpretCastOp(buffer, [], [], [], [0], shape, steps, result)
         return self.insert(op, hint).result
 
     def pixels(self, buffer: SSAValue, hint: str | None = None) -> SSAValue:

@@ -16,11 +16,8 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu.attributes import PoolAttr, int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
-    BatchNormOp,
-    BinaryOp,
     Conv2dOp,
     DequantizeOp,
-    ElementwiseOp,
     FullyConnectedOp,
     GlobalPoolOp,
     InterleaveOp,
@@ -32,7 +29,7 @@ from npu_dialect.npu.layers import (
     PruneZeroBlocksOp,
     QuantizedAvgPool2dOp,
     QuantizeOp,
-    RequantizeOp,
+    ReduceOp,
     SoftmaxOp,
     TransposeOp,
 )
@@ -56,39 +53,37 @@ def space_of(op: LayerOp) -> Space:
             return pool_space(op)
         case PruneZeroBlocksOp():
             return block_space(op)
-        case (
-            ElementwiseOp()
-            | BinaryOp()
-            | BatchNormOp()
-            | (QuantizeOp() | DequantizeOp() | RequantizeOp())
-        ):
-            return grid_space(op, whole=())
         case MatmulOp():
             return matmul_space(op)
         case PickOp() | TransposeOp():
             return moving_space(op)
         case _:
-            axes = whole_axes(op)
-            if axes is not None:
-                return grid_space(op, whole=axes)
-            return Space((), tuple(whole(value) for value in op.operands))
+            undivided = whole_axes(op)
+            if undivided is None:
+                return Space((), tuple(whole(value) for value in op.operands))
+            return grid_space(op, undivided)
 
 
 def whole_axes(op: LayerOp) -> Sequence[int] | None:
-    """The axes that an output element needs as a whole; None for a kind that is not listed."""
+    """The axes of which an output element needs all elements; it needs one place of all others.
+
+    None if a layer is of another kind.
+    """
     match op:
         case SoftmaxOp():
             return (op.axis.value.data,)
-        case LrnOp():
-            return (1,)
-        case NormalizeOp():
+        case ReduceOp() | NormalizeOp():
             return int_values(op.axes)
         case InterleaveOp():
             return [axis for axis, step in enumerate(int_values(op.steps)) if step > 1]
+        case LrnOp():
+            return (1,)
         case GlobalPoolOp() | QuantizedAvgPool2dOp():  # a tile of rows would change the window
             return (2, 3)
+        case QuantizeOp() | DequantizeOp():  # not in place: their elements change their size
+            return ()
         case _:
-            return None
+            return () if op.ELEMENTWISE else None
 
 
 def whole(value: SSAValue) -> tuple[Along, ...]:

@@ -51,6 +51,7 @@ from npu_dialect.npu.layers import (
     DequantizeOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
+    QuantizedBinaryOp,
     ReluOp,
     RequantizeOp,
 )
@@ -176,7 +177,10 @@ def ends_with_relu(op: LayerOp) -> bool:
         return False
     least = -inf
     epilogue = op.parts if isinstance(op, EpilogueOp) else Epilogue()
-    if isinstance(op, RequantizeOp | QuantizedAddOp) or epilogue.requantize is not None:
+    if (
+        isinstance(op, RequantizeOp | QuantizedAddOp | QuantizedBinaryOp)
+        or epilogue.requantize is not None
+    ):
         least = limits_of(element)[0]
     activation = epilogue.activation if epilogue.addition is None else epilogue.sum_activation
     if isinstance(op, ReluOp):

@@ -21,6 +21,7 @@ from npu_dialect.npu.layers import (
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
+    QuantizedBinaryOp,
     RequantizeOp,
 )
 from npu_dialect.npu.layers.epilogue import EpilogueOp
@@ -135,7 +136,7 @@ def zero_of(op: LayerOp) -> int | None:
             return int_values(op.addition.zero_points)[-1]
         if op.requantize is not None:
             return op.requantize.offset
-    if isinstance(op, RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp):
+    if isinstance(op, RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp | QuantizedBinaryOp):
         return int_values(op.zero_points)[-1]
     if isinstance(op, DequantizeOp):
         return None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -113,6 +113,7 @@ FLOATING: dict[type[Operation], Meaning] = {
     arith.MaxnumfOp: np.fmax,
     arith.MinnumfOp: np.fmin,
     arith.NegfOp: operator.neg,
+    llvm.FRemOp: np.fmod,
     arith.SelectOp: selected,
     math.PowFOp: np.power,
     **{op: rounded_call(name) for name, op in MATH_OPS.items()},

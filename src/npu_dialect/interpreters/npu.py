@@ -22,6 +22,7 @@ from xdsl.interpreter import (
 from xdsl.utils.exceptions import InterpretationError
 
 from npu_dialect.interpreters.normalize import normalize
+from npu_dialect.interpreters.pairwise import cast, pairwise, where
 from npu_dialect.interpreters.pointwise import activate
 from npu_dialect.interpreters.quantized import (
     added,
@@ -30,8 +31,10 @@ from npu_dialect.interpreters.quantized import (
     quantize,
     quantized_add,
     quantized_avg_pool2d,
+    quantized_binary,
     requantize,
 )
+from npu_dialect.interpreters.reduce import reduction
 from npu_dialect.interpreters.transposed import scattered
 from npu_dialect.interpreters.values import Array, dtype_of
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
@@ -42,6 +45,7 @@ from npu_dialect.npu.layers import (
     AddOp,
     AvgPool2dOp,
     BatchNormOp,
+    CastOp,
     ClampOp,
     ConcatOp,
     Conv2dOp,
@@ -59,11 +63,14 @@ from npu_dialect.npu.layers import (
     MaxPool2dOp,
     MulOp,
     NormalizeOp,
+    PairwiseOp,
     PickOp,
     PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
+    QuantizedBinaryOp,
     QuantizeOp,
+    ReduceOp,
     ReluOp,
     RequantizeOp,
     ReshapeOp,
@@ -71,6 +78,7 @@ from npu_dialect.npu.layers import (
     SoftmaxOp,
     SumsOp,
     TransposeOp,
+    WhereOp,
 )
 from npu_dialect.runs import NONE, indices_of
 from npu_dialect.windows import Axis
@@ -204,11 +212,13 @@ def global_avg_pool2d(_: GlobalAvgPool2dOp, inputs: Sequence[Array]) -> Array:
 
 
 def softmax(op: SoftmaxOp, inputs: Sequence[Array]) -> Array:
-    """exp(x - max) / sum along one axis."""
+    """exp(x - max) / sum along one axis, or its logarithm."""
     (array,), axis = inputs, op.axis.value.data
     expect_floats("a softmax", array)
-    powers = np.exp(array - array.max(axis=axis, keepdims=True))
-    return powers / powers.sum(axis=axis, keepdims=True)
+    shifted = array - array.max(axis=axis, keepdims=True)
+    powers = np.exp(shifted)
+    sums = powers.sum(axis=axis, keepdims=True)
+    return powers / sums if op.log is None else shifted - np.log(sums)
 
 
 def batch_norm(op: BatchNormOp, inputs: Sequence[Array]) -> Array:
@@ -261,9 +271,10 @@ def layer(
 ) -> OpImpl[Any, LayerT]:
     """The interpreter's function for a layer, on tensors and in destination style.
 
-    `meaning(op, inputs)` computes the OFM.
+    `meaning(op, inputs)` computes the OFM; infinities and NaN are as in IEEE 754.
     """
 
+    @np.errstate(all="ignore")
     def run(_functions: Any, _: Interpreter, op: LayerT, args: PythonValues) -> PythonValues:
         if op.destination is None:
             return (meaning(op, args),)
@@ -312,6 +323,10 @@ class NpuFunctions(InterpreterFunctions):
     lookup = layer(LookupOp, lambda op, inputs: activate(inputs[0], op.as_activation()))
     add = layer(AddOp, lambda op, inputs: activate(inputs[0] + inputs[1], op.activation))
     mul = layer(MulOp, lambda _, inputs: inputs[0] * inputs[1])
+    pairwise = layer(PairwiseOp, pairwise)
+    where = layer(WhereOp, where)
+    cast = layer(CastOp, cast)
+    reduction = layer(ReduceOp, reduction)
     concat = layer(ConcatOp, join)
     interleave = layer(InterleaveOp, join)
     reshape = layer(ReshapeOp, lambda op, inputs: inputs[0].reshape(op.output_type.get_shape()))
@@ -329,4 +344,5 @@ class NpuFunctions(InterpreterFunctions):
     dequantize = layer(DequantizeOp, dequantize)
     requantize = layer(RequantizeOp, requantize)
     quantized_add = layer(QuantizedAddOp, quantized_add)
+    quantized_binary = layer(QuantizedBinaryOp, quantized_binary)
     quantized_avg_pool2d = layer(QuantizedAvgPool2dOp, quantized_avg_pool2d)

@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from npu_dialect.interpreters.fused import fma
+from npu_dialect.interpreters.pairwise import FUNCTIONS
 from npu_dialect.interpreters.values import Array
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
 from npu_dialect.npu.attributes import float_values, int_values
+from npu_dialect.npu.enums import BinaryKind
 from npu_dialect.npu.layers.quantized import (
     DequantizeOp,
     QuantizedAddOp,
     QuantizeOp,
     RequantizeOp,
 )
+from npu_dialect.npu.layers.quantized_binary import QuantizedBinaryOp
 from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
 from npu_dialect.npu.maps import map_type
 from npu_dialect.npu.quantization import (
@@ -164,6 +167,30 @@ def quantized_sum(
     return made
 
 
+def quantized_binary(op: QuantizedBinaryOp, inputs: Sequence[Array]) -> Array:
+    """`npu.quantized_binary`."""
+    a, b = inputs
+    scale_a, scale_b, scale = (f32(value) for value in float_values(op.scales))
+    (za, zb, z), limits, kind = int_values(op.zero_points), output_limits(op), op.kind.data
+    wide = a.astype(np.int64) - za, b.astype(np.int64) - zb
+    match op.mode.data:
+        case "float":
+            found = FUNCTIONS[kind](real(a, za, scale_a), real(b, zb, scale_b))
+            made = rounded(found / scale, z, limits)
+        case "qlinear":
+            product = (wide[0] * wide[1]).astype(f32) * (scale_a * scale_b / scale)
+            made = rounded(product + f32(z), 0, limits)
+        case _ if kind == BinaryKind.MUL:
+            found = Multiplier.of(float(scale_a) * float(scale_b) / float(scale))
+            products = wide[0] * wide[1] * found.value
+            made = saturated(shifted(products, np.array(found.shift)), z, limits)
+        case _:
+            ma, mb, shift = add_multipliers(float(scale_a), float(scale_b), float(scale))
+            exact = FUNCTIONS[kind](wide[0] * ma, wide[1] * mb)
+            made = saturated(shifted(exact, np.array(shift)), z, limits)
+    return made.astype(output_dtype(op))
+
+
 def quantized_avg_pool2d(op: QuantizedAvgPool2dOp, inputs: Sequence[Array]) -> Array:
     """`npu.quantized_avg_pool2d`."""
     image, mode = inputs[0], op.mode.data
@@ -239,14 +266,14 @@ def lanes(image: Array) -> Array:
 
 
 def output_limits(
-    op: QuantizeOp | RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp,
+    op: QuantizeOp | RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp | QuantizedBinaryOp,
 ) -> tuple[int, int]:
     """The least and the greatest integer of a layer's output type."""
     return limits_of(map_type(op.output).get_element_type())
 
 
 def output_dtype(
-    op: QuantizeOp | RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp,
+    op: QuantizeOp | RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp | QuantizedBinaryOp,
 ) -> np.dtype[Any]:
     """The numpy type of a layer's output."""
     return np.dtype(np.uint8 if output_limits(op) == (0, 255) else np.int8)

@@ -110,6 +110,89 @@ class FunctionNameAttr(EnumAttribute[Function], SpacedOpaqueSyntaxAttribute):
     name = "npu.function_name"
 
 
+class BinaryKind(StrEnum):
+    """What a layer computes of two elements, a of lhs and b of rhs."""
+
+    SUB = "sub"
+    """a - b."""
+    MUL = "mul"
+    """a * b."""
+    DIV = "div"
+    """a / b; of integers it is rounded towards zero, and a quotient by zero is 0."""
+    MAX = "max"
+    """The greater one; NaN if one of them is."""
+    MIN = "min"
+    """The smaller one; NaN if one of them is."""
+    POW = "pow"
+    """a to the power b."""
+    MOD = "mod"
+    """The rest of a / b, with the sign of b; of integers it is 0 if b is 0."""
+    REM = "rem"
+    """The rest of a / b, with the sign of a; of integers it is 0 if b is 0."""
+    EQUAL = "equal"
+    NOT_EQUAL = "not_equal"
+    LESS = "less"
+    LESS_OR_EQUAL = "less_or_equal"
+    GREATER = "greater"
+    GREATER_OR_EQUAL = "greater_or_equal"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+
+
+COMPARISONS = (
+    BinaryKind.EQUAL,
+    BinaryKind.NOT_EQUAL,
+    BinaryKind.LESS,
+    BinaryKind.LESS_OR_EQUAL,
+    BinaryKind.GREATER,
+    BinaryKind.GREATER_OR_EQUAL,
+)
+"""The kinds whose result is 1 where the comparison holds, and 0 elsewhere."""
+
+LOGICAL = (BinaryKind.AND, BinaryKind.OR, BinaryKind.XOR)
+"""The kinds that work on the bits of two integers."""
+
+
+class ReduceKind(StrEnum):
+    """What a layer computes of all elements x along the reduced axes."""
+
+    MEAN = "mean"
+    """The mean; of integers it is rounded towards zero."""
+    SUM = "sum"
+    MAX = "max"
+    MIN = "min"
+    PROD = "prod"
+    L1 = "l1"
+    """The sum of |x|."""
+    L2 = "l2"
+    """The square root of the sum of x * x."""
+    LOG_SUM = "log_sum"
+    """The logarithm of the sum."""
+    LOG_SUM_EXP = "log_sum_exp"
+    """The logarithm of the sum of e^x, without overflow."""
+    SUM_SQUARE = "sum_square"
+    """The sum of x * x."""
+    ARGMAX = "argmax"
+    """The index of the greatest element along one axis."""
+    ARGMIN = "argmin"
+    """The index of the smallest element along one axis."""
+
+
+@irdl_attr_definition
+class BinaryKindAttr(EnumAttribute[BinaryKind], SpacedOpaqueSyntaxAttribute):
+    """`#npu<binary_kind sub>`."""
+
+    name = "npu.binary_kind"
+
+
+@irdl_attr_definition
+class ReduceKindAttr(EnumAttribute[ReduceKind], SpacedOpaqueSyntaxAttribute):
+    """`#npu<reduce_kind mean>`."""
+
+    name = "npu.reduce_kind"
+
+
 @irdl_attr_definition
 class ModeAttr(EnumAttribute[Mode], SpacedOpaqueSyntaxAttribute):
     """`#npu<mode float>`."""

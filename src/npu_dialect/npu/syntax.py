@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -16,10 +17,12 @@ from xdsl.dialects.builtin import (
     f32,
     i64,
 )
+from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
+from xdsl.utils.str_enum import StrEnum
 
 from npu_dialect.npu.attributes import (
     ClauseAttr,
@@ -32,7 +35,7 @@ from npu_dialect.npu.attributes import (
     print_ints,
 )
 from npu_dialect.npu.enums import Mode, ModeAttr
-from npu_dialect.words import parse_word
+from npu_dialect.words import WordT, parse_word
 
 
 @dataclass(frozen=True)
@@ -111,15 +114,21 @@ def floats_clause(keyword: str) -> Clause:
 
 def mode_clause(modes: Sequence[Mode]) -> Clause:
     """The required clause `mode float`; `modes` are the words that it takes."""
+    return word_clause("mode", "mode", modes, ModeAttr)
+
+
+def word_clause(
+    keyword: str, prop: str, words: Sequence[WordT], kind: Callable[[WordT], Attribute]
+) -> Clause:
+    """The required clause `keyword word`; `kind` makes the enum attribute of one of `words`."""
 
     def write(printer: Printer, attribute: Attribute) -> None:
-        assert isinstance(attribute, ModeAttr)
-        printer.print_string(f" {attribute.data}")
+        printer.print_string(f" {cast('EnumAttribute[StrEnum]', attribute).data}")
 
     return Clause(
-        "mode",
-        "mode",
-        lambda parser: ModeAttr(parse_word(parser, modes, "mode")),
+        keyword,
+        prop,
+        lambda parser: kind(parse_word(parser, words, keyword)),
         write,
         required=True,
     )

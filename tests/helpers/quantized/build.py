@@ -94,6 +94,7 @@ MICROSOFT = (
     "QLinearAveragePool",
     "QLinearConcat",
     "QLinearGlobalAveragePool",
+    "QLinearMul",
 )
 
 

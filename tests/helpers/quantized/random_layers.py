@@ -36,6 +36,7 @@ from npu_dialect.npu import (
     PoolAttr,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
+    QuantizedBinaryOp,
     QuantizeOp,
     ReluOp,
     RequantizeAttr,
@@ -45,13 +46,15 @@ from npu_dialect.npu import (
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.epilogue import Epilogue, EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers.quantized_binary import MODES_OF
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.pointwise import PointwiseAttr, TableAttr, kind_of
 from npu_dialect.npu.quantization import limits_of, ui8
 
-KINDS = (
-    "conv add average pool dense requantize quantize dequantize relu clamp lookup concat transpose"
-).split()
+LINEAR = ("conv", "dense")
+MIXING = ("add", "pair", "average", "pool")
+SIMPLE = ("requantize", "quantize", "dequantize", "relu", "clamp", "lookup", "concat", "transpose")
+KINDS = (*LINEAR, *MIXING, *SIMPLE)
 MODES = ("float", "fixed")
 NUMPY: dict[Attribute, str] = {f32: "float32", i8: "int8", ui8: "uint8", i32: "int32"}
 
@@ -233,6 +236,19 @@ class LayerMaker:
         points = [self.point(lhs), self.point(rhs), self.point(out)]
         mode = self.random.choice((*MODES, "qlinear"))
         return self.add(QuantizedAddOp(a, b, scales, points, TensorType(out, []), mode=mode), out)
+
+    def make_pair(self) -> SSAValue:
+        """A product, quotient, ... of two maps, which may broadcast."""
+        lhs, rhs, out = self.byte(), self.byte(), self.byte()
+        a = self.map(lhs)
+        shape = list(shape_of(a))
+        b = self.argument(rhs, self.random.choice((shape, [shape[1], 1, 1], [])))
+        scales = [self.scale() for _ in range(3)]
+        points = [self.point(lhs), self.point(rhs), self.point(out)]
+        kind = self.random.choice(tuple(MODES_OF))
+        mode = self.random.choice(MODES_OF[kind])
+        layer = QuantizedBinaryOp(a, b, kind, scales, points, TensorType(out, []), mode=mode)
+        return self.add(layer, out)
 
     def make_average(self) -> SSAValue:
         """An average pool, whose window may be the whole map."""

@@ -11,9 +11,12 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from npu_tools.commands import compile
+from npu_tools.compiling.check import RELATIVE
 from npu_tools.compiling.driver import Compiled, Job, compile_model
 from npu_tools.shared.errors import UserError
-from npu_tools.verifying.verify import RELATIVE, OutputErrors, load_samples, ordered, verify
+from npu_tools.verifying.outcome import OutputErrors, ordered
+from npu_tools.verifying.samples import load_samples
+from npu_tools.verifying.verify import verify
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 

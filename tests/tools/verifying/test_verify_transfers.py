@@ -18,7 +18,8 @@ from npu_tools.compiling.driver import Compiled, emit
 from npu_tools.reports.report import Report, report_of
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import context
-from npu_tools.verifying.verify import random_samples, verify
+from npu_tools.verifying.samples import random_samples
+from npu_tools.verifying.verify import verify
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 

@@ -34,7 +34,7 @@ def test_random_sums() -> None:
         assert (apart == 0).mean() >= 0.999
 
 
-@pytest.mark.parametrize("kind", ["add", "average", "conv", "dense", "requantize"])
+@pytest.mark.parametrize("kind", ["add", "average", "conv", "dense", "pair", "requantize"])
 def test_layers(kind: str) -> None:
     apart: list[Array] = []
     for seed in range(25):

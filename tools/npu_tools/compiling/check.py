@@ -114,11 +114,21 @@ def random_inputs(module: ModuleOp, seed: int) -> list[Array]:
     ]
 
 
+LARGEST_RANDOM = 1000
+"""The largest random integer."""
+
+
 def random_array(
     generator: np.random.Generator, shape: Sequence[int], dtype: np.dtype[Any]
 ) -> npt.NDArray[Any]:
-    """Standard normal values for floats; for integers, values from the whole range of the type."""
+    """Standard normal values for floats, False and True for bool, and for integers any values.
+
+    Integers of 32 bits are small, so that their products fit, and float32 holds them exactly.
+    """
     if dtype.kind == "f":
         return generator.standard_normal(shape, dtype=np.float32)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, shape).astype(dtype)
     limits = np.iinfo(dtype)
-    return generator.integers(limits.min, limits.max + 1, shape).astype(dtype)
+    low, high = max(limits.min, -LARGEST_RANDOM), min(limits.max, LARGEST_RANDOM)
+    return generator.integers(low, high + 1, shape).astype(dtype)

@@ -31,6 +31,7 @@ from npu_passes.graph.use_flash import Flash, UseFlashPass
 from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
 from npu_tools.compiling.pass_text import build_pass, pass_specs
 from npu_tools.compiling.stops import IrDump, Measurements, Observer
+from npu_tools.compiling.verified import Verifier
 from npu_tools.importers.frontends import load
 from npu_tools.reports.microcode_report import microcode_of
 from npu_tools.reports.report import Report, parameter_bytes, planned_function, report_of
@@ -308,9 +309,10 @@ def run_passes(
 
     Raises: VerifyException for IR that is wrong; what passes and observers raise.
     """
+    verifier = Verifier()
 
     def after(previous: ModulePass | None, module: ModuleOp, _: ModulePass | None) -> None:
-        module.verify()
+        verifier.verify(module)
         check_attributes(module)
         for observer in observers:
             observer(previous.name if previous else "import", module)

@@ -53,7 +53,9 @@ class LayerReport:
     """The row of one layer; sizes in bytes.
 
     `value` is its OFM's name in the model; None if it has none, or if the layer runs row by row.
-    `shape` is that of its OFM. `offset` is that of its OFM in the arena.
+    `shape` is that of its OFM. `offset` is that of its OFM in the arena. `start` are the bytes from
+    there to the first element, `strides` the elements between neighbours along each axis. These two
+    are no keys of report.json.
     """
 
     name: str
@@ -66,6 +68,8 @@ class LayerReport:
     weight_bytes: int
     offset: int | None
     tile: tuple[int, ...] | None = None
+    start: int = 0
+    strides: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,8 @@ class Report:
         table = asdict(self)
         table["memory"] = self.memory.as_dict()
         del table["module_traffic"]
+        for layer in table["layers"]:
+            del layer["start"], layer["strides"]
         if not self.off_chip_at_most:
             del table["off_chip_at_most"]
         if not self.zero_blocks:
@@ -231,6 +237,7 @@ def layer_report(op: LayerOp, index: int) -> LayerReport:
     """The row of one layer; a layer without a name is called after its `index`."""
     weights = [each for each in op.inputs if each in op.parameter_inputs or is_parameter(each)]
     value = VALUE.get(op)
+    start, strides = layout_of(op.output_type)
     return LayerReport(
         name=op.layer_name or f"layer{index}",
         op=op.name,
@@ -241,7 +248,24 @@ def layer_report(op: LayerOp, index: int) -> LayerReport:
         output_bytes=bytes_of(op.output_type),
         weight_bytes=sum(bytes_of(map_type(each)) for each in weights),
         offset=offset_of(op.output),
+        start=start,
+        strides=strides,
     )
+
+
+def layout_of(type_: Map) -> tuple[int, tuple[int, ...] | None]:
+    """The bytes in front of the first element of a map, and its strides in elements.
+
+    The strides are None if the map is no buffer, or if they are not known.
+    """
+    if not isa(type_, MemRefType[Attribute]):
+        return 0, None
+    strides, offset = type_.get_strides(), type_.get_offset()
+    if strides is None or offset is None:
+        return 0, None
+    known = tuple(step for step in strides if step is not None)
+    elements = max(1, prod(type_.get_shape()))
+    return offset * (bytes_of(type_) // elements), known if len(known) == len(strides) else None
 
 
 def is_parameter(value: SSAValue) -> bool:

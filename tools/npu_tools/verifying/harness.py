@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npu_dialect.interpreters import Counters
-from npu_tools.reports.report import Report
+from npu_tools.reports.report import LayerReport, Report
 from npu_tools.shared.errors import UserError
 from npu_tools.verifying.ports import Port, ports_of
 
@@ -152,6 +152,8 @@ class Harness:
     def trace(self, inputs: Sequence[Array]) -> list[Bytes]:
         """Run one sample; returns the bytes of each layer's OFM, in execution order.
 
+        The elements of an OFM are in the order of the model, wherever they lie in the arena.
+
         The list is empty if the C does not call the hook, as without `npu-outline-layers`. It is
         also empty for a program with transfers, whose maps are never on chip as a whole.
 
@@ -190,10 +192,32 @@ class Harness:
             return outputs, [], done.stdout
         layers = self.report.layers
         values = np.fromfile(folder / "layers.bin", np.uint8)[np.newaxis]
-        if values.size != sum(layer.output_bytes for layer in layers):
+        if values.size != sum(span_of(layer) for layer in layers):
             return outputs, [], done.stdout
-        parts = split(values, (layer.output_bytes for layer in layers))
-        return outputs, [part.reshape(-1) for part in parts], done.stdout
+        parts = split(values, (span_of(layer) for layer in layers))
+        traced = [
+            in_model_order(layer, part.reshape(-1))
+            for layer, part in zip(layers, parts, strict=True)
+        ]
+        return outputs, traced, done.stdout
+
+
+def span_of(layer: LayerReport) -> int:
+    """The bytes from the first element of a layer's OFM to its last one."""
+    if layer.strides is None or not layer.output_bytes:
+        return layer.output_bytes
+    last = sum((extent - 1) * step for extent, step in zip(layer.shape, layer.strides, strict=True))
+    return (last + 1) * (layer.output_bytes // prod(layer.shape))
+
+
+def in_model_order(layer: LayerReport, found: Bytes) -> Bytes:
+    """The bytes of a layer's OFM, from those that it spans in the arena."""
+    if layer.strides is None or not layer.output_bytes:
+        return found
+    size = layer.output_bytes // prod(layer.shape)
+    steps = (*(step * size for step in layer.strides), 1)
+    view = np.lib.stride_tricks.as_strided(found, (*layer.shape, size), steps, writeable=False)
+    return np.ascontiguousarray(view).reshape(-1)
 
 
 def failure(code: int) -> str:
@@ -290,8 +314,8 @@ def program_text(name: str, files: Mapping[str, str | bytes], report: Report) ->
         name=name,
         buffers="\n".join(buffers),
         arena=report.arena_bytes,
-        offsets=", ".join(f"{layer.offset or 0}ul" for layer in report.layers),
-        sizes=", ".join(f"{layer.output_bytes}ul" for layer in report.layers),
+        offsets=", ".join(f"{(layer.offset or 0) + layer.start}ul" for layer in report.layers),
+        sizes=", ".join(f"{span_of(layer)}ul" for layer in report.layers),
         weights_bytes=len(blob or b""),
         read=" && ".join(reads) or "!runs",
         arguments=", ".join(arguments),

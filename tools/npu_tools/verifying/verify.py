@@ -16,122 +16,38 @@ counts them in the IR, the program at run time.
 
 Outputs of quantised networks are multiples of a step. Those of operators with scales as operands
 are integers and must be equal. Between DequantizeLinear and QuantizeLinear, onnxruntime computes in
-float32 in an order of its own, and ties may be rounded either way. So two steps are allowed there.
+float32 in an order of its own, and rounds some ties to the other side. What one such step becomes
+in later layers has no limit: onnxruntime with and without its optimiser differ as well. So each
+layer is judged on the inputs that it had in C (`layer_by_layer.py`): its integers must be equal,
+but for ties. If the maps between layers are not known, as in programs with transfers, the outputs
+may be two steps farther off than onnxruntime is from itself: without its optimiser, with it, and
+with ties rounded down or up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
-from pathlib import Path
-from types import MappingProxyType
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, numpy_helper
 
-from npu_tools.compiling.check import RELATIVE, random_array, relative_error
+from npu_tools.compiling.check import RELATIVE, relative_error
 from npu_tools.compiling.driver import Compiled
-from npu_tools.reports.report import Report
-from npu_tools.shared.arrays import read_npz
-from npu_tools.shared.errors import UserError
-from npu_tools.verifying.exact_reference import with_exact_sums
 from npu_tools.verifying.harness import Harness, built
+from npu_tools.verifying.judging import TIE, spread
+from npu_tools.verifying.layer_by_layer import Layers, judge_layers, shifted
+from npu_tools.verifying.outcome import OutputErrors, Verified, first_miscount, output_errors
+from npu_tools.verifying.samples import feeds_of, input_kinds, load_samples, random_samples
+from npu_tools.verifying.sessions import session_of, with_outputs
 
 Array = npt.NDArray[np.float32]
 
 STEPS = 2
 """The quantisation steps that an output may be off where onnxruntime computes in float32."""
-FLOATS: Mapping[str, np.dtype[Any]] = MappingProxyType({})
-"""The element types of a model whose inputs are all float32; missing names mean float32."""
-
-
-@dataclass(frozen=True)
-class OutputErrors:
-    """The largest errors of one output over all samples."""
-
-    name: str
-    absolute: float
-    relative: float
-    ulp: int
-    steps: float | None = None
-    """The largest difference in quantisation steps; None if the output is not quantised."""
-    allowed_steps: int = 0
-
-    @property
-    def close(self) -> bool:
-        """Whether the output is within the tolerance."""
-        if self.steps is not None:
-            return self.steps <= self.allowed_steps + 0.5
-        return self.relative <= RELATIVE
-
-    def __str__(self) -> str:
-        """One line with the errors."""
-        if self.steps is not None:
-            return f"verify {self.name}: largest error {self.steps:.0f} quantisation steps"
-        return (
-            f"verify {self.name}: largest error {self.absolute:.3e} absolute, "
-            f"{self.relative:.3e} relative, {self.ulp} ULP"
-        )
-
-
-@dataclass(frozen=True)
-class Verified:
-    """The result of a comparison; `first_layer` is the first layer that differs, if one does.
-
-    `counters` are those of the transfers, if the program has some. `miscount` is a text on the
-    first counter that is not as reported; None if all are.
-    """
-
-    samples: int
-    outputs: tuple[OutputErrors, ...]
-    first_layer: str | None = None
-    counters: Mapping[str, int] | None = None
-    miscount: str | None = None
-
-    @property
-    def close(self) -> bool:
-        """Whether all outputs are within the tolerance."""
-        return all(output.close for output in self.outputs)
-
-    @property
-    def agrees(self) -> bool:
-        """Whether all outputs are within the tolerance, and all counters are as reported."""
-        return self.close and self.miscount is None
-
-    @property
-    def lines(self) -> list[str]:
-        """Lines with the errors of each output, and one for each check that passed."""
-        good = [f"verify: agrees with onnxruntime (samples: {self.samples})"]
-        counted = self.counters is not None and self.miscount is None
-        same = ["verify: moved over the border of the chip what the report says"]
-        return [*map(str, self.outputs), *good * self.close, *same * counted]
-
-    @property
-    def complaint(self) -> str:
-        """The message if the comparison failed."""
-        if self.close:
-            return f"--verify: {self.miscount}; nothing was written"
-        worst = next(output for output in self.outputs if not output.close)
-        limit = f"{RELATIVE:.0e} relative"
-        if worst.steps is not None:
-            limit = f"{worst.allowed_steps} quantisation steps"
-        return (
-            f"--verify: differs from onnxruntime by more than {limit}; "
-            f"the first layer that differs is {self.first_layer}; nothing was written"
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """The key `verify` of report.json."""
-        counted = {} if self.counters is None else {"counters": dict(self.counters)}
-        return {
-            "samples": self.samples,
-            "tolerance": RELATIVE,
-            "outputs": [vars(output) for output in self.outputs],
-            **counted,
-        }
 
 
 def verify(compiled: Compiled, inputs: str | None, seed: int) -> Verified:
@@ -159,57 +75,131 @@ def compare(
     `samples` holds an array for each input, with the samples as first axis. `exact`: the C changes
     scales of integers as the model does.
     """
-    report = harness.report
-    names, count = list(report.outputs), len(samples[0]) if samples else 1
     got, counted = harness.run_and_count(samples)
     counters = None if counted is None else vars(counted)
-    miscount = None if counters is None else first_miscount(counters, report)
-    session, kinds = session_of(model), input_kinds(model)
-    want = [np.empty_like(value) for value in got]
-    for index in range(count):
-        feeds = feeds_of(report, [value[index] for value in samples], kinds)
-        for place, value in zip(want, session.run(names, feeds), strict=True):
-            place[index] = value
-    steps = [step_of(model, name) for name in names]
-    errors = tuple(
-        output_errors(name, one, two, step, allowed_steps(model, exact=exact))
-        for name, one, two, step in zip(names, got, want, steps, strict=True)
-    )
-    result = Verified(count, errors, counters=counters, miscount=miscount)
-    if result.close:
-        return result
-    bad = next(
-        index
-        for index in range(count)
-        if not all(
-            output_errors(
-                e.name, a[index : index + 1], b[index : index + 1], step, e.allowed_steps
-            ).close
-            for e, a, b, step in zip(errors, got, want, steps, strict=True)
+    miscount = None if counters is None else first_miscount(counters, harness.report)
+    found = Comparison(harness, model, samples, got, exact)
+    result = replace(found.of_outputs(), counters=counters, miscount=miscount)
+    if not found.allowed:
+        return result if result.close else replace(result, first_layer=found.first_layer())
+    judged = found.judgements()
+    if judged is not None:
+        wrong = next((each.first_wrong for each in judged if each.first_wrong is not None), None)
+        layers = Layers(judged[0].compared, sum(each.ties for each in judged), wrong)
+        return replace(result, layers=layers, first_layer=wrong)
+    result = replace(result, outputs=found.within_spread(result.outputs))
+    return result if result.close else replace(result, first_layer=found.first_layer())
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outputs of a C program for some samples, and the model that they should be from.
+
+    `got` holds an array for each output, with the samples as first axis.
+    """
+
+    harness: Harness
+    model: ModelProto
+    samples: Sequence[Array]
+    got: Sequence[Array]
+    exact: bool
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the outputs."""
+        return list(self.harness.report.outputs)
+
+    @cached_property
+    def feeds(self) -> list[dict[str, Any]]:
+        """The inputs of each sample by name."""
+        count = len(self.samples[0]) if self.samples else 1
+        kinds, report = input_kinds(self.model), self.harness.report
+        return [feeds_of(report, self.sample(index), kinds) for index in range(count)]
+
+    @cached_property
+    def want(self) -> list[Array]:
+        """The outputs of onnxruntime without its optimiser."""
+        return self.outputs_of(self.model)
+
+    @cached_property
+    def best(self) -> list[Array]:
+        """The outputs of onnxruntime with its optimiser."""
+        return self.outputs_of(self.model, optimised=True)
+
+    @cached_property
+    def steps(self) -> list[float | None]:
+        """The quantisation step of each output; None for real numbers."""
+        return [step_of(self.model, name) for name in self.names]
+
+    @cached_property
+    def allowed(self) -> int:
+        """How many quantisation steps an output may differ."""
+        return allowed_steps(self.model, exact=self.exact)
+
+    def sample(self, index: int) -> list[Array]:
+        """The inputs of one sample."""
+        return [value[index] for value in self.samples]
+
+    def outputs_of(self, model: ModelProto, *, optimised: bool = False) -> list[Array]:
+        """The outputs of a model in onnxruntime for all samples, which are the first axis."""
+        session = session_of(model, optimised=optimised)
+        found = [session.run(self.names, each) for each in self.feeds]
+        return [np.stack([np.asarray(value) for value in each]) for each in zip(*found)]
+
+    def of_outputs(self) -> Verified:
+        """The errors of the outputs as a whole."""
+        errors = self.errors(slice(None))
+        if self.allowed:
+            with_optimiser = self.errors(slice(None), self.best)
+            errors = [
+                replace(error, optimised_steps=other.steps)
+                for error, other in zip(errors, with_optimiser, strict=True)
+            ]
+        return Verified(len(self.feeds), tuple(errors))
+
+    def errors(self, which: slice, want: Sequence[Array] | None = None) -> list[OutputErrors]:
+        """The errors of each output over some samples; `want` is `self.want` if it is left out."""
+        wanted = self.want if want is None else want
+        return [
+            output_errors(name, one[which], two[which], step, self.allowed)
+            for name, one, two, step in zip(self.names, self.got, wanted, self.steps, strict=True)
+        ]
+
+    def far(self) -> list[int]:
+        """The samples of which an output is not within the tolerance."""
+        every = range(len(self.feeds))
+        return [i for i in every if not all(e.close for e in self.errors(slice(i, i + 1)))]
+
+    def first_layer(self) -> str:
+        """The first layer that differs, on the first sample that is far off."""
+        return first_difference(self.harness, self.model, self.sample((self.far() or [0])[0]))
+
+    def judgements(self) -> list[Layers] | None:
+        """The judgements on the layers, for the first sample and for all that are far off.
+
+        None if the maps between the layers are not known.
+        """
+        judged: list[Layers] = []
+        for index in dict.fromkeys((0, *self.far())):
+            traced = self.harness.trace(self.sample(index))
+            outputs = {name: got[index] for name, got in zip(self.names, self.got, strict=True)}
+            layers = self.harness.report.layers
+            found = judge_layers(
+                self.model, layers, traced, self.feeds[index], outputs, exact=self.exact
+            )
+            if found is None:
+                return None
+            judged.append(found)
+        return judged
+
+    def within_spread(self, errors: Sequence[OutputErrors]) -> tuple[OutputErrors, ...]:
+        """The errors, which may be as far beyond `STEPS` as onnxruntime is from itself."""
+        moved = [self.outputs_of(shifted(self.model, by)) for by in (-TIE, TIE)]
+        references = zip(self.want, self.best, *moved, strict=True)
+        return tuple(
+            replace(error, allowed_steps=self.allowed + spread(each) / (step or 1.0))
+            for error, step, each in zip(errors, self.steps, references, strict=True)
         )
-    )
-    layer = first_difference(harness, model, [value[bad] for value in samples])
-    return replace(result, first_layer=layer)
-
-
-IN_BLOCKS = frozenset(("feature_map_read_bytes", "feature_map_write_bytes"))
-"""Counters that may be smaller than reported if transfers are in blocks."""
-
-
-def first_miscount(counters: Mapping[str, int], report: Report) -> str | None:
-    """A text on the first counter that differs from the report; None if none does."""
-    for key, expected in vars(report.off_chip).items():
-        fewer = report.off_chip_at_most and key in IN_BLOCKS and counters[key] <= expected
-        if counters[key] != expected and not fewer:
-            most = "at most " if report.off_chip_at_most and key in IN_BLOCKS else ""
-            return f"{key}: the run has counted {counters[key]}, report.json says {most}{expected}"
-    return None
-
-
-def input_kinds(model: ModelProto) -> dict[str, np.dtype[Any]]:
-    """The element types of a model's inputs, by name."""
-    kinds = ((value.name, value.type.tensor_type.elem_type) for value in model.graph.input)
-    return {name: np.dtype(helper.tensor_dtype_to_np_dtype(kind)) for name, kind in kinds}
 
 
 def step_of(model: ModelProto, name: str) -> float | None:
@@ -232,29 +222,6 @@ def allowed_steps(model: ModelProto, *, exact: bool) -> int:
     """How many quantisation steps an output of the C may differ from onnxruntime."""
     in_floats = any(node.op_type == "DequantizeLinear" for node in model.graph.node)
     return STEPS if in_floats or not exact else 0
-
-
-def output_errors(
-    name: str, got: Array, want: Array, step: float | None = None, allowed: int = 0
-) -> OutputErrors:
-    """The largest errors of an output over all samples, which are the first axis."""
-    with np.errstate(invalid="ignore"):
-        absolute = np.abs(got.astype(np.float64) - want.astype(np.float64))
-    absolute[got == want] = 0.0
-    return OutputErrors(
-        name,
-        float(absolute.max(initial=0.0)),
-        max(relative_error(one, two) for one, two in zip(got, want, strict=True)),
-        int(np.abs(ordered(got) - ordered(want)).max(initial=0)),
-        None if step is None else float(absolute.max(initial=0.0)) / step,
-        allowed,
-    )
-
-
-def ordered(values: Array) -> npt.NDArray[np.int64]:
-    """Map float32 numbers to integers in the same order; neighbours differ by 1, zeros are 0."""
-    bits = values.astype(np.float32).view(np.int32).astype(np.int64)
-    return np.where(bits < 0, -(2**31) - bits, bits)
 
 
 def first_difference(harness: Harness, model: ModelProto, inputs: Sequence[Array]) -> str:
@@ -292,97 +259,3 @@ def first_difference(harness: Harness, model: ModelProto, inputs: Sequence[Array
         if error > (RELATIVE if wanted_map.dtype.kind == "f" else 0):
             return f"{layer.name} ({layer.op}, {error:.2e} relative)"
     return "none of them: the outputs are not what the last layers wrote"
-
-
-def with_outputs(model: ModelProto, names: Sequence[str]) -> ModelProto:
-    """A copy of a model that also returns the intermediate values of these names."""
-    copy = ModelProto()
-    copy.CopyFrom(model)
-    present = {value.name for value in copy.graph.output}
-    copy.graph.output.extend(ValueInfoProto(name=name) for name in names if name not in present)
-    return copy
-
-
-def session_of(model: ModelProto) -> Any:
-    """An onnxruntime session for a model: one thread, no optimisations, exact integer sums.
-
-    Raises: UserError if onnxruntime rejects the model.
-    """
-    ort: Any = import_module("onnxruntime")
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    try:
-        return ort.InferenceSession(
-            with_exact_sums(model).SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
-    except Exception as error:  # onnxruntime's exceptions share no public base
-        raise UserError(f"--verify: onnxruntime rejects the model: {error}") from None
-
-
-def feeds_of(
-    report: Report, inputs: Sequence[Array], kinds: Mapping[str, np.dtype[Any]] = FLOATS
-) -> dict[str, Any]:
-    """Inputs by name, in the types of the model's inputs (default: float32)."""
-    # A sample of a scalar input is a numpy scalar, not an array.
-    return {
-        name: np.asarray(value).astype(kinds.get(name, np.float32), copy=False)
-        for name, value in zip(report.inputs, inputs, strict=True)
-    }
-
-
-def random_samples(
-    report: Report, seed: int, kinds: Mapping[str, np.dtype[Any]] = FLOATS
-) -> list[Array]:
-    """One random sample for each input of the report; see `random_array` for the values."""
-    generator = np.random.default_rng(seed)
-    return [
-        random_array(generator, (1, *shape), kinds.get(name, np.dtype(np.float32))).astype(
-            np.float32
-        )
-        for name, shape in report.inputs.items()
-    ]
-
-
-def load_samples(report: Report, path: str) -> list[Array]:
-    """Read samples from an .npz file with an array for each input; other arrays are ignored.
-
-    An array has the shape of its input, or a multiple of its first extent: several samples.
-
-    Raises: UserError if the file is no .npz, an input is missing, a shape does not fit, or inputs
-    have different numbers of samples.
-    """
-    held = read_npz(Path(path))
-    samples: list[Array] = []
-    for name, shape in report.inputs.items():
-        if name not in held:
-            raise UserError(
-                f"{path}: no array {name!r}: expected {', '.join(report.inputs)}, "
-                f"got {', '.join(held) or 'none'}"
-            )
-        samples.append(as_samples(f"{path}: {name}", held[name], shape))
-    if len({len(value) for value in samples}) > 1:
-        counts = ", ".join(f"{name}: {len(v)}" for name, v in zip(report.inputs, samples))
-        raise UserError(f"{path}: expected as many samples of each input, got {counts}")
-    return samples
-
-
-def as_samples(what: str, value: Any, shape: tuple[int, ...]) -> Array:
-    """An array of one or several samples, as float32 with the samples as a new first axis.
-
-    Raises: UserError if its shape or its element type does not fit.
-    """
-    array = np.asarray(value)
-    fits = array.shape == shape or (
-        array.ndim == len(shape) > 0
-        and array.shape[1:] == shape[1:]
-        and array.shape[0] > 0
-        and array.shape[0] % shape[0] == 0
-    )
-    if not fits or array.dtype.kind not in "fiub":
-        raise UserError(
-            f"{what}: expected float32 of shape {list(shape)} (or several along the first axis), "
-            f"got {array.dtype} of shape {list(array.shape)}"
-        )
-    return np.ascontiguousarray(array, np.float32).reshape(-1, *shape)

@@ -21,5 +21,10 @@ func.func @all(%x: tensor<1x8xi8>, %w: tensor<4x8xi8>, %m: tensor<1x1x4x4xi8>, %
   // CHECK: mode fixed then add residual second scales [0.1, 0.2, 0.3] zero_points [1, 2, 3] mode fixed then relu
   // FLOAT: mode float then add residual second scales [0.1, 0.2, 0.3] zero_points [1, 2, 3] mode float then relu
   %g = npu.conv2d %m, %k, %m zero_points [0, 0] then requantize scales [0.5] zero_point 3 mode float then add residual second scales [0.1, 0.2, 0.3] zero_points [1, 2, 3] mode qlinear then relu : (tensor<1x1x4x4xi8>, tensor<1x1x1x1xi8>, tensor<1x1x4x4xi8>) -> tensor<1x1x4x4xi8>
+  // CHECK: npu.quantized_binary {{.*}} with mul {{.*}} mode fixed
+  // FLOAT: npu.quantized_binary {{.*}} with mul {{.*}} mode float
+  %h = npu.quantized_binary %x, %b with mul scales [0.5, 0.5, 0.5] zero_points [0, 3, 0] mode qlinear : (tensor<1x8xi8>, tensor<1x8xi8>) -> tensor<1x8xi8>
+  // CHECK: npu.quantized_binary {{.*}} with div {{.*}} mode float
+  %i = npu.quantized_binary %x, %b with div scales [0.5, 0.5, 0.5] zero_points [0, 3, 0] mode float : (tensor<1x8xi8>, tensor<1x8xi8>) -> tensor<1x8xi8>
   func.return
 }

@@ -9,8 +9,8 @@ func.func @tensor(%x : tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // CHECK-LABEL: npu-lower-to-loops: expected f32 elements, got memref<4xi8>
-func.func @integers(%x : memref<4xi8>) {
-  npu.add ins(%x, %x : memref<4xi8>, memref<4xi8>) outs(%x : memref<4xi8>)
+func.func @integers(%x : memref<4xi8>, %y : memref<4xi8>) {
+  npu.softmax ins(%x : memref<4xi8>) outs(%y : memref<4xi8>) axis 0
   func.return
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
@@ -124,6 +124,7 @@ OPERATORS: dict[type[Operation], Build] = {
     arith.FPToUIOp: floats.to_integer,
     arith.ExtFOp: floats.resize,
     arith.TruncFOp: floats.resize,
+    llvm.FRemOp: floats.function("fmod"),
     math.RsqrtOp: floats.inverse_root,
     **DSP_OPERATORS,
     **{kind: floats.function(name) for kind, name in MATH_FUNCTIONS.items()},
@@ -149,6 +150,6 @@ def repeats_operands(op: Operation) -> bool:
 
 
 LIBRARY_FUNCTIONS = DSP_NAMES | frozenset(
-    name + suffix for name in MATH_FUNCTIONS.values() for suffix in ("", "f")
+    name + suffix for name in (*MATH_FUNCTIONS.values(), "fmod") for suffix in ("", "f")
 )
 """Names that no local variable may have."""

@@ -13,6 +13,7 @@ from npu_dialect.npu.layers.lrn import LrnOp
 from npu_dialect.npu.layers.matmul import MatmulOp
 from npu_dialect.npu.layers.moving import ConcatOp, ReshapeOp, SliceOp, TransposeOp, ViewOp
 from npu_dialect.npu.layers.normalize import NormalizeOp
+from npu_dialect.npu.layers.pairwise import CastOp, PairwiseOp, WhereOp
 from npu_dialect.npu.layers.picking import PickOp
 from npu_dialect.npu.layers.pointwise import ActivationOp, ClampOp, LookupOp, MapOp, ReluOp
 from npu_dialect.npu.layers.pooling import (
@@ -29,7 +30,9 @@ from npu_dialect.npu.layers.quantized import (
     QuantizeOp,
     RequantizeOp,
 )
+from npu_dialect.npu.layers.quantized_binary import QuantizedBinaryOp
 from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
+from npu_dialect.npu.layers.reduce import ReduceOp
 from npu_dialect.npu.layers.softmax import SoftmaxOp
 from npu_dialect.npu.layers.transposed import ConvTranspose2dOp
 from npu_dialect.npu.layers.unary import UnaryOp
@@ -42,6 +45,7 @@ __all__ = [
     "AvgPool2dOp",
     "BatchNormOp",
     "BinaryOp",
+    "CastOp",
     "ClampOp",
     "ConcatOp",
     "Conv2dOp",
@@ -61,12 +65,15 @@ __all__ = [
     "MaxPool2dOp",
     "MulOp",
     "NormalizeOp",
+    "PairwiseOp",
     "PickOp",
     "PoolOp",
     "PruneZeroBlocksOp",
     "QuantizeOp",
     "QuantizedAddOp",
     "QuantizedAvgPool2dOp",
+    "QuantizedBinaryOp",
+    "ReduceOp",
     "ReluOp",
     "RequantizeOp",
     "ReshapeOp",
@@ -76,4 +83,5 @@ __all__ = [
     "TransposeOp",
     "UnaryOp",
     "ViewOp",
+    "WhereOp",
 ]

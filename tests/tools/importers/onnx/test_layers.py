@@ -160,6 +160,36 @@ def test_constants_behind_a_convolution_can_be_folded(
     assert layers(module) == ["npu.conv2d", expected]
 
 
+@pytest.mark.parametrize(
+    ("divisor", "expected"),
+    [
+        ([[[2.0]], [[-4.0]]], "npu.batch_norm"),
+        (3.0, "npu.batch_norm"),
+        ([1, 2, 3, 4], "npu.binary"),
+    ],
+)
+def test_quotients_behind_a_convolution(divisor: Any, expected: str) -> None:
+    nodes = [node("Conv", "x w", "c"), node("Div", "c d")]
+    weights = {"w": numbers(2, 3, 1, 1), "d": np.array(divisor, np.float32)}
+    module = check(model(nodes, {"x": (1, 3, 4, 4)}, weights=weights))
+    assert layers(module) == ["npu.conv2d", expected]
+    weights["d"] = np.zeros((), np.float32)
+    module = imported(model(nodes, {"x": (1, 3, 4, 4)}, weights=weights))
+    assert layers(module) == ["npu.conv2d", "npu.binary"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"), [((2, 1, 1), "npu.batch_norm"), ((4,), "npu.binary")]
+)
+def test_differences_behind_a_convolution(shape: tuple[int, ...], expected: str) -> None:
+    nodes = [node("Conv", "x w", "c"), node("Sub", "c b")]
+    weights = {"w": numbers(2, 3, 1, 1), "b": numbers(*shape)}
+    module = check(model(nodes, {"x": (1, 3, 4, 4)}, weights=weights))
+    assert layers(module) == ["npu.conv2d", expected]
+    module = check(model([node("Sub", "b x")], {"x": (1, 2, 4, 4)}, weights=weights))
+    assert layers(module) == ["npu.binary"]
+
+
 @pytest.mark.parametrize("opset", [7, 13, NEWEST])
 @pytest.mark.parametrize("shape", [(2, 3, 4), (3, 1), (1, 1, 1), (2, 1, 4), (5, 2, 3, 4)])
 def test_mul_broadcasts(opset: int, shape: tuple[int, ...]) -> None:
@@ -172,16 +202,16 @@ def test_mul_broadcasts(opset: int, shape: tuple[int, ...]) -> None:
 def test_constants_of_other_shapes(op: str, shape: tuple[int, ...]) -> None:
     weights = {"c": np.abs(numbers(*shape)) + np.float32(0.5)}
     proto = model([node(op, "x c")], {"x": (1, 3, 4, 4)}, weights=weights)
-    assert layers(check(proto)) == ["npu.mul"]
-    if op == "Mul":
-        check(model([node("Mul", "c x")], {"x": (1, 3, 4, 4)}, weights=weights))
+    assert layers(check(proto)) == ["npu.mul" if op == "Mul" else "npu.binary"]
+    check(model([node(op, "c x")], {"x": (1, 3, 4, 4)}, weights=weights))
 
 
 def test_arithmetic_is_rejected() -> None:
     shapes = {"x": (1, 3, 4, 4)}
     proto = model([node("Mul", "x c")], shapes, weights={"c": numbers(3)})
     rejected(proto, "node 'the_Mul' (Mul): ", "expected operands that broadcast")
-    rejected(model([node("Div", "c x")], shapes, weights={"c": numbers(4)}), "'x' is computed")
+    proto = model([node("Div", "c x")], shapes, weights={"c": numbers(3)})
+    rejected(proto, "node 'the_Div' (Div): ", "expected operands that broadcast")
 
 
 @pytest.mark.parametrize("opset", [7, 13, NEWEST_OF_RUNTIME])  # ONNX's reference is wrong

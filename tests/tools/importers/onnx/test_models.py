@@ -163,6 +163,12 @@ def test_shape_arithmetic_is_folded(opset: int) -> None:
     assert layers(check(proto)) == ["npu.reshape"]
 
 
+def test_constants_behind_identity_are_folded() -> None:
+    """The node that is folded reads the constant by another name than the constant has."""
+    nodes = [node("Identity", "w", "same"), node("Sqrt", "same", "root"), node("Add", "x root")]
+    check(model(nodes, {"x": (2, 3)}, weights={"w": numbers(2, 3) ** 2}))
+
+
 def test_weights_are_folded() -> None:
     nodes = [
         node("ConstantOfShape", "shape", "c", value=helper.make_tensor("v", 1, [1], [0.25])),
@@ -250,7 +256,7 @@ def test_all_unsupported_nodes_are_listed() -> None:
         helper.make_node("ConstantOfShape", ["x"], ["e"]),
         helper.make_node("Magic", ["r"], ["m"], name="wand", domain="com.example"),
         helper.make_node("If", ["e"], ["i"]),
-        helper.make_node("Where", ["k", "r", "w"], ["chosen"]),
+        helper.make_node("Range", ["k", "r", "w"], ["chosen"]),
         helper.make_node("Where", ["k", "w", "w"], ["folded"]),
         helper.make_node("Det", ["x"], ["angle"]),
         node("Concat", "m i chosen folded angle", axis=0),
@@ -264,7 +270,7 @@ def test_all_unsupported_nodes_are_listed() -> None:
         "node 'e' (ConstantOfShape): the operator is supported between constants only",
         "node 'wand' (com.example.Magic): the operator is not supported",
         "node 'i' (If): the operator is not supported",
-        "node 'chosen' (Where): the operator is supported between constants only",
+        "node 'chosen' (Range): the operator is supported between constants only",
         "node 'angle' (Det): the operator is not supported",
     ]
 

@@ -84,12 +84,15 @@ def test_qgemm(to_float: bool, swap: int, kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("kind", KINDS)
-def test_qlinear_add(kind: str, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("op", "layer"), [("QLinearAdd", "quantized_add"), ("QLinearMul", "quantized_binary")]
+)
+def test_qlinear_pairs(op: str, layer: str, kind: str, seed: int) -> None:
     a, b = (array.astype(kind) for array in np.meshgrid(*2 * [np.arange(256)]))
     graph, ((sa, za), (sb, zb), (sy, zy)) = Graph(), random_params(seed, kind, 3)
     inputs = ["a", *graph.params("a", sa, za, kind), "b", *graph.params("b", sb, zb, kind)]
-    y = graph.add("QLinearAdd", [*inputs, *graph.params("y", sy, zy, kind)], "y")
-    assert compare(graph, {"a": a, "b": b}, y, kind) == ["quantized_add"]
+    y = graph.add(op, [*inputs, *graph.params("y", sy, zy, kind)], "y")
+    assert compare(graph, {"a": a, "b": b}, y, kind) == [layer]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -25,8 +25,8 @@ def test_versions() -> None:
         proto.opset_import[0].version = version
         return proto
 
-    rejected(with_opset(6), "opset 6; expected 7 to ")
-    rejected(with_opset(999), "opset 999; expected 7 to ")
+    rejected(with_opset(0), "opset 0; expected 1 to ")
+    rejected(with_opset(999), "opset 999; expected 1 to ")
     proto = with_opset(13)
     proto.ir_version = 99
     rejected(proto, "IR version 99; expected 3 to ")

@@ -120,7 +120,7 @@ def test_operators_without_their_operands() -> None:
 
 def test_integers_where_floats_are_expected() -> None:
     graph = Graph()
-    y = graph.add("Add", ["x", "x"], "y")
+    y = graph.add("LRN", ["x"], "y", size=3)
     rejected(graph, BYTES, y, "int8", "input 'x' holds int8 elements; expected float32")
 
 

@@ -243,8 +243,3 @@ def test_indices_of_a_pool_are_rejected_if_used() -> None:
     assert layers(imported(model([pool], {"x": (1, 2, 4, 4)}))) == ["npu.max_pool2d"]
     proto = model([pool], {"x": (1, 2, 4, 4)}, ("y", "i"))
     rejected(proto, "node 'the_MaxPool' (MaxPool): the second output (Indices) is used")
-
-
-def test_means_over_other_axes_are_rejected() -> None:
-    proto = model([node("ReduceMean", "x", axes=[1])], {"x": (1, 2, 4, 4)})
-    rejected(proto, "a mean over the axes [1] of [1, 2, 4, 4]; expected all spatial axes")

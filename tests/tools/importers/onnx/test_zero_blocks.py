@@ -14,7 +14,6 @@ from helpers.onnx_models import (
     layers,
     model,
     node,
-    numbers,
     onnxruntime,
     rejected,
 )
@@ -107,12 +106,6 @@ def test_maxima_that_somebody_else_reads_stay() -> None:
 )
 def test_other_chains(proto: ModelProto, message: str) -> None:
     rejected(proto, message)
-
-
-def test_thresholds_are_one_number() -> None:
-    weights = {"t": numbers(3)}
-    proto = model([node("GreaterOrEqual", "x t")], {"x": (1, 3, 4, 3)}, weights=weights)
-    rejected(proto, "expected block maxima and a scalar")
 
 
 STEP, POINT = np.array(0.05, np.float32), np.array(-100, np.int8)

@@ -183,6 +183,29 @@ class Builder:
             raise NodeError(f"input '{name}' is not known")
         return value
 
+    def operand(self, node: Node, index: int) -> SSAValue:
+        """An operand as a map of any elements; see `numbers`."""
+        return self.numbers(self.value(node, index), node.operand(index))
+
+    def numbers(self, value: Value, name: str) -> SSAValue:
+        """A value as a map of floats or integers; a constant of bool becomes uint8.
+
+        `name` is the value's name in the model, for messages.
+
+        Raises: NodeError if the value is no map, not known, or of elements that no layer takes.
+        """
+        if not isinstance(value, Constant) or value.array.dtype == np.float32:
+            return self.as_map(value, name)
+        array = value.array
+        if array.dtype == np.int64 and (array.astype(np.int32) == array).all():
+            value = Constant(name, array.astype(np.int32))
+        if value.array.dtype.str[1:] not in CONSTANTS or value.array.size == 0:
+            raise NodeError(
+                f"tensor '{name}' holds {array.dtype} of shape {list(array.shape)}; expected "
+                "float32, int32, int8, uint8 or bool, and at least one element"
+            )
+        return self.integers(value)
+
     def element_of(self, name: str) -> Attribute | None:
         """The element type of a feature map by its name; None if the value is no map."""
         value = self.values.get(name)
@@ -223,14 +246,15 @@ class Builder:
         The layer's shape rule gives the result's shape. Its element type is `element`, or else that
         of the layer's first input.
 
-        Raises: NodeError if the result has too many elements or axes; VerifyException if the shape
-        rule rejects the operands.
+        Raises: NodeError if the result has too many elements or axes; VerifyException if the layer
+        rejects the shapes or the elements of its operands.
         """
         layer = build(TensorType(f32, []))
         shape = layer.infer_shape()
         check_size(shape)
         element = element or map_type(layer.inputs[0]).get_element_type()
         result = Rewriter.replace_value_with_new_type(layer.results[0], TensorType(element, shape))
+        layer.verify_elements(element)
         return self._added(layer, result)
 
     def reshape(self, source: SSAValue, shape: Sequence[int]) -> SSAValue:
@@ -291,7 +315,7 @@ class Builder:
         return self.integers(constant)
 
     def integers(self, constant: Constant) -> SSAValue:
-        """The `arith.constant` of a constant of float32, int8, uint8 or int32 elements."""
+        """The `arith.constant` of a constant of float32, int8, uint8, bool or int32 elements."""
         if constant not in self._materialised:
             array = constant.array
             type_ = TensorType(CONSTANTS[array.dtype.str[1:]], array.shape)
@@ -319,6 +343,7 @@ CONSTANTS: Mapping[str, Float32Type | IntegerType] = {
     "f4": f32,
     "i1": i8,
     "u1": IntegerType(8, Signedness.UNSIGNED),
+    "b1": IntegerType(8, Signedness.UNSIGNED),
     "i4": i32,
 }
 """Element types of constants in the IR, by numpy's type code without byte order."""

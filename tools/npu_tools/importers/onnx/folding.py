@@ -95,11 +95,13 @@ def cast_size(node: Node, operands: Sequence[Array]) -> int:
 
 
 BROADCASTING = """
-    Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Or Pow Sub Where
+    Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Mul Or Pow Sub Sum
+    Where Xor
 """
 NOT_GROWING = """
-    Abs CastLike Ceil Clip Erf Exp Flatten Floor Log Neg Not Reciprocal ReduceMax ReduceMean
-    ReduceMin ReduceProd ReduceSum Relu Reshape Round Shape Sigmoid Sign Size Slice Split Sqrt
+    Abs ArgMax ArgMin CastLike Ceil Clip Erf Exp Flatten Floor Log LogSoftmax Neg Not Reciprocal
+    ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
+    ReduceSum ReduceSumSquare Relu Reshape Round Shape Sigmoid Sign Size Slice Softmax Split Sqrt
     Squeeze Tanh Transpose Unsqueeze
 """
 
@@ -145,7 +147,7 @@ def largest_item(node: Node, operands: Sequence[Array]) -> int:
     if node.op_type == "ConstantOfShape":
         value = node.tensor("value")
         return 4 if value is None else NUMPY_TYPES.get(value.data_type, np.dtype(np.int64)).itemsize
-    widens = node.op_type in ("Cast", "CastLike", "Shape", "Size")
+    widens = node.op_type in ("ArgMax", "ArgMin", "Cast", "CastLike", "Shape", "Size")
     return max(8 if widens else 1, *(operand.dtype.itemsize for operand in operands), 1)
 
 
@@ -154,7 +156,9 @@ def evaluate(node: Node, operands: Sequence[Constant | None]) -> list[Array]:
 
     Raises: NodeError if the evaluator rejects it.
     """
-    feeds = {operand.name: operand.array for operand in operands if operand is not None}
+    # A constant keeps its first name behind Identity; the node reads it by another one.
+    named = zip(node.inputs, operands, strict=True)
+    feeds = {name: operand.array for name, operand in named if operand is not None}
     try:
         evaluator = ReferenceEvaluator(single_node_model(node, feeds))
         with np.errstate(all="ignore"):

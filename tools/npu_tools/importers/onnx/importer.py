@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.attributes import LAYER, PORT, VALUE
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.importers.onnx.builder import Builder, Constant, Lazy, Unknown, Value, element_name
 from npu_tools.importers.onnx.errors import ModelError, NodeError, first_line
@@ -25,10 +26,10 @@ from npu_tools.importers.onnx.finish import finish
 from npu_tools.importers.onnx.folding import SIZES, constant_value, fold
 from npu_tools.importers.onnx.graph import node_label
 from npu_tools.importers.onnx.inferred import check_inferred_shapes
-from npu_tools.importers.onnx.load import PORTS, default_opset, model_inputs
+from npu_tools.importers.onnx.load import PORT_NAMES, PORTS, default_opset, model_inputs
 from npu_tools.importers.onnx.names import UniqueNames, identifier
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.rules import FOREIGN, RULES
+from npu_tools.importers.onnx.rules import ANY_NUMBERS, FOREIGN, RULES
 from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
 from npu_tools.importers.onnx.rules.quantized import MOVING, ON_INTEGERS, ON_SCALED
 from npu_tools.importers.onnx.tensors import Array, decode, type_name
@@ -192,13 +193,14 @@ class Importer:
             if value is not None:
                 return value
             self.reject_integers(node)
-            self.warn_of_floats(node)
+            if self.is_quantised:
+                self.warn_of_floats(node)
             return rule(node, self.builder)
         if node.op_type in (*MOVING, *QLINEAR):
             return rule(node, self.builder)
         self.reject_integers(node)
         value = rule(node, self.builder)
-        if self.is_quantised and self.builder.emitted:
+        if self.is_quantised and any(computes_floats(layer) for layer in self.builder.emitted):
             self.warn_of_floats(node)
         return value
 
@@ -211,10 +213,12 @@ class Importer:
         )
 
     def reject_integers(self, node: Node) -> None:
-        """Check that no operand is a map of integers.
+        """Check that no operand is a map of integers, unless the operator takes them.
 
         Raises: NodeError if one is.
         """
+        if node.op_type in ANY_NUMBERS:
+            return
         for name in node.inputs:
             element = self.builder.element_of(name)
             if element is not None and element != f32:
@@ -270,7 +274,7 @@ class Importer:
         if declared.elem_type not in (TensorProto.UNDEFINED, *PORTS):
             raise ModelError(
                 f"output '{output.name}' holds {type_name(declared.elem_type)} elements; "
-                "expected float32, int8, uint8 or int32"
+                f"expected {PORT_NAMES}"
             )
         value = self.output_map(output.name)
         element = map_type(value).get_element_type()
@@ -299,6 +303,11 @@ class Importer:
             if layer.results[0] is value:
                 VALUE.set(layer, name)
         return value
+
+
+def computes_floats(layer: LayerOp) -> bool:
+    """Whether a layer computes a float32 map."""
+    return layer.output_type.get_element_type() == f32
 
 
 def is_quantised(node: NodeProto) -> bool:

@@ -14,14 +14,15 @@ from onnx.shape_inference import infer_shapes
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
+from npu_dialect.npu import AddOp, MulOp, PairwiseOp, ReduceOp
+from npu_dialect.npu.enums import BinaryKind
+from npu_dialect.npu.layers.reduce import PICKING
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.importers.onnx.builder import BlockFlags, Constant, Lazy, Value
 from npu_tools.importers.onnx.errors import ModelError, first_line
 from npu_tools.importers.onnx.load import PORTS, default_opset
-from npu_tools.importers.onnx.rules import FLOATS
-
-MOST_SHAPE_ELEMENTS = 1024
-"""Constants of more elements are no shapes or axes, so inference does not need their data."""
+from npu_tools.importers.onnx.rules import FOREIGN
+from npu_tools.importers.onnx.tensors import MOST_SHAPE_ELEMENTS
 
 
 def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> None:
@@ -42,6 +43,27 @@ def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> Non
             raise ModelError(
                 f"value '{info.name}' has shape {list(ours)} here, but ONNX infers {list(theirs)}"
             )
+        check_width(info, values.get(info.name))
+
+
+def check_width(info: ValueInfoProto, value: Value | None) -> None:
+    """Check that no arithmetic of int64 is done in i32, where it could overflow.
+
+    Indices of ArgMax are i32, as they always fit; layers that move or compare them may follow.
+
+    Raises: ModelError if a sum, difference or product is int64 in the model.
+    """
+    if info.type.tensor_type.elem_type != TensorProto.INT64 or not isinstance(value, SSAValue):
+        return
+    layer = value.owner
+    adds = isinstance(layer, AddOp | MulOp) or (
+        isinstance(layer, ReduceOp) and layer.kind.data not in PICKING
+    )
+    if adds or (isinstance(layer, PairwiseOp) and layer.kind.data == BinaryKind.SUB):
+        raise ModelError(
+            f"value '{info.name}' is computed with int64 elements; expected int32 or float32 "
+            "(a Cast before it)"
+        )
 
 
 def static_shape(info: ValueInfoProto) -> tuple[int, ...] | None:
@@ -113,7 +135,7 @@ def is_inferred_wrong(node: NodeProto) -> bool:
     its reference implementation and onnxruntime do not. For an `output_shape` smaller than the map
     it gives some axes only.
     """
-    unknown = node.domain != "" or node.op_type in FLOATS
+    unknown = node.op_type in FOREIGN.get(node.domain, ()) or node.domain != ""
     return (
         unknown
         or node.op_type == "MeanVarianceNormalization"

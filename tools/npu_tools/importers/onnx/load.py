@@ -25,21 +25,23 @@ from npu_tools.importers.onnx.graph import (
     sort_nodes,
     weight_names,
 )
+from npu_tools.importers.onnx.old_opsets import modernise
 from npu_tools.importers.onnx.tensors import LARGEST_MAP, MOST_AXES, type_name
 
-OLDEST_OPSET = 7
-"""The oldest opset that is imported. Before it, Add and Gemm broadcast by an attribute, and
-BatchNormalization had a test mode."""
+OLDEST_OPSET = 1
+"""The oldest opset that is imported; those before `OLDEST_READ` are brought to that."""
 DOMAINS = frozenset(("com.microsoft",))
 """Domains with supported operators, beside ONNX's own."""
-INPUTS: Mapping[int, Attribute] = {
+PORTS: Mapping[int, Attribute] = {
     TensorProto.FLOAT: f32,
     TensorProto.INT8: i8,
     TensorProto.UINT8: ui8,
+    TensorProto.INT32: i32,
+    TensorProto.BOOL: ui8,
 }
-"""Element types that inputs of a model may have."""
-PORTS: Mapping[int, Attribute] = {**INPUTS, TensorProto.INT32: i32}
-"""Element types that outputs of a model may have."""
+"""Element types that inputs and outputs of a model may have; bool is a uint8 that is 0 or 1."""
+PORT_NAMES = "float32, int8, uint8, int32 or bool"
+"""The element types in `PORTS`, for messages."""
 OLDEST_IR = 3
 """The oldest IR version of ONNX that is imported: the first in which a model names its opset."""
 
@@ -48,7 +50,7 @@ def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, i
     """Parse, check and normalise a model.
 
     Local functions are inlined, external data is read, dynamic dims get their sizes, and nodes are
-    sorted. Nodes that no output needs are dropped.
+    sorted. Nodes that no output needs are dropped. Old opsets become opset 7.
 
     Raises: ModelError if the model is wrong or unsupported; DecodeError if `data` is no ONNX model.
     """
@@ -68,6 +70,7 @@ def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, i
     pin_dims(model, input_dims)
     # Stored shapes may be wrong once dims have sizes; the importer and onnxruntime infer their own.
     del model.graph.value_info[:]
+    modernise(model, default_opset(model))
     return model
 
 
@@ -100,7 +103,7 @@ def check_versions(model: ModelProto) -> None:
     if not OLDEST_OPSET <= opset <= newest:
         raise ModelError(
             f"opset {opset}; expected {OLDEST_OPSET} to {newest} "
-            "(newer ones need a newer onnx package, older ones onnx.version_converter)"
+            "(newer ones need a newer onnx package)"
         )
 
 
@@ -171,17 +174,17 @@ def pin_dims(model: ModelProto, input_dims: Mapping[str, int]) -> None:
 def check_tensor_type(value: ValueInfoProto) -> None:
     """Check that an input is a tensor of known rank.
 
-    Raises: ModelError if it is not, or if its elements are not float32, int8 or uint8.
+    Raises: ModelError if it is not, or if its elements are of no type in `PORTS`.
     """
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
         raise ModelError(
             f"input '{value.name}' is a {kind or 'value without a type'}; expected a float32 tensor"
         )
-    if value.type.tensor_type.elem_type not in INPUTS:
+    if value.type.tensor_type.elem_type not in PORTS:
         raise ModelError(
             f"input '{value.name}' holds {type_name(value.type.tensor_type.elem_type)} elements; "
-            "expected float32, int8 or uint8"
+            f"expected {PORT_NAMES}"
         )
     if not value.type.tensor_type.HasField("shape"):
         raise ModelError(f"input '{value.name}' has no shape; expected one of known rank")

@@ -19,6 +19,8 @@ MOST_AXES = 32
 """Most axes of one feature map."""
 LARGEST_FOLDED = 512 * 2**20
 """Most bytes of one tensor that constant folding computes (ConstantOfShape, Expand, ...)."""
+MOST_SHAPE_ELEMENTS = 1024
+"""Constants of more elements are no shapes or axes, so shape inference does not need their data."""
 
 READABLE: dict[int, str] = {
     TensorProto.FLOAT: "float_data",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from npu_dialect.npu.enums import BinaryKind
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.rules.activation import (
@@ -17,6 +18,7 @@ from npu_tools.importers.onnx.rules.activation import (
     microsoft_function,
     prelu,
 )
+from npu_tools.importers.onnx.rules.arithmetic import ARITHMETIC, pair_of
 from npu_tools.importers.onnx.rules.attention import attention
 from npu_tools.importers.onnx.rules.conv import conv
 from npu_tools.importers.onnx.rules.conv_transpose import conv_transpose
@@ -30,11 +32,9 @@ from npu_tools.importers.onnx.rules.elementwise import (
     add,
     batch_normalization,
     clip,
-    div,
     lrn,
     mul,
     relu,
-    sub,
     sum_,
 )
 from npu_tools.importers.onnx.rules.linear import gemm, matmul
@@ -61,10 +61,10 @@ from npu_tools.importers.onnx.rules.pool import (
     global_average_pool,
     global_max_pool,
     max_pool,
-    reduce_mean,
 )
 from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
 from npu_tools.importers.onnx.rules.quantized import cast
+from npu_tools.importers.onnx.rules.reduce import REDUCTIONS
 from npu_tools.importers.onnx.rules.shape import (
     concat,
     dropout,
@@ -81,7 +81,7 @@ from npu_tools.importers.onnx.rules.softmax import softmax
 from npu_tools.importers.onnx.rules.zero_blocks import (
     cast_or,
     dequantize_or,
-    greater_or_equal,
+    flags_or,
     mul_or,
     quantize_or,
     resize,
@@ -102,21 +102,22 @@ RULES: Mapping[str, Rule] = {
     "ConvTranspose": conv_transpose,
     "DepthToSpace": depth_to_space,
     "DequantizeLinear": dequantize_or(dequantize_linear),
-    "Div": div,
     "Dropout": dropout,
     "DynamicQuantizeLinear": dynamic_quantize_linear,
+    "Einsum": einsum,
     "Expand": expand,
     "Flatten": flatten,
     "Gather": gather,
     "Gemm": gemm,
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": global_max_pool,
-    "GreaterOrEqual": greater_or_equal,
+    "GreaterOrEqual": flags_or(pair_of(BinaryKind.GREATER_OR_EQUAL)),
     "GroupNormalization": group_normalization,
     "Identity": identity,
     "InstanceNormalization": instance_normalization,
     "LRN": lrn,
     "LayerNormalization": layer_normalization,
+    "LogSoftmax": softmax,
     "LpNormalization": lp_normalization,
     "MatMul": matmul,
     "MaxPool": max_pool,
@@ -126,7 +127,6 @@ RULES: Mapping[str, Rule] = {
     "Pad": pad,
     "QuantizeLinear": quantize_or(quantize_linear),
     "RMSNormalization": rms_normalization,
-    "ReduceMean": reduce_mean,
     "Relu": relu,
     "Reshape": reshape,
     "Resize": resize,
@@ -137,26 +137,28 @@ RULES: Mapping[str, Rule] = {
     "SpaceToDepth": space_to_depth,
     "Split": split,
     "Squeeze": squeeze,
-    "Sub": sub,
     "Sum": sum_,
     "Tile": tile,
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
+    **ARITHMETIC,
     **dict.fromkeys(FUNCTIONS, function),
-    "Einsum": einsum,
     **QLINEAR,
+    **REDUCTIONS,
 }
 """The rules of ONNX's operators; some operators need no layer and vanish."""
 
-FLOATS: Mapping[str, Rule] = {"SimplifiedLayerNormalization": rms_normalization}
-"""The rules of onnxruntime's operators on float32 maps; it has them in ONNX's domain too."""
+ANY_NUMBERS = frozenset((*ARITHMETIC, *REDUCTIONS, "Add", "GreaterOrEqual", "Mul", "Sum"))
+"""Operators whose rule takes maps of floats and of integers; other rules take floats only."""
+
+FLOATS: Mapping[str, Rule] = {
+    "SimplifiedLayerNormalization": rms_normalization,
+    **dict.fromkeys(MICROSOFT_FUNCTIONS, microsoft_function),
+}
+"""The rules of onnxruntime's operators on float32 maps."""
 
 FOREIGN: Mapping[str, Mapping[str, Rule]] = {
-    "": FLOATS,
-    "com.microsoft": {
-        **MICROSOFT,
-        **FLOATS,
-        **dict.fromkeys(MICROSOFT_FUNCTIONS, microsoft_function),
-    },
+    "": {"SimplifiedLayerNormalization": rms_normalization},
+    "com.microsoft": {**MICROSOFT, **FLOATS},
 }
-"""The rules of operators that ONNX does not define, by domain."""
+"""The rules of operators that ONNX does not define, by domain; one is in ONNX's own domain."""

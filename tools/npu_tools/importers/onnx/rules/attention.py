@@ -37,7 +37,8 @@ def attention(node: Node, graph: Builder) -> list[Value]:
         value = behind(graph, graph.map(node, PAST_VALUE), value)
         past = shape_of(key)[2] - own
     sizes = Sizes.of(query, key, value, past)
-    scaled = times(graph, query, node.float("scale", 1 / sqrt(sizes.depth)), "scale")
+    scale = np.float32(node.float("scale", 1 / sqrt(sizes.depth)))
+    scaled = times(graph, query, scale, "scale")
     rows = (sizes.batch, sizes.key_heads, sizes.repeats * sizes.queries)
     grouped = graph.reshape(scaled, (*rows, sizes.depth))
     raw = graph.emit(lambda out: MatmulOp(grouped, key, out, transposed_rhs=True))
@@ -132,9 +133,9 @@ def with_cap(graph: Builder, scores: SSAValue, cap: float) -> SSAValue:
         return scores
     if not 0 < cap < inf:
         raise NodeError(f"softcap {cap}; expected a positive number, or 0")
-    small = times(graph, scores, 1 / cap, "softcap")
+    small = times(graph, scores, np.float32(1 / cap), "softcap")
     bounded = graph.emit(lambda out: MapOp(small, FunctionAttr.of(Function.TANH), out))
-    return times(graph, bounded, cap, "softcap")
+    return times(graph, bounded, np.float32(cap), "softcap")
 
 
 def with_mask(

@@ -1,4 +1,4 @@
-"""Rules for element-wise operators: Relu, Clip, Add, Sub, Mul, Div; BatchNormalization, LRN."""
+"""Rules for element-wise operators: Relu, Clip, Add, Sum, Mul; BatchNormalization, LRN."""
 
 from __future__ import annotations
 
@@ -88,17 +88,31 @@ def added(graph: Builder, values: Sequence[Value], names: Sequence[str]) -> Valu
         for (value, name), addend in zip(
             zip(values, names, strict=True), reversed(values), strict=True
         ):
-            if isinstance(addend, Constant) and isinstance(value, SSAValue):
-                layer = biasless_layer(graph, value, name)
-                if layer is not None:
-                    vector = row_vector(float_array(addend), shape_of(value))
-                    if vector is not None:
-                        return with_bias(graph, layer, addend, vector)
-                shift = channel_vector(float_array(addend), shape_of(value))
-                if shift is not None and isinstance(value.owner, Conv2dOp | BatchNormOp):
-                    return normalised(graph, value, np.ones_like(shift), shift, addend.name)
-    maps = [graph.as_map(value, name) for value, name in zip(values, names, strict=True)]
+            folded = folded_sum(graph, value, addend, name)
+            if folded is not None:
+                return folded
+    maps = [graph.numbers(value, name) for value, name in zip(values, names, strict=True)]
     return reduce(lambda lhs, rhs: graph.emit(lambda out: AddOp(lhs, rhs, out)), maps)
+
+
+def folded_sum(graph: Builder, value: Value, addend: Value, name: str) -> SSAValue | None:
+    """A map plus a constant, if the layer that gives the map can take it; else None.
+
+    `name` is that of the map in the model.
+    """
+    if not isinstance(addend, Constant) or not isinstance(value, SSAValue):
+        return None
+    if addend.array.dtype != np.float32:
+        return None
+    layer = biasless_layer(graph, value, name)
+    if layer is not None:
+        vector = row_vector(float_array(addend), shape_of(value))
+        if vector is not None:
+            return with_bias(graph, layer, addend, vector)
+    shift = channel_vector(float_array(addend), shape_of(value))
+    if shift is not None and isinstance(value.owner, Conv2dOp | BatchNormOp):
+        return normalised(graph, value, np.ones_like(shift), shift, addend.name)
+    return None
 
 
 def biasless_layer(graph: Builder, value: SSAValue, name: str) -> FullyConnectedOp | None:
@@ -121,34 +135,14 @@ def with_bias(graph: Builder, layer: FullyConnectedOp, addend: Constant, vector:
     return graph.replace_last_use(layer, new)
 
 
-def sub(node: Node, graph: Builder) -> Value:
-    """Sub: the negative of the second operand is added to the first."""
-    subtrahend = graph.value(node, 1)
-    if isinstance(subtrahend, Constant):
-        negative: Value = Constant(subtrahend.name, -graph.weight(node, 1))
-    else:
-        minus = graph.parameter(np.array(-1, np.float32), "minus")
-        source = graph.map(node, 1)
-        negative = graph.emit(lambda out: MulOp(source, minus, out))
-    return added(graph, [graph.value(node, 0), negative], node.inputs)
-
-
 def mul(node: Node, graph: Builder) -> Value:
     """Mul of two maps, or of a map and a constant."""
     for index in range(2):
         factor = graph.value(node, index)
-        if isinstance(factor, Constant):
+        if isinstance(factor, Constant) and factor.array.dtype == np.float32:
             return scaled(graph, graph.map(node, 1 - index), factor)
-    lhs, rhs = graph.map(node, 0), graph.map(node, 1)
+    lhs, rhs = graph.operand(node, 0), graph.operand(node, 1)
     return graph.emit(lambda out: MulOp(lhs, rhs, out))
-
-
-def div(node: Node, graph: Builder) -> Value:
-    """Div by a constant: a product with its reciprocal."""
-    name = graph.constant(node, 1).name
-    with np.errstate(all="ignore"):
-        factor = np.float32(1) / graph.weight(node, 1)
-    return scaled(graph, graph.map(node, 0), Constant(name, factor))
 
 
 def scaled(graph: Builder, source: SSAValue, factor: Constant) -> SSAValue:

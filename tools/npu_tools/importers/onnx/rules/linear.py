@@ -46,17 +46,19 @@ def gemm(node: Node, graph: Builder) -> Value:
 
 def gemm_of_maps(node: Node, graph: Builder, source: SSAValue) -> SSAValue:
     """Build alpha * A * B of two maps."""
-    other, alpha = graph.map(node, 1), node.float("alpha", 1.0)
+    other, alpha = graph.map(node, 1), np.float32(node.float("alpha", 1.0))
     if node.int("transA", 0):
         source = transposed(graph, source)
     flipped = bool(node.int("transB", 0))
     result = graph.emit(lambda out: MatmulOp(source, other, out, transposed_rhs=flipped))
-    return result if alpha == 1 else times(graph, result, alpha, "alpha")
+    return times(graph, result, alpha, "alpha")
 
 
-def times(graph: Builder, source: SSAValue, factor: float, hint: str) -> SSAValue:
-    """Build a map times a number; `hint` is a hint for the number's name."""
-    number = graph.parameter(np.array(factor, np.float32), hint)
+def times(graph: Builder, source: SSAValue, factor: np.float32, name: str) -> SSAValue:
+    """Build a map times a number; `name` is a hint for the constant's name."""
+    if factor == 1:
+        return source
+    number = graph.parameter(np.array(factor, np.float32), name)
     return graph.emit(lambda out: MulOp(source, number, out))
 
 
@@ -65,18 +67,18 @@ def with_addend(node: Node, graph: Builder, result: SSAValue) -> SSAValue:
 
     Raises: NodeError if C does not broadcast to the map.
     """
-    beta = node.float("beta", 1.0)
+    beta = np.float32(node.float("beta", 1.0))
     if not node.operand(2) or beta == 0:
         return result
     if isinstance(graph.value(node, 2), Constant):
-        bias = scaled_bias(node, graph, np.float32(beta))
+        bias = scaled_bias(node, graph, beta)
         assert bias is not None
         check_broadcast(bias.array.shape, shape_of(result))
         addend = graph.materialise(bias)
     else:
         addend = graph.map(node, 2)
         check_broadcast(shape_of(addend), shape_of(result))
-        addend = addend if beta == 1 else times(graph, addend, beta, "beta")
+        addend = times(graph, addend, beta, "beta")
     return graph.emit(lambda out: AddOp(result, addend, out))
 
 

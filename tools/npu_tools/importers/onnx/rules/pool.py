@@ -1,13 +1,10 @@
-"""Rules for pooling: MaxPool, AveragePool, the global pools, ReduceMean over spatial axes."""
+"""Rules for pooling: MaxPool, AveragePool, the global pools."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import AvgPool2dOp, GlobalAvgPool2dOp, GlobalMaxPool2dOp, MaxPool2dOp, PoolAttr
-from npu_dialect.npu.maps import shape_of
 from npu_tools.importers.onnx.builder import Builder, Padded, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
@@ -77,7 +74,11 @@ def pool_attribute(node: Node, padded: Padded, kind: str, *, counts_pad: bool) -
 
 def global_max_pool(node: Node, graph: Builder) -> Value:
     """GlobalMaxPool."""
-    source = graph.map(node, 0)
+    return global_maximum(graph, graph.map(node, 0))
+
+
+def global_maximum(graph: Builder, source: SSAValue) -> SSAValue:
+    """Build the maximum of each channel; the spatial axes stay, with extent 1."""
     rank = spatial_rank(source)
     image = as_rows(graph, source)
     return from_rows(graph, graph.emit(lambda out: GlobalMaxPool2dOp(image, out)), rank)
@@ -93,28 +94,3 @@ def global_average(graph: Builder, source: SSAValue) -> SSAValue:
     rank = spatial_rank(source)
     image = as_rows(graph, source)
     return from_rows(graph, graph.emit(lambda out: GlobalAvgPool2dOp(image, out)), rank)
-
-
-def reduce_mean(node: Node, graph: Builder) -> Value:
-    """ReduceMean over all spatial axes."""
-    source = graph.map(node, 0)
-    if not mean_over_map(node, graph, shape_of(source)):
-        return source
-    mean = global_average(graph, source)
-    return mean if node.int("keepdims", 1) else graph.reshape(mean, shape_of(source)[:2])
-
-
-def mean_over_map(node: Node, graph: Builder, shape: Sequence[int]) -> bool:
-    """Whether ReduceMean averages over all spatial axes; False if it averages over none.
-
-    Raises: NodeError for other axes.
-    """
-    rank, axes = len(shape), graph.ints(node, "axes", 1)
-    if not axes:
-        if node.int("noop_with_empty_axes", 0):
-            return False
-        axes = list(range(rank))
-    axes = sorted({axis + rank if axis < 0 else axis for axis in axes})
-    if axes != list(range(2, rank)):
-        raise NodeError(f"a mean over the axes {axes} of {list(shape)}; expected all spatial axes")
-    return True

@@ -1,7 +1,8 @@
 """Rules for operators with scales and zero points as operands (onnxruntime's operator format).
 
 QLinearConv, QLinearMatMul, ConvInteger and MatMulInteger are ONNX's own; QGemm, QLinearAdd,
-QLinearAveragePool, QLinearConcat and QLinearGlobalAveragePool are onnxruntime's (com.microsoft).
+QLinearAveragePool, QLinearConcat, QLinearGlobalAveragePool and QLinearMul are onnxruntime's
+(com.microsoft).
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import ConcatOp, PoolAttr
+from npu_dialect.npu.enums import BinaryKind
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import QUANTISED, ui8
 from npu_tools.importers.onnx.builder import Builder, Constant, Value, element_name
+from npu_tools.importers.onnx.combined import combined
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.padding import Padded, unpadded
@@ -248,6 +251,13 @@ def qlinear_add(node: Node, graph: Builder) -> Value:
     return added(graph, lhs, rhs, params_of(node, graph, 6, 7, lhs.element), "qlinear")
 
 
+def qlinear_mul(node: Node, graph: Builder) -> Value:
+    """QLinearMul."""
+    lhs, rhs = map_operand(node, graph, 0), map_operand(node, graph, 3)
+    params = params_of(node, graph, 6, 7, lhs.element)
+    return combined(graph, BinaryKind.MUL, lhs, rhs, params, "qlinear")
+
+
 def qlinear_concat(node: Node, graph: Builder) -> Value:
     """QLinearConcat: its operands are scale and zero point of the result, then three per part."""
     if len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
@@ -310,5 +320,6 @@ MICROSOFT: Mapping[str, Rule] = {
     "QLinearAveragePool": qlinear_average_pool,
     "QLinearConcat": qlinear_concat,
     "QLinearGlobalAveragePool": qlinear_global_average_pool,
+    "QLinearMul": qlinear_mul,
 }
 """The rules of the operators of the domain com.microsoft."""

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 from onnx import TensorProto
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import ConcatOp, FullyConnectedOp, PoolAttr
+from npu_dialect.npu import ConcatOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.enums import BinaryKind
 from npu_dialect.npu.maps import shape_of
 from npu_tools.importers.onnx.builder import Builder, Constant, Unknown, Value
 from npu_tools.importers.onnx.moved import Rule, applied, moved
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.padding import unpadded
+from npu_tools.importers.onnx.plain import as_plain, is_plain
 from npu_tools.importers.onnx.quantized import (
-    Average,
     Joined,
     Quantized,
+    QuantizedConstant,
     Scaled,
     Sum,
 )
@@ -42,19 +45,16 @@ from npu_tools.importers.onnx.rules.picked import (
     tile,
 )
 from npu_tools.importers.onnx.rules.pool import (
-    average_window,
     global_max_pool,
     max_pool,
-    mean_over_map,
 )
-from npu_tools.importers.onnx.rules.quantized_products import (
-    as_plain,
-    conv,
-    conv_transpose,
-    gemm,
-    is_plain,
-    matmul,
+from npu_tools.importers.onnx.rules.quantized_averages import (
+    average_pool,
+    global_average_pool,
+    reduce_mean,
 )
+from npu_tools.importers.onnx.rules.quantized_pairs import combine, index_on_integers
+from npu_tools.importers.onnx.rules.reduce import REDUCTIONS
 from npu_tools.importers.onnx.rules.shape import (
     axis_of,
     dropout,
@@ -65,16 +65,99 @@ from npu_tools.importers.onnx.rules.shape import (
     transpose,
     unsqueeze,
 )
-from npu_tools.importers.onnx.rules.shape import cast as cast_floats
+from npu_tools.importers.onnx.rules.shape import cast as cast_maps
 from npu_tools.importers.onnx.rules.sums import (
     bias_of,
+    convolution_sums,
+    matrix_sums,
+    product_sums,
+    products_scale,
+    transposed_sums,
+    transposed_weight,
+    vector_operand,
+    weight_of,
 )
 from npu_tools.importers.onnx.rules.tables import TABLES, table_or
-from npu_tools.importers.onnx.rules.window import as_rows, spatial_rank
 from npu_tools.importers.onnx.rules.zero_blocks import large_integers, mul_integers_or
-from npu_tools.importers.onnx.surrounded import settled
+from npu_tools.importers.onnx.surrounded import Surrounded, settled
 from npu_tools.importers.onnx.tabled import IntegerRule
 from npu_tools.importers.onnx.tensors import Array
+
+# -- sums of products ----------------------------------------------------------------------------
+
+
+def conv(node: Node, graph: Builder) -> Value | None:
+    """Conv, which also takes zeros that Pad has added around its input."""
+    value = graph.value(node, 0)
+    found = operands(node, graph)
+    if found is None:
+        return None
+    source, constant = found
+    weight = weight_of(constant, 0)
+    scales = products_scale(source, weight)
+    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
+    padded = value.padded(graph, source.params) if has_zeros(value) else unpadded(source.value)
+    sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
+    return Scaled(sums, scales, view=shape)
+
+
+def conv_transpose(node: Node, graph: Builder) -> Value | None:
+    """ConvTranspose."""
+    source, constant = settled(graph, graph.value(node, 0)), graph.value(node, 1)
+    if not is_plain(source) or not isinstance(constant, QuantizedConstant):
+        return None
+    weight = transposed_weight(node, constant, source)
+    scales = products_scale(source, weight)
+    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
+    sums, shape = transposed_sums(node, graph, source, weight, bias)
+    return Scaled(sums, scales, view=shape)
+
+
+def operands(node: Node, graph: Builder) -> tuple[Scaled, QuantizedConstant] | None:
+    """The first operand as a map of 8-bit integers, the second as constant weights.
+
+    None if they are anything else, or if a clamp of the map is pending. Pads of zeros are left out,
+    as a convolution takes them; other pads are built here.
+    """
+    source, weight = graph.value(node, 0), graph.value(node, 1)
+    if not isinstance(weight, QuantizedConstant):
+        return None
+    source = source.source if has_zeros(source) else settled(graph, source)
+    return (source, weight) if is_plain(source) else None
+
+
+def has_zeros(value: Value) -> TypeGuard[Surrounded]:
+    """Whether a value is a map with pads of zeros and without a pending clamp."""
+    return isinstance(value, Surrounded) and value.is_zero
+
+
+def gemm(node: Node, graph: Builder) -> Value | None:
+    """Gemm with alpha and beta of one, without transA."""
+    found = operands(node, graph)
+    plain = node.float("alpha", 1.0) == node.float("beta", 1.0) == 1 and not node.int("transA", 0)
+    if found is None or not plain or found[1].integers.ndim != 2:
+        return None
+    source, constant = found
+    weight = weight_of(constant, 0 if node.int("transB", 0) else 1)
+    scales, bias = products_scale(source, weight), graph.optional(node, 2)
+    filters = weight.array.shape[0]
+    if bias is not None and bias.array.shape not in ((filters,), (1, filters), (1,), ()):
+        return None
+    sums, shape = matrix_sums(graph, source, weight, bias_of(bias, scales, weight.array.shape))
+    return Scaled(sums, scales, view=shape)
+
+
+def matmul(node: Node, graph: Builder) -> Value | None:
+    """MatMul; both operands may be maps."""
+    found = operands(node, graph)
+    if found is None or found[1].integers.ndim != 2:
+        lhs, rhs = (as_plain(graph, graph.value(node, index)) for index in range(2))
+        return None if lhs is None or rhs is None else product_sums(graph, lhs, rhs)
+    source, constant = found
+    weight = weight_of(constant, 1)
+    sums, shape = matrix_sums(graph, source, weight, None)
+    return Scaled(sums, products_scale(source, weight), view=shape)
+
 
 # -- maps of one scale ---------------------------------------------------------------------------
 
@@ -198,7 +281,7 @@ def required_bias(addend: Constant, scales: Array, shape: Sequence[int]) -> Cons
 
 
 def mul(node: Node, graph: Builder) -> Value | None:
-    """Mul of integer sums that Cast has made real, and a constant, which becomes their scale."""
+    """Mul of two maps, or of sums that Cast has made real and a constant, which is their scale."""
     for index in range(2):
         value, factor = graph.value(node, index), graph.value(node, 1 - index)
         if not isinstance(value, Scaled) or not isinstance(factor, Constant):
@@ -207,7 +290,7 @@ def mul(node: Node, graph: Builder) -> Value | None:
         scales = scale_factors(factor, value.shape)
         if unscaled and scales is not None:
             return replace(value, scales=scales)
-    return None
+    return combine(BinaryKind.MUL)(node, graph)
 
 
 def scale_factors(factor: Constant, shape: Sequence[int]) -> Array | None:
@@ -224,59 +307,26 @@ def scale_factors(factor: Constant, shape: Sequence[int]) -> Array | None:
 
 
 def cast(node: Node, graph: Builder) -> Value:
-    """Cast to float32: a map of integers becomes a quantised map of scale one, without a layer."""
-    value = graph.value(node, 0)
+    """Cast; a map of integers becomes a quantised map of scale one, without a layer."""
+    value, target = graph.value(node, 0), node.int("to", TensorProto.FLOAT)
     element = graph.element_of(node.operand(0))
-    to_float = node.int("to", TensorProto.FLOAT) == TensorProto.FLOAT
-    if isinstance(value, SSAValue) and element != f32 and to_float:
+    if isinstance(value, SSAValue) and element != f32 and target == TensorProto.FLOAT:
         return Scaled(value, np.ones((), np.float32))
-    return cast_floats(node, graph)
-
-
-def average_pool(node: Node, graph: Builder) -> Value | None:
-    """AveragePool."""
-    source = settled(graph, graph.value(node, 0))
-    if not is_plain(source):
-        return None
-    return average(node, graph, source, average_window(node, unpadded(source.value)))
-
-
-def global_average_pool(node: Node, graph: Builder) -> Value | None:
-    """GlobalAveragePool."""
-    source = settled(graph, graph.value(node, 0))
-    return average(node, graph, source, None) if is_plain(source) else None
-
-
-def reduce_mean(node: Node, graph: Builder) -> Value | None:
-    """ReduceMean over all spatial axes."""
-    source = settled(graph, graph.value(node, 0))
-    if not is_plain(source) or not mean_over_map(node, graph, source.shape):
-        return None
-    found = average(node, graph, source, None)
-    return found if node.int("keepdims", 1) else replace(found, result=source.shape[:2])
-
-
-def average(node: Node, graph: Builder, source: Scaled, window: PoolAttr | None) -> Average:
-    """The averages of a map over a sliding window; without one, over the whole map."""
-    rank = spatial_rank(source.value)
-    image = as_rows(graph, source.value)
-    batch, channels, height, width = shape_of(image)
-    if window is None:
-        window = PoolAttr.of("avg", (height, width), (1, 1))
-    extents = tuple(axis.outputs for axis in window.axes(height, width))
-    result = (batch, channels, *extents[2 - rank :])
-    return Average(replace(source, value=image, view=None), window, result, label=node.label)
+    return cast_maps(node, graph)
 
 
 ON_INTEGERS: Mapping[str, Callable[[Node, Builder], Value | list[Value] | None]] = {
     **TABLES,
     "Add": table_or("Add", add),
+    "ArgMax": index_on_integers,
+    "ArgMin": index_on_integers,
     "AveragePool": average_pool,
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
     "ConvTranspose": conv_transpose,
     "DepthToSpace": moving(depth_to_space),
+    "Div": table_or("Div", combine(BinaryKind.DIV)),
     "Dropout": same,
     "Expand": moving(expand),
     "Flatten": moving(flatten),
@@ -287,16 +337,21 @@ ON_INTEGERS: Mapping[str, Callable[[Node, Builder], Value | list[Value] | None]]
     "GreaterOrEqual": large_integers,
     "Identity": same,
     "MatMul": matmul,
+    "Max": combine(BinaryKind.MAX),
     "MaxPool": moving(max_pool, keeps_channels=True),
+    "Min": combine(BinaryKind.MIN),
     "Mul": table_or("Mul", mul_integers_or(mul)),
     "Pad": pad_quantised,
+    "ReduceMax": moving(REDUCTIONS["ReduceMax"]),
     "ReduceMean": reduce_mean,
+    "ReduceMin": moving(REDUCTIONS["ReduceMin"]),
     "Relu": relu,
     "Reshape": moving(reshape),
     "Slice": moving(slice_),
     "SpaceToDepth": moving(space_to_depth),
     "Split": parts,
     "Squeeze": moving(squeeze),
+    "Sub": table_or("Sub", combine(BinaryKind.SUB)),
     "Tile": moving(tile),
     "Transpose": moving(transpose),
     "Unsqueeze": moving(unsqueeze),

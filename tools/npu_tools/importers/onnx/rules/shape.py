@@ -7,8 +7,10 @@ from math import prod
 import numpy as np
 from onnx import TensorProto
 
-from npu_dialect.npu import ConcatOp, TransposeOp
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu import CastOp, ConcatOp, PairwiseOp, TransposeOp
+from npu_dialect.npu.enums import BinaryKind
+from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.quantization import ui8
 from npu_tools.importers.onnx.builder import (
     BlockFlags,
     Builder,
@@ -17,8 +19,10 @@ from npu_tools.importers.onnx.builder import (
     Padded,
     Unknown,
     Value,
+    element_name,
 )
 from npu_tools.importers.onnx.errors import NodeError
+from npu_tools.importers.onnx.load import PORT_NAMES, PORTS
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.tensors import type_name
 
@@ -49,11 +53,22 @@ def dropout(node: Node, graph: Builder) -> Value:
 
 
 def cast(node: Node, graph: Builder) -> Value:
-    """Cast of a float32 map to float32: the operand itself."""
-    target = node.int("to", TensorProto.FLOAT)
-    if target != TensorProto.FLOAT:
-        raise NodeError(f"cast of a map to {type_name(target)}; expected float32")
-    return graph.map(node, 0)
+    """Cast of a map; to bool it is a comparison with zero.
+
+    Raises: NodeError for types that no layer has.
+    """
+    source, target = graph.operand(node, 0), node.int("to", TensorProto.FLOAT)
+    element = map_type(source).get_element_type()
+    if target not in PORTS:
+        raise NodeError(f"cast of a map to {type_name(target)}; expected {PORT_NAMES}")
+    if target == TensorProto.BOOL:
+        false = np.zeros((), element_name(element))
+        zero = graph.numbers(Constant("zero", false), "zero")
+        kind = BinaryKind.NOT_EQUAL
+        return graph.emit(lambda out: PairwiseOp(source, zero, kind, out), ui8)
+    if element == PORTS[target]:
+        return source
+    return graph.emit(lambda out: CastOp(source, out), PORTS[target])
 
 
 def shape(node: Node, graph: Builder) -> Value:

@@ -11,7 +11,8 @@ from npu_dialect.interpreters.pointwise import mapped
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.rules.activation import FUNCTIONS, function
-from npu_tools.importers.onnx.rules.elementwise import add, div, mul, sub
+from npu_tools.importers.onnx.rules.arithmetic import div, sub
+from npu_tools.importers.onnx.rules.elementwise import add, mul
 from npu_tools.importers.onnx.tabled import IntegerRule, Rule, tabled
 from npu_tools.importers.onnx.tensors import Array
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import TypeGuard
 
 import numpy as np
@@ -30,7 +31,7 @@ from xdsl.ir import Operation, SSAValue
 from npu_dialect.npu import MaxPool2dOp, PruneZeroBlocksOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
-from npu_tools.importers.onnx.builder import BlockFlags, Builder, Value
+from npu_tools.importers.onnx.builder import BlockFlags, Builder, Constant, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.quantized import Params, Scaled, params_of
@@ -63,6 +64,10 @@ class QuantizedFlags(BlockFlags):
         return np.float32(1) if abs(float(self.one) - 1) * 255 < 0.5 else self.one
 
 
+Rule = Callable[[Node, Builder], Value]
+IntegerRule = Callable[[Node, Builder], Value | None]
+
+
 def flags_of(node: Node, graph: Builder) -> BlockFlags:
     """The first operand, which must be flags of blocks.
 
@@ -74,16 +79,32 @@ def flags_of(node: Node, graph: Builder) -> BlockFlags:
     return value
 
 
-def greater_or_equal(node: Node, graph: Builder) -> Value:
-    """GreaterOrEqual of block maxima and a threshold: the flags of blocks that are kept."""
-    maxima = graph.value(node, 0)
-    return flags_of_maxima(node, graph, maxima if isinstance(maxima, SSAValue) else None)
+def flags_or(rule: Rule) -> Rule:
+    """A rule for GreaterOrEqual of block maxima and a threshold, which gives flags of blocks.
+
+    Any other comparison is left to `rule`.
+    """
+
+    def greater_or_equal(node: Node, graph: Builder) -> Value:
+        maxima = graph.value(node, 0)
+        if isinstance(maxima, SSAValue) and are_maxima(node, graph, maxima):
+            return flags_of_maxima(node, graph, maxima)
+        return rule(node, graph)
+
+    return greater_or_equal
+
+
+def are_maxima(node: Node, graph: Builder, maxima: SSAValue) -> bool:
+    """Whether the first operand may be maxima of blocks, and the second is a number."""
+    threshold = graph.value(node, 1)
+    is_number = isinstance(threshold, Constant) and threshold.array.size == 1
+    return isinstance(maxima.owner, MaxPool2dOp) and is_number
 
 
 def large_integers(node: Node, graph: Builder) -> Value | None:
     """GreaterOrEqual of block maxima of a map of integers; None if the operand is no such map."""
     maxima = settled(graph, graph.value(node, 0))
-    if not is_plain(maxima):
+    if not is_plain(maxima) or not are_maxima(node, graph, maxima.value):
         return None
     flags = flags_of_maxima(node, graph, maxima.value)
     return QuantizedFlags(
@@ -200,13 +221,10 @@ def cut(node: Node, graph: Builder, flags: BlockFlags) -> Value:
     return replace(flags, shape=tuple(shape))
 
 
-Rule = Callable[[Node, Builder], Value]
-IntegerRule = Callable[[Node, Builder], Value | None]
-
-
 def quantize_or(rule: Rule) -> Rule:
     """A rule for QuantizeLinear of flags; any other operand is left to `rule`."""
 
+    @wraps(rule)
     def quantize(node: Node, graph: Builder) -> Value:
         flags = graph.value(node, 0)
         if not isinstance(flags, QuantizedFlags):
@@ -221,6 +239,7 @@ def quantize_or(rule: Rule) -> Rule:
 def dequantize_or(rule: Rule) -> Rule:
     """A rule for DequantizeLinear of flags; any other operand is left to `rule`."""
 
+    @wraps(rule)
     def dequantize(node: Node, graph: Builder) -> Value:
         flags = graph.value(node, 0)
         if not isinstance(flags, QuantizedFlags):
@@ -235,6 +254,7 @@ def dequantize_or(rule: Rule) -> Rule:
 def cast_or(rule: Rule) -> Rule:
     """A rule for Cast of flags to 0.0 and 1.0; any other operand is left to `rule`."""
 
+    @wraps(rule)
     def cast(node: Node, graph: Builder) -> Value:
         value = graph.value(node, 0)
         if not isinstance(value, BlockFlags):
@@ -249,6 +269,7 @@ def cast_or(rule: Rule) -> Rule:
 def mul_or(rule: Rule) -> Rule:
     """A rule for Mul of a map and the flags of its blocks; other operands are left to `rule`."""
 
+    @wraps(rule)
     def mul(node: Node, graph: Builder) -> Value:
         values = [graph.value(node, index) for index in range(2)]
         for index, flags in enumerate(values):

@@ -1,0 +1,108 @@
+"""Arithmetic of two quantised maps with different scales, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.attributes import INT_ARRAY, int_array
+from npu_dialect.npu.enums import BinaryKind, BinaryKindAttr, Mode, ModeAttr
+from npu_dialect.npu.layers.elementwise import BinaryOp
+from npu_dialect.npu.layers.forms import form
+from npu_dialect.npu.layers.quantized import SCALES, float_array
+from npu_dialect.npu.quantization import (
+    QUANTISED,
+    check_mode,
+    check_points,
+    check_scales,
+    expect_element,
+)
+from npu_dialect.npu.syntax import floats_clause, ints_clause, mode_clause, word_clause
+
+KINDS = (BinaryKind.MUL, BinaryKind.SUB, BinaryKind.DIV, BinaryKind.MAX, BinaryKind.MIN)
+"""The kinds of `npu.quantized_binary`."""
+
+MODES_OF: dict[BinaryKind, tuple[Mode, ...]] = {
+    BinaryKind.MUL: (Mode.FLOAT, Mode.FIXED, Mode.QLINEAR),
+    BinaryKind.SUB: (Mode.FLOAT, Mode.FIXED),
+    BinaryKind.DIV: (Mode.FLOAT,),
+    BinaryKind.MAX: (Mode.FLOAT, Mode.FIXED),
+    BinaryKind.MIN: (Mode.FLOAT, Mode.FIXED),
+}
+"""The modes of each kind."""
+
+
+@irdl_op_definition
+class QuantizedBinaryOp(BinaryOp):
+    """Product, difference, quotient, maximum or minimum of two quantised maps, with broadcasting.
+
+    Scales and zero points are those of lhs (a), rhs (b) and the result. f is the function of
+    `with`, and A = (a - za) * sa, B = (b - zb) * sb.
+
+    - `mode float`: sat(round(f(A, B) / s) + z), which is the operator between DequantizeLinear and
+      QuantizeLinear. A quotient that is NaN becomes the least integer.
+    - `mode qlinear`, for `mul`: sat(round((a - za) * (b - zb) * (sa * sb / s) + z)), which is
+      onnxruntime's QLinearMul.
+    - `mode fixed`, for all but `div`: without floats. The ratios sa * sb / s, or sa / s and sb / s,
+      are integers with a common shift; the result is exact and rounded once.
+
+    ```mlir
+    %y = npu.quantized_binary %a, %b with mul scales [0.5, 0.25, 0.75] zero_points [0, 3, -128]
+        mode float : (tensor<1x6x4x4xi8>, tensor<1x6x1x1xi8>) -> tensor<1x6x4x4xi8>
+    ```
+    """
+
+    name = "npu.quantized_binary"
+
+    kind = prop_def(BinaryKindAttr)
+    scales = prop_def(SCALES)
+    zero_points = prop_def(INT_ARRAY)
+    mode = prop_def(ModeAttr)
+
+    CLAUSES: ClassVar = (
+        word_clause("with", "kind", KINDS, BinaryKindAttr),
+        floats_clause("scales"),
+        ints_clause("zero_points"),
+        mode_clause(tuple(Mode)),
+    )
+
+    def __init__(
+        self,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        kind: BinaryKind,
+        scales: Sequence[float],
+        zero_points: Sequence[int],
+        out: SSAValue | Attribute,
+        *,
+        mode: str = "float",
+    ) -> None:
+        operands, results = form(out)
+        super(BinaryOp, self).__init__(
+            operands=[lhs, rhs, operands],
+            result_types=[results],
+            properties={
+                "kind": BinaryKindAttr(kind),
+                "scales": float_array(scales),
+                "zero_points": int_array(zero_points),
+                "mode": ModeAttr(Mode(mode)),
+            },
+        )
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The broadcast shape of the operands."""
+        kind = self.kind.data
+        if kind not in KINDS:
+            raise VerifyException(f"expected {' or '.join(KINDS)}, got {kind}")
+        check_scales(self.scales, 3)
+        check_mode(self.mode, MODES_OF[kind])
+        return super().infer_shape()
+
+    def verify_elements(self, element: Attribute) -> None:
+        """Each operand and the result is i8 or ui8, with a zero point in its range."""
+        values = (self.lhs, self.rhs, self.output)
+        check_points(self.zero_points, [expect_element("maps", v, QUANTISED) for v in values])
