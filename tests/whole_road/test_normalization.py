@@ -68,7 +68,7 @@ def test_a_map_that_does_not_fit_moves_in_tiles(
 
 
 def test_a_layer_that_is_spelt_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    parts = [
+    parts: list[tuple[str, str, str, dict[str, list[int]]]] = [
         ("ReduceMean", "x", "m", {"axes": [-1]}),
         ("Sub", "x m", "d", {}),
         ("Pow", "d two", "q", {}),
