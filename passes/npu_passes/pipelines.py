@@ -21,8 +21,8 @@ class Pipeline(NamedTuple):
     summary: str
 
 
-START = "npu-split-conv-transpose,npu-fold-batch-norm"
-"""Turn layers into plainer ones."""
+START = "npu-split-conv-transpose,npu-fuse-normalizations,npu-fold-batch-norm"
+"""Split, find and fold layers."""
 
 
 def road(fusion: str, strategy: str, concat: str = "", code: str = "") -> str:

@@ -31,7 +31,8 @@ LAYER = Key(
     TEXT,
     "the name of the layer in the model",
     writers=(
-        "importers, npu-split-conv-transpose, npu-fold-batch-norm, npu-fuse-conv-relu-pool, "
+        "importers, npu-split-conv-transpose, npu-fuse-normalizations, npu-fold-batch-norm, "
+        "npu-fuse-conv-relu-pool, "
         "npu-detect-modules, npu-tile-loops, npu-outline-layers"
     ),
     readers="reports, c",

@@ -34,7 +34,7 @@ def decoder() -> ModelProto:
         node("Relu", "n", "c", name="relu1"),
         node("ConvTranspose", "c w2 b2", "d", strides=[2, 1], group=2, name="up2"),
         node("Clip", "d low high", "e", name="clip"),
-        node("ConvTranspose", "e w3", "f", strides=[3, 3], name="up3"),
+        node("ConvTranspose", "e w3", "f", strides=[3, 3], pads=[1, 1, 0, 1], name="up3"),
         node("ConvTranspose", "f w4", "y", name="up4"),
     ]
     bounds = {"low": np.array(-1, np.float32), "high": np.array(2, np.float32)}
@@ -105,7 +105,7 @@ def quantised() -> ModelProto:
     up = {"strides": [2, 2], "pads": [1, 1, 1, 1]}
     positive = graph.add("Relu", [graph.add("ConvTranspose", [real, first], "a", **up)], "r")
     again = graph.dequantize(graph.quantize(positive, 0.5, -128, "int8"), 0.5, -128, "int8")
-    last = graph.add("ConvTranspose", [again, second], "c", strides=[3, 2])
+    last = graph.add("ConvTranspose", [again, second], "c", strides=[3, 2], pads=[1, 1, 1, 1])
     out = graph.quantize(last, 0.75, 5, "int8")
     return graph.model({"x": integers(3, "int8", 1, 8, 5, 4)}, out, "int8", 13)
 

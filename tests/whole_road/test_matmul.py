@@ -97,3 +97,12 @@ def test_integers(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert found["verify"]["outputs"][0]["steps"] == 0
     ops = {layer["op"] for layer in found["layers"]}
     assert "npu.requantize" not in ops
+
+
+@pytest.mark.parametrize("target", ["host", "zynq7020"])
+def test_attention_in_causal_order(
+    target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layer = node("Attention", "q k v", q_num_heads=4, kv_num_heads=2, is_causal=1)
+    shapes = {"q": (1, 5, 32), "k": (1, 6, 16), "v": (1, 6, 6)}
+    compiled(tmp_path, capsys, model([layer], shapes, opset=23), "--target", target)

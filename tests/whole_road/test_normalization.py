@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from onnx import ModelProto
 
@@ -63,3 +65,30 @@ def test_a_map_that_does_not_fit_moves_in_tiles(
     assert main([str(path), "--target", "zynq7020", "-o", str(tmp_path), "--verify"]) == 0
     assert main([str(path), "--target", "fe310", "-o", str(tmp_path)]) == 1
     assert "of SRAM" in capsys.readouterr().err
+
+
+def test_a_layer_that_is_spelt_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts: list[tuple[str, str, str, dict[str, list[int]]]] = [
+        ("ReduceMean", "x", "m", {"axes": [-1]}),
+        ("Sub", "x m", "d", {}),
+        ("Pow", "d two", "q", {}),
+        ("ReduceMean", "q", "v", {"axes": [-1]}),
+        ("Add", "v epsilon", "e", {}),
+        ("Sqrt", "e", "s", {}),
+        ("Div", "d s", "n", {}),
+        ("Mul", "n scale", "k", {}),
+        ("Add", "k bias", "y", {}),
+    ]
+    nodes = [node(op, inputs, out, name=out, **more) for op, inputs, out, more in parts]
+    weights = {
+        "two": np.array(2, np.float32),
+        "epsilon": np.array(1e-5, np.float32),
+        "scale": numbers(9),
+        "bias": numbers(9, seed=2),
+    }
+    path = tmp_path / "net.onnx"
+    path.write_bytes(model(nodes, {"x": (2, 7, 9)}, weights=weights).SerializeToString())
+    run = [str(path), "--target", "cortex-m4", "-o", str(tmp_path), "--verify", "--json"]
+    assert main(run) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [layer["op"] for layer in report["layers"]] == ["npu.normalize"]

@@ -17,7 +17,8 @@ there is one phase and no `npu.interleave`. `npu-concat-in-place` lets the phase
 into their slices of the output.
 
 Activations, batch normalisations and requantisations behind the layer move in front of
-`npu.interleave`, so that other passes can fuse them into the phases. Weights must be constant.
+`npu.interleave`, so that other passes can fuse them into the phases. A phase whose outputs do not
+need all of the input reads a slice of it. Weights must be constant.
 """
 
 from __future__ import annotations
@@ -41,36 +42,34 @@ from npu_dialect.attributes import VALUE
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
+    ActivationOp,
     BatchNormOp,
-    ClampOp,
     Conv2dOp,
     ConvTranspose2dOp,
     InterleaveOp,
-    ReluOp,
     RequantizeOp,
+    SliceOp,
 )
 from npu_dialect.npu.layers.transposed import Phase
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import map_type, shape_of
 from npu_passes.graph.constants import Array, constant_like, elements_of
 from npu_passes.graph.fold_batch_norm import erase_unused
 from npu_passes.support.refuse import RefusingPass, refuse
 
-MOVED = (BatchNormOp, ClampOp, ReluOp, RequantizeOp)
+MOVED = (ActivationOp, BatchNormOp, RequantizeOp)
 """Layers that a convolution can take in, and that work on each element by itself."""
 
 
 def phase_weights(weight: Array, phases: tuple[Phase, Phase], zero: int) -> Array:
     """The weights [O, C / groups, KH, KW] of the convolution that computes a phase.
 
-    Taps of value `zero`, which stands for 0, are added where pads would be negative: a convolution
-    cannot leave out rows of its input. Without taps, the weights are one such tap.
+    Without taps, they are one tap of value `zero`, which stands for 0.
     """
     if is_bias(phases):
         return np.full_like(weight[:, :, :1, :1], zero)
     rows, columns = phases
     taps = weight[:, :, rows.first :: rows.step, columns.first :: columns.step]
-    around = [(0, 0), (0, 0), *(added_taps(phase) for phase in phases)]
-    return np.pad(taps[:, :, ::-1, ::-1], around, constant_values=zero)
+    return taps[:, :, ::-1, ::-1]
 
 
 def is_bias(phases: tuple[Phase, Phase]) -> bool:
@@ -78,41 +77,40 @@ def is_bias(phases: tuple[Phase, Phase]) -> bool:
     return not all(phase.taps for phase in phases)
 
 
-def added_taps(phase: Phase) -> tuple[int, int]:
-    """How many taps before and after those of a phase make its pads at least 0."""
-    before, after = (-(min(0, pad) // phase.dilation) for pad in (phase.before, phase.after))
-    return before, after
-
-
-def window_of(phase: Phase) -> tuple[int, int, int]:
-    """The pads before and after the input, and the dilation, of a phase with its added taps."""
-    before, after = (
-        pad + phase.dilation * taps
-        for pad, taps in zip((phase.before, phase.after), added_taps(phase), strict=True)
-    )
-    return before, after, phase.dilation
-
-
 def beside_window(phase: Phase, size: int) -> tuple[int, int, int]:
     """Pads before and after an input of `size`, and a stride, so that single taps all miss it."""
     return 1, max(0, (phase.outputs - 1) * (size + 1) - size), size + 1
 
 
+def phase_input(op: ConvTranspose2dOp, phases: tuple[Phase, Phase]) -> SliceOp | None:
+    """The part of the input that a phase reads, if its pads take rows or columns away."""
+    before = [max(0, -phase.before) for phase in phases]
+    after = [max(0, -phase.after) for phase in phases]
+    if is_bias(phases) or not any((*before, *after)):
+        return None
+    batch, channels, *extents = shape_of(op.input)
+    sizes = [n - a - b for n, a, b in zip(extents, before, after, strict=True)]
+    type_ = TensorType(map_type(op.input).get_element_type(), (batch, channels, *sizes))
+    return SliceOp(op.input, (0, 0, *before), (batch, channels, *sizes), (1,) * 4, type_)
+
+
 def phase_layer(
-    op: ConvTranspose2dOp, weight: SSAValue, phases: tuple[Phase, Phase], out: Attribute
+    op: ConvTranspose2dOp,
+    source: SSAValue,
+    weight: SSAValue,
+    phases: tuple[Phase, Phase],
+    out: Attribute,
 ) -> Conv2dOp:
     """The convolution that computes a phase; one without taps has all windows on padding."""
-    strides, dilations = [1, 1], [1, 1]
+    strides, dilations = [1, 1], [phase.dilation for phase in phases]
+    found = [(max(0, phase.before), max(0, phase.after)) for phase in phases]
     if is_bias(phases):
-        extents = shape_of(op.input)[2:]
-        found = [beside_window(p, n) for p, n in zip(phases, extents, strict=True)]
-        strides = [stride for _, _, stride in found]
-    else:
-        found = [window_of(phase) for phase in phases]
-        dilations = [dilation for _, _, dilation in found]
-    (top, bottom, _), (left, right, _) = found
+        extents = shape_of(source)[2:]
+        beside = [beside_window(p, n) for p, n in zip(phases, extents, strict=True)]
+        found, strides = [each[:2] for each in beside], [each[2] for each in beside]
+    (top, bottom), (left, right) = found
     return Conv2dOp(
-        op.input,
+        source,
         weight,
         op.bias,
         out,
@@ -125,7 +123,7 @@ def phase_layer(
 
 
 def split(op: ConvTranspose2dOp) -> tuple[list[Operation], list[Conv2dOp], tuple[int, int]]:
-    """The convolutions of a layer, after the constants that they read, and their steps.
+    """The constants and slices that the convolutions of a layer read, these, and their steps.
 
     Raises: PassFailedException, attached to the op, if its weights are not constant.
     """
@@ -137,15 +135,15 @@ def split(op: ConvTranspose2dOp) -> tuple[list[Operation], list[Conv2dOp], tuple
     batch, filters, *_ = shape_of(op.output)
     element = op.output_type.get_element_type()
     layers: list[Conv2dOp] = []
-    constants: list[Operation] = []
+    operands: list[Operation] = []
     for phases in product(rows, columns):
-        taps = phase_weights(weight, phases, zero)
-        constant = constant_like(taps, op.weight)
+        constant = constant_like(phase_weights(weight, phases, zero), op.weight)
+        part = phase_input(op, phases)
+        operands += [constant] if part is None else [constant, part]
+        source = op.input if part is None else part.results[0]
         out = TensorType(element, (batch, filters, *(phase.outputs for phase in phases)))
-        layer = phase_layer(op, constant.results[0], phases, out)
-        constants.append(constant)
-        layers.append(layer)
-    return constants, layers, (len(rows), len(columns))
+        layers.append(phase_layer(op, source, constant.results[0], phases, out))
+    return operands, layers, (len(rows), len(columns))
 
 
 def follower(value: SSAValue) -> LayerOp | None:
@@ -170,13 +168,13 @@ class SplitConvTransposePattern(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConvTranspose2dOp, rewriter: PatternRewriter, /) -> None:
         """Build the phases, apply the layers behind the op to each, and interleave them."""
-        constants, layers, steps = split(op)
+        operands, layers, steps = split(op)
         for layer in layers:
             layer.attributes |= op.attributes
             if len(layers) > 1:
                 VALUE.drop(layer)
         chain: list[LayerOp] = [op]
-        made: list[Operation] = [*constants, *layers]
+        made: list[Operation] = [*operands, *layers]
         parts: Sequence[LayerOp] = layers
         while len(parts) > 1 and (layer := follower(chain[-1].output)) is not None:
             parts = [applied(layer, part) for part in parts]

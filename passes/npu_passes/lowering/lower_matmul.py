@@ -79,7 +79,7 @@ class MatmulLowering:
         for index, value in enumerate(sums):
             row, column = divmod(index, size[1])
             at = (*batch, b.add(start[0], row), b.add(start[1], column))
-            store(b, self.epilogue(value, 0), self.out, at)
+            store(b, self.epilogue(value, at[1]), self.out, at)
 
     def products(
         self,

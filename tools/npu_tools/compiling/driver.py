@@ -42,7 +42,11 @@ from npu_tools.shared.progress import PassProgress, telling
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-ON_CONSTANTS = ("npu-split-conv-transpose", "npu-fold-batch-norm")
+ON_CONSTANTS = (
+    "npu-split-conv-transpose",
+    "npu-fuse-normalizations",
+    "npu-fold-batch-norm",
+)
 """Passes that need the values of constants."""
 FUSE = "npu-fuse-conv-relu-pool"
 BUFFERIZE = "npu-bufferize"

@@ -50,3 +50,14 @@ func.func @without_taps(%x: tensor<1x1x1x4xf32>, %b: tensor<1xf32>) -> (tensor<1
   %r = npu.relu %y : tensor<1x1x1x7xf32> -> tensor<1x1x1x7xf32>
   func.return %y, %r : tensor<1x1x1x7xf32>, tensor<1x1x1x7xf32>
 }
+
+// The pad takes the first output away, so the first input adds to no even output.
+// CHECK-LABEL: func.func @less_input
+// CHECK:       %[[PART:.*]] = npu.slice %x offsets [0, 0, 0, 1] sizes [1, 1, 1, 3] : tensor<1x1x1x4xf32> -> tensor<1x1x1x3xf32>
+// CHECK:       npu.conv2d %x, %w strides [1, 1] pads [0, 0, 0, 0] : (tensor<1x1x1x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x1x4xf32>
+// CHECK-NEXT:  npu.conv2d %[[PART]], %w_1 strides [1, 1] pads [0, 0, 0, 0] : (tensor<1x1x1x3xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x1x3xf32>
+func.func @less_input(%x: tensor<1x1x1x4xf32>) -> tensor<1x1x1x7xf32> {
+  %w = arith.constant dense<[[[[1.0, 2.0]]]]> : tensor<1x1x1x2xf32>
+  %y = npu.conv_transpose2d %x, %w strides [1, 2] pads [0, 1, 0, 0] : (tensor<1x1x1x4xf32>, tensor<1x1x1x2xf32>) -> tensor<1x1x1x7xf32>
+  func.return %y : tensor<1x1x1x7xf32>
+}

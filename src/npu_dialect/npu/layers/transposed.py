@@ -25,7 +25,7 @@ class Phase:
 
     It reads taps `first`, `first + step`, ..., `taps` of them, in reverse order, with the given
     `dilation`, stride 1, and `before` and `after` elements of padding. A negative number takes
-    elements away. Without taps, all outputs are the bias.
+    elements away. Without taps on the input, all outputs are the bias, and `taps` is 0.
     """
 
     start: int
@@ -74,14 +74,15 @@ class TransposedAxis:
         step, dilation = self.stride // common, self.dilation // common
         outputs = -(-(self.outputs - start) // self.stride)
         hits = [k for k in range(min(step, self.kernel)) if k * self.dilation % self.stride == rest]
-        if not hits:
-            return Phase(start, outputs, 0, step, 0, dilation, 0, 0)
-        first = hits[0]
-        taps = -(-(self.kernel - first) // step)
-        reach = (taps - 1) * dilation
-        before = reach - shift + (first * self.dilation - rest) // self.stride
-        after = outputs - 1 + reach - before - (self.size - 1)
-        return Phase(start, outputs, first, step, taps, dilation, before, after)
+        if hits:
+            first = hits[0]
+            taps = -(-(self.kernel - first) // step)
+            reach = (taps - 1) * dilation
+            before = reach - shift + (first * self.dilation - rest) // self.stride
+            after = outputs - 1 + reach - before - (self.size - 1)
+            if self.size + min(0, before) + min(0, after) > 0:
+                return Phase(start, outputs, first, step, taps, dilation, before, after)
+        return Phase(start, outputs, 0, step, 0, dilation, 0, 0)
 
 
 @irdl_op_definition

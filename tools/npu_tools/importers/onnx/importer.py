@@ -128,7 +128,7 @@ class Importer:
             self.problems.append(f"node '{node.label}' ({type_}): {first_line(error)}")
             values = []
         unknown = Unknown(any(self.is_map(name) for name in node.inputs))
-        values = [*values, *[unknown] * (len(node.outputs) - len(values))]
+        values = [*values, *[unknown] * (len(node.outputs) - len(values))][: len(node.outputs)]
         for name, value in zip(node.outputs, values, strict=True):
             if name:
                 self.builder.values[name] = value

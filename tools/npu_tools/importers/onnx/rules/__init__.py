@@ -20,6 +20,7 @@ from npu_tools.importers.onnx.rules.activation import (
     prelu,
 )
 from npu_tools.importers.onnx.rules.arithmetic import ARITHMETIC, pair_of
+from npu_tools.importers.onnx.rules.attention import attention
 from npu_tools.importers.onnx.rules.conv import conv
 from npu_tools.importers.onnx.rules.conv_transpose import conv_transpose
 from npu_tools.importers.onnx.rules.edges import (
@@ -27,6 +28,7 @@ from npu_tools.importers.onnx.rules.edges import (
     dynamic_quantize_linear,
     quantize_linear,
 )
+from npu_tools.importers.onnx.rules.einsum import einsum
 from npu_tools.importers.onnx.rules.elementwise import (
     add,
     batch_normalization,
@@ -93,6 +95,7 @@ Rule = Callable[[Node, Builder], Value | list[Value]]
 
 RULES: Mapping[str, Rule] = {
     "Add": add,
+    "Attention": attention,
     "AveragePool": average_pool,
     "BatchNormalization": batch_normalization,
     "Cast": cast_or(cast),
@@ -104,6 +107,7 @@ RULES: Mapping[str, Rule] = {
     "DequantizeLinear": dequantize_or(dequantize_linear),
     "Dropout": dropout,
     "DynamicQuantizeLinear": dynamic_quantize_linear,
+    "Einsum": einsum,
     "Expand": expand,
     "Flatten": flatten,
     "Gather": gather,
