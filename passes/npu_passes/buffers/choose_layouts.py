@@ -24,10 +24,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.utils.hints import isa
 
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.maps import map_type
+from npu_dialect.npu.maps import is_buffer_type, map_type
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.sram import AllocOp
 from npu_passes.support.refuse import RefusingPass
@@ -45,7 +44,7 @@ class ChooseLayoutsPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
         for buffer in list(maps_to_relayout(op)):
-            assert isa(buffer.type, MemRefType[Attribute])
+            assert is_buffer_type(buffer.type)
             Rewriter.replace_value_with_new_type(buffer, channels_last(buffer.type))
 
 
@@ -55,7 +54,7 @@ def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
         if not isinstance(op, AllocOp):
             continue
         type_ = op.buffer.type
-        assert isa(type_, MemRefType[Attribute])
+        assert is_buffer_type(type_)
         users = [use.operation for use in op.buffer.uses]
         layers = [user for user in users if isinstance(user, LayerOp)]
         if gains(type_) and len(layers) == len(users) and any(map(reads_bytes, layers)):
