@@ -102,7 +102,7 @@ NOT_GROWING = """
     Abs ArgMax ArgMin CastLike Ceil Clip Erf Exp Flatten Floor Log LogSoftmax Neg Not Reciprocal
     ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
     ReduceSum ReduceSumSquare Relu Reshape Round Shape Sigmoid Sign Size Slice Softmax Split Sqrt
-    Squeeze Tanh Transpose Unsqueeze
+    Squeeze Tanh Transpose Trilu Unsqueeze
 """
 
 SIZES: dict[str, Size] = {
