@@ -116,7 +116,7 @@ func.func @f(%x: tensor<4xf32>) {
   %y = npu.pick %x axis 0 [none, 0] : tensor<4xf32> -> tensor<2xf32>
   func.return
 }
-// CHECK: expected `fill` if and only if there is an index none
+// CHECK: expected `fill` for the index none
 
 // -----
 
@@ -124,7 +124,7 @@ func.func @f(%x: tensor<4xf32>) {
   %y = npu.pick %x axis 0 [0 each 2] fill 1.0 : tensor<4xf32> -> tensor<2xf32>
   func.return
 }
-// CHECK: expected `fill` if and only if there is an index none
+// CHECK: expected an index none for `fill`
 
 // -----
 

@@ -9,7 +9,6 @@ from math import inf, prod
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.enums import BinaryKind
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
@@ -19,7 +18,6 @@ from npu_dialect.npu.layers import (
     LrnOp,
     MulOp,
     SoftmaxOp,
-    TransposeOp,
 )
 from npu_dialect.npu.layers.joining import Box, JoinOp
 from npu_dialect.npu.maps import shape_of
@@ -152,17 +150,6 @@ def lower_join(b: LoopBuilder, op: JoinOp, out: SSAValue, _: LoopOptions) -> Non
             b.store(b.load(part, at), out, target)
 
         for_each(b, shape_of(part), copy)
-
-
-def lower_transpose(b: LoopBuilder, op: TransposeOp, out: SSAValue, _: LoopOptions) -> None:
-    """Build the loops that read the input in the order of the output."""
-    perm = int_values(op.perm)
-
-    def copy(at: tuple[Index, ...]) -> None:
-        source = [at[perm.index(axis)] for axis in range(len(perm))]
-        b.store(b.load(op.input, source), out, at)
-
-    for_each(b, shape_of(out), copy)
 
 
 def lower_softmax(b: LoopBuilder, op: SoftmaxOp, out: SSAValue, _: LoopOptions) -> None:

@@ -94,8 +94,8 @@ from npu_passes.lowering.lower_simple import (
     lower_lrn,
     lower_mul,
     lower_softmax,
-    lower_transpose,
 )
+from npu_passes.lowering.lower_transpose import lower_transpose
 from npu_passes.lowering.lower_zero_blocks import lower_prune_zero_blocks
 from npu_passes.lowering.quantized_pairs import lower_quantized_binary
 from npu_passes.lowering.unused import drop_unused

@@ -16,6 +16,7 @@ from helpers.layers_text import (
     LayerText,
     convolutions,
     dense_layers,
+    layer_text,
     moving_layers,
     pools,
     simple_layers,
@@ -56,6 +57,27 @@ def test_loops_mean_the_same(layer: LayerText, registers: int, unroll: int) -> N
     module.verify()
     assert not any(isinstance(op, LayerOp) for op in module.walk())
     np.testing.assert_allclose(run(module, layer, 7), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "extent"),
+    [
+        ("axis 3 [0 to 4 each 3]", 15),
+        ("axis 3 [4 to 0 by 2 each 2, none, 1]  fill 3.5", 8),
+        ("axis 3 [0, 2, 1, 4, 3, 3, 0, 4, 2, 0]", 10),
+        ("axis 3 [0, none, 2, 1, 4, 3, none, 0, 4, 2, 0] fill 3.5", 11),
+        ("axis 2 [2 to 0 each 2, none] axis 3 [1, 3, 0, 4, 0 to 4] fill 3.5", 9),
+    ],
+)
+def test_picked_elements(clauses: str, extent: int) -> None:
+    """Runs and tables of indices, with and without elements that are filled."""
+    height = 7 if "axis 2" in clauses else 3
+    layer = layer_text("npu.pick", clauses, [(1, 2, 3, 5)], (1, 2, height, extent))
+    ctx = context()
+    module = Parser(ctx, layer.text).parse_module()
+    expected = run(module.clone(), layer, 7)
+    LowerToLoopsPass().apply(ctx, module)
+    np.testing.assert_array_equal(run(module, layer, 7), expected)
 
 
 def test_a_wrong_kernel_is_noticed() -> None:

@@ -20,6 +20,7 @@ from helpers.layers_text import (
     LayerText,
     convolutions,
     dense_layers,
+    layer_text,
     moving_layers,
     pools,
     simple_layers,
@@ -161,6 +162,23 @@ def test_tiles_mean_the_same(
         minimize="bytes" if minimize == "bytes" else "cost", double_buffer=double
     )
     check(layer, off_chip, machine, options)
+
+
+@pytest.mark.parametrize("rows", ["0 to 4 each 3", "0 to 4, 4", "4 to 0", "none, 0 to 4, none"])
+@pytest.mark.parametrize("fraction", [0.0, 0.4])
+def test_picked_elements(rows: str, fraction: float) -> None:
+    """Rows in order are cut into tiles, even if they are repeated; other lists are taken whole."""
+    extent = {"0 to 4 each 3": 15, "0 to 4, 4": 6, "4 to 0": 5}.get(rows, 7)
+    fill = " fill 0.5" if "none" in rows else ""
+    clauses = f"axis 2 [{rows}] axis 3 [0 to 3 each 2]{fill}"
+    layer = layer_text("npu.pick", clauses, [(1, 2, 5, 4)], (1, 2, extent, 8))
+    _, module = parsed(layer.text)
+    place(module, [True, True], MACHINE)
+    op = layer_of(module)
+    least = least_bytes(op, off_chip_operands(op), MACHINE)
+    whole = sum(size_of(op, value.type) for value in op.operands)
+    machine = replace(MACHINE, sram_bytes=least + int(fraction * (whole - least)))
+    check(layer, [True, True], machine, TileLoopsPass())
 
 
 def text(signature: str, body: str) -> str:

@@ -162,7 +162,8 @@ class PickOp(UnaryOp, Simplifying):
             shape[axis] = length_of(runs)
         has_none = any(run.is_none for runs in picks.values() for run in runs)
         if has_none != (self.fill is not None):
-            raise VerifyException("expected `fill` if and only if there is an index none")
+            wanted = "`fill` for the index none" if has_none else "an index none for `fill`"
+            raise VerifyException(f"expected {wanted}")
         return tuple(shape)
 
     def verify_elements(self, element: Attribute) -> None:

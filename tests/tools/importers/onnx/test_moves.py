@@ -167,9 +167,47 @@ def test_wrong_pads() -> None:
     rejected(build("Pad", huge, mode="edge"), "expected at most 1048576")
 
 
+def test_single_elements() -> None:
+    """Operators whose constants say for each element where it comes from."""
+    places = np.array([[[[4, -5, 0]] * 6] * 3] * 2, np.int64)
+    assert layers(check(build("GatherElements", {"i": places}, axis=-1)))[1] == "npu.pick"
+    check(build("GatherND", {"i": np.array([[[0, 2], [1, -1]]], np.int64)}))
+    check(build("GatherND", {"i": np.array([[[2, 1]], [[0, 3]]], np.int64)}, batch_dims=1))
+    more: dict[str, Any] = {"batch_axis": 0, "time_axis": 1}
+    check(build("ReverseSequence", {"n": int64(3, 2)}, **more))
+    for lower in (0, 1):
+        check(build("Trilu", {"k": np.array(-1, np.int64)}, upper=lower))
+        check(build("Trilu", {}, upper=lower))
+
+
+def test_chosen_elements() -> None:
+    condition = np.array([False, True, False, True, True])
+    assert layers(check(build("Compress", {"c": condition}, axis=2))) == ["npu.pick"]
+    assert layers(check(build("Compress", {"c": condition[:3]}, axis=1))) == ["npu.slice"]
+    check(build("Compress", {"c": condition}))
+    rejected(build("Compress", {"c": condition}, axis=1), "element 4 of axis 1, which has 3")
+    rejected(build("Compress", {"c": condition[:1]}, axis=1), "no elements along axis 1")
+
+
+def test_centred_maps() -> None:
+    check(build("CenterCropPad", {"s": int64(3, 2, 9, 2)}, 18))
+    check(build("CenterCropPad", {"s": int64(8, 3)}, 18, axes=[-1, 2]))
+    rejected(build("CenterCropPad", {"s": int64(8)}, 18), "expected an extent for each axis")
+
+
+def test_wrong_places() -> None:
+    places = np.full((2, 3, 6, 1), 5, np.int64)
+    rejected(build("GatherElements", {"i": places}, axis=3), "node 'the_GatherElements'")
+    rejected(build("GatherND", {"i": int64(2)}), "node 'the_GatherND' (GatherND)")
+    wide = np.zeros((2**20, 1), np.int64)
+    rejected(build("GatherND", {"i": wide}), "expected at most 1048576")
+
+
 LISTS: dict[str, dict[str, Array]] = {
     "Slice": {"s": int64(1, 0), "e": int64(5, 9), "a": int64(2, 3), "t": int64(1, 2)},
     "Gather": {"i": int64(2, 0, 0)},
+    "GatherElements": {"i": np.zeros((1, 3, 2, 4), np.int64)},
+    "Compress": {"c": np.array([True, False, True])},
     "Tile": {"r": int64(1, 2, 1, 3)},
     "Expand": {"r": int64(2, 1, 1, 1, 1)},
     "SpaceToDepth": {},
@@ -177,6 +215,8 @@ LISTS: dict[str, dict[str, Array]] = {
 }
 MORE: dict[str, dict[str, Any]] = {
     "Gather": {"axis": 1},
+    "GatherElements": {"axis": 2},
+    "Compress": {"axis": 1},
     "SpaceToDepth": {"blocksize": 2},
     "Pad": {"mode": "edge"},
 }

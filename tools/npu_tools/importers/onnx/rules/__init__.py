@@ -47,8 +47,10 @@ from npu_tools.importers.onnx.rules.normalization import (
     mean_variance_normalization,
     rms_normalization,
 )
-from npu_tools.importers.onnx.rules.pad import pad
+from npu_tools.importers.onnx.rules.numbered import gather_elements, numbered
+from npu_tools.importers.onnx.rules.pad import center_crop_pad, pad
 from npu_tools.importers.onnx.rules.picked import (
+    compress,
     depth_to_space,
     expand,
     gather,
@@ -99,7 +101,9 @@ RULES: Mapping[str, Rule] = {
     "AveragePool": average_pool,
     "BatchNormalization": batch_normalization,
     "Cast": cast_or(cast),
+    "CenterCropPad": center_crop_pad,
     "Clip": clip,
+    "Compress": compress,
     "Concat": concat,
     "Conv": conv,
     "ConvTranspose": conv_transpose,
@@ -111,6 +115,8 @@ RULES: Mapping[str, Rule] = {
     "Expand": expand,
     "Flatten": flatten,
     "Gather": gather,
+    "GatherElements": gather_elements,
+    "GatherND": numbered,
     "Gemm": gemm,
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": global_max_pool,
@@ -133,6 +139,7 @@ RULES: Mapping[str, Rule] = {
     "Relu": relu,
     "Reshape": reshape,
     "Resize": resize_or(resize),
+    "ReverseSequence": numbered,
     "Shape": shape,
     "Size": size,
     "Slice": slice_or(slice_),
@@ -143,6 +150,7 @@ RULES: Mapping[str, Rule] = {
     "Sum": sum_,
     "Tile": tile,
     "Transpose": transpose,
+    "Trilu": numbered,
     "Unsqueeze": unsqueeze,
     **ARITHMETIC,
     "Upsample": resize,

@@ -53,6 +53,22 @@ def pad(node: Node, graph: Builder) -> Value:
     )
 
 
+def center_crop_pad(node: Node, graph: Builder) -> Value:
+    """CenterCropPad: elements are cut off, or zeros added, at both ends of some axes."""
+    source, wanted = graph.map(node, 0), graph.ints(node, "shape", 1) or []
+    shape = shape_of(source)
+    given = node.ints("axes")
+    axes = list(range(len(shape))) if given is None else [axis_of(a, len(shape)) for a in given]
+    if len(set(axes)) != len(wanted) or len(axes) != len(wanted) or min(wanted, default=1) < 1:
+        raise NodeError(f"shape {wanted} of axes {axes}; expected an extent for each axis")
+    picks: dict[int, tuple[Run, ...]] = {}
+    for axis, extent in zip(axes, wanted, strict=True):
+        room = extent - shape[axis]
+        before = room // 2 if room > 0 else -(-room // 2)
+        picks[axis] = padded_runs(shape[axis], before, room - before)
+    return graph.picked(source, picks, 0.0)
+
+
 def built(node: Node, graph: Builder) -> Value:
     """Pad, with all pads built."""
     source = graph.map(node, 0)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from onnx import AttributeProto
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import TransposeOp
@@ -148,6 +150,22 @@ def gather(node: Node, graph: Builder) -> Value:
     flat = indices.reshape(-1).astype(np.int64) % extent
     found = graph.picked(source, {axis: listed(flat, axis)})
     return graph.reshape(found, (*shape[:axis], *indices.shape, *shape[axis + 1 :]))
+
+
+def compress(node: Node, graph: Builder) -> Value:
+    """Compress with a constant condition, along an axis or of all elements."""
+    source, condition = graph.map(node, 0), graph.constant(node, 1).array
+    shape = shape_of(source)
+    if node.attribute("axis", AttributeProto.INT) is None:
+        source, axis = graph.reshape(source, (prod(shape),)), 0
+    else:
+        axis = axis_of(node.int("axis", 0), len(shape))
+    chosen = np.flatnonzero(condition)
+    if chosen.size and chosen[-1] >= shape_of(source)[axis]:
+        raise NodeError(
+            f"element {chosen[-1]} of axis {axis}, which has {shape_of(source)[axis]} elements"
+        )
+    return graph.picked(source, {axis: listed(chosen, axis)})
 
 
 def tile(node: Node, graph: Builder) -> Value:

@@ -34,8 +34,10 @@ from npu_tools.importers.onnx.quantized import (
 from npu_tools.importers.onnx.rules.channels import channel_vector
 from npu_tools.importers.onnx.rules.elementwise import INFINITY, clip_bounds
 from npu_tools.importers.onnx.rules.linear import row_vector
+from npu_tools.importers.onnx.rules.numbered import gather_elements, numbered
 from npu_tools.importers.onnx.rules.pad import pad_quantised
 from npu_tools.importers.onnx.rules.picked import (
+    compress,
     depth_to_space,
     expand,
     gather,
@@ -295,7 +297,10 @@ ON_INTEGERS: Mapping[str, Callable[[Node, Builder], Value | list[Value] | None]]
     "Dropout": same,
     "Expand": moving(expand),
     "Flatten": moving(flatten),
+    "Compress": moving(compress),
     "Gather": moving(gather),
+    "GatherElements": moving(gather_elements),
+    "GatherND": moving(numbered),
     "Gemm": gemm,
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": moving(global_max_pool, keeps_channels=True),
@@ -313,6 +318,7 @@ ON_INTEGERS: Mapping[str, Callable[[Node, Builder], Value | list[Value] | None]]
     "Relu": relu,
     "Reshape": moving(reshape),
     "Resize": resize_integers,
+    "ReverseSequence": moving(numbered),
     "Slice": moving(slice_),
     "SpaceToDepth": moving(space_to_depth),
     "Split": split_integers,
@@ -329,8 +335,8 @@ ON_SCALED = frozenset(("DequantizeLinear", "QuantizeLinear", "Shape", "Size"))
 """Operators whose rule in `RULES` takes quantised maps without layers."""
 
 MOVING = frozenset(
-    "Cast Concat DepthToSpace Dropout Expand Flatten Gather GlobalMaxPool Identity MaxPool Pad "
-    "Reshape Resize Shape Size Slice SpaceToDepth Split Squeeze Tile Transpose Unsqueeze "
-    "Upsample".split()
+    "Cast CenterCropPad Compress Concat DepthToSpace Dropout Expand Flatten Gather GatherElements "
+    "GatherND GlobalMaxPool Identity MaxPool Pad Reshape Resize ReverseSequence Shape Size Slice "
+    "SpaceToDepth Split Squeeze Tile Transpose Trilu Unsqueeze Upsample".split()
 )
 """Operators whose rule in `RULES` also takes maps of integers."""
