@@ -150,3 +150,36 @@ def test_casts(tmp_path: Path) -> None:
         if name != source and not (name == "uint8" and (values < 0).any())
     ]
     agree(nodes, CASTS, folder=tmp_path)
+
+
+def test_masks_and_indices_in_other_layers(tmp_path: Path) -> None:
+    """What a comparison or ArgMax gives is moved, cast, reduced and compared again."""
+    nodes = [
+        node("Greater", "x zero", "b"),
+        node("Cast", "b", "m", to=TensorProto.FLOAT),
+        node("Mul", "x m", "y_product"),
+        node("ReduceMean", "m axis", "y_mean"),
+        node("ReduceMax", "m axis", "y_max"),
+        node("Sub", "m m", "y_nothing"),
+        node("Reshape", "b shape", "turned"),
+        node("Not", "turned", "y_not"),
+        node("Concat", "b b", "y_both", axis=1),
+        node("Where", "b x least", "masked"),
+        node("Softmax", "masked", "y_soft", axis=-1),
+        node("ArgMax", "x", "index", axis=1),
+        node("Equal", "index two", "y_is_two"),
+        node("Mod", "index two", "odd"),
+        node("Where", "y_is_two odd index", "chosen"),
+        node("Cast", "chosen", "y_chosen", to=TensorProto.INT32),
+        node("Cast", "index", "real", to=TensorProto.FLOAT),
+        node("Div", "real third", "y_share"),
+    ]
+    weights = {
+        "zero": np.zeros((), np.float32),
+        "least": np.array(-1e9, np.float32),
+        "third": np.array(3, np.float32),
+        "two": np.array(2, np.int64),
+        "axis": np.array([1], np.int64),
+        "shape": np.array([6, 20], np.int64),
+    }
+    agree(nodes, {"x": filled(1, "float32", (2, 3, 4, 5))}, weights, folder=tmp_path)

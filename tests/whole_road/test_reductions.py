@@ -164,4 +164,4 @@ def test_what_is_rejected() -> None:
     nodes = [node("ArgMax", "x", "i"), node("Add", "i i", "j"), node("Cast", "j", to=1)]
     rejected(model(nodes, x), "value 'j' is computed with int64 elements")
     proto = model([node("ReduceL2", "x", axes=[0])], x, kind=TensorProto.INT32)
-    rejected(proto, "(ReduceL2): expected an input of l2 with elements of type f32")
+    rejected(proto, "(ReduceL2): a map of int32 elements; expected float32")

@@ -142,20 +142,17 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
 }
 
 CHECKED = (
-    CastOp,
     DequantizeOp,
-    PairwiseOp,
     QuantizeOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
     QuantizedBinaryOp,
-    ReduceOp,
     RequantizeOp,
-    WhereOp,
 )
 """Layers whose verifiers check their element types."""
 ON_INTEGERS = (
     AddOp,
+    CastOp,
     ClampOp,
     ConcatOp,
     GlobalMaxPool2dOp,
@@ -167,6 +164,7 @@ ON_INTEGERS = (
     PruneZeroBlocksOp,
     ReluOp,
     TransposeOp,
+    WhereOp,
 )
 """Layers that move, select, add or multiply elements, and so accept any of `INTEGERS`."""
 INTEGERS = (i8, ui8, i32)
@@ -246,6 +244,9 @@ def reject(layer: LayerOp) -> None:
 
 def has_integers(layer: LayerOp, type_: Map) -> bool:
     """Whether a layer may have an operand of this type with integer elements."""
+    if isinstance(layer, PairwiseOp | ReduceOp):
+        read = map_type(layer.inputs[0]).get_element_type()
+        return type_.get_element_type() in INTEGERS and read in layer.computable
     quantized = isinstance(layer, CHECKED) or (
         isinstance(layer, SumsOp) and layer.zero_points is not None
     )

@@ -46,3 +46,17 @@ func.func @others(%x: tensor<4xi32>, %y: f32, %z: memref<4xf32>) {
   %r = npu.relu %x : tensor<4xi32> -> tensor<4xi32>
   func.return
 }
+
+// Layers are planned with elements that they are not computed for.
+// CHECK-LABEL: func.func @arithmetic
+// CHECK: npu.binary %x, %x with pow : (tensor<1x3xi8>, tensor<1x3xi8>) -> tensor<1x3xi8>
+// CHECK: npu.reduce {{.*}} with l2 axes [1] : tensor<1x3xi8> -> tensor<1x1xi8>
+// CHECK: npu.binary {{.*}} with less : (tensor<1x3xi8>, tensor<1x1xi8>) -> tensor<1x3xui8>
+// CHECK: npu.where {{.*}} : (tensor<1x3xui8>, tensor<1x3xi8>, tensor<1x1xi8>) -> tensor<1x3xi8>
+func.func @arithmetic(%x: tensor<1x3xf32>) -> tensor<1x3xf32> {
+  %p = npu.binary %x, %x with pow : (tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<1x3xf32>
+  %n = npu.reduce %p with l2 axes [1] : tensor<1x3xf32> -> tensor<1x1xf32>
+  %m = npu.binary %p, %n with less : (tensor<1x3xf32>, tensor<1x1xf32>) -> tensor<1x3xui8>
+  %y = npu.where %m, %p, %n : (tensor<1x3xui8>, tensor<1x3xf32>, tensor<1x1xf32>) -> tensor<1x3xf32>
+  func.return %y : tensor<1x3xf32>
+}

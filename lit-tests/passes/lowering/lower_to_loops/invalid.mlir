@@ -58,3 +58,19 @@ func.func @residual(%x : memref<1x1x4x4xf32>, %w : memref<1x1x1x1xf32>) {
   npu.conv2d ins(%x, %w, %x : memref<1x1x4x4xf32>, memref<1x1x1x1xf32>, memref<1x1x4x4xf32>) outs(%x : memref<1x1x4x4xf32>) then add residual first
   func.return
 }
+
+// -----
+
+// CHECK-LABEL: npu-lower-to-loops: expected f32 elements, got memref<4xi32>
+func.func @power_of_integers(%x : memref<4xi32>) {
+  npu.binary ins(%x, %x : memref<4xi32>, memref<4xi32>) outs(%x : memref<4xi32>) with pow
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: npu-lower-to-loops: expected f32 elements, got memref<4xi8>
+func.func @mean_of_bytes(%x : memref<4xi8>, %y : memref<1xi8>) {
+  npu.reduce ins(%x : memref<4xi8>) outs(%y : memref<1xi8>) with mean axes [0]
+  func.return
+}

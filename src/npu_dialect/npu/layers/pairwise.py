@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import ClassVar
 
@@ -9,20 +10,21 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from npu_dialect.npu.enums import COMPARISONS, LOGICAL, BinaryKind, BinaryKindAttr
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.elementwise import BinaryOp, ElementwiseOp
 from npu_dialect.npu.layers.forms import form
-from npu_dialect.npu.maps import ANY_MAP, shape_of
+from npu_dialect.npu.maps import ANY_MAP, ELEMENT, map_type, shape_of
 from npu_dialect.npu.quantization import QUANTISED, expect_element, ui8
 from npu_dialect.npu.syntax import word_clause
 from npu_dialect.windows import broadcast
 
-NUMBERS = (f32, i32, *QUANTISED)
-"""Element types of maps of numbers."""
 INTEGERS = (i32, *QUANTISED)
-"""Those of them that are integers; their sums, differences and products wrap around."""
+"""Element types of maps of integers; sums, differences and products of them wrap around."""
+NUMBERS = (f32, *INTEGERS)
+"""Element types of maps that can be computed; maps of others can be planned only."""
 
 KINDS = tuple(kind for kind in BinaryKind if kind != BinaryKind.MUL)
 """The kinds of `npu.binary`; products have an op of their own, `npu.mul`."""
@@ -65,15 +67,19 @@ class PairwiseOp(BinaryOp):
             raise VerifyException(f"expected {' or '.join(KINDS)}, got {self.kind.data}")
         return super().infer_shape()
 
+    @property
+    def computable(self) -> Sequence[Attribute]:
+        """The element types of operands that the function can be computed for."""
+        kind = self.kind.data
+        if kind == BinaryKind.POW:
+            return (f32,)
+        return INTEGERS if kind in LOGICAL else NUMBERS
+
     def verify_elements(self, element: Attribute) -> None:
         """Operands and result have one element type; the result of a comparison is ui8."""
-        kind = self.kind.data
-        allowed: tuple[Attribute, ...] = NUMBERS
-        if kind == BinaryKind.POW:
-            allowed = (f32,)
-        elif kind in LOGICAL:
-            allowed = INTEGERS
-        found = expect_element(f"operands of {kind}", self.lhs, allowed)
+        kind, found = self.kind.data, map_type(self.lhs).get_element_type()
+        if kind in LOGICAL:
+            expect_element(f"operands of {kind}", self.lhs, INTEGERS)
         expect_element(f"two operands of {kind}", self.rhs, [found])
         result = ui8 if kind in COMPARISONS else found
         expect_element(f"a result of {kind}", self.output, [result])
@@ -119,7 +125,7 @@ class WhereOp(LayerOp):
     def verify_elements(self, element: Attribute) -> None:
         """The condition is ui8; both other operands have the elements of the result."""
         expect_element("a condition", self.condition, [ui8])
-        found = expect_element("a map to choose from", self.lhs, NUMBERS)
+        found = map_type(self.lhs).get_element_type()
         expect_element("a second map to choose from", self.rhs, [found])
         expect_element("a result", self.output, [found])
 
@@ -140,8 +146,9 @@ class CastOp(ElementwiseOp):
 
     def verify_elements(self, element: Attribute) -> None:
         """The input and the output hold any numbers."""
-        expect_element("an input", self.input, NUMBERS)
-        expect_element("an output", self.output, NUMBERS)
+        for value in (self.input, self.output):
+            if not isa(map_type(value).get_element_type(), ELEMENT):
+                raise VerifyException(f"expected float or integer elements, got {value.type}")
 
 
 __all__ = ["CastOp", "PairwiseOp", "WhereOp"]

@@ -14,7 +14,7 @@ from npu_dialect.npu.attributes import INT_ARRAY, int_array, int_values
 from npu_dialect.npu.enums import ReduceKind, ReduceKindAttr
 from npu_dialect.npu.layers.forms import form
 from npu_dialect.npu.layers.unary import UnaryOp
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import QUANTISED, expect_element
 from npu_dialect.npu.syntax import flag_clause, ints_clause, word_clause
 
@@ -30,6 +30,13 @@ EXACT = (
     ReduceKind.SUM_SQUARE,
 )
 """The kinds that i32 elements can have beside `PICKING`; their sums and products wrap around."""
+
+
+def computable(kind: ReduceKind) -> Sequence[Attribute]:
+    """The element types of maps that can be reduced so; maps of others can be planned only."""
+    if kind in PICKING:
+        return (f32, i32, *QUANTISED)
+    return (f32, i32) if kind in EXACT else (f32,)
 
 
 @irdl_op_definition
@@ -92,13 +99,12 @@ class ReduceOp(UnaryOp):
             raise VerifyException(f"expected elements along the axes, got {self.input.type}")
         return tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
 
+    @property
+    def computable(self) -> Sequence[Attribute]:
+        """The element types of the input that the kind can be computed for."""
+        return computable(self.kind.data)
+
     def verify_elements(self, element: Attribute) -> None:
-        """All kinds take f32; some take i32, and those that only compare also i8 and ui8."""
-        kind = self.kind.data
-        allowed: tuple[Attribute, ...] = (f32,)
-        if kind in PICKING:
-            allowed = (f32, i32, *QUANTISED)
-        elif kind in EXACT:
-            allowed = (f32, i32)
-        found = expect_element(f"an input of {kind}", self.input, allowed)
+        """The output has the elements of the input; indices are i32."""
+        kind, found = self.kind.data, map_type(self.input).get_element_type()
         expect_element(f"an output of {kind}", self.output, [i32 if kind in INDICES else found])

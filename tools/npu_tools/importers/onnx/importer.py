@@ -332,7 +332,8 @@ def is_quantised(node: NodeProto) -> bool:
 
 def is_deprecated(node: Node) -> bool:
     """Whether the opset of a node has its operator as deprecated, such as GroupNormalization 18."""
-    return defs.has(node.op_type) and defs.get_schema(node.op_type, node.opset).deprecated
+    known = defs.has(node.op_type, node.opset)
+    return known and defs.get_schema(node.op_type, node.opset).deprecated
 
 
 def check_declared_shape(output: ValueInfoProto, shape: tuple[int, ...]) -> None:

@@ -9,8 +9,10 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu import ReduceOp
 from npu_dialect.npu.enums import ReduceKind
+from npu_dialect.npu.layers.reduce import computable
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_tools.importers.onnx.builder import Builder, Value
+from npu_tools.importers.onnx.builder import Builder, Value, element_name
+from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.rules.pool import global_average, global_maximum
 from npu_tools.importers.onnx.rules.shape import axis_of
@@ -67,10 +69,13 @@ def reduce_of(kind: ReduceKind) -> Rule:
         source = graph.operand(node, 0)
         rank = len(shape_of(source))
         axes = reduced_axes(node, graph, rank)
+        element = map_type(source).get_element_type()
+        if element not in computable(kind):
+            raise NodeError(f"a map of {element_name(element)} elements; expected float32")
         if not axes and kind in KEEPING:
             return source
         pool = POOLS.get(kind)
-        if pool and covers_map(axes, rank) and map_type(source).get_element_type() == f32:
+        if pool and covers_map(axes, rank) and element == f32:
             result = pool(graph, source)
         else:
             result = graph.emit(lambda out: ReduceOp(source, kind, axes, out))

@@ -75,6 +75,7 @@ def flags_or(rule: Rule) -> Rule:
     """
 
     def greater_or_equal(node: Node, graph: Builder) -> Value:
+        """Compared element by element; maxima of blocks and a threshold give flags of blocks."""
         maxima = graph.value(node, 0)
         if isinstance(maxima, SSAValue) and are_maxima(node, graph, maxima):
             return flags_of_maxima(node, graph, maxima)
