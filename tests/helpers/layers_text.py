@@ -185,3 +185,50 @@ def simple_layers(draw: st.DrawFn) -> LayerText:
         "global_avg": layer_text("npu.global_avg_pool2d", "", [shape], (n, c, 1, 1)),
     }
     return kinds[draw(st.sampled_from(sorted(kinds)))]
+
+
+@st.composite
+def indices(draw: st.DrawFn, extent: int) -> tuple[str, int]:
+    """Runs of indices of an axis as text, and how many indices they have."""
+    if draw(st.booleans()):  # what can be cut into tiles
+        each = draw(st.integers(1, 3))
+        return f"0 to {extent - 1} each {each}" if extent > 1 else f"0 each {each}", extent * each
+    texts: list[str] = []
+    total = 0
+    for _ in range(draw(st.integers(1, 4))):
+        start, end = (draw(st.integers(0, extent - 1)) for _ in range(2))
+        each = draw(st.integers(1, 3))
+        kind = draw(st.sampled_from(["none", "one", "run"]))
+        count = abs(end - start) + 1 if kind == "run" else 1
+        text = {"none": "none", "one": f"{start}", "run": f"{start} to {end}"}[kind]
+        texts.append(text + (f" each {each}" if each > 1 else ""))
+        total += count * each
+    return ", ".join(texts), total
+
+
+@st.composite
+def moving_layers(draw: st.DrawFn) -> LayerText:
+    """Picks and resamplings along one or two axes."""
+    shape = tuple(draw(st.lists(st.integers(1, 5), min_size=4, max_size=4)))
+    axes = sorted(draw(st.sets(st.integers(0, 3), min_size=1, max_size=2)))
+    out = list(shape)
+    parts: list[str] = []
+    resampled = draw(st.booleans())
+    for axis in axes:
+        if resampled:
+            out[axis] = draw(st.integers(1, 6))
+            scale = draw(st.sampled_from(["0.5", "0.75", "1.0", "1.5", "0.25"]))
+            offset = draw(st.sampled_from(["-0.25", "0.0", "0.5", "-1.5"]))
+            width = draw(st.sampled_from(["", f" width {min(1.5, 2 * shape[axis])}"]))
+            parts.append(f"axis {axis} size {out[axis]} scale {scale} offset {offset}{width}")
+        else:
+            text, out[axis] = draw(indices(shape[axis]))
+            parts.append(f"axis {axis} [{text}]")
+    clauses = " ".join(parts)
+    if resampled:
+        clauses += draw(st.sampled_from(["", " cubic -0.5", " cubic -0.75 exclude_outside"]))
+        clauses += draw(st.sampled_from(["", " fill 2.5"]))
+    elif "none" in clauses:
+        clauses += " fill -1.5"
+    name = "npu.resample" if resampled else "npu.pick"
+    return layer_text(name, clauses, [shape], tuple(out))

@@ -1,4 +1,4 @@
-"""Random ONNX networks of operators that move elements: slices, splits, pads, repetitions.
+"""Random ONNX networks of operators that move elements: slices, splits, pads, resized maps.
 
 Parts of one map are read at different times, concatenated, added to each other and returned, so
 that views, buffers in place and copies meet.
@@ -77,7 +77,7 @@ def gather(net: RandomNetwork) -> bool:
         return False
     axis = net.random.randrange(len(net.values[x]))
     extent = net.values[x][axis]
-    shape = net.random.choice(((), (1,), (3,), (2, 2)))
+    shape = net.random.choice(((), (1,), (3,), (2, 2), (20,)))
     indices = net.numbers.integers(-extent, extent, shape)
     return net.add("Gather", [x, net.constant(np.asarray(indices, np.int64))], axis=axis)
 
@@ -116,6 +116,22 @@ def blocks(net: RandomNetwork) -> bool:
     return net.add("DepthToSpace", [x], blocksize=2, mode=net.random.choice(("DCR", "CRD")))
 
 
+def resize(net: RandomNetwork) -> bool:
+    """A larger or smaller map: nearest elements, or weighted sums."""
+    if (x := net.pick(4)) is None:
+        return False
+    random = net.random
+    mode = random.choice(("nearest", "linear", "cubic"))
+    grid = random.choice(("half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"))
+    sizes = [*net.values[x][:2], random.randint(1, 9), random.randint(1, 12)]
+    region = [0, 0, random.uniform(-0.2, 0.2), 0.1, 1, 1, 1, random.uniform(0.7, 1.1)]
+    roi = net.constant(np.array(region, np.float32))
+    more = {"mode": mode, "coordinate_transformation_mode": grid, "extrapolation_value": 2.5}
+    if mode == "cubic":
+        more["exclude_outside"] = random.randint(0, 1)
+    return net.add("Resize", [x, roi, "", net.ints(sizes)], **more)
+
+
 MAKERS: tuple[tuple[Maker, int], ...] = (
     (slice_, 3),
     (crop, 4),
@@ -124,6 +140,7 @@ MAKERS: tuple[tuple[Maker, int], ...] = (
     (pad, 2),
     (repeat, 1),
     (blocks, 1),
+    (resize, 2),
     (concat, 4),
     (join, 4),
     (activation, 4),

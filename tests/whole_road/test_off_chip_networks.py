@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
 import pytest
+from onnx import ModelProto
 from xdsl.utils.exceptions import DiagnosticException
 
 from helpers.c_harness import run_c
-from helpers.random_onnx import random_model, run
+from helpers.random_moves import random_moves
+from helpers.random_onnx import Array, random_model, run
 from helpers.road import c_files
 from npu_dialect.interpreters import Counters
 from npu_tools.compiling.check import RELATIVE, relative_error
@@ -68,7 +71,20 @@ QUICK = (2,)
     [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in SEEDS],
 )
 def test_random_network(seed: int, tmp_path: Path) -> None:
-    model, feeds = random_model(seed)
+    travel(tmp_path, *random_model(seed), seed)
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in SEEDS],
+)
+def test_random_moves(seed: int, tmp_path: Path) -> None:
+    """Networks that move elements: views of maps off the chip, copies in tiles."""
+    travel(tmp_path, *random_moves(seed), seed)
+
+
+def travel(tmp_path: Path, model: ModelProto, feeds: Mapping[str, Array], seed: int) -> None:
+    """Compile for a random machine, run, and compare numbers and counts."""
     wanted = run(model, dict(feeds))
     (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
     found = compiled_in(tmp_path, seed, int(2 ** Random(seed).uniform(8, 13)))

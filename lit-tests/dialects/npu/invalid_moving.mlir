@@ -141,3 +141,43 @@ func.func @f(%x: tensor<4xi8>) {
   func.return
 }
 // CHECK: expected a fill in [-128, 127], got 1.5
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %y = npu.resample %x axis 1 size 8 scale 0.5 offset 0.0 : tensor<4xf32> -> tensor<8xf32>
+  func.return
+}
+// CHECK: expected ascending axes in [0, 1), got [1]
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %y = npu.resample %x axis 0 size 0 scale 0.5 offset 0.0 : tensor<4xf32> -> tensor<0xf32>
+  func.return
+}
+// CHECK: expected elements along axis 0, got 4 that become 0
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %y = npu.resample %x axis 0 size 2 scale 2.0 offset 0.0 width 9.0 : tensor<4xf32> -> tensor<2xf32>
+  func.return
+}
+// CHECK: expected a width of axis 0 in [1, 8], got 9.0
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %y = npu.resample %x axis 0 size 2 scale inf offset 0.0 : tensor<4xf32> -> tensor<2xf32>
+  func.return
+}
+// CHECK: expected 5 finite numbers for each axis
+
+// -----
+
+func.func @f(%x: tensor<4xi8>) {
+  %y = npu.resample %x axis 0 size 8 scale 0.5 offset 0.0 : tensor<4xi8> -> tensor<8xi8>
+  func.return
+}
+// CHECK: expected elements of type f32, got i8

@@ -28,8 +28,22 @@ func.func @picks(%x: tensor<1x2x4x5xf32>, %b: tensor<7xui8>) {
   func.return
 }
 
+// CHECK-LABEL: func.func @resampled
+// GENERIC-LABEL: sym_name = "resampled"
+func.func @resampled(%x: tensor<1x2x4x5xf32>) {
+  // CHECK: npu.resample %x axis 2 size 8 scale 0.5 offset -0.25 axis 3 size 10 scale 0.5 offset -0.25 : tensor<1x2x4x5xf32> -> tensor<1x2x8x10xf32>
+  // GENERIC: "npu.resample"(%x) <{axes = array<f64: 2.000000e+00, 8.000000e+00, 5.000000e-01, -2.500000e-01, 1.000000e+00, 3.000000e+00, 1.000000e+01, 5.000000e-01, -2.500000e-01, 1.000000e+00>, operandSegmentSizes
+  %y = npu.resample %x axis 2 size 8 scale 0.5 offset -0.25 axis 3 size 10 scale 0.5 offset -0.25 : tensor<1x2x4x5xf32> -> tensor<1x2x8x10xf32>
+  // CHECK: npu.resample %x axis 2 size 3 scale 1.3333333333333333 offset 0.1 width 1.5 cubic -0.75 exclude_outside fill 7.0 {npu.layer = "r"} : tensor<1x2x4x5xf32> -> tensor<1x2x3x5xf32>
+  // GENERIC: cubic = -7.500000e-01 : f64, exclude_outside, fill = 7.000000e+00 : f64
+  %z = npu.resample %x axis 2 size 3 scale 1.3333333333333333 offset 0.1 width 1.5 cubic -0.75 exclude_outside fill 7.0 {npu.layer = "r"} : tensor<1x2x4x5xf32> -> tensor<1x2x3x5xf32>
+  func.return
+}
+
 // CHECK-LABEL: func.func @buffers
 func.func @buffers(%x: memref<4xf32>, %y: memref<6xf32>) {
+  // CHECK: npu.resample ins(%x : memref<4xf32>) outs(%y : memref<6xf32>) axis 0 size 6 scale 0.5 offset 0.0
+  npu.resample ins(%x : memref<4xf32>) outs(%y : memref<6xf32>) axis 0 size 6 scale 0.5 offset 0.0
   // CHECK: npu.pick ins(%x : memref<4xf32>) outs(%y : memref<6xf32>) axis 0 [none, 0 to 3, none] fill -inf
   npu.pick ins(%x : memref<4xf32>) outs(%y : memref<6xf32>) axis 0 [none, 0 to 3, none] fill -inf
   func.return

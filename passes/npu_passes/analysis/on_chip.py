@@ -27,7 +27,7 @@ from xdsl.utils.hints import isa
 from npu_dialect import dram
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import LAYER, PORT, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT, VALUE
-from npu_dialect.npu.maps import storage_elements
+from npu_dialect.npu.maps import is_buffer_type, storage_elements
 from npu_dialect.sram import AllocOp
 from npu_passes.support.refuse import refuse
 from npu_passes.support.traits import has
@@ -59,7 +59,7 @@ def in_space(value: SSAValue, space: Attribute) -> bool:
     """Whether a value is a memref in a memory space."""
     type_ = value.type
     return (
-        isa(type_, MemRefType[Attribute]) or isa(type_, UnrankedMemRefType[Attribute])
+        is_buffer_type(type_) or isa(type_, UnrankedMemRefType[Attribute])
     ) and type_.memory_space == space
 
 
@@ -68,7 +68,7 @@ def size_of(op: Operation, type_: Attribute) -> int:
 
     Raises: PassFailedException, attached to the op, if shape, layout or element size is not static.
     """
-    if not isa(type_, MemRefType[Attribute]) or not type_.has_static_shape():
+    if not is_buffer_type(type_) or not type_.has_static_shape():
         refuse(op, f"expected an on-chip buffer of static size, got {type_}")
     strides, elements = type_.get_strides(), storage_elements(type_)
     if elements is None or any(step is None or step < 0 for step in strides or ()):
@@ -92,7 +92,7 @@ def alignment_of(op: Operation, type_: Attribute) -> int:
 
     It is at least the bytes of an element and the `alignment` of the allocation, if it has one.
     """
-    assert isa(type_, MemRefType[Attribute])
+    assert is_buffer_type(type_)
     wanted = op.properties.get("alignment")
     least = wanted.value.data if isinstance(wanted, IntegerAttr) else 1
     alignment = 1

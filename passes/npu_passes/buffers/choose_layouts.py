@@ -25,11 +25,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.utils.hints import isa
 
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import is_buffer_type, map_type
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.sram import AllocOp
+from npu_passes.analysis.views import uses_of
 from npu_passes.buffers.concat_in_place import is_box, retype_boxes
 from npu_passes.support.refuse import RefusingPass
 
@@ -46,7 +47,7 @@ class ChooseLayoutsPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
         for buffer in list(maps_to_relayout(op)):
-            assert isa(buffer.type, MemRefType[Attribute])
+            assert is_buffer_type(buffer.type)
             retype_boxes(Rewriter.replace_value_with_new_type(buffer, channels_last(buffer.type)))
 
 
@@ -56,10 +57,18 @@ def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
         if not isinstance(op, AllocOp):
             continue
         type_ = op.buffer.type
-        assert isa(type_, MemRefType[Attribute])
+        assert is_buffer_type(type_)
         users = [use.operation for use in op.buffer.uses]
-        if gains(type_) and all(isinstance(user, LayerOp) or is_box(user) for user in users):
+        readers = [use.operation for use in uses_of(op.buffer)]
+        layers = [reader for reader in readers if isinstance(reader, LayerOp)]
+        follows = all(isinstance(user, LayerOp) or is_box(user) for user in users)
+        if gains(type_) and follows and any(map(reads_bytes, layers)):
             yield op.buffer
+
+
+def reads_bytes(layer: LayerOp) -> bool:
+    """Whether all maps that a layer reads have elements of one byte."""
+    return all(map_type(value).get_element_type() in (i8, ui8) for value in layer.maps)
 
 
 def gains(type_: MemRefType[Attribute]) -> bool:

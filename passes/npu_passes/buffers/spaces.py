@@ -18,14 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUTPUT
 from npu_dialect.keys import Key
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
+from npu_dialect.npu.maps import is_tensor_type
 from npu_dialect.target import machine_of
 from npu_plans.modules.footprints import rounded
 
@@ -101,7 +101,7 @@ class Spaces:
 
 def dense_type(type_: Attribute, space: Attribute) -> MemRefType[Attribute]:
     """The densely laid out memref type of a tensor type."""
-    assert isa(type_, TensorType[Attribute])
+    assert is_tensor_type(type_)
     return MemRefType(type_.get_element_type(), type_.get_shape(), NoneAttr(), space)
 
 

@@ -31,7 +31,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_passes.support import integers
 from npu_passes.support.common import LoopOptions, loop_name
 from npu_passes.support.integers import element_of, load, store
-from npu_passes.support.loop_builder import Index, LoopBuilder, is_dense, memref_type
+from npu_passes.support.loop_builder import CONTRACT, Index, LoopBuilder, is_dense, memref_type
 from npu_passes.support.pairs import extreme
 
 LANES = 4
@@ -135,16 +135,16 @@ class Reduction:
             return Fold(one, lambda _, x: x, self.product, "product")
         terms: dict[ReduceKind, Callable[[int, SSAValue], SSAValue]] = {
             ReduceKind.L1: lambda _, x: self.magnitude(x),
-            ReduceKind.L2: lambda _, x: self.product(x, x),
-            ReduceKind.SUM_SQUARE: lambda _, x: self.product(x, x),
+            ReduceKind.L2: lambda _, x: self.square(x),
+            ReduceKind.SUM_SQUARE: lambda _, x: self.square(x),
         }
         term = terms.get(kind, lambda _, x: x)
         return Fold(b.number(0.0, self.type), term, self.sum, "total", in_parts=is_float)
 
     def sum(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """lhs + rhs; of integers it wraps around."""
+        """lhs + rhs; of integers it wraps around, of floats a product may be contracted into it."""
         if self.type == f32:
-            return self.b.addf(lhs, rhs, "total")
+            return self.b.insert(arith.AddfOp(lhs, rhs, CONTRACT), "total").result
         return integers.add(self.b, lhs, rhs, "total")
 
     def product(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -152,6 +152,12 @@ class Reduction:
         if self.type == f32:
             return self.b.mulf(lhs, rhs, "product")
         return self.b.insert(arith.MuliOp(lhs, rhs), "product").result
+
+    def square(self, value: SSAValue) -> SSAValue:
+        """The square of an element, which may be contracted with a sum."""
+        if self.type == f32:
+            return self.b.insert(arith.MulfOp(value, value, CONTRACT)).result
+        return self.product(value, value)
 
     def magnitude(self, value: SSAValue) -> SSAValue:
         """|value|; that of the least integer is itself."""

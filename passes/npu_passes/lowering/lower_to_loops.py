@@ -57,6 +57,7 @@ from npu_dialect.npu import (
     ReduceOp,
     ReluOp,
     RequantizeOp,
+    ResampleOp,
     SoftmaxOp,
     TransposeOp,
     WhereOp,
@@ -83,6 +84,7 @@ from npu_passes.lowering.lower_quantized import (
     lower_requantize,
 )
 from npu_passes.lowering.lower_reduce import lower_reduce
+from npu_passes.lowering.lower_resample import lower_resample
 from npu_passes.lowering.lower_simple import (
     is_empty,
     lower_activation,
@@ -133,6 +135,7 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     ReduceOp: lower_reduce,
     ReluOp: lower_activation,
     RequantizeOp: lower_requantize,
+    ResampleOp: lower_resample,
     SoftmaxOp: lower_softmax,
     TransposeOp: lower_transpose,
     WhereOp: lower_where,

@@ -14,7 +14,7 @@ from npu_dialect.npu.quantization import QUANTISED
 from npu_dialect.windows import Axis
 from npu_passes.support.common import LoopOptions, for_each
 from npu_passes.support.integers import load, store
-from npu_passes.support.loop_builder import Index, LoopBuilder, compared
+from npu_passes.support.loop_builder import Index, LoopBuilder
 
 i1 = IntegerType(1)
 
@@ -38,7 +38,7 @@ def lower_prune_zero_blocks(
 
         def below(y: Index, x: Index, flag: Sequence[SSAValue]) -> list[SSAValue]:
             value = load(b, source, (*at[:2], y, x))
-            less = b.insert(compared(value, bound, "olt", "slt")).result
+            less = b.compared(value, bound, "olt", "slt")
             return [b.insert(arith.AndIOp(flag[0], less), "below").result]
 
         def drop(y: Index, x: Index, _: Sequence[SSAValue]) -> tuple[()]:

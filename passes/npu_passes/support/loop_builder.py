@@ -7,8 +7,9 @@ An index is a Python integer while its value is known, and an SSA value otherwis
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math, memref, scf
@@ -29,6 +30,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.maps import map_type
+from npu_passes.support.op_builder import OpBuilder
 
 Index: TypeAlias = int | SSAValue
 """An index: a known integer or an SSA value."""
@@ -39,14 +41,12 @@ NSW = IntegerOverflowAttr((IntegerOverflowFlag.NSW,))
 CONTRACT = FastMathFlagsAttr((FastMathFlag.ALLOW_CONTRACT,))
 """For a product and a sum that may become one fused multiply-add."""
 
-OpT = TypeVar("OpT", bound=Operation)
-
 BodyResult: TypeAlias = Sequence[SSAValue]
 Body: TypeAlias = Callable[[Index, Sequence[SSAValue]], BodyResult]
 """Body of a loop: gets the induction variable and the carried values, returns the next ones."""
 
 
-class LoopBuilder:
+class LoopBuilder(OpBuilder):
     """Builds ops in front of one op; constants go in front of everything that it builds."""
 
     def __init__(self, before: Operation, *, rounds: bool = False) -> None:
@@ -56,18 +56,10 @@ class LoopBuilder:
         assert block is not None
         self.block = block
         self.last_constant = before.prev_op
-        self.builder = Builder(InsertPoint.before(before))
+        super().__init__(Builder(InsertPoint.before(before)))
         self.constants: dict[int | tuple[float, bool] | tuple[int, Attribute], SSAValue] = {}
 
     # -- constants and arithmetic --------------------------------------------------------------
-
-    def insert(self, op: OpT, hint: str | None = None) -> OpT:
-        """Insert an op and give its results a name hint."""
-        self.builder.insert(op)
-        if hint is not None:
-            for result in op.results:
-                result.name_hint = hint
-        return op
 
     def hoist(self, op: Operation, hint: str) -> SSAValue:
         """Insert a constant in front of everything that this builder builds."""
@@ -118,7 +110,7 @@ class LoopBuilder:
             return rhs
         if isinstance(rhs, int) and rhs < 0:
             return self.sub(lhs, -rhs, hint)
-        return self.insert(arith.AddiOp(self.value(lhs), self.value(rhs)), hint).result
+        return self.binary(arith.AddiOp, self.value(lhs), self.value(rhs), hint)
 
     def sub(self, lhs: Index, rhs: Index, hint: str | None = None) -> Index:
         """lhs - rhs."""
@@ -126,7 +118,7 @@ class LoopBuilder:
             return lhs - rhs
         if rhs == 0:
             return lhs
-        return self.insert(arith.SubiOp(self.value(lhs), self.value(rhs)), hint).result
+        return self.binary(arith.SubiOp, self.value(lhs), self.value(rhs), hint)
 
     def mul(self, lhs: Index, rhs: Index, hint: str | None = None) -> Index:
         """lhs * rhs."""
@@ -135,7 +127,7 @@ class LoopBuilder:
         for one, other in ((lhs, rhs), (rhs, lhs)):
             if isinstance(one, int) and one in (0, 1):
                 return 0 if one == 0 else other
-        return self.insert(arith.MuliOp(self.value(lhs), self.value(rhs)), hint).result
+        return self.binary(arith.MuliOp, self.value(lhs), self.value(rhs), hint)
 
     def floor_div(self, lhs: Index, rhs: int, hint: str | None = None) -> Index:
         """Floor of lhs / rhs, for lhs of either sign."""
@@ -143,7 +135,7 @@ class LoopBuilder:
             return lhs // rhs
         if rhs == 1:
             return lhs
-        return self.insert(arith.FloorDivSIOp(lhs, self.value(rhs)), hint).result
+        return self.binary(arith.FloorDivSIOp, lhs, self.value(rhs), hint)
 
     def ceil_div(self, lhs: Index, rhs: int, hint: str | None = None) -> Index:
         """Ceiling of lhs / rhs, for lhs of either sign."""
@@ -153,41 +145,41 @@ class LoopBuilder:
         """min(lhs, rhs)."""
         if isinstance(lhs, int) and isinstance(rhs, int):
             return min(lhs, rhs)
-        return self.insert(arith.MinSIOp(self.value(lhs), self.value(rhs)), hint).result
+        return self.binary(arith.MinSIOp, self.value(lhs), self.value(rhs), hint)
 
     def most(self, lhs: Index, rhs: Index, hint: str | None = None) -> Index:
         """max(lhs, rhs)."""
         if isinstance(lhs, int) and isinstance(rhs, int):
             return max(lhs, rhs)
-        return self.insert(arith.MaxSIOp(self.value(lhs), self.value(rhs)), hint).result
+        return self.binary(arith.MaxSIOp, self.value(lhs), self.value(rhs), hint)
 
     def between(self, index: SSAValue, low: int, high: int) -> SSAValue:
         """Whether low <= index < high, as one unsigned comparison."""
         shifted = self.value(self.sub(index, low))
-        return self.insert(arith.CmpiOp(shifted, self.value(high - low), "ult")).result
+        return self.compare(arith.CmpiOp, shifted, self.value(high - low), "ult")
 
     def divides(self, index: Index, divisor: int) -> SSAValue:
         """Whether divisor divides index; the index must not be negative."""
-        rest = self.insert(arith.RemUIOp(self.value(index), self.value(divisor))).result
-        return self.insert(arith.CmpiOp(rest, self.value(0), "eq")).result
+        rest = self.binary(arith.RemUIOp, self.value(index), self.value(divisor))
+        return self.compare(arith.CmpiOp, rest, self.value(0), "eq")
 
     # -- floats --------------------------------------------------------------------------------
 
     def addf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
         """lhs + rhs."""
-        return self.insert(arith.AddfOp(lhs, rhs), hint).result
+        return self.binary(arith.AddfOp, lhs, rhs, hint)
 
     def subf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
         """lhs - rhs."""
-        return self.insert(arith.SubfOp(lhs, rhs), hint).result
+        return self.binary(arith.SubfOp, lhs, rhs, hint)
 
     def mulf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
         """lhs * rhs."""
-        return self.insert(arith.MulfOp(lhs, rhs), hint).result
+        return self.binary(arith.MulfOp, lhs, rhs, hint)
 
     def divf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
         """lhs / rhs."""
-        return self.insert(arith.DivfOp(lhs, rhs), hint).result
+        return self.binary(arith.DivfOp, lhs, rhs, hint)
 
     def mac(self, total: SSAValue, lhs: SSAValue, rhs: SSAValue, hint: str = "acc") -> SSAValue:
         """Total + lhs * rhs, of floats or of i32.
@@ -196,29 +188,34 @@ class LoopBuilder:
         product and sum may become one fused operation (`contract`): layers do not prescribe the
         order of their sums, so their rounding is not fixed either.
         """
+        operands = (lhs, rhs)
         if total.type == i32:
-            product = self.insert(arith.MuliOp(lhs, rhs, overflow=NSW)).result
-            return self.insert(arith.AddiOp(total, product), hint).result
-        product = self.insert(arith.MulfOp(lhs, rhs, CONTRACT)).result
-        return self.insert(arith.AddfOp(total, product, CONTRACT), hint).result
+            first = partial(arith.MuliOp, lhs, rhs, overflow=NSW)
+            product = self.quickly(arith.MuliOp, operands, lhs.type, first, "nsw")
+            return self.binary(arith.AddiOp, total, product, hint)
+        multiply = partial(arith.MulfOp, lhs, rhs, CONTRACT)
+        product = self.quickly(arith.MulfOp, operands, lhs.type, multiply, "contract")
+        add = partial(arith.AddfOp, total, product, CONTRACT)
+        operands = (total, product)
+        return self.quickly(arith.AddfOp, operands, total.type, add, "contract", hint)
 
     def maxf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
         """The greater of two floats or i32; rhs if one of them is NaN."""
         if lhs.type == i32:
-            above = self.insert(arith.CmpiOp(lhs, rhs, "sgt")).result
-            return self.insert(arith.SelectOp(above, lhs, rhs), hint).result
-        greater = self.insert(arith.CmpfOp(lhs, rhs, "ogt")).result
-        return self.insert(arith.SelectOp(greater, lhs, rhs), hint).result
+            above = self.compare(arith.CmpiOp, lhs, rhs, "sgt")
+            return self.select(above, lhs, rhs, hint)
+        greater = self.compare(arith.CmpfOp, lhs, rhs, "ogt")
+        return self.select(greater, lhs, rhs, hint)
 
     def at_least(self, value: SSAValue, bound: SSAValue, hint: str | None = None) -> SSAValue:
         """max(value, bound), of floats or integers; NaN stays NaN."""
-        below = self.insert(compared(value, bound, "olt", "slt")).result
-        return self.insert(arith.SelectOp(below, bound, value), hint).result
+        below = self.compared(value, bound, "olt", "slt")
+        return self.select(below, bound, value, hint)
 
     def at_most(self, value: SSAValue, bound: SSAValue, hint: str | None = None) -> SSAValue:
         """min(value, bound), of floats or integers; NaN stays NaN."""
-        above = self.insert(compared(value, bound, "ogt", "sgt")).result
-        return self.insert(arith.SelectOp(above, bound, value), hint).result
+        above = self.compared(value, bound, "ogt", "sgt")
+        return self.select(above, bound, value, hint)
 
     def exp(self, value: SSAValue) -> SSAValue:
         """e^value."""
@@ -247,7 +244,10 @@ class LoopBuilder:
 
     def load(self, buffer: SSAValue, at: Sequence[Index], hint: str | None = None) -> SSAValue:
         """Read one element."""
-        return self.insert(memref.LoadOp.get(buffer, [self.value(i) for i in at]), hint).res
+        indices = [self.value(index) for index in at]
+        element = memref_type(buffer).element_type
+        first = partial(memref.LoadOp.get, buffer, indices)
+        return self.quickly(memref.LoadOp, (buffer, *indices), element, first, hint=hint)
 
     def store(self, value: SSAValue, buffer: SSAValue, at: Sequence[Index]) -> None:
         """Write one element."""
@@ -366,15 +366,6 @@ class LoopBuilder:
         results = body()
         self.insert(scf.YieldOp(*results))
         self.builder.insertion_point = outside
-
-
-def compared(
-    lhs: SSAValue, rhs: SSAValue, floats: str, integers: str
-) -> arith.CmpiOp | arith.CmpfOp:
-    """A comparison by the predicate `floats` or `integers`, as the type of `lhs` demands."""
-    if isa(lhs.type, IntegerType):
-        return arith.CmpiOp(lhs, rhs, integers)
-    return arith.CmpfOp(lhs, rhs, floats)
 
 
 def memref_type(buffer: SSAValue) -> MemRefType[Attribute]:

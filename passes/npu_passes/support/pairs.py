@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu.enums import COMPARISONS, BinaryKind
-from npu_passes.support.loop_builder import LoopBuilder, compared
+from npu_passes.support.loop_builder import LoopBuilder
 
 PREDICATES: dict[BinaryKind, tuple[str, str]] = {
     BinaryKind.EQUAL: ("oeq", "eq"),
@@ -42,7 +42,7 @@ INTEGERS: dict[
 def paired(b: LoopBuilder, kind: BinaryKind, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """What `BinaryKind` says of two numbers; a comparison gives an i32 of 0 or 1."""
     if kind in COMPARISONS:
-        holds = b.insert(compared(lhs, rhs, *PREDICATES[kind])).result
+        holds = b.compared(lhs, rhs, *PREDICATES[kind])
         return b.insert(arith.ExtUIOp(holds, i32)).result
     if kind in (BinaryKind.MAX, BinaryKind.MIN):
         return extreme(b, kind, lhs, rhs)
@@ -95,9 +95,9 @@ def with_sign(b: LoopBuilder, rest: SSAValue, divisor: SSAValue) -> SSAValue:
     """A rest with the sign of the dividend as that with the sign of the divisor."""
     is_float = rest.type != i32
     zero = b.real(0.0) if is_float else b.integer(0)
-    below, under = (b.insert(compared(each, zero, "olt", "slt")).result for each in (rest, divisor))
+    below, under = (b.compared(each, zero, "olt", "slt") for each in (rest, divisor))
     differ = b.insert(arith.XOrIOp(below, under)).result
-    left = b.insert(compared(rest, zero, "one", "ne")).result
+    left = b.compared(rest, zero, "one", "ne")
     wrong = b.insert(arith.AndIOp(differ, left)).result
     moved = b.addf(rest, divisor) if is_float else b.insert(arith.AddiOp(rest, divisor)).result
     return b.insert(arith.SelectOp(wrong, moved, rest)).result

@@ -30,12 +30,14 @@ from npu_dialect.npu.layers import (
     QuantizedAvgPool2dOp,
     QuantizeOp,
     ReduceOp,
+    ResampleOp,
     SoftmaxOp,
     TransposeOp,
 )
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_passes.tiling.channel_scales import has_channel_scales, take_channels
+from npu_passes.tiling.moving_spaces import moving_space, tile_pick
 from npu_plans.tiles.operand_regions import Along, Loop, Pads, Space, can_cut
 
 IMAGES, GROUPS, OUT, IN, ROWS, COLUMNS = "images", "groups", "out", "in", "rows", "columns"
@@ -55,8 +57,8 @@ def space_of(op: LayerOp) -> Space:
             return block_space(op)
         case MatmulOp():
             return matmul_space(op)
-        case PickOp() | TransposeOp():
-            return moving_space(op)
+        case PickOp() | ResampleOp() | TransposeOp():
+            return moving_space(op, loop_names(len(shape_of(op.output))))
         case _:
             undivided = whole_axes(op)
             if undivided is None:
@@ -142,37 +144,6 @@ def matmul_space(op: MatmulOp) -> Space:
 
     right = (depth, columns) if op.transposed_rhs is None else (columns, depth)
     return Space(loops, ((*batch(op.lhs), rows, depth), (*batch(op.rhs), *right), output))
-
-
-def moving_space(op: PickOp | TransposeOp) -> Space:
-    """The loops of a layer that moves elements; in a transpose, axis i follows axis perm[i]."""
-    if isinstance(op, PickOp):
-        return picking_space(op, tuple(op.runs))
-    shape, perm = shape_of(op.output), int_values(op.perm)
-    names = loop_names(len(shape))
-    loops = tuple(Loop(name, extent) for name, extent in zip(names, shape, strict=True))
-    output = tuple(Along(extent, name) for name, extent in zip(names, shape, strict=True))
-    source = tuple(output[perm.index(axis)] for axis in range(len(shape)))
-    return Space(loops, (source, output))
-
-
-def picking_space(op: LayerOp, whole: Sequence[int]) -> Space:
-    """The loops of a layer of one map that needs all of the axes in `whole`, and changes them."""
-    shape = shape_of(op.output)
-    names = loop_names(len(shape))
-    loops = tuple(
-        Loop(name, extent)
-        for axis, (name, extent) in enumerate(zip(names, shape, strict=True))
-        if axis not in whole
-    )
-
-    def follow(value: SSAValue) -> tuple[Along, ...]:
-        return tuple(
-            Along(extent, "" if axis in whole else names[axis])
-            for axis, extent in enumerate(shape_of(value))
-        )
-
-    return Space(loops, (follow(op.inputs[0]), follow(op.output)))
 
 
 def window_loop(
@@ -328,6 +299,8 @@ def tile_layer(op: LayerOp, form: TileForm, inputs: Sequence[SSAValue], out: SSA
         case PoolOp():
             new = op.rebuilt(inputs, out)
             new.pads = int_array(new_pads(int_values(op.pads), form, 0))
+        case PickOp():
+            new = tile_pick(op, inputs, out)
         case _:
             new = op.rebuilt(inputs, out)
     take_channels(new, form.channel)

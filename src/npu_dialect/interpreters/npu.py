@@ -35,6 +35,7 @@ from npu_dialect.interpreters.quantized import (
     requantize,
 )
 from npu_dialect.interpreters.reduce import reduction
+from npu_dialect.interpreters.resampling import resample
 from npu_dialect.interpreters.transposed import scattered
 from npu_dialect.interpreters.values import Array, dtype_of
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
@@ -73,6 +74,7 @@ from npu_dialect.npu.layers import (
     ReduceOp,
     ReluOp,
     RequantizeOp,
+    ResampleOp,
     ReshapeOp,
     SliceOp,
     SoftmaxOp,
@@ -329,6 +331,7 @@ class NpuFunctions(InterpreterFunctions):
     reduction = layer(ReduceOp, reduction)
     concat = layer(ConcatOp, join)
     interleave = layer(InterleaveOp, join)
+    resample = layer(ResampleOp, resample)
     reshape = layer(ReshapeOp, lambda op, inputs: inputs[0].reshape(op.output_type.get_shape()))
     pick = layer(PickOp, pick)
     slice = layer(SliceOp, slice_)

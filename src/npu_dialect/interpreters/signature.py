@@ -48,10 +48,12 @@ class Port:
         return dtype_of(self.type.get_element_type() if isa(self.type, Map) else self.type)
 
     def value(self, array: Array) -> Any:
-        """A copy of an array as the value of this argument.
+        """A copy of an array as the value of this argument; uint8 holds False and True as 0 and 1.
 
         Raises: InterpretationError if the array has another shape or element type.
         """
+        if array.dtype == np.bool_ and self.dtype == np.uint8:
+            array = array.astype(np.uint8)
         if array.shape != self.shape or array.dtype != self.dtype:
             raise InterpretationError(
                 f"{self.name}: expected {self.dtype} of shape {list(self.shape)}, "

@@ -94,6 +94,9 @@ MICROSOFT = (
     "QLinearAveragePool",
     "QLinearConcat",
     "QLinearGlobalAveragePool",
+    "QLinearLeakyRelu",
+    "QLinearSigmoid",
+    "QLinearSoftmax",
     "QLinearMul",
 )
 

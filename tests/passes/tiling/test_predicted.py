@@ -19,6 +19,7 @@ from helpers.layers_text import (
     LayerText,
     convolutions,
     dense_layers,
+    moving_layers,
     pools,
     simple_layers,
 )
@@ -124,7 +125,7 @@ def test_cost_is_that_of_the_transfers(data: st.DataObject) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    layer=st.one_of(convolutions(), pools(), dense_layers(), simple_layers()),
+    layer=st.one_of(convolutions(), pools(), dense_layers(), simple_layers(), moving_layers()),
     share=st.sampled_from((0.0, 0.1, 0.3)),
 )
 def test_any_layer(layer: LayerText, share: float) -> None:

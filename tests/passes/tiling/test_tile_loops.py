@@ -20,6 +20,7 @@ from helpers.layers_text import (
     LayerText,
     convolutions,
     dense_layers,
+    moving_layers,
     pools,
     simple_layers,
 )
@@ -41,7 +42,9 @@ from npu_passes.tiling.stage import off_chip_operands
 from npu_passes.tiling.staging import least_bytes
 from npu_passes.tiling.tile_loops import TileLoopsPass, stage_function
 
-LAYERS = st.one_of(convolutions(), convolutions(), pools(), dense_layers(), simple_layers())
+LAYERS = st.one_of(
+    convolutions(), convolutions(), pools(), dense_layers(), simple_layers(), moving_layers()
+)
 MACHINE = Machine("m", 1 << 20, 0, dma_channels=4)
 
 

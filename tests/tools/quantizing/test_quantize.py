@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from onnx import ModelProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 import npu_tools.quantizing.quantize_model
 from helpers.paths import LENET5_FOLDER
@@ -89,6 +90,37 @@ def test_residual_network(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     same = np.equal(top(result, "x", images[32:]), top(resnet(), "x", images[32:]))
     assert same.mean() >= 0.9
     verified(capsys, "x", images[32:40])
+
+
+def squeeze_and_excite() -> ModelProto:
+    """A convolution whose channels get gates from their own means, and another convolution."""
+    rng = np.random.default_rng(1)
+    shapes = {"w": (8, 1, 3, 3), "squeeze": (2, 8, 1, 1), "excite": (8, 2, 1, 1), "v": (4, 8, 1, 1)}
+    weights = {name: rng.normal(0, 0.4, shape).astype(np.float32) for name, shape in shapes.items()}
+    steps = (
+        *("c = Conv input w", "r = Relu c", "m = GlobalAveragePool r", "s = Conv m squeeze"),
+        *("t = Relu s", "e = Conv t excite", "g = HardSigmoid e", "p = Mul r g", "y = Conv p v"),
+    )
+    nodes: list[NodeProto] = []
+    for step in steps:
+        result, _, op, *operands = step.split()
+        nodes.append(helper.make_node(op, operands, [result], result))
+    return model_of(nodes, weights, (1, 1, 8, 8), "y")
+
+
+@pytest.mark.parametrize(("form", "activations"), [("qdq", "int8"), ("operators", "uint8")])
+def test_gates_are_integers(
+    activations: str, form: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The map of a squeeze-and-excite block stays in bytes, also where its gate multiplies it."""
+    arguments = save(folder, squeeze_and_excite(), input=inputs())
+    quantised_small(arguments, "--format", form, "--activations", activations)
+    verified(capsys, "input", inputs(2))
+    report = json.loads(Path("out/report.json").read_text())
+    first, *inner, last = [layer["op"] for layer in report["layers"]]
+    assert (first, last) == ("npu.quantize", "npu.dequantize")
+    assert "npu.quantized_binary" in inner
+    assert not {"npu.quantize", "npu.dequantize"} & set(inner)
 
 
 def operators(proto: ModelProto) -> set[str]:

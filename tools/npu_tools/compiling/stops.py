@@ -40,6 +40,8 @@ class Measurements:
     """
 
     model: str
+    tiles: bool = True
+    """Whether `npu-tile-loops` is among the passes; if not, `layers` are not needed."""
     buffers: Report | None = None
     planned: Report | None = None
     layers: tuple[LayerReport, ...] = ()
@@ -50,7 +52,7 @@ class Measurements:
         """Take the measurements that are possible after this step."""
         self.naive(step, module)
         self.tiled |= step == TILE_LOOPS
-        if not self.tiled:
+        if self.tiles and not self.tiled:
             self.layers = buffered_layers(module) or self.layers
         if step == PlanModulesPass.name:
             self.planned = planned_report(module, self.model)

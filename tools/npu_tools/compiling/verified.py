@@ -70,6 +70,7 @@ class Verifier:
     def _key(self, op: Operation, functions: Mapping[str, FunctionType]) -> Key | None:
         """All that decides whether an op in `LOCAL` is right; None if a key cannot hold it."""
         kind, operands, number = type(op), op.operands, self.number
+        properties = op.properties
         if any(map(is_erased, operands)) or (op.next_op is None) != (kind is YieldOp):
             return None
         more: Key | None = ()
@@ -79,6 +80,7 @@ class Verifier:
             more = (type(op.parent_op()),)
         elif isinstance(op, CallOp):
             callee = functions.get(op.callee.string_value())
+            properties = {name: value for name, value in properties.items() if name != "callee"}
             more = None if callee is None else (number(callee),)
         if more is None:
             return None
@@ -87,7 +89,7 @@ class Verifier:
             len(operands),
             *[number(value.type) for value in operands],
             *[number(value.type) for value in op.results],
-            *[(name, number(value)) for name, value in op.properties.items()],
+            *[(name, number(value)) for name, value in properties.items()],
             *[(name, number(value)) for name, value in op.attributes.items()],
             *more,
         )

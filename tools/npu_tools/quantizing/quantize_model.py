@@ -36,7 +36,7 @@ Method: TypeAlias = Literal["minmax", "entropy", "percentile"]
 OPSET = 13
 """The first opset whose QuantizeLinear can have one scale for each filter."""
 QUANTISED = tuple(
-    "Add AveragePool Clip Concat Conv Flatten Gemm GlobalAveragePool MatMul MaxPool Pad Relu "
+    "Add AveragePool Clip Concat Conv Flatten Gemm GlobalAveragePool MatMul MaxPool Mul Pad Relu "
     "Reshape Squeeze Transpose Unsqueeze".split()
 )
 """Operators that the importer can compute on integers; all others stay in float32."""

@@ -17,9 +17,8 @@ from math import prod
 from typing import Any, cast
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from npu_dialect.arguments import Attributes, argument_attributes, is_input, is_output
 from npu_dialect.attributes import (
@@ -33,7 +32,7 @@ from npu_dialect.attributes import (
 )
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.maps import Map, bytes_of, map_type, shape_of
+from npu_dialect.npu.maps import Map, bytes_of, is_buffer_type, map_type, shape_of
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis import lifetimes
@@ -147,13 +146,13 @@ def planned_function(module: ModuleOp) -> func.FuncOp | None:
     """The function whose buffers have offsets and whose layers are not yet lowered; None if none.
 
     Such a function carries its arena and contains layers. A network that only makes views has no
-    layers; then the function must contain neither calls nor loops.
+    layers; then the function must contain neither calls nor loads and stores.
     """
     for op in module.ops:
         if not isinstance(op, func.FuncOp) or not ARENA.is_on(op):
             continue
-        flat = not any(inner.regions or isinstance(inner, func.CallOp) for inner in op.body.ops)
-        if flat or any(layers_of(op)):
+        code = (func.CallOp, memref.LoadOp, memref.StoreOp)
+        if any(layers_of(op)) or not any(isinstance(inner, code) for inner in op.walk()):
             return op
     return None
 
@@ -217,7 +216,7 @@ def check_transfers(function: func.FuncOp) -> None:
     Raises: UserError if a layer has an operand in `#npu.dram`.
     """
     for op in layers_of(function):
-        types = (value.type for value in op.operands if isa(value.type, MemRefType[Attribute]))
+        types = (value.type for value in op.operands if is_buffer_type(value.type))
         if any(isinstance(type_.memory_space, DramSpace) for type_ in types):
             what = LAYER.get(op)
             name = op.name if what is None else f'{op.name} "{what}"'
@@ -258,7 +257,7 @@ def layout_of(type_: Map) -> tuple[int, tuple[int, ...] | None]:
 
     The strides are None if the map is no buffer, or if they are not known.
     """
-    if not isa(type_, MemRefType[Attribute]):
+    if not is_buffer_type(type_):
         return 0, None
     strides, offset = type_.get_strides(), type_.get_offset()
     if strides is None or offset is None:

@@ -51,3 +51,15 @@ func.func @chosen() {
   npu.relu ins(%a : memref<1x4x2x2xi8, strided<[64, 16, 2, 1]>, #npu.sram>) outs(%a : memref<1x4x2x2xi8, strided<[64, 16, 2, 1]>, #npu.sram>)
   func.return
 }
+
+// -----
+
+// A mask that no layer of bytes alone reads or writes.
+// CHECK-LABEL: func.func @mask
+// CHECK: sram.alloc : memref<1x4x6x5xui8, #npu.sram>
+func.func @mask(%x : memref<1x4x6x5xf32, #npu.sram>, %y : memref<1x4x6x5xf32, #npu.sram>) {
+  %m = sram.alloc : memref<1x4x6x5xui8, #npu.sram>
+  npu.binary ins(%x, %y : memref<1x4x6x5xf32, #npu.sram>, memref<1x4x6x5xf32, #npu.sram>) outs(%m : memref<1x4x6x5xui8, #npu.sram>) with less
+  npu.where ins(%m, %x, %y : memref<1x4x6x5xui8, #npu.sram>, memref<1x4x6x5xf32, #npu.sram>, memref<1x4x6x5xf32, #npu.sram>) outs(%y : memref<1x4x6x5xf32, #npu.sram>)
+  func.return
+}

@@ -33,6 +33,7 @@ from npu_dialect.npu.layers.quantized import (
 from npu_dialect.npu.layers.quantized_binary import QuantizedBinaryOp
 from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
 from npu_dialect.npu.layers.reduce import ReduceOp
+from npu_dialect.npu.layers.resampling import ResampleOp
 from npu_dialect.npu.layers.softmax import SoftmaxOp
 from npu_dialect.npu.layers.transposed import ConvTranspose2dOp
 from npu_dialect.npu.layers.unary import UnaryOp
@@ -76,6 +77,7 @@ __all__ = [
     "ReduceOp",
     "ReluOp",
     "RequantizeOp",
+    "ResampleOp",
     "ReshapeOp",
     "SliceOp",
     "SoftmaxOp",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from onnx import ModelProto
 
 from helpers.onnx_models import Array, check, int64, layers, model, node, rejected
 from helpers.quantized.build import Graph, compare, integers
+from npu_tools.commands.compile import main
 
 SHAPE = (2, 3, 6, 5)
 
@@ -223,3 +225,28 @@ def test_quantised_split(kind: str) -> None:
     y = graph.add("Concat", ["b", "a"], "y", axis=1)
     found = compare(graph, {"x": x}, graph.quantize(y, 0.1, 7, kind), kind)
     assert found == ["slice", "slice", "concat"]
+
+
+@pytest.mark.parametrize("io", ["model", "int8"])
+@pytest.mark.parametrize("target", ["host", "zynq7020"])
+def test_in_c(io: str, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Quantised moves around a convolution, on machines without and with DMA."""
+    graph = Graph()
+
+    def again(source: str) -> str:
+        return graph.dequantize(graph.quantize(source, 0.1, -3, "int8"), 0.1, -3, "int8")
+
+    real = again("x")
+    graph.add("Split", [real], "a", axis=1)
+    graph.nodes[-1].output.append("b")
+    graph.constant("w", integers(2, "int8", 4, 4, 3, 3))
+    weight = graph.dequantize("w", np.full(4, 0.01), np.zeros(4), "int8", axis=0)
+    y = again(graph.add("Conv", ["a", weight], "c", pads=[1, 1, 1, 1]))
+    y = graph.add("Concat", ["b", y], "d", axis=1)
+    y = graph.add("Resize", [y, "", graph.constant("s", np.array([1, 1, 2, 2], np.float32))], "e")
+    y = graph.add("Pad", [y, graph.constant("p", int64(0, 1, 0, 2, 0, 0, 1, 1))], "f", mode="edge")
+    y = graph.add("Slice", [y, *(graph.constant(f"l{n}", int64(n)) for n in (1, 5, 2))], "y")
+    proto = graph.model({"x": np.zeros((1, 8, 6, 5), np.float32)}, again(y), np.float32, 13)
+    (tmp_path / "net.onnx").write_bytes(proto.SerializeToString())
+    more = ["--target", target, "-o", str(tmp_path / "out"), "--verify", "--io", io]
+    assert main([str(tmp_path / "net.onnx"), *more]) == 0, capsys.readouterr().err

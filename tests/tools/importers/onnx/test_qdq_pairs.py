@@ -85,6 +85,15 @@ def test_a_bound_is_a_clamp(op: str) -> None:
     assert compare(graph, {"x": integers(1, "int8", 2, 99)}, out, "int8") == ["clamp"]
 
 
+@pytest.mark.parametrize("exponent", [2.0, 3.0, 0.5])
+def test_a_power_is_a_table(exponent: float) -> None:
+    graph = Graph()
+    graph.constant("p", exponent, np.float32)
+    real = graph.dequantize("x", 0.1, -128, "int8")
+    out = graph.quantize(graph.add("Pow", [real, "p"], "y"), 3.0, 3, "int8")
+    assert compare(graph, {"x": integers(1, "int8", 2, 99)}, out, "int8") == ["lookup"]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_quantised_constant(kind: str) -> None:
     graph = Graph()

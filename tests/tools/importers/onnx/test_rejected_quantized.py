@@ -142,9 +142,9 @@ def test_a_bias_of_floats_in_operator_format() -> None:
 def test_other_operators_of_microsoft() -> None:
     graph = Graph()
     y = graph.add("QLinearAdd", ["x"], "y")
-    graph.nodes[0].op_type = "QLinearSigmoid"
+    graph.nodes[0].op_type = "QLinearReduceMean"
     rejected(
-        graph, BYTES, y, "int8", "(com.microsoft.QLinearSigmoid): the operator is not supported"
+        graph, BYTES, y, "int8", "(com.microsoft.QLinearReduceMean): the operator is not supported"
     )
 
 

@@ -119,3 +119,22 @@ def test_real_outputs_are_computed_in_float(op: str) -> None:
     assert layers(module) == ["dequantize", "map"]
     (ours,) = run_function(module, None, [x])
     np.testing.assert_allclose(ours, onnxruntime_says(proto, {"x": x}), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("op", ["QLinearSigmoid", "QLinearLeakyRelu"])
+def test_functions_of_the_operator_format(op: str, kind: str) -> None:
+    x, graph = all_bytes(kind), Graph()
+    params = [*graph.params("x", 0.0371, 7, kind), *graph.params("y", 0.0213, 11, kind)]
+    out = graph.add(op, ["x", *params], "y")
+    assert compare(graph, {"x": x}, out, kind) == ["lookup"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("axis", "opset"), [(-1, 13), (1, 13), (3, 12)])
+def test_softmax_of_the_operator_format(axis: int, opset: int, kind: str) -> None:
+    x, graph = all_bytes(kind), Graph()
+    low = int(np.iinfo(kind).min)
+    params = [*graph.params("x", 0.0371, 7, kind), *graph.params("y", 1 / 256, low, kind)]
+    out = graph.add("QLinearSoftmax", ["x", *params], "y", axis=axis, opset=opset)
+    compare(graph, {"x": x}, out, kind, close=True)

@@ -29,9 +29,11 @@ from npu_tools.importers.onnx.inferred import check_inferred_shapes
 from npu_tools.importers.onnx.load import PORT_NAMES, PORTS, default_opset, model_inputs
 from npu_tools.importers.onnx.names import UniqueNames, identifier
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.rules import ANY_NUMBERS, FOREIGN, RULES
-from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
+from npu_tools.importers.onnx.recognised import recognised
+from npu_tools.importers.onnx.rules import ANY_NUMBERS, FOREIGN, ON_BYTES, RULES, Rule
+from npu_tools.importers.onnx.rules.qlinear import QLINEAR
 from npu_tools.importers.onnx.rules.quantized import MOVING, ON_INTEGERS, ON_SCALED
+from npu_tools.importers.onnx.rules.tables import FOREIGN_TABLES
 from npu_tools.importers.onnx.tensors import Array, decode, type_name
 
 LOGGER = logging.getLogger("npu-dialect")
@@ -55,6 +57,7 @@ class Importer:
     def __init__(self, model: ModelProto) -> None:
         self.model = model
         self.graph = model.graph
+        self.nodes = recognised(model.graph)
         self.opset = default_opset(model)
         self.is_quantised = any(is_quantised(node) for node in self.graph.node)
         self.problems: list[str] = []
@@ -65,7 +68,7 @@ class Importer:
         self.inputs = model_inputs(model)
         self.block = Block(arg_types=[port_type(value) for value in self.inputs])
         self.names = UniqueNames()
-        self.builder = Builder(self.block, reads(self.graph), self.names)
+        self.builder = Builder(self.block, reads(self.nodes, self.graph), self.names)
 
     def module(self, symbol: str) -> ModuleOp:
         """Import the whole model into a function of this name.
@@ -78,7 +81,7 @@ class Importer:
         for tensor in self.graph.initializer:
             if self.builder.uses[tensor.name]:
                 self.builder.values[tensor.name] = Constant(tensor.name, self.decoded(tensor))
-        for proto in self.graph.node:
+        for proto in self.nodes:
             self.import_node(Node(proto, self.opset))
         if self.problems:
             raise ModelError(listing(self.problems))
@@ -161,10 +164,7 @@ class Importer:
                 raise NodeError(CONSTANTS_ONLY)
             return []
         if foreign is not None:
-            if node.op_type not in MICROSOFT:
-                self.reject_integers(node)
-            found = foreign(node, self.builder)
-            return found if isinstance(found, list) else [found]
+            return self.foreign(node, foreign)
         self.check_schema(node)
         if node.op_type == "Constant":
             return [constant_value(node)]
@@ -175,6 +175,20 @@ class Importer:
         if node.op_type not in RULES:
             raise NodeError(CONSTANTS_ONLY)
         found = self.computed(node)
+        return found if isinstance(found, list) else [found]
+
+    def foreign(self, node: Node, rule: Rule) -> list[Value]:
+        """Import a node of another domain; a function of a quantised map becomes a table.
+
+        Raises: NodeError or VerifyException from the rule.
+        """
+        table = FOREIGN_TABLES.get(node.proto.domain, {}).get(node.op_type)
+        value = None if table is None else table(node, self.builder)
+        if value is not None:
+            return [value]
+        if node.op_type not in ON_BYTES:
+            self.reject_integers(node)
+        found = rule(node, self.builder)
         return found if isinstance(found, list) else [found]
 
     def computed(self, node: Node) -> Value | list[Value]:
@@ -313,7 +327,7 @@ def computes_floats(layer: LayerOp) -> bool:
 def is_quantised(node: NodeProto) -> bool:
     """Whether a node's operator reads or gives quantised integers."""
     known = ("QuantizeLinear", "DequantizeLinear", *QLINEAR)
-    return node.op_type in (known if node.domain == "" else MICROSOFT)
+    return node.op_type in (known if node.domain == "" else ON_BYTES)
 
 
 def is_deprecated(node: Node) -> bool:
@@ -337,9 +351,9 @@ def check_declared_shape(output: ValueInfoProto, shape: tuple[int, ...]) -> None
         )
 
 
-def reads(graph: GraphProto) -> Counter[str]:
-    """How often each value is read; being an output of the graph counts as one read."""
-    counts = Counter(name for node in graph.node for name in node.input)
+def reads(nodes: Sequence[NodeProto], graph: GraphProto) -> Counter[str]:
+    """How often nodes read each value; being an output of the graph counts as one read."""
+    counts = Counter(name for node in nodes for name in node.input)
     counts.update(value.name for value in graph.output)
     return counts
 

@@ -12,8 +12,7 @@ integers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Block, SSAValue
@@ -23,9 +22,9 @@ from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.names import UniqueNames
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.quantized import Params, Quantized
-
-Rule = Callable[[Node, Builder], Value]
+from npu_tools.importers.onnx.quantized import Params, Quantized, Scaled
+from npu_tools.importers.onnx.surrounded import settled
+from npu_tools.importers.onnx.tabled import IntegerRule, Rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,3 +78,24 @@ def moved(rule: Rule, node: Node, graph: Builder, source: Quantized) -> MovedMap
     trial.values.update(graph.values)
     result = shape_of(applied(rule, node, trial, block.args[0]))
     return MovedMap(source, node, rule, result, label=node.label)
+
+
+def moving(rule: Rule, *, keeps_channels: bool = False) -> IntegerRule:
+    """A rule on integers from a rule that moves or picks elements of a map.
+
+    Such a node does the same to integers as to real numbers. It is applied to the integers at once
+    if they exist and keep their scales; else the result is a `Moved` value. `keeps_channels`: the
+    second axis stays the same, so scales for each channel stay right.
+    """
+
+    def on_integers(node: Node, graph: Builder) -> Value | None:
+        value = settled(graph, graph.value(node, 0))
+        if not isinstance(value, Quantized):
+            return None
+        if not isinstance(value, Scaled) or value.shape != shape_of(value.value):
+            return moved(rule, node, graph, value)
+        if value.scales.size > 1 and not keeps_channels:
+            return moved(rule, node, graph, value)
+        return replace(value, value=applied(rule, node, graph, value.value), view=None)
+
+    return on_integers

@@ -76,6 +76,11 @@ class Node:
         found = self.attribute(name, AttributeProto.FLOAT)
         return default if found is None else found.f
 
+    def floats(self, name: str) -> list[float] | None:
+        """An attribute that is a list of floats; None if it is not there. Raises as `attribute`."""
+        found = self.attribute(name, AttributeProto.FLOATS)
+        return None if found is None else list(found.floats)
+
     def string(self, name: str, default: str) -> str:
         """A string attribute, or its default. Raises as `attribute`."""
         found = self.attribute(name, AttributeProto.STRING)

@@ -71,17 +71,22 @@ class Tabled(Quantized):
         before = len(graph.emitted)
         value = self.integers(graph, params)
         self.name_layers(graph, before)
-        return meaning(value, params)
+        return value
 
     def integers(self, graph: Builder, params: Params) -> SSAValue:
         """Build one layer with a table of bytes, for bytes of the type of `params`."""
-        with np.errstate(all="ignore"):
-            steps = self.numbers / params.scale
-        found = rounded(steps, params.zero_point, limits_of(params.element))
-        entries = found.astype(kind_of(params.element))
-        source = same_elements(graph, self.source, params)
-        table = TableAttr.of(params.element, entries)
-        return graph.emit(lambda out: LookupOp(source, table, out))
+        return looked_up(graph, self.source, self.numbers, params)
+
+
+def looked_up(graph: Builder, source: SSAValue, reals: Array, params: Params) -> SSAValue:
+    """Build a table of the 256 numbers `reals`, quantised, for the bytes of `source`."""
+    with np.errstate(all="ignore"):
+        steps = reals / params.scale
+    found = rounded(steps, params.zero_point, limits_of(params.element))
+    entries = found.astype(kind_of(params.element))
+    same = same_elements(graph, source, params)
+    table = TableAttr.of(params.element, entries)
+    return meaning(graph.emit(lambda out: LookupOp(same, table, out)), params)
 
 
 def same_elements(graph: Builder, source: SSAValue, params: Params) -> SSAValue:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from npu_dialect.npu.enums import BinaryKind
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.recognised import WRITTEN_OUT
 from npu_tools.importers.onnx.rules.activation import (
     FUNCTIONS,
     MICROSOFT_FUNCTIONS,
+    WRITTEN_OUT_FUNCTIONS,
     function,
-    microsoft_function,
     prelu,
 )
 from npu_tools.importers.onnx.rules.arithmetic import ARITHMETIC, pair_of
@@ -63,8 +64,10 @@ from npu_tools.importers.onnx.rules.pool import (
     max_pool,
 )
 from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
+from npu_tools.importers.onnx.rules.qlinear_functions import FUNCTIONS_OF_BYTES
 from npu_tools.importers.onnx.rules.quantized import cast
 from npu_tools.importers.onnx.rules.reduce import REDUCTIONS
+from npu_tools.importers.onnx.rules.resize import resize
 from npu_tools.importers.onnx.rules.shape import (
     concat,
     dropout,
@@ -84,7 +87,7 @@ from npu_tools.importers.onnx.rules.zero_blocks import (
     flags_or,
     mul_or,
     quantize_or,
-    resize,
+    resize_or,
     slice_or,
 )
 
@@ -129,7 +132,7 @@ RULES: Mapping[str, Rule] = {
     "RMSNormalization": rms_normalization,
     "Relu": relu,
     "Reshape": reshape,
-    "Resize": resize,
+    "Resize": resize_or(resize),
     "Shape": shape,
     "Size": size,
     "Slice": slice_or(slice_),
@@ -142,6 +145,7 @@ RULES: Mapping[str, Rule] = {
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
     **ARITHMETIC,
+    "Upsample": resize,
     **dict.fromkeys(FUNCTIONS, function),
     **QLINEAR,
     **REDUCTIONS,
@@ -151,14 +155,18 @@ RULES: Mapping[str, Rule] = {
 ANY_NUMBERS = frozenset((*ARITHMETIC, *REDUCTIONS, "Add", "GreaterOrEqual", "Mul", "Sum"))
 """Operators whose rule takes maps of floats and of integers; other rules take floats only."""
 
+ON_BYTES: Mapping[str, Rule] = {**MICROSOFT, **FUNCTIONS_OF_BYTES}
+"""The rules of onnxruntime's operators (com.microsoft) on quantised maps."""
+
 FLOATS: Mapping[str, Rule] = {
     "SimplifiedLayerNormalization": rms_normalization,
-    **dict.fromkeys(MICROSOFT_FUNCTIONS, microsoft_function),
+    **dict.fromkeys(MICROSOFT_FUNCTIONS, function),
 }
 """The rules of onnxruntime's operators on float32 maps."""
 
 FOREIGN: Mapping[str, Mapping[str, Rule]] = {
     "": {"SimplifiedLayerNormalization": rms_normalization},
-    "com.microsoft": {**MICROSOFT, **FLOATS},
+    "com.microsoft": {**ON_BYTES, **FLOATS},
+    WRITTEN_OUT: dict.fromkeys(WRITTEN_OUT_FUNCTIONS, function),
 }
 """The rules of operators that ONNX does not define, by domain; one is in ONNX's own domain."""

@@ -14,6 +14,7 @@ from npu_dialect.npu.pointwise import FunctionAttr
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
+from npu_tools.importers.onnx.recognised import WRITTEN_OUT
 from npu_tools.importers.onnx.rules.channels import channel_vector
 
 INFINITY = float("inf")
@@ -98,20 +99,36 @@ MICROSOFT_FUNCTIONS: Mapping[str, Reading] = {
 }
 """The functions of onnxruntime's own operators (com.microsoft)."""
 
+WRITTEN_OUT_FUNCTIONS: Mapping[str, Reading] = {
+    "Gelu": plain(Function.GELU),
+    "GeluTanh": plain(Function.GELU_TANH),
+    "HardSwish": plain(Function.HARD_SWISH),
+    "Mish": plain(Function.MISH),
+    "Silu": plain(Function.SILU),
+}
+"""The functions that models write out as several nodes."""
 
-def function(node: Node, graph: Builder) -> Value:
-    """One layer for any function of one number."""
-    return mapped(graph, graph.map(node, 0), FUNCTIONS[node.op_type](node))
+BY_DOMAIN: Mapping[str, Mapping[str, Reading]] = {
+    "": FUNCTIONS,
+    "com.microsoft": MICROSOFT_FUNCTIONS,
+    WRITTEN_OUT: WRITTEN_OUT_FUNCTIONS,
+}
+"""The functions of all operators of one map, by domain."""
 
 
-def microsoft_function(node: Node, graph: Builder) -> Value:
-    """One layer for a function of onnxruntime's own.
+def read_function(node: Node) -> FunctionAttr:
+    """The function that a node computes.
 
-    Raises: NodeError if a bias is added first.
+    Raises: NodeError if it adds a bias first.
     """
     if node.operand(1):
         raise NodeError("a bias as second input; expected an Add in front of it")
-    return mapped(graph, graph.map(node, 0), MICROSOFT_FUNCTIONS[node.op_type](node))
+    return BY_DOMAIN[node.proto.domain][node.op_type](node)
+
+
+def function(node: Node, graph: Builder) -> Value:
+    """One layer for any function of one number."""
+    return mapped(graph, graph.map(node, 0), read_function(node))
 
 
 def mapped(graph: Builder, source: SSAValue, what: FunctionAttr) -> SSAValue:

@@ -50,6 +50,7 @@ def pair_of(kind: BinaryKind) -> Rule:
     """A rule for an operator of two maps that is one kind of `npu.binary`."""
 
     def rule(node: Node, graph: Builder) -> Value:
+        """Computed of two maps, element by element."""
         return paired(graph, kind, graph.operand(node, 0), graph.operand(node, 1))
 
     return rule
@@ -99,6 +100,7 @@ def extreme_of(kind: BinaryKind) -> Rule:
         return graph.emit(lambda out: ClampOp(lhs, bound, INFINITY, out))
 
     def rule(node: Node, graph: Builder) -> Value:
+        """Chosen of any number of maps, element by element; a scalar constant becomes a clamp."""
         named = [(graph.value(node, index), name) for index, name in enumerate(node.inputs)]
         if not named:
             raise NodeError("no inputs")

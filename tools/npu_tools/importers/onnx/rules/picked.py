@@ -14,6 +14,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.runs import Run, runs_of
 from npu_tools.importers.onnx.builder import Builder, Unknown, Value
 from npu_tools.importers.onnx.errors import NodeError
+from npu_tools.importers.onnx.moved import Rule, moving
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.rules.shape import axis_of
 
@@ -90,6 +91,20 @@ def split(node: Node, graph: Builder) -> list[Value]:
         part_of(node, graph, source, index) if graph.uses[name] else Unknown(is_map=True)
         for index, name in enumerate(node.outputs)
     ]
+
+
+def split_integers(node: Node, graph: Builder) -> list[Value] | None:
+    """Split of a quantised map: each part is a node that moves elements."""
+
+    def part(index: int) -> Rule:
+        return lambda node, graph: part_of(node, graph, graph.map(node, 0), index)
+
+    found = [
+        moving(part(index))(node, graph) if graph.uses[name] else Unknown(is_map=True)
+        for index, name in enumerate(node.outputs)
+    ]
+    values = [value for value in found if value is not None]
+    return values if len(values) == len(found) else None
 
 
 def part_of(node: Node, graph: Builder, source: SSAValue, index: int) -> SSAValue:

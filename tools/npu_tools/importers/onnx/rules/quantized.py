@@ -19,8 +19,8 @@ from npu_dialect.npu import ConcatOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.enums import BinaryKind
 from npu_dialect.npu.maps import shape_of
-from npu_tools.importers.onnx.builder import Builder, Constant, Unknown, Value
-from npu_tools.importers.onnx.moved import Rule, applied, moved
+from npu_tools.importers.onnx.builder import Builder, Constant, Value
+from npu_tools.importers.onnx.moved import moving
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.padding import unpadded
 from npu_tools.importers.onnx.plain import as_plain, is_plain
@@ -39,9 +39,9 @@ from npu_tools.importers.onnx.rules.picked import (
     depth_to_space,
     expand,
     gather,
-    part_of,
     slice_,
     space_to_depth,
+    split_integers,
     tile,
 )
 from npu_tools.importers.onnx.rules.pool import (
@@ -55,6 +55,7 @@ from npu_tools.importers.onnx.rules.quantized_averages import (
 )
 from npu_tools.importers.onnx.rules.quantized_pairs import combine, index_on_integers
 from npu_tools.importers.onnx.rules.reduce import REDUCTIONS
+from npu_tools.importers.onnx.rules.resize import resize_integers
 from npu_tools.importers.onnx.rules.shape import (
     axis_of,
     dropout,
@@ -80,7 +81,6 @@ from npu_tools.importers.onnx.rules.sums import (
 from npu_tools.importers.onnx.rules.tables import TABLES, table_or
 from npu_tools.importers.onnx.rules.zero_blocks import large_integers, mul_integers_or
 from npu_tools.importers.onnx.surrounded import Surrounded, settled
-from npu_tools.importers.onnx.tabled import IntegerRule
 from npu_tools.importers.onnx.tensors import Array
 
 # -- sums of products ----------------------------------------------------------------------------
@@ -180,41 +180,6 @@ def clip(node: Node, graph: Builder) -> Value | None:
 def same(node: Node, graph: Builder) -> Value | None:
     """Identity, and Dropout in inference: the operand itself."""
     return identity(node, graph) if node.op_type == "Identity" else dropout(node, graph)
-
-
-def moving(rule: Rule, *, keeps_channels: bool = False) -> IntegerRule:
-    """A rule on integers from a rule that moves or picks elements of a map.
-
-    Such a node does the same to integers as to real numbers. It is applied to the integers at once
-    if they exist and keep their scales; else the result is a `Moved` value. `keeps_channels`: the
-    second axis stays the same, so scales for each channel stay right.
-    """
-
-    def on_integers(node: Node, graph: Builder) -> Value | None:
-        value = settled(graph, graph.value(node, 0))
-        if not isinstance(value, Quantized):
-            return None
-        if not isinstance(value, Scaled) or value.shape != shape_of(value.value):
-            return moved(rule, node, graph, value)
-        if value.scales.size > 1 and not keeps_channels:
-            return moved(rule, node, graph, value)
-        return replace(value, value=applied(rule, node, graph, value.value), view=None)
-
-    return on_integers
-
-
-def parts(node: Node, graph: Builder) -> list[Value] | None:
-    """Split: each part as a node that moves elements."""
-
-    def part(index: int) -> Rule:
-        return lambda node, graph: part_of(node, graph, graph.map(node, 0), index)
-
-    found = [
-        moving(part(index))(node, graph) if graph.uses[name] else Unknown(is_map=True)
-        for index, name in enumerate(node.outputs)
-    ]
-    values = [value for value in found if value is not None]
-    return values if len(values) == len(found) else None
 
 
 def concat(node: Node, graph: Builder) -> Value | None:
@@ -347,14 +312,16 @@ ON_INTEGERS: Mapping[str, Callable[[Node, Builder], Value | list[Value] | None]]
     "ReduceMin": moving(REDUCTIONS["ReduceMin"]),
     "Relu": relu,
     "Reshape": moving(reshape),
+    "Resize": resize_integers,
     "Slice": moving(slice_),
     "SpaceToDepth": moving(space_to_depth),
-    "Split": parts,
+    "Split": split_integers,
     "Squeeze": moving(squeeze),
     "Sub": table_or("Sub", combine(BinaryKind.SUB)),
     "Tile": moving(tile),
     "Transpose": moving(transpose),
     "Unsqueeze": moving(unsqueeze),
+    "Upsample": resize_integers,
 }
 """Rules for operators that can compute on the integers of quantised maps."""
 
@@ -363,6 +330,7 @@ ON_SCALED = frozenset(("DequantizeLinear", "QuantizeLinear", "Shape", "Size"))
 
 MOVING = frozenset(
     "Cast Concat DepthToSpace Dropout Expand Flatten Gather GlobalMaxPool Identity MaxPool Pad "
-    "Reshape Shape Size Slice SpaceToDepth Split Squeeze Tile Transpose Unsqueeze".split()
+    "Reshape Resize Shape Size Slice SpaceToDepth Split Squeeze Tile Transpose Unsqueeze "
+    "Upsample".split()
 )
 """Operators whose rule in `RULES` also takes maps of integers."""

@@ -63,6 +63,7 @@ def reduce_of(kind: ReduceKind) -> Rule:
     """A rule for an operator that is one kind of `npu.reduce`."""
 
     def rule(node: Node, graph: Builder) -> Value:
+        """Computed over any axes; all spatial axes of a map may be a global pool."""
         source = graph.operand(node, 0)
         rank = len(shape_of(source))
         axes = reduced_axes(node, graph, rank)
@@ -82,6 +83,7 @@ def index_of(kind: ReduceKind) -> Rule:
     """A rule for ArgMax or ArgMin; the indices, int64 in the model, are i32."""
 
     def rule(node: Node, graph: Builder) -> Value:
+        """Indices along an axis, as int32; they may be cast, but no output of a model is int64."""
         source = graph.operand(node, 0)
         axis = axis_of(node.int("axis", 0), len(shape_of(source)))
         last = bool(node.int("select_last_index", 0))

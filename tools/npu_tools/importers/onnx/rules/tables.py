@@ -10,16 +10,31 @@ import numpy as np
 from npu_dialect.interpreters.pointwise import mapped
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.rules.activation import FUNCTIONS, function
-from npu_tools.importers.onnx.rules.arithmetic import div, sub
+from npu_tools.importers.onnx.rules.activation import (
+    BY_DOMAIN,
+    FUNCTIONS,
+    function,
+    read_function,
+)
+from npu_tools.importers.onnx.rules.arithmetic import div, power, sub
 from npu_tools.importers.onnx.rules.elementwise import add, mul
 from npu_tools.importers.onnx.tabled import IntegerRule, Rule, tabled
 from npu_tools.importers.onnx.tensors import Array
+
+
+def powers(base: Array, exponent: Array) -> Array:
+    """base to the power exponent; squares and cubes are products, as in onnxruntime."""
+    if exponent.size == 1 and exponent.reshape(-1)[0] in (2, 3):
+        square = base * base
+        return square if exponent.reshape(-1)[0] == 2 else square * base
+    return np.power(base, exponent)
+
 
 BINARY: Mapping[str, tuple[Rule, Callable[[Array, Array], Array]]] = {
     "Add": (add, np.add),
     "Div": (div, np.divide),
     "Mul": (mul, np.multiply),
+    "Pow": (power, powers),
     "Sub": (sub, np.subtract),
 }
 """Operators of two operands: the rule in float32, and what they compute."""
@@ -27,7 +42,7 @@ BINARY: Mapping[str, tuple[Rule, Callable[[Array, Array], Array]]] = {
 
 def of_function(node: Node, operands: Sequence[Array]) -> Array:
     """A function of one number, of each of 256 numbers."""
-    return mapped(operands[0], FUNCTIONS[node.op_type](node))
+    return mapped(operands[0], read_function(node))
 
 
 def of_operator(kind: str) -> IntegerRule:
@@ -52,3 +67,9 @@ TABLES: Mapping[str, IntegerRule] = {
     **dict.fromkeys(FUNCTIONS, tabled(function, of_function)),
 }
 """Rules for operators that become tables between DequantizeLinear and QuantizeLinear."""
+
+FOREIGN_TABLES: Mapping[str, Mapping[str, IntegerRule]] = {
+    domain: dict.fromkeys(functions, tabled(function, of_function))
+    for domain, functions in BY_DOMAIN.items()
+}
+"""Rules for functions of one map that become tables, by the domain of the operators."""

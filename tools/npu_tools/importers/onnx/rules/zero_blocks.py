@@ -68,17 +68,6 @@ Rule = Callable[[Node, Builder], Value]
 IntegerRule = Callable[[Node, Builder], Value | None]
 
 
-def flags_of(node: Node, graph: Builder) -> BlockFlags:
-    """The first operand, which must be flags of blocks.
-
-    Raises: NodeError if it is anything else.
-    """
-    value = graph.value(node, 0)
-    if not isinstance(value, BlockFlags):
-        raise NodeError(f"of feature maps, the operator is supported in a chain of {PATTERN} only")
-    return value
-
-
 def flags_or(rule: Rule) -> Rule:
     """A rule for GreaterOrEqual of block maxima and a threshold, which gives flags of blocks.
 
@@ -162,9 +151,18 @@ def names_of(graph: Builder, map: SSAValue) -> list[str]:
     ]
 
 
-def resize(node: Node, graph: Builder) -> Value:
+def resize_or(rule: Rule) -> Rule:
+    """A rule for Resize of flags; any other operand is left to `rule`."""
+
+    def resize(node: Node, graph: Builder) -> Value:
+        flags = graph.value(node, 0)
+        return spread(node, graph, flags) if isinstance(flags, BlockFlags) else rule(node, graph)
+
+    return resize
+
+
+def spread(node: Node, graph: Builder, flags: BlockFlags) -> Value:
     """Resize of flags: each block's flag is repeated for all elements of the block."""
-    flags = flags_of(node, graph)
     images, channels, height, width = flags.shape
     size = flags.block
     wanted = (images, channels, height * size, width * size)
