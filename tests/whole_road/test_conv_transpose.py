@@ -95,16 +95,22 @@ def test_too_large(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def quantised() -> ModelProto:
-    """Two layers on int8 maps, the first one with a ReLU behind it."""
+    """Three layers on int8 maps; in the second one, each phase reads one pixel of its input."""
     graph = Graph()
     graph.constant("w", integers(1, "int8", 8, 8, 4, 4))
+    graph.constant("u", integers(4, "int8", 8, 8, 2, 2))
     graph.constant("v", integers(2, "int8", 8, 3, 2, 2))
     first = graph.dequantize("w", np.exp2(-np.arange(6, 14)), np.zeros(8), "int8", axis=1)
+    inner = graph.dequantize("u", 2.0**-9, 0, "int8")
     second = graph.dequantize("v", 0.01, 0, "int8")
     real = graph.dequantize("x", 0.25, 4, "int8")
     up = {"strides": [2, 2], "pads": [1, 1, 1, 1]}
     positive = graph.add("Relu", [graph.add("ConvTranspose", [real, first], "a", **up)], "r")
     again = graph.dequantize(graph.quantize(positive, 0.5, -128, "int8"), 0.5, -128, "int8")
+    middle = graph.quantize(
+        graph.add("ConvTranspose", [again, inner], "m", strides=[2, 2]), 0.5, 3, "int8"
+    )
+    again = graph.dequantize(middle, 0.5, 3, "int8")
     last = graph.add("ConvTranspose", [again, second], "c", strides=[3, 2], pads=[1, 1, 1, 1])
     out = graph.quantize(last, 0.75, 5, "int8")
     return graph.model({"x": integers(3, "int8", 1, 8, 5, 4)}, out, "int8", 13)

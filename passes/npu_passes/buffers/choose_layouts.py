@@ -8,10 +8,11 @@ The decision: if all channels of a pixel are contiguous, a kernel row of a convo
 bytes, which a core reads a word at a time. The shape stays [N, C, H, W], so layers compute the
 same; only the strides of the type change. Runs before offsets are assigned.
 
-A map keeps the model's layout if an op other than a layer uses it (a view, as in front of a fully
-connected layer, a copy, a call), or if it has fewer than 4 channels. A map of one pixel keeps it
-too, as both layouts are the same. So do inputs and outputs of the function, as the caller expects
-the model's layout.
+A map keeps the model's layout if an op other than a layer uses it (a reshape, as in front of a
+fully connected layer, a copy, a call), or if it has fewer than 4 channels. A map of one pixel keeps
+it too, as both layouts are the same. So do inputs and outputs of the function, as the caller
+expects the model's layout. Slices of a map, such as the parts of a concatenation or the phases of a
+transposed convolution, follow it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import is_buffer_type, map_type
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.sram import AllocOp
+from npu_passes.analysis.views import uses_of
+from npu_passes.buffers.concat_in_place import is_box, retype_boxes
 from npu_passes.support.refuse import RefusingPass
 
 WORD = 4
@@ -45,7 +48,7 @@ class ChooseLayoutsPass(RefusingPass):
         """See the module's docstring."""
         for buffer in list(maps_to_relayout(op)):
             assert is_buffer_type(buffer.type)
-            Rewriter.replace_value_with_new_type(buffer, channels_last(buffer.type))
+            retype_boxes(Rewriter.replace_value_with_new_type(buffer, channels_last(buffer.type)))
 
 
 def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
@@ -56,8 +59,10 @@ def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
         type_ = op.buffer.type
         assert is_buffer_type(type_)
         users = [use.operation for use in op.buffer.uses]
-        layers = [user for user in users if isinstance(user, LayerOp)]
-        if gains(type_) and len(layers) == len(users) and any(map(reads_bytes, layers)):
+        readers = [use.operation for use in uses_of(op.buffer)]
+        layers = [reader for reader in readers if isinstance(reader, LayerOp)]
+        follows = all(isinstance(user, LayerOp) or is_box(user) for user in users)
+        if gains(type_) and follows and any(map(reads_bytes, layers)):
             yield op.buffer
 
 

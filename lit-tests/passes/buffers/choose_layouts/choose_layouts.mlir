@@ -37,3 +37,17 @@ func.func @images(%x : memref<2x5x1x3xi8, #npu.sram>, %y : memref<2x5x1x3xi8, #n
   npu.relu ins(%a : memref<2x5x1x3xi8, #npu.sram>) outs(%y : memref<2x5x1x3xi8, #npu.sram>)
   func.return
 }
+
+// The slices of a map follow it: the parts of a concatenation, and the phases of an interleaving.
+// CHECK-LABEL: func.func @slices
+// CHECK:       %y = sram.alloc : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>
+// CHECK-NEXT:  %part = memref.subview %y[0, 4, 0, 0] [1, 4, 4, 4] [1, 1, 1, 1] : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram> to memref<1x4x4x4xi8, strided<[128, 1, 32, 8], offset: 4>, #npu.sram>
+// CHECK:       %phase = memref.subview %y[0, 0, 0, 1] [1, 8, 4, 2] [1, 1, 1, 2] : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram> to memref<1x8x4x2xi8, strided<[128, 1, 32, 16], offset: 8>, #npu.sram>
+func.func @slices(%a: memref<1x4x4x4xi8, #npu.sram>, %b: memref<1x8x4x2xi8, #npu.sram>) {
+  %y = sram.alloc : memref<1x8x4x4xi8, #npu.sram>
+  %part = memref.subview %y[0, 4, 0, 0] [1, 4, 4, 4] [1, 1, 1, 1] : memref<1x8x4x4xi8, #npu.sram> to memref<1x4x4x4xi8, strided<[128, 16, 4, 1], offset: 64>, #npu.sram>
+  npu.relu ins(%a : memref<1x4x4x4xi8, #npu.sram>) outs(%part : memref<1x4x4x4xi8, strided<[128, 16, 4, 1], offset: 64>, #npu.sram>)
+  %phase = memref.subview %y[0, 0, 0, 1] [1, 8, 4, 2] [1, 1, 1, 2] : memref<1x8x4x4xi8, #npu.sram> to memref<1x8x4x2xi8, strided<[128, 16, 4, 2], offset: 1>, #npu.sram>
+  npu.relu ins(%b : memref<1x8x4x2xi8, #npu.sram>) outs(%phase : memref<1x8x4x2xi8, strided<[128, 16, 4, 2], offset: 1>, #npu.sram>)
+  func.return
+}

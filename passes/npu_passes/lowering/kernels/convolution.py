@@ -6,8 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
@@ -71,8 +70,7 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     """The kernel for a convolution of bytes, or None if none fits."""
     if not (is_plain(op) and shape_of(op.input)[0] == 1):
         return None
-    stored = (out,) if op.residual is None else (out, op.residual)
-    if not all(is_gapless(memref_type(map)) for map in stored) or not pools_apart(op):
+    if not pools_apart(op):
         return None
     unit, grid = unit_of(b, op, options), Grid.of(op)
     layer = layer_of(b, op, out, unit, options)
@@ -90,11 +88,6 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     if each and grid.channels % QUAD == 0 and op.pool is None:
         return DepthwiseKernel(layer, op.input, grid)
     return None
-
-
-def is_gapless(type_: MemRefType[Attribute]) -> bool:
-    """Whether a map is contiguous, so that all its pixels lie at equal distances."""
-    return is_dense(type_) or is_channels_last(type_)
 
 
 def is_plain(op: Weighted) -> bool:

@@ -89,7 +89,7 @@ class DenseKernel:
     @property
     def is_flat(self) -> bool:
         """Whether the loops run over all pixels as one row, as in a pointwise convolution."""
-        return self.pool is None and self.grid.is_pointwise
+        return self.pool is None and self.grid.is_pointwise and self.layer.has_even_pixels
 
     def build(self) -> None:
         """Build loops over the outputs, and inside them over blocks of filters."""

@@ -20,7 +20,7 @@ from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.epilogue import Epilogue
 from npu_passes.lowering.kernels.unit import DualUnit, Unit
 from npu_passes.support.integers import constant_table, store
-from npu_passes.support.loop_builder import Body, Index, LoopBuilder, memref_type
+from npu_passes.support.loop_builder import Body, Index, LoopBuilder, is_dense, memref_type
 from npu_plans.kernels.packing import FILTERS, QUAD
 
 SIGNS = -(2**31) | 0x00808080
@@ -92,6 +92,15 @@ class Layer:
         if vector is None:
             return [self.epilogue.zero()] * len(lanes)
         return [b.load(vector, [b.add(filter, lane)], "bias") for lane in lanes]
+
+    @property
+    def has_even_pixels(self) -> bool:
+        """Whether the pixels of the output and of the residual lie at equal distances.
+
+        Those of a slice, such as a part of a concatenation, may not.
+        """
+        stored = [self.out] if self.residual is None else [self.out, self.residual]
+        return all(is_dense(type_) or is_channels_last(type_) for type_ in map(memref_type, stored))
 
     @property
     def stores_words(self) -> bool:

@@ -91,6 +91,21 @@ def test_simplified_layer(domain: str) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("outputs", ["y mean inverse", "y _ inverse", "y mean"])
+def test_statistics_of_a_layer(outputs: str) -> None:
+    names = ["" if name == "_" else name for name in outputs.split()]
+    layer = node("LayerNormalization", "x s", axis=1, epsilon=0.01)
+    layer.output[:] = names
+    read = [name for name in names if name]
+    check(model([layer], {"x": (2, 4, 6)}, read, {"s": numbers(4, 6)}, opset=17))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_sum_of_amounts(axis: int) -> None:
+    layer = node("LpNormalization", "x", axis=axis, p=1)
+    check(model([layer], {"x": (2, 3, 5)}, opset=22))
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_euclidean_norm(axis: int) -> None:
     layer = node("LpNormalization", "x", axis=axis)
@@ -98,7 +113,11 @@ def test_euclidean_norm(axis: int) -> None:
 
 
 def test_a_vector_of_zeros_stays_zero() -> None:
-    for layer in (node("LpNormalization", "x"), node("MeanVarianceNormalization", "x", axes=[1])):
+    for layer in (
+        node("LpNormalization", "x"),
+        node("LpNormalization", "x", p=1),
+        node("MeanVarianceNormalization", "x", axes=[1]),
+    ):
         module = imported(model([layer], {"x": (2, 3)}))
         (found,) = run_function(module, None, [np.zeros((2, 3), np.float32)])
         np.testing.assert_array_equal(found, np.zeros((2, 3)))
@@ -149,8 +168,8 @@ def test_wrong_operands_are_rejected() -> None:
     rejected(flat, "expected [N, C, ...] with 3 axes or more")
     few = model([node("InstanceNormalization", "x s s")], {"x": (2, 5, 4)}, weights=S)
     rejected(few, "input 's' of shape [6]; expected [5]")
-    p = model([node("LpNormalization", "x", p=1)], X)
-    rejected(p, "p = 1; expected 2")
-    statistics = node("LayerNormalization", "x s", "y mean")
-    proto = model([statistics], {"x": (2, 6)}, ["y", "mean"], S, opset=17)
-    rejected(proto, "output 'mean' (statistics) is used")
+    p = model([node("LpNormalization", "x", p=3)], X)
+    rejected(p, "p = 3; expected 1 or 2")
+    statistics = node("SimplifiedLayerNormalization", "x s", "y inverse")
+    proto = model([statistics], {"x": (2, 6)}, ["y", "inverse"], S, opset=17)
+    rejected(proto, "output 'inverse' (statistics) is used")

@@ -8,8 +8,10 @@ from math import prod
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import NormalizeOp
+from npu_dialect.npu import AddOp, MapOp, MulOp, NormalizeOp, PairwiseOp, ReduceOp
+from npu_dialect.npu.enums import BinaryKind, Function, ReduceKind
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.pointwise import FunctionAttr
 from npu_tools.importers.onnx.builder import Builder, Constant, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
@@ -69,20 +71,33 @@ def operand(
     return graph.reshape(graph.map(node, index), shape)
 
 
-def layer_normalization(node: Node, graph: Builder) -> Value:
-    """LayerNormalization: over all axes from `axis` on."""
-    return over_last_axes(node, graph, rms=False)
+def layer_normalization(node: Node, graph: Builder) -> list[Value]:
+    """LayerNormalization: over all axes from `axis` on; mean and 1 / deviation if they are read."""
+    source = graph.map(node, 0)
+    found: list[Value] = [over_last_axes(node, graph, source, rms=False)]
+    if not any(name and graph.uses[name] for name in node.outputs[1:]):
+        return found
+    rank = len(shape_of(source))
+    axes = tuple(range(axis_of(node.int("axis", -1), rank), rank))
+    mean = graph.emit(lambda out: ReduceOp(source, ReduceKind.MEAN, axes, out))
+    distance = graph.emit(lambda out: PairwiseOp(source, mean, BinaryKind.SUB, out))
+    square = graph.emit(lambda out: MulOp(distance, distance, out))
+    variance = graph.emit(lambda out: ReduceOp(square, ReduceKind.MEAN, axes, out))
+    epsilon = graph.parameter(np.array(node.float("epsilon", 1e-5), np.float32), "epsilon")
+    total = graph.emit(lambda out: AddOp(variance, epsilon, out))
+    deviation = graph.emit(lambda out: MapOp(total, FunctionAttr.of(Function.SQRT), out))
+    inverse = FunctionAttr.of(Function.RECIPROCAL)
+    return [*found, mean, graph.emit(lambda out: MapOp(deviation, inverse, out))]
 
 
 def rms_normalization(node: Node, graph: Builder) -> Value:
     """RMSNormalization, and SimplifiedLayerNormalization of com.microsoft."""
-    return over_last_axes(node, graph, rms=True)
-
-
-def over_last_axes(node: Node, graph: Builder, *, rms: bool) -> Value:
-    """A normalisation over all axes from `axis` on."""
     expect_one_output(node, graph)
-    source = graph.map(node, 0)
+    return over_last_axes(node, graph, graph.map(node, 0), rms=True)
+
+
+def over_last_axes(node: Node, graph: Builder, source: SSAValue, *, rms: bool) -> SSAValue:
+    """A normalisation over all axes from `axis` on."""
     rank = len(shape_of(source))
     axes = range(axis_of(node.int("axis", -1), rank), rank)
     scale, bias = operand(node, graph, 1), operand(node, graph, 2)
@@ -141,11 +156,16 @@ def mean_variance_normalization(node: Node, graph: Builder) -> Value:
 
 
 def lp_normalization(node: Node, graph: Builder) -> Value:
-    """LpNormalization with p = 2: x / sqrt(sum of squares), by the root of their mean."""
-    source = graph.map(node, 0)
+    """LpNormalization: x / sum(|x|), or x / sqrt(sum of squares) by the root of their mean."""
+    source, power = graph.map(node, 0), node.int("p", 2)
     shape = shape_of(source)
-    if node.int("p", 2) != 2:
-        raise NodeError(f"p = {node.int('p', 2)}; expected 2")
     axis = axis_of(node.int("axis", -1), len(shape))
+    if power == 1:
+        total = graph.emit(lambda out: ReduceOp(source, ReduceKind.L1, [axis], out))
+        tiny = graph.parameter(np.array(TINY * TINY, np.float32), "tiny")
+        divisor = graph.emit(lambda out: PairwiseOp(total, tiny, BinaryKind.MAX, out))
+        return graph.emit(lambda out: PairwiseOp(source, divisor, BinaryKind.DIV, out))
+    if power != 2:
+        raise NodeError(f"p = {power}; expected 1 or 2")
     scale = graph.parameter(np.full(1, shape[axis] ** -0.5, np.float32), "scale")
     return normalised(graph, source, scale, None, [axis], TINY * TINY, rms=True)
