@@ -42,6 +42,13 @@ tests of the onnx package say about them. `make reference` writes it from the im
 from these tests, in the version onnx {onnx.__version__}. Between constants, more operators are
 computed while importing."""
 
+NOT_NUMBERS = """\
+NaN goes through max pools as through activations: a maximum or a minimum of numbers with a NaN is
+NaN, in the interpreter and in the C of every pipeline. So is the result of Relu, Clip or LeakyRelu
+of NaN. QuantizeLinear makes the least integer of it. Infinities are numbers as IEEE 754 has them,
+and a max pool starts at minus infinity. onnxruntime agrees on activations; its MaxPool keeps NaN
+in some windows and drops it in others."""
+
 MEASURE = """\
 For each test the importer reads the model, and the C is built for this computer, run on the test's
 inputs, and compared with the test's outputs in the tolerance of the suite. NaN and infinities must
@@ -192,6 +199,8 @@ def text(judged: Mapping[str, Sequence[Verdict]]) -> str:
         table(heads, operator_rows(judged[NODE])),
         "## Operators of other domains",
         table(("domain", "operator", "forms and limits"), foreign_rows()),
+        "## NaN and infinities",
+        NOT_NUMBERS,
         "## What is fused",
         "These passes make one layer of several.",
         table(("pass", "what it does"), fusion_rows()),
