@@ -135,7 +135,7 @@ def suite_row(suite: str, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     folded = [each for each in right if not each.case.inputs]
     refused = [each for each in verdicts if each.module is None]
     rest = [NOT_RIGHT[each.case.name] for each in verdicts if each.case.name in NOT_RIGHT]
-    late = sum(result.startswith("refused") for result in rest)
+    late = sum(known.result.startswith("refused") for known in rest)
     counts = (
         len(verdicts),
         len(right),
@@ -152,14 +152,22 @@ def refusals(verdicts: Sequence[Verdict]) -> str:
     groups: dict[str, list[str]] = defaultdict(list)
     for each in verdicts:
         name = each.case.name
-        if each.module is None or name in NOT_RIGHT:
-            reason = kind_of(each.reason) or NOT_RIGHT[name]
+        known = NOT_RIGHT.get(name)
+        if each.module is None or (known is not None and known.result.startswith("refused")):
+            reason = kind_of(each.reason) or (known.result if known else "")
             groups[reason].append(name.removeprefix("test_").removeprefix("operator_"))
     rows = [
         (reason, str(len(names)), " ".join(f"`{name}`" for name in names))
         for reason, names in sorted(groups.items(), key=lambda each: (-len(each[1]), each[0]))
     ]
     return table(("reason", "tests", "names"), rows)
+
+
+def not_right() -> list[str]:
+    """The part on the tests that are taken but not right; none if there are none."""
+    rows = [(f"`{name}`", *known) for name, known in sorted(NOT_RIGHT.items())]
+    heads = ("test", "result", "cause")
+    return ["## Tests that are not right", table(heads, rows)] if rows else []
 
 
 def fusion_rows() -> list[tuple[str, str]]:
@@ -207,6 +215,7 @@ def text(judged: Mapping[str, Sequence[Verdict]]) -> str:
         "## Tests of the onnx package",
         MEASURE,
         table(counted, [suite_row(suite, found) for suite, found in judged.items()]),
+        *not_right(),
         *(
             part
             for suite, found in judged.items()
