@@ -42,6 +42,13 @@ tests of the onnx package say about them. `make reference` writes it from the im
 from these tests, in the version onnx {onnx.__version__}. Between constants, more operators are
 computed while importing."""
 
+NOT_NUMBERS = """\
+NaN goes through max pools as through activations: a maximum or a minimum of numbers with a NaN is
+NaN, in the interpreter and in the C of every pipeline. So is the result of Relu, Clip or LeakyRelu
+of NaN. QuantizeLinear makes the least integer of it. Infinities are numbers as IEEE 754 has them,
+and a max pool starts at minus infinity. onnxruntime agrees on activations; its MaxPool keeps NaN
+in some windows and drops it in others."""
+
 MEASURE = """\
 For each test the importer reads the model, and the C is built for this computer, run on the test's
 inputs, and compared with the test's outputs in the tolerance of the suite. NaN and infinities must
@@ -128,7 +135,7 @@ def suite_row(suite: str, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     folded = [each for each in right if not each.case.inputs]
     refused = [each for each in verdicts if each.module is None]
     rest = [NOT_RIGHT[each.case.name] for each in verdicts if each.case.name in NOT_RIGHT]
-    late = sum(result.startswith("refused") for result in rest)
+    late = sum(known.result.startswith("refused") for known in rest)
     counts = (
         len(verdicts),
         len(right),
@@ -145,14 +152,22 @@ def refusals(verdicts: Sequence[Verdict]) -> str:
     groups: dict[str, list[str]] = defaultdict(list)
     for each in verdicts:
         name = each.case.name
-        if each.module is None or name in NOT_RIGHT:
-            reason = kind_of(each.reason) or NOT_RIGHT[name]
+        known = NOT_RIGHT.get(name)
+        if each.module is None or (known is not None and known.result.startswith("refused")):
+            reason = kind_of(each.reason) or (known.result if known else "")
             groups[reason].append(name.removeprefix("test_").removeprefix("operator_"))
     rows = [
         (reason, str(len(names)), " ".join(f"`{name}`" for name in names))
         for reason, names in sorted(groups.items(), key=lambda each: (-len(each[1]), each[0]))
     ]
     return table(("reason", "tests", "names"), rows)
+
+
+def not_right() -> list[str]:
+    """The part on the tests that are taken but not right; none if there are none."""
+    rows = [(f"`{name}`", *known) for name, known in sorted(NOT_RIGHT.items())]
+    heads = ("test", "result", "cause")
+    return ["## Tests that are not right", table(heads, rows)] if rows else []
 
 
 def fusion_rows() -> list[tuple[str, str]]:
@@ -192,12 +207,15 @@ def text(judged: Mapping[str, Sequence[Verdict]]) -> str:
         table(heads, operator_rows(judged[NODE])),
         "## Operators of other domains",
         table(("domain", "operator", "forms and limits"), foreign_rows()),
+        "## NaN and infinities",
+        NOT_NUMBERS,
         "## What is fused",
         "These passes make one layer of several.",
         table(("pass", "what it does"), fusion_rows()),
         "## Tests of the onnx package",
         MEASURE,
         table(counted, [suite_row(suite, found) for suite, found in judged.items()]),
+        *not_right(),
         *(
             part
             for suite, found in judged.items()

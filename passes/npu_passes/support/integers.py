@@ -260,7 +260,9 @@ def nearest(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int,
 def by_sums(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
     """The result of `nearest`, computed by adding and subtracting `ROUNDER`."""
     low, high = (float(bound - zero_point) for bound in bounds)
-    value = b.at_most(b.maxf(value, b.real(low)), b.real(high))
+    least = b.real(low)
+    above = b.compare(arith.CmpfOp, value, least, "ogt")
+    value = b.at_most(b.select(above, value, least), b.real(high))
     return b.subf(b.addf(value, b.real(ROUNDER)), b.real(ROUNDER))
 
 

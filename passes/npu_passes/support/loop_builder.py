@@ -200,12 +200,14 @@ class LoopBuilder(OpBuilder):
         return self.quickly(arith.AddfOp, operands, total.type, add, "contract", hint)
 
     def maxf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
-        """The greater of two floats or i32; rhs if one of them is NaN."""
+        """The greater of two floats or i32; NaN if one of them is."""
         if lhs.type == i32:
             above = self.compare(arith.CmpiOp, lhs, rhs, "sgt")
             return self.select(above, lhs, rhs, hint)
         greater = self.compare(arith.CmpfOp, lhs, rhs, "ogt")
-        return self.select(greater, lhs, rhs, hint)
+        is_nan = self.compare(arith.CmpfOp, lhs, lhs, "une")
+        wins = self.binary(arith.OrIOp, greater, is_nan)
+        return self.select(wins, lhs, rhs, hint)
 
     def at_least(self, value: SSAValue, bound: SSAValue, hint: str | None = None) -> SSAValue:
         """max(value, bound), of floats or integers; NaN stays NaN."""

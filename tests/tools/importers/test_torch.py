@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -62,3 +63,32 @@ def test_torch_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         UserError, match=r"torch is needed to read .*net\.pt2; install npu-dialect\[train\]"
     ):
         import_file(path)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            "Cannot load the archive. See warnings above.\nmore",
+            "one; expected a file written by",
+        ),
+        ("please check the log for details", "one; expected a file written by"),
+        ("file in archive is not in a subdirectory", "one: file in archive is not in a sub"),
+    ],
+)
+def test_damaged_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, shown: str
+) -> None:
+    """A message of torch that points to its log is left out, as the log is not shown."""
+
+    def load(_: str) -> None:
+        raise RuntimeError(said)
+
+    fake = SimpleNamespace(export=SimpleNamespace(load=load))
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    monkeypatch.setitem(sys.modules, "onnxscript", SimpleNamespace())
+    path = tmp_path / "net.pt2"
+    path.write_bytes(b"hello")
+    with pytest.raises(UserError) as caught:
+        import_file(path)
+    assert f"net.pt2: not a torch.export program, or a damaged {shown}" in str(caught.value)

@@ -23,6 +23,7 @@ from npu_passes.pipelines import DEFAULT, PIPELINES
 from npu_tools.commands.arguments import natural, positive, usage_error
 from npu_tools.integration import integration_files, parse_kinds
 from npu_tools.shared.errors import UserError, guarded
+from npu_tools.shared.text import say
 
 if TYPE_CHECKING:
     from npu_tools.compiling.driver import Job
@@ -204,7 +205,7 @@ def run(options: argparse.Namespace) -> int:
                 f"--pipeline {job.pipeline} ends with a plan: there is no C to --verify"
             )
         verified = verify(compiled, options.verify or None, options.seed)
-        print("\n".join(verified.lines), file=beside(options))
+        say("\n".join(verified.lines), beside(options))
         if not verified.agrees:
             raise UserError(f"{options.model}: {verified.complaint}")
         extra["verify"] = verified.as_dict()
@@ -219,10 +220,10 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(text, end="")
         return 0
-    print(table(report, str(stack)))
+    say(table(report, str(stack)))
     for line in (*module_table(report), *plan_table(report.zero_blocks)):
-        print(line)
-    print(f"\nwrote {', '.join(str(path) for path in paths)}")
+        say(line)
+    say(f"\nwrote {', '.join(str(path) for path in paths)}")
     return 0
 
 
@@ -257,7 +258,7 @@ def observers(options: argparse.Namespace) -> Iterator[Observer]:
     if options.verbose:
         from npu_tools.compiling.remarks import Remarks
 
-        yield Remarks(lambda remark: print(remark, file=beside(options)))
+        yield Remarks(lambda remark: say(remark, beside(options)))
     if options.check_passes:
         from npu_tools.compiling.check import MeaningCheck
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from npu_tools.commands.arguments import positive, usage_error
 from npu_tools.shared.errors import UserError, guarded
+from npu_tools.shared.text import say
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -170,7 +171,7 @@ def zero_blocks(options: argparse.Namespace) -> int:
         write_files(path.parent, {path.name: drawn(options, inputs[0], shown)})
     report(options, maps)
     if path is not None:
-        print(f"\nwrote {options.picture}", file=sys.stderr if options.json else sys.stdout)
+        say(f"\nwrote {options.picture}", sys.stderr if options.json else sys.stdout)
     return 0
 
 
@@ -269,11 +270,11 @@ def report(options: argparse.Namespace, maps: Sequence[BlockMap]) -> None:
         print(json.dumps({**head, **as_dict(maps)}, indent=2))
         return
     count = maps[0].samples
-    print(f"{title(options)}; bytes of {f'{count} samples' if count > 1 else 'one pass'}\n")
-    print("\n".join(table(maps)))
+    say(f"{title(options)}; bytes of {f'{count} samples' if count > 1 else 'one pass'}\n")
+    say("\n".join(table(maps)))
     left = [each.layer for each in maps if each.relu and not each.pruned]
     if options.threshold is not None and left:
-        print(f"\nnot pruned, as no layer works on them: {', '.join(left)}")
+        say(f"\nnot pruned, as no layer works on them: {', '.join(left)}")
 
 
 if __name__ == "__main__":

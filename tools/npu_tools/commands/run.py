@@ -33,6 +33,7 @@ from npu_tools.importers.frontends import MODELS, load, parse_input_dims
 from npu_tools.shared.arrays import read_npy, read_npz
 from npu_tools.shared.errors import UserError, guarded
 from npu_tools.shared.files import write_files
+from npu_tools.shared.text import say
 
 TOOL = "npu-run"
 
@@ -127,7 +128,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.output is not None:
         write_files(options.output.parent, {options.output.name: archived(named)})
     for name, array in named.items():
-        print(f"{name}: {array.dtype} {list(array.shape)}")
+        say(f"{name}: {array.dtype} {list(array.shape)}")
         print(np.array2string(array, threshold=40, edgeitems=3, precision=6))
     return 0
 

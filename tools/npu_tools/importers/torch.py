@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import re
 import warnings
 from collections.abc import Generator
 from importlib import import_module
@@ -62,8 +63,11 @@ def loaded(torch: Any, path: Path) -> Any:
     try:
         return torch.export.load(str(path))
     except Exception as error:  # zip, pickle and schema errors of any kind
+        text = reason(error)
+        # torch logs why a damaged archive cannot be read, and points to that; `quiet` drops it.
+        why = "" if re.search(r"\b(warnings?|logs?|above)\b", text, re.IGNORECASE) else f": {text}"
         raise UserError(
-            f"{path}: not a torch.export program: {reason(error)}; "
+            f"{path}: not a torch.export program, or a damaged one{why}; "
             "expected a file written by torch.export.save"
         ) from error
 

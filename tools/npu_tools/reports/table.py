@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from npu_tools.reports.microcode_report import microcode_line
 from npu_tools.reports.report import LayerReport, Report
+from npu_tools.shared.text import printable
 
 HEADINGS = ("layer", "op", "output", "MACs", "in", "out", "weights", "offset")
 LEFT = 3
@@ -72,7 +73,11 @@ def number(value: int | None) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]], left: int = LEFT) -> Iterator[str]:
-    """The lines of a table with aligned columns; the first `left` columns are flush left."""
+    """The lines of a table with aligned columns; the first `left` columns are flush left.
+
+    Cells may hold names of the model; control characters in them become escapes.
+    """
+    rows = [[printable(text) for text in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         cells = (

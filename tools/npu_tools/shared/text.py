@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TextIO
+
 
 def printable(text: str, kept: str = "") -> str:
     """A text whose control characters, but for those in `kept`, are escapes such as `\\x1b`.
@@ -12,3 +15,8 @@ def printable(text: str, kept: str = "") -> str:
         each if each.isprintable() or each in kept else each.encode("unicode_escape").decode()
         for each in text
     )
+
+
+def say(text: str, file: TextIO | None = None) -> None:
+    """Print a text, which may name parts of a user's model, to `file` or standard output."""
+    print(printable(text, kept="\n"), file=sys.stdout if file is None else file)

@@ -35,6 +35,7 @@ from npu_tools.importers.onnx.rules.qlinear import QLINEAR
 from npu_tools.importers.onnx.rules.quantized import MOVING, ON_INTEGERS, ON_SCALED
 from npu_tools.importers.onnx.rules.tables import FOREIGN_TABLES
 from npu_tools.importers.onnx.tensors import Array, decode, type_name
+from npu_tools.shared.text import printable
 
 LOGGER = logging.getLogger("npu-dialect")
 UNSUPPORTED = "the operator is not supported"
@@ -222,8 +223,8 @@ class Importer:
         """Log a warning that a node of a quantised network is computed in float32."""
         LOGGER.warning(
             "node '%s' (%s) of a quantised network is computed in float32",
-            node.label,
-            node.op_type,
+            printable(node.label),
+            printable(node.op_type),
         )
 
     def reject_integers(self, node: Node) -> None:
