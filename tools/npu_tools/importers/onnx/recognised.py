@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from math import isclose, pi, sqrt
 
 from onnx import GraphProto, NodeProto, TensorProto, helper
-from onnx.numpy_helper import to_array
 
+from npu_tools.importers.onnx.errors import ModelError
 from npu_tools.importers.onnx.graph import node_label
+from npu_tools.importers.onnx.tensors import decode
 
 WRITTEN_OUT = "npu"
 """The domain of the new nodes; their operators are those of `rules/activation.py`."""
@@ -87,7 +88,7 @@ class Reader:
     def product(self, name: str) -> Product | None:
         """The factors of a product that only one node reads; None if the value is none."""
         node = self.inner(name, "Mul") or self.inner(name, "Div")
-        return None if node is None else self.factors(node)
+        return None if node is None or len(node.input) != 2 else self.factors(node)
 
     def factors(self, node: NodeProto) -> Product:
         """The factors of a Mul or Div, and of those that it reads alone."""
@@ -96,6 +97,7 @@ class Reader:
         while left:
             name, divides = left.pop()
             inner = self.inner(name, "Mul") or self.inner(name, "Div")
+            inner = inner if inner is not None and len(inner.input) == 2 else None
             if name in self.numbers:
                 number = self.numbers[name]
                 found.number *= number if not divides else 1 / number if number else 0.0
@@ -115,9 +117,12 @@ class Product:
 
 
 def add_number(numbers: dict[str, float], name: str, tensor: TensorProto) -> None:
-    """Note a tensor if it holds one number."""
+    """Note a tensor if it holds one number; one that is damaged is reported where it is read."""
     if len(tensor.dims) <= 1 and all(extent == 1 for extent in tensor.dims):
-        array = to_array(tensor)
+        try:
+            array = decode(tensor)
+        except ModelError:
+            return
         if array.size == 1 and array.dtype.kind in "fi":
             numbers[name] = float(array.reshape(-1)[0])
 
@@ -129,7 +134,7 @@ def close(one: float, other: float) -> bool:
 
 def function_of(reader: Reader, node: NodeProto) -> NodeProto | None:
     """One node for the function that a product computes; None if it is no known one."""
-    if node.domain != "" or node.op_type not in ("Mul", "Div"):
+    if node.domain != "" or node.op_type not in ("Mul", "Div") or len(node.input) != 2:
         return None
     product = reader.factors(node)
     if len(product.names) != 2:
