@@ -189,7 +189,9 @@ class ChainMaker(LayerMaker):
             if pool.overlaps:
                 ways = (Overlap.ACCUMULATE, Overlap.RECOMPUTE, Overlap.RECOMPUTE)
                 overlap = self.random.choice(ways)
-            layer.change_epilogue(pool=pool, overlap=overlap)
+            before = layer.activation
+            kept = before if before is None or before.is_monotone else None
+            layer.change_epilogue(activation=kept, pool=pool, overlap=overlap)
         named = self.named(layer)
         assert isinstance(named, Conv2dOp)
         return named
