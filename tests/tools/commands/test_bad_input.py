@@ -45,7 +45,7 @@ def relu(element: int) -> ModelProto:
 def unsupported() -> ModelProto:
     """A model with two nodes that the importer does not know."""
     nodes = [
-        helper.make_node("Erf", ["input"], ["a"], "first"),
+        helper.make_node("Bernoulli", ["input"], ["a"], "first"),
         helper.make_node("Det", ["a"], ["out"], "second"),
     ]
     return graph_of(nodes)
@@ -72,7 +72,7 @@ MODELS: dict[str, tuple[Callable[[], ModelProto], tuple[str, ...]]] = {
     "missing external data": (lambda: external("weights.bin"), ("net.onnx", "weights.bin")),
     "escaping external data": (lambda: external("../weights.bin"), ("net.onnx", "../weights.bin")),
     "absolute external data": (lambda: external("/etc/passwd"), ("net.onnx", "/etc/passwd")),
-    "unsupported ops": (unsupported, ("net.onnx", "Erf", "first", "Det", "second")),
+    "unsupported ops": (unsupported, ("net.onnx", "Bernoulli", "first", "Det", "second")),
     "float16": (lambda: relu(TensorProto.FLOAT16), ("input", "float16", "float32")),
     "double": (lambda: relu(TensorProto.DOUBLE), ("input", "double", "float32")),
     "string": (lambda: relu(TensorProto.STRING), ("input", "string", "float32")),
