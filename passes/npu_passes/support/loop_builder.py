@@ -392,10 +392,8 @@ def is_gapless(type_: MemRefType[Attribute]) -> bool:
     strides = type_.get_strides()
     if strides is None or type_.get_offset() != 0:
         return False
-    pitch = 1
-    for step, extent in sorted(
-        zip(strides, type_.get_shape(), strict=True), key=lambda p: p[0] or 0
-    ):
+    pitch, axes = 1, zip(strides, type_.get_shape(), strict=True)
+    for step, extent in sorted(axes, key=lambda axis: axis[0] or 0):
         if extent > 1 and step != pitch:
             return False
         pitch *= extent
