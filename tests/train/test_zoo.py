@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from helpers.paths import ROOT
+from npu_tools.importers.onnx import import_model
+from npu_tools.shared.errors import UserError
 
 REFUSED = ("gru", "lstm")
 """Networks with layers that there are not yet."""
@@ -37,11 +39,18 @@ def test_names_that_are_not_in_the_zoo(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exporter", ["old", "new"])
-def test_the_whole_zoo(exporter: str, tmp_path: Path) -> None:
-    done = run("examples/zoo/zoo.py", "-o", tmp_path, "--exporter", exporter)
+@pytest.mark.parametrize(
+    ("exporter", "names"),
+    [("old", ()), ("new", ("encoder", "gru", "lstm", "unet_bilinear", "yolo"))],
+)
+def test_networks_are_read(exporter: str, names: tuple[str, ...], tmp_path: Path) -> None:
+    """All networks by the old exporter, and some by the new one, which takes much longer."""
+    done = run("examples/zoo/zoo.py", "-o", tmp_path, "--exporter", exporter, *names)
     assert done.returncode == 0, done.stderr
-    models = list(tmp_path.iterdir())
-    table = run("examples/zoo/table.py", tmp_path).stdout
-    count = f"{len(models) - len(REFUSED)} of {len(models)} compile and agree with onnxruntime"
-    assert table.rstrip().endswith(count), table
+    refused: list[str] = []
+    for path in sorted(tmp_path.iterdir()):
+        try:
+            import_model(path.read_bytes(), name=path.stem, base_dir=None).verify()
+        except UserError:
+            refused.append(path.stem)
+    assert refused == list(REFUSED)
