@@ -30,8 +30,11 @@ def weight_names(graph: GraphProto) -> set[str]:
 def check_names(graph: GraphProto) -> None:
     """Check that no value is defined twice, and that every value that is read is defined.
 
-    Raises: ModelError if that is not so, or if the graph has no outputs.
+    Raises: ModelError if that is not so, if a name is no UTF-8, or if the graph has no outputs.
     """
+    for name in all_names(graph):
+        if not is_text(name):
+            raise ModelError(f"name {name!r} is no UTF-8; expected text")
     for what, names in (
         ("initialiser", [tensor.name for tensor in graph.initializer]),
         ("input", [value.name for value in graph.input]),
@@ -50,6 +53,19 @@ def check_names(graph: GraphProto) -> None:
                     "defined; expected an input, an initialiser or the output of a node"
                 )
     check_outputs(graph, defined)
+
+
+def all_names(graph: GraphProto) -> Iterator[str]:
+    """The names of values, and of operators and their domains."""
+    for named in (*graph.initializer, *graph.input, *graph.output):
+        yield named.name
+    for node in graph.node:
+        yield from (node.op_type, node.domain, *node.input, *node.output)
+
+
+def is_text(name: object) -> bool:
+    """Whether protobuf gives a name as text; it gives bytes for what is no UTF-8."""
+    return isinstance(name, str)
 
 
 def check_definitions(node: NodeProto, defined: set[str]) -> None:
