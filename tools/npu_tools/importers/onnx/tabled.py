@@ -111,7 +111,8 @@ def sources_of(value: Value) -> Iterator[tuple[SSAValue, Array]]:
     source, steps = value.value, list[Step]()
     while True:
         entries = reduce(lambda found, step: step(found), steps, bytes_of(source))
-        reals = (entries.astype(np.int64) - value.zero_point).astype(np.float32) * value.scale
+        with np.errstate(all="ignore"):
+            reals = (entries.astype(np.int64) - value.zero_point).astype(np.float32) * value.scale
         yield source, np.clip(reals, np.float32(value.low), np.float32(value.high))
         layer = source.owner
         if not isinstance(layer, ActivationOp | RequantizeOp) or not is_of_bytes(layer):

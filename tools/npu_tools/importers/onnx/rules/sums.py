@@ -168,24 +168,9 @@ def convolution_sums(
     their pads.
     """
 
-    def build(image: SSAValue, taps: Array, found: Window) -> Callable[[Attribute], LayerOp]:
-        weights = graph.integers(Constant(weight.name, taps))
-        biases = None if bias is None else graph.integers(bias)
-        return lambda out: Conv2dOp(
-            image,
-            weights,
-            biases,
-            out,
-            strides=found.strides,
-            pads=found.pads,
-            dilations=found.dilations,
-            groups=node.int("group", 1),
-            zero_points=(source.zero_point, weight.zero_point),
-        )
-
+    build = builder(Conv2dOp, node, graph, source, weight, bias)
     sums = convolution(node, graph, padded, weight.array, build, i32)
-    shape = shape_of(sums)
-    return sums, shape if spatial_rank(padded.source) == 2 else (*shape[:2], shape[3])
+    return sums, real_shape(sums, padded.source)
 
 
 def transposed_sums(
@@ -193,10 +178,25 @@ def transposed_sums(
 ) -> tuple[SSAValue, tuple[int, ...]]:
     """Add a transposed convolution of integers; returns as `convolution_sums`."""
 
+    build = builder(ConvTranspose2dOp, node, graph, source, weight, bias)
+    sums = transposed(node, graph, source.value, weight.array, build, i32)
+    return sums, real_shape(sums, source.value)
+
+
+def builder(
+    kind: type[Conv2dOp | ConvTranspose2dOp],
+    node: Node,
+    graph: Builder,
+    source: Scaled,
+    weight: Weight,
+    bias: Constant | None,
+) -> Callable[[SSAValue, Array, Window], Callable[[Attribute], LayerOp]]:
+    """What builds a convolution of integers from its map, its taps and its window."""
+
     def build(image: SSAValue, taps: Array, found: Window) -> Callable[[Attribute], LayerOp]:
         weights = graph.integers(Constant(weight.name, taps))
         biases = None if bias is None else graph.integers(bias)
-        return lambda out: ConvTranspose2dOp(
+        return lambda out: kind(
             image,
             weights,
             biases,
@@ -208,9 +208,13 @@ def transposed_sums(
             zero_points=(source.zero_point, weight.zero_point),
         )
 
-    sums = transposed(node, graph, source.value, weight.array, build, i32)
+    return build
+
+
+def real_shape(sums: SSAValue, source: SSAValue) -> tuple[int, ...]:
+    """The shape [N, C, H, W] of sums, or [N, C, L] if the map has one spatial axis."""
     shape = shape_of(sums)
-    return sums, shape if spatial_rank(source.value) == 2 else (*shape[:2], shape[3])
+    return shape if spatial_rank(source) == 2 else (*shape[:2], shape[3])
 
 
 def product_sums(graph: Builder, lhs: Scaled, rhs: Scaled) -> Scaled:
