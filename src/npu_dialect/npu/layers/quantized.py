@@ -232,25 +232,11 @@ class RequantizeOp(UnaryOp):
         check_points(self.zero_points, (found, expect_element("an output", self.output, QUANTISED)))
 
 
-@irdl_op_definition
-class QuantizedAddOp(BinaryOp):
-    """Sum of two quantised maps with numpy's broadcasting.
+class QuantizedPairOp(BinaryOp):
+    """An element-wise layer of two quantised maps with numpy's broadcasting.
 
-    Scales and zero points are those of lhs (a), rhs (b) and the sum.
-
-    - `mode float`: sat(round(((a - za) * sa + (b - zb) * sb) / s) + z), which is Add between
-      DequantizeLinear and QuantizeLinear.
-    - `mode qlinear`: sat(round(fma(a, ra, fma(b, rb, c)))) with ra = sa / s, rb = sb / s and
-      c = z - fma(ra, za, rb * zb), which is onnxruntime's QLinearAdd.
-    - `mode fixed`: ra and rb are integers with a common shift; the sum is exact and rounded once.
-
-    ```mlir
-    %y = npu.quantized_add %a, %b scales [0.5, 0.25, 0.75] zero_points [0, 3, -128] mode float
-        : (tensor<1x6x4x4xi8>, tensor<1x6x4x4xi8>) -> tensor<1x6x4x4xi8>
-    ```
+    Scales and zero points are those of lhs (a), rhs (b) and the result.
     """
-
-    name = "npu.quantized_add"
 
     scales = prop_def(SCALES)
     zero_points = prop_def(INT_ARRAY)
@@ -292,3 +278,24 @@ class QuantizedAddOp(BinaryOp):
         """Each operand and the result is i8 or ui8, with a zero point in its range."""
         values = (self.lhs, self.rhs, self.output)
         check_points(self.zero_points, [expect_element("maps", v, QUANTISED) for v in values])
+
+
+@irdl_op_definition
+class QuantizedAddOp(QuantizedPairOp):
+    """Sum of two quantised maps with numpy's broadcasting.
+
+    Scales and zero points are those of lhs (a), rhs (b) and the sum.
+
+    - `mode float`: sat(round(((a - za) * sa + (b - zb) * sb) / s) + z), which is Add between
+      DequantizeLinear and QuantizeLinear.
+    - `mode qlinear`: sat(round(fma(a, ra, fma(b, rb, c)))) with ra = sa / s, rb = sb / s and
+      c = z - fma(ra, za, rb * zb), which is onnxruntime's QLinearAdd.
+    - `mode fixed`: ra and rb are integers with a common shift; the sum is exact and rounded once.
+
+    ```mlir
+    %y = npu.quantized_add %a, %b scales [0.5, 0.25, 0.75] zero_points [0, 3, -128] mode float
+        : (tensor<1x6x4x4xi8>, tensor<1x6x4x4xi8>) -> tensor<1x6x4x4xi8>
+    ```
+    """
+
+    name = "npu.quantized_add"

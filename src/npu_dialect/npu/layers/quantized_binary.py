@@ -9,19 +9,12 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.attributes import INT_ARRAY, int_array
-from npu_dialect.npu.enums import BinaryKind, BinaryKindAttr, Mode, ModeAttr
-from npu_dialect.npu.layers.elementwise import BinaryOp
-from npu_dialect.npu.layers.forms import form
-from npu_dialect.npu.layers.quantized import SCALES, float_array
+from npu_dialect.npu.enums import BinaryKind, BinaryKindAttr, Mode
+from npu_dialect.npu.layers.quantized import QuantizedPairOp
 from npu_dialect.npu.quantization import (
-    QUANTISED,
     check_mode,
-    check_points,
-    check_scales,
-    expect_element,
 )
-from npu_dialect.npu.syntax import floats_clause, ints_clause, mode_clause, word_clause
+from npu_dialect.npu.syntax import word_clause
 
 KINDS = (BinaryKind.MUL, BinaryKind.SUB, BinaryKind.DIV, BinaryKind.MAX, BinaryKind.MIN)
 """The kinds of `npu.quantized_binary`."""
@@ -37,7 +30,7 @@ MODES_OF: dict[BinaryKind, tuple[Mode, ...]] = {
 
 
 @irdl_op_definition
-class QuantizedBinaryOp(BinaryOp):
+class QuantizedBinaryOp(QuantizedPairOp):
     """Product, difference, quotient, maximum or minimum of two quantised maps, with broadcasting.
 
     Scales and zero points are those of lhs (a), rhs (b) and the result. f is the function of
@@ -59,15 +52,10 @@ class QuantizedBinaryOp(BinaryOp):
     name = "npu.quantized_binary"
 
     kind = prop_def(BinaryKindAttr)
-    scales = prop_def(SCALES)
-    zero_points = prop_def(INT_ARRAY)
-    mode = prop_def(ModeAttr)
 
     CLAUSES: ClassVar = (
         word_clause("with", "kind", KINDS, BinaryKindAttr),
-        floats_clause("scales"),
-        ints_clause("zero_points"),
-        mode_clause(tuple(Mode)),
+        *QuantizedPairOp.CLAUSES,
     )
 
     def __init__(
@@ -81,28 +69,13 @@ class QuantizedBinaryOp(BinaryOp):
         *,
         mode: str = "float",
     ) -> None:
-        operands, results = form(out)
-        super(BinaryOp, self).__init__(
-            operands=[lhs, rhs, operands],
-            result_types=[results],
-            properties={
-                "kind": BinaryKindAttr(kind),
-                "scales": float_array(scales),
-                "zero_points": int_array(zero_points),
-                "mode": ModeAttr(Mode(mode)),
-            },
-        )
+        super().__init__(lhs, rhs, scales, zero_points, out, mode=mode)
+        self.kind = BinaryKindAttr(kind)
 
     def infer_shape(self) -> tuple[int, ...]:
         """The broadcast shape of the operands."""
         kind = self.kind.data
         if kind not in KINDS:
             raise VerifyException(f"expected {' or '.join(KINDS)}, got {kind}")
-        check_scales(self.scales, 3)
         check_mode(self.mode, MODES_OF[kind])
         return super().infer_shape()
-
-    def verify_elements(self, element: Attribute) -> None:
-        """Each operand and the result is i8 or ui8, with a zero point in its range."""
-        values = (self.lhs, self.rhs, self.output)
-        check_points(self.zero_points, [expect_element("maps", v, QUANTISED) for v in values])
