@@ -212,7 +212,7 @@ class Line:
             for gate in gates
         ]
         if states.buffer is not None:
-            width = max(1, min(STRAIGHT // len(total), self.options.unroll // len(total), depth))
+            width = run_length(depth, min(STRAIGHT, self.options.unroll) // len(total))
             even = depth // width * width
 
             def some(k: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
@@ -255,3 +255,10 @@ class Line:
                 weight = b.load(weights[gate], (unit, step), "w")
                 current[index] = b.mac(total, value, weight)
         return current
+
+
+def run_length(depth: int, most: int) -> int:
+    """How many products of `depth` one iteration adds, at most `most`: if possible, a divisor."""
+    most = max(1, min(most, depth))
+    exact = max(width for width in range(1, most + 1) if depth % width == 0)
+    return exact if 2 * exact > most else most

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from xdsl.utils.exceptions import InterpretationError
 
 from npu_dialect.interpreters.pointwise import activate
 from npu_dialect.interpreters.values import Array
@@ -78,5 +79,10 @@ class Network:
 
 
 def recurrent(op: RecurrentOp, inputs: Sequence[Array]) -> Array:
-    """`npu.recurrent`."""
+    """`npu.recurrent`.
+
+    Raises: InterpretationError if the elements are integers.
+    """
+    if inputs[0].dtype.kind != "f":
+        raise InterpretationError(f"expected states of floats, got {inputs[0].dtype} elements")
     return Network(op, inputs).run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-from xdsl.dialects.builtin import ArrayAttr, Float64Type, FloatAttr, UnitAttr, f32
+from xdsl.dialects.builtin import ArrayAttr, Float64Type, FloatAttr, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser
@@ -18,7 +18,6 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.forms import expect_rank, expect_vector, form
 from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr, PointwiseAttr, parse_pointwise
-from npu_dialect.npu.quantization import expect_element
 from npu_dialect.npu.syntax import Clause, flag_clause, float_clause, word_clause
 
 
@@ -245,11 +244,6 @@ class RecurrentOp(LayerOp):
         """One multiply-accumulate for each weight in each step of each sequence."""
         rows, units = shape_of(self.weight)
         return self.steps * self.batch * rows * units
-
-    def verify_elements(self, element: Attribute) -> None:
-        """All elements are f32."""
-        super().verify_elements(element)
-        expect_element("gates", self.gates, [f32])
 
     @classmethod
     def input_segments(

@@ -10,9 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import ModelProto, TensorProto, helper
+from onnx.numpy_helper import from_array, to_array
 from xdsl.dialects.builtin import ModuleOp
 
-from helpers.onnx_models import Array, check, layers, model, node, numbers, rejected
+from helpers.onnx_models import (
+    Array,
+    check,
+    imported,
+    layers,
+    model,
+    node,
+    numbers,
+    rejected,
+)
+from helpers.quantized.build import Graph, compare, integers
+from npu_dialect.interpreters import run_function
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 FUNCTIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
@@ -156,3 +168,78 @@ def test_zero_states_are_left_out() -> None:
     proto.graph.initializer.append(helper.make_tensor("h", 1, zeros.shape, zeros))
     proto.graph.node[0].input[4:] = ["", "h"]
     assert "tensor<2x4xf32>" not in str(check(proto)).replace(" ", "")
+
+
+@pytest.mark.parametrize("op", GATES)
+def test_sequences_first(op: str) -> None:
+    given = frozenset((3, 5, 6))
+    both = [Layer(op, both=True, given=given).proto(layout=layout) for layout in (0, 1)]
+    for proto in both[1:]:
+        shapes = [value.type.tensor_type.shape.dim for value in proto.graph.input]
+        shapes[0][0].dim_value, shapes[0][1].dim_value = 2, 3
+        for tensor in proto.graph.initializer:
+            if tensor.name in "hc":
+                array = to_array(tensor).transpose(1, 0, 2)
+                tensor.CopyFrom(from_array(np.ascontiguousarray(array), tensor.name))
+    x = numbers(3, 2, 3)
+    first, *ends = run_function(imported(both[0]), None, [x])
+    swapped, *others = run_function(imported(both[1]), None, [x.transpose(1, 0, 2)])
+    np.testing.assert_allclose(first.transpose(2, 0, 1, 3), swapped)
+    for end, other in zip(ends, others, strict=True):
+        np.testing.assert_allclose(end.transpose(1, 0, 2), other)
+
+
+@pytest.mark.parametrize(
+    ("op", "more", "message"),
+    [
+        ("GRU", {"direction": "both"}, "direction 'both'"),
+        ("GRU", {"layout": 2}, "layout 2"),
+        ("RNN", {"hidden_size": 5}, "input 'w' has shape [1, 4, 3]; expected [1, 5, 3]"),
+        ("LSTM", {"activations": ["Tanh"]}, "activations ['Tanh']; expected 3 of them"),
+        ("RNN", {"activations": ["Sin"]}, "activation 'Sin'; expected Relu or one of affine"),
+        ("RNN", {"activations": ["ScaledTanh"]}, "needs activation_alpha and activation_beta"),
+        ("RNN", {"clip": -1.0}, "expected a positive clip"),
+    ],
+)
+def test_wrong_attributes(op: str, more: dict[str, Any], message: str) -> None:
+    rejected(Layer(op).proto(**more), f"node 'the_{op}' ({op})", message)
+
+
+@pytest.mark.parametrize("lengths", [[3, 2], [0, 0], [4, 4], [3]])
+def test_lengths_that_differ(lengths: list[int]) -> None:
+    proto = Layer("GRU", given=frozenset((4,))).proto()
+    for tensor in proto.graph.initializer:
+        if tensor.name == "n":
+            tensor.CopyFrom(from_array(np.array(lengths, np.int32), "n"))
+    rejected(proto, f"sequence_lens {lengths}; expected one length from 1 to 3 for all 2")
+
+
+def test_lengths_that_are_computed() -> None:
+    proto = Layer("GRU", given=frozenset((4,))).proto(constant="wr")
+    proto.graph.input[1].type.tensor_type.elem_type = TensorProto.INT32
+    rejected(proto, "input 'n' is computed; expected a constant")
+
+
+def test_operands_of_wrong_shapes() -> None:
+    proto = Layer("LSTM", given=frozenset((7,))).proto(constant="wr")
+    proto.graph.input[1].type.tensor_type.shape.dim[1].dim_value = 5
+    rejected(proto, "input 'p' has shape [1, 5]; expected [1, 12]")
+
+
+def test_quantised_neighbours() -> None:
+    graph, layer = Graph(), Layer("GRU")
+    source = graph.dequantize("x", 0.0625, 3, "int8")
+    names: list[str] = []
+    for name, array in layer.arrays().items():
+        graph.weights[name] = np.clip(np.round(array * 32), -128, 127).astype(np.int8)
+        names.append(graph.dequantize(name, 1 / 32, 0, "int8"))
+    states = graph.add("GRU", [source, *names], "s", hidden_size=layer.units)
+    out = graph.quantize(states, 1 / 64, -5, "int8")
+    feeds = {"x": integers(0, "int8", layer.steps, layer.batch, layer.depth)}
+    found = compare(graph, feeds, out, "int8", opset=14, close=True)
+    assert [name for name in found if name not in ("reshape", "slice")] == [
+        "dequantize",
+        "fully_connected",
+        "recurrent",
+        "quantize",
+    ]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import ConcatOp, RecurrentOp, TransposeOp
+from npu_dialect.npu import ConcatOp, RecurrentOp
 from npu_dialect.npu.enums import Cell, Function
 from npu_dialect.npu.layers.recurrent import CELLS
 from npu_dialect.npu.maps import shape_of
@@ -18,6 +18,7 @@ from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.rules.recurrent_operands import LENGTHS, PEEPHOLES, Operands
+from npu_tools.importers.onnx.rules.shape import turned
 
 DIRECTIONS: Mapping[str, tuple[bool, ...]] = {
     "forward": (False,),
@@ -200,8 +201,3 @@ def together(graph: Builder, parts: Sequence[SSAValue], axis: int) -> SSAValue:
     if len(parts) == 1:
         return parts[0]
     return graph.emit(lambda out: ConcatOp(parts, axis, out))
-
-
-def turned(graph: Builder, source: SSAValue, order: Sequence[int]) -> SSAValue:
-    """Build a map with its axes in another order."""
-    return graph.emit(lambda out: TransposeOp(source, order, out))
