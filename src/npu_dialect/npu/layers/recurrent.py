@@ -141,6 +141,22 @@ class RecurrentOp(LayerOp):
             },
         )
 
+    def with_states(self, states: Sequence[SSAValue]) -> RecurrentOp:
+        """The same layer on tensors with other states before its first step."""
+        new = RecurrentOp(
+            self.gates,
+            self.weight,
+            self.results[0].type,
+            cell=self.kind,
+            functions=self.activations,
+            states=states,
+            vector=self.peepholes if self.bias is None else self.bias,
+        )
+        new.clip, new.reverse = self.clip, self.reverse
+        new.linear_before_reset, new.input_forget = self.linear_before_reset, self.input_forget
+        new.attributes = dict(self.attributes)
+        return new
+
     @property
     def kind(self) -> Cell:
         """The kind of the cell."""
