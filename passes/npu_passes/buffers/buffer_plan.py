@@ -7,7 +7,7 @@ an off-chip output only if nothing else reads what it computes.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func, memref
@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.traits import ConstantLike
 from xdsl.utils.hints import isa
 
+from npu_dialect.arguments import is_state
 from npu_dialect.attributes import STATE
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
@@ -252,7 +253,7 @@ class Sharing:
         self.share(result, result if target is None else self.root[target])
         if target is not None:
             self.types[result] = self.types[target]
-        elif self.spaces.ends_off_chip and only_returned(result, self.states):
+        elif self.spaces.ends_off_chip and only_returned(result):
             self.types[result] = self.spaces.end_type(result.type)
         else:
             self.types[result] = self.spaces.map_type(result.type)
@@ -302,15 +303,22 @@ def is_returned(value: SSAValue) -> bool:
     )
 
 
-def only_returned(value: SSAValue, states: Container[int]) -> bool:
+def only_returned(value: SSAValue) -> bool:
     """Whether a value has a single use, which returns it or a reshape of it, but as no state."""
     if not value.has_one_use():
         return False
     (use,) = value.uses
     op = use.operation
     if isinstance(op, func.ReturnOp):
-        return use.index not in states
-    return isinstance(op, ReshapeOp) and only_returned(op.results[0], states)
+        return not returns_state(op, use.index)
+    return isinstance(op, ReshapeOp) and only_returned(op.results[0])
+
+
+def returns_state(op: func.ReturnOp, place: int) -> bool:
+    """Whether an operand of a return is a state's next value."""
+    function = op.parent_op()
+    attributes = function.res_attrs if isinstance(function, func.FuncOp) else None
+    return attributes is not None and is_state(attributes.data[place].data)
 
 
 def written_straight(

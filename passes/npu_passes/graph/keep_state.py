@@ -165,16 +165,18 @@ class Ports:
         """Put states last, and give the function its new type and attributes."""
         order = states_last(self.arguments)
         moved = [self.block.args[place] for place in order]
+        renewed = dict[SSAValue, SSAValue]()
         for argument in moved:
-            new = self.block.insert_arg(argument.type, len(self.block.args))
+            new = renewed[argument] = self.block.insert_arg(argument.type, len(self.block.args))
             new.name_hint = argument.name_hint
             argument.replace_all_uses_with(new)
             self.block.erase_arg(argument)
         given = states_last(self.results)
-        Rewriter.replace_op(self.last, ReturnOp(*(self.returned[place] for place in given)))
+        returned = [renewed.get(value, value) for value in self.returned]
+        Rewriter.replace_op(self.last, ReturnOp(*(returned[place] for place in given)))
         types: tuple[list[Attribute], list[Attribute]] = (
             [argument.type for argument in self.block.args],
-            [self.returned[place].type for place in given],
+            [returned[place].type for place in given],
         )
         self.function.function_type = FunctionType.from_lists(*types)
         self.function.arg_attrs = array_of([self.arguments[place] for place in order])

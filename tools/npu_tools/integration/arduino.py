@@ -46,7 +46,7 @@ void setup() {{
   // Inputs and outputs lie in the arena, so that nothing is copied.
 {pointers}
 {fills}
-  const unsigned long before = micros();
+{reset}  const unsigned long before = micros();
   const int status = {name}_run({arguments}arena);
   const unsigned long after = micros();
   Serial.print("{name}_run: ");
@@ -109,6 +109,9 @@ def sketch(network: Network) -> str | None:
         return None
     matches = [PARAMETER.fullmatch(text) for text in parameters]
     macros = re.findall(rf"^#define ({upper}_\w+)_OFFSET \d+$", network.header, re.MULTILINE)
+    has_states = f"void {network.name}_reset(" in network.header
+    if has_states:
+        del macros[len(parameters) :]  # states come last
     if None in matches or len(macros) != len(parameters):
         return None
     arguments: list[tuple[bool, dict[str, str]]] = []
@@ -122,6 +125,7 @@ def sketch(network: Network) -> str | None:
         upper=upper,
         pointers="\n".join(POINTER.format(**names) for _, names in arguments),
         fills="\n".join(FILL.format(**names) for is_input, names in arguments if is_input),
+        reset=f"  {network.name}_reset(arena);\n" if has_states else "",
         arguments="".join(f"{names['name']}, " for _, names in arguments),
         prints="\n".join(PRINT.format(**names) for is_input, names in arguments if not is_input),
     )
