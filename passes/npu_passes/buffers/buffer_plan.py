@@ -331,11 +331,9 @@ def written_straight(
     direct: dict[SSAValue, int] = {}
     for place, value in returned:
         root = sharing.root[value]
-        if (
-            place not in sharing.states
-            and value not in sharing.parts
-            and isinstance(root.owner, LayerOp | RowsOp)
-        ):
+        if place in sharing.states:
+            continue
+        if value not in sharing.parts and isinstance(root.owner, LayerOp | RowsOp):
             direct.setdefault(root, place)
     return direct
 

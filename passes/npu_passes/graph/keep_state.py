@@ -80,7 +80,12 @@ class Ports:
         types = function.function_type
         self.arguments = attributes_of(function.arg_attrs, len(types.inputs))
         self.results = attributes_of(function.res_attrs, len(types.outputs))
-        self.returned: list[SSAValue] = list(last.operands)
+        self.added: list[SSAValue] = []
+
+    @property
+    def returned(self) -> list[SSAValue]:
+        """The values of all results."""
+        return [*self.last.operands, *self.added]
 
     def keep(self, text: str) -> None:
         """Mark the state that a text names.
@@ -142,7 +147,7 @@ class Ports:
             last = SliceOp(new.results[0], [row, 0, 0], shape, [1, 1, 1], kept)
             LAYER.set(last, name)
             self.insert(last, self.last)
-            self.returned.append(last.results[0])
+            self.added.append(last.results[0])
             port = NEXT.format(each.format(name))
             self.results.append({**PORT.entry(port), **STATE.entry(port)})
 
@@ -165,18 +170,17 @@ class Ports:
         """Put states last, and give the function its new type and attributes."""
         order = states_last(self.arguments)
         moved = [self.block.args[place] for place in order]
-        renewed = dict[SSAValue, SSAValue]()
         for argument in moved:
-            new = renewed[argument] = self.block.insert_arg(argument.type, len(self.block.args))
+            new = self.block.insert_arg(argument.type, len(self.block.args))
             new.name_hint = argument.name_hint
             argument.replace_all_uses_with(new)
             self.block.erase_arg(argument)
         given = states_last(self.results)
-        returned = [renewed.get(value, value) for value in self.returned]
-        Rewriter.replace_op(self.last, ReturnOp(*(returned[place] for place in given)))
+        returned = [self.returned[place] for place in given]
+        Rewriter.replace_op(self.last, ReturnOp(*returned))
         types: tuple[list[Attribute], list[Attribute]] = (
             [argument.type for argument in self.block.args],
-            [returned[place].type for place in given],
+            [value.type for value in returned],
         )
         self.function.function_type = FunctionType.from_lists(*types)
         self.function.arg_attrs = array_of([self.arguments[place] for place in order])
