@@ -57,7 +57,7 @@ class Layer:
     given: frozenset[int] = frozenset((3,))
 
     def arrays(self) -> dict[str, Array]:
-        """The operands behind the input, by name."""
+        """The operands behind the input, by name: small, as some functions have no bounds."""
         count, rows, units = 1 + self.both, GATES[self.op] * self.units, self.units
         state = (count, self.batch, units)
         shapes = {
@@ -70,7 +70,7 @@ class Layer:
             "p": (count, 3 * units),
         }
         used = [name for index, name in enumerate(shapes, 1) if index < 3 or index in self.given]
-        arrays = {name: numbers(*shapes[name], seed=len(name) + ord(name[0])) for name in used}
+        arrays = {name: numbers(*shapes[name], seed=len(name) + ord(name[0])) / 4 for name in used}
         return arrays | ({"n": np.full(self.batch, self.steps, np.int32)} if "n" in used else {})
 
     def proto(self, constant: str = "wrbnhcp", opset: int = 14, **more: Any) -> ModelProto:
@@ -132,7 +132,7 @@ def nodes(draw: st.DrawFn) -> tuple[Layer, dict[str, Any]]:
         for number, name in enumerate(("alpha", "beta")):
             least = sum(PARAMETERS[each] > number for each in names)
             if least:
-                more[f"activation_{name}"] = [0.5 + 0.125 * index for index in range(least)]
+                more[f"activation_{name}"] = [0.25 + 0.0625 * index for index in range(least)]
     return layer, more
 
 
