@@ -42,6 +42,7 @@ PASSES = {
     "npu-fuse-zero-blocks": "npu_passes.zero_blocks.fuse_zero_blocks:FuseZeroBlocksPass",
     "npu-inline-modules": "npu_passes.modules.inline_modules:InlineModulesPass",
     "npu-integer-io": "npu_passes.graph.integer_io:IntegerIoPass",
+    "npu-keep-state": "npu_passes.graph.keep_state:KeepStatePass",
     "npu-lower-dma-to-pl330": "npu_passes.pl330.lower_dma_to_pl330:LowerDmaToPl330Pass",
     "npu-lower-to-loops": "npu_passes.lowering.lower_to_loops:LowerToLoopsPass",
     "npu-measure-zero-blocks": ("npu_passes.zero_blocks.measure_zero_blocks:MeasureZeroBlocksPass"),

@@ -40,6 +40,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 
+from npu_dialect.arguments import argument_attributes, is_state
 from npu_dialect.attributes import LAYER, RING, VALUE
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
@@ -303,7 +304,8 @@ def is_constant(value: SSAValue) -> bool:
 def chain_of(steps: Sequence[Streamed], storage: Storage) -> Chain:
     """The sizes in bytes of a chain of layers, for a machine on which maps can leave the chip."""
     first, last = steps[0].source, steps[-1].layer.results[0]
-    outside = isinstance(first, BlockArgument) and isinstance(first.owner.parent_op(), FuncOp)
+    argument = isinstance(first, BlockArgument) and isinstance(first.owner.parent_op(), FuncOp)
+    outside = argument and not is_state(argument_attributes(first))
     maps = [
         chain_map(first, storage, outside=outside),
         *(chain_map(step.layer.results[0], storage, outside=False) for step in steps[:-1]),

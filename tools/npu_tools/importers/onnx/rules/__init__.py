@@ -68,6 +68,7 @@ from npu_tools.importers.onnx.rules.pool import (
 from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
 from npu_tools.importers.onnx.rules.qlinear_functions import FUNCTIONS_OF_BYTES
 from npu_tools.importers.onnx.rules.quantized import cast
+from npu_tools.importers.onnx.rules.recurrent import recurrent
 from npu_tools.importers.onnx.rules.reduce import REDUCTIONS
 from npu_tools.importers.onnx.rules.resize import resize
 from npu_tools.importers.onnx.rules.shape import (
@@ -118,6 +119,7 @@ RULES: Mapping[str, Rule] = {
     "GatherElements": gather_elements,
     "GatherND": numbered,
     "Gemm": gemm,
+    "GRU": recurrent,
     "GlobalAveragePool": global_average_pool,
     "GlobalMaxPool": global_max_pool,
     "GreaterOrEqual": flags_or(pair_of(BinaryKind.GREATER_OR_EQUAL)),
@@ -125,6 +127,7 @@ RULES: Mapping[str, Rule] = {
     "Identity": identity,
     "InstanceNormalization": instance_normalization,
     "LRN": lrn,
+    "LSTM": recurrent,
     "LayerNormalization": layer_normalization,
     "LogSoftmax": softmax,
     "LpNormalization": lp_normalization,
@@ -136,6 +139,7 @@ RULES: Mapping[str, Rule] = {
     "Pad": pad,
     "QuantizeLinear": quantize_or(quantize_linear),
     "RMSNormalization": rms_normalization,
+    "RNN": recurrent,
     "Relu": relu,
     "Reshape": reshape,
     "Resize": resize_or(resize),
@@ -160,7 +164,12 @@ RULES: Mapping[str, Rule] = {
 }
 """The rules of ONNX's operators; some operators need no layer and vanish."""
 
-ANY_NUMBERS = frozenset((*ARITHMETIC, *REDUCTIONS, "Add", "GreaterOrEqual", "Mul", "Sum"))
+RECURRENT = ("GRU", "LSTM", "RNN")
+"""Operators with integers among their operands, the lengths of sequences."""
+
+ANY_NUMBERS = frozenset(
+    (*ARITHMETIC, *RECURRENT, *REDUCTIONS, "Add", "GreaterOrEqual", "Mul", "Sum")
+)
 """Operators whose rule takes maps of floats and of integers; other rules take floats only."""
 
 ON_BYTES: Mapping[str, Rule] = {**MICROSOFT, **FUNCTIONS_OF_BYTES}
