@@ -52,6 +52,7 @@ from npu_dialect.npu.layers import (
 )
 from npu_dialect.npu.layers.transposed import Phase
 from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.windows import Axis
 from npu_passes.graph.constants import Array, constant_like, elements_of
 from npu_passes.graph.fold_batch_norm import erase_unused
 from npu_passes.support.refuse import RefusingPass, refuse
@@ -75,11 +76,6 @@ def phase_weights(weight: Array, phases: tuple[Phase, Phase], zero: int) -> Arra
 def is_bias(phases: tuple[Phase, Phase]) -> bool:
     """Whether no tap meets the outputs of a phase, so that they are the bias."""
     return not all(phase.taps for phase in phases)
-
-
-def beside_window(phase: Phase, size: int) -> tuple[int, int, int]:
-    """Pads before and after an input of `size`, and a stride, so that single taps all miss it."""
-    return 1, max(0, (phase.outputs - 1) * (size + 1) - size), size + 1
 
 
 def phase_input(op: ConvTranspose2dOp, phases: tuple[Phase, Phase]) -> SliceOp | None:
@@ -106,8 +102,11 @@ def phase_layer(
     found = [(max(0, phase.before), max(0, phase.after)) for phase in phases]
     if is_bias(phases):
         extents = shape_of(source)[2:]
-        beside = [beside_window(p, n) for p, n in zip(phases, extents, strict=True)]
-        found, strides = [each[:2] for each in beside], [each[2] for each in beside]
+        axes = [Axis.beside(n, p.outputs) for p, n in zip(phases, extents, strict=True)]
+        found, strides = (
+            [(each.before, each.after) for each in axes],
+            [each.stride for each in axes],
+        )
     (top, bottom), (left, right) = found
     return Conv2dOp(
         source,
