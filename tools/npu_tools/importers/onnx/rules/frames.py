@@ -28,7 +28,7 @@ from npu_tools.importers.onnx.rules.products import Products
 from npu_tools.importers.onnx.rules.window import Window
 
 MOST_LAYERS = 1024
-"""Most layers that a convolution over three axes may become."""
+"""Most maps that a convolution over three axes may become."""
 MOST_TAPS = 2**20
 """Most taps along the depth, of all output frames together."""
 
@@ -148,6 +148,16 @@ class Frames:
         return graph.reshape(part, (batch * len(run), groups * count, rows, columns))
 
 
+def expect_few(runs: Sequence[Sequence[Reads]]) -> None:
+    """Check the number of maps that a convolution becomes.
+
+    Raises: NodeError if they are too many.
+    """
+    maps = sum(1 if run[0].taps else len(run) for run in runs)
+    if maps > MOST_LAYERS:
+        raise NodeError(f"{maps} output frames that are layers; expected at most {MOST_LAYERS}")
+
+
 def frame_layers(
     graph: Builder, source: SSAValue, products: Products, window: Window
 ) -> list[SSAValue]:
@@ -159,19 +169,17 @@ def frame_layers(
     reads = reads_of(depth)
     frames = Frames.of(graph, source, reads, products.groups)
     runs = frames.runs(reads)
-    if len(runs) > MOST_LAYERS:
-        raise NodeError(
-            f"{len(runs)} output frames that are layers; expected at most {MOST_LAYERS}"
-        )
+    expect_few(runs)
     found: list[SSAValue] = []
     weights: dict[tuple[int, ...], Constant] = {}
     bias: SSAValue | None = None
     for run in runs:
         taps = run[0].taps
         if taps:
-            weight = weights.setdefault(taps, products.of_taps(taps))
+            if taps not in weights:
+                weights[taps] = products.of_taps(taps)
             image = frames.read(graph, run)
-            found.append(products.layer(graph, image, weight, window.plane))
+            found.append(products.layer(graph, image, weights[taps], window.plane))
         else:
             if bias is None:
                 image = frames.read(graph, [frames.first])

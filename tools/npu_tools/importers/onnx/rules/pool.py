@@ -61,7 +61,9 @@ def max_pool(node: Node, graph: Builder) -> Value:
         raise NodeError("the second output (Indices) is used; expected the maxima only")
     source = graph.map(node, 0)
     found = pool_window(node, unpadded(source))
-    return pooling(node, source, found, "max", counts_pad=False).build(graph, source, MaxPool2dOp)
+    ceil_mode = bool(node.int("ceil_mode", 0))
+    pools = pooling(source, found, "max", ceil_mode=ceil_mode)
+    return pools.build(graph, source, MaxPool2dOp)
 
 
 def average_pool(node: Node, graph: Builder) -> Value:
@@ -82,7 +84,8 @@ def average_pooling(node: Node, padded: Padded) -> Pooling:
     """AveragePool over a map with pads, which count if a Pad has added them."""
     found = pool_window(node, padded)
     counts_pad = bool(node.int("count_include_pad", 0)) or bool(padded.label)
-    return pooling(node, padded.source, found, "avg", counts_pad=counts_pad)
+    ceil_mode = bool(node.int("ceil_mode", 0))
+    return pooling(padded.source, found, "avg", ceil_mode=ceil_mode, counts_pad=counts_pad)
 
 
 def pool_window(node: Node, padded: Padded) -> Window:
@@ -96,8 +99,15 @@ def pool_window(node: Node, padded: Padded) -> Window:
     return window(node, padded, kernel)
 
 
-def pooling(node: Node, source: SSAValue, found: Window, kind: str, *, counts_pad: bool) -> Pooling:
-    """A pool of a map over a window, with the `ceil_mode` of the node."""
+def pooling(
+    source: SSAValue,
+    found: Window,
+    kind: str,
+    *,
+    ceil_mode: bool = False,
+    counts_pad: bool = False,
+) -> Pooling:
+    """A pool of a map over a window."""
 
     def step(image: tuple[int, ...], plane: Window) -> Step:
         pool = PoolAttr.of(
@@ -106,7 +116,7 @@ def pooling(node: Node, source: SSAValue, found: Window, kind: str, *, counts_pa
             plane.strides,
             plane.pads,
             plane.dilations,
-            ceil_mode=bool(node.int("ceil_mode", 0)),
+            ceil_mode=ceil_mode,
             count_include_pad=counts_pad,
         )
         return Step(image, pool)

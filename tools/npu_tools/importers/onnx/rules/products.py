@@ -45,13 +45,10 @@ class Products:
 
     def axes(self, window: Window, extents: Sequence[int]) -> list[Axis | TransposedAxis]:
         """The axes of a map of these extents, as the window slides over them."""
-        kind = Axis if self.kind is Conv2dOp else TransposedAxis
-        return [
-            kind(size, kernel, stride, before, after, dilation)
-            for size, kernel, stride, before, after, dilation in zip(
-                extents, *window.fields, strict=True
-            )
-        ]
+        if self.kind is Conv2dOp:
+            return [*window.axes(extents)]
+        rows = zip(extents, *window.fields, strict=True)
+        return [TransposedAxis(*row) for row in rows]
 
     def layer(self, graph: Builder, image: SSAValue, weight: Constant, plane: Window) -> SSAValue:
         """Add the layer for a map [N, C, H, W], weights and a window.

@@ -71,6 +71,11 @@ class Window:
         """A window of one element at each element."""
         return Window(*((filler,) * rank for filler in (1, 1, 0, 0, 1)))
 
+    def axes(self, extents: Sequence[int], *, ceil: bool = False) -> list[Axis]:
+        """The axes of a map of these extents; `ceil` counts a last, partial window."""
+        rows = zip(extents, *self.fields, strict=True)
+        return [Axis(*row, ceil=ceil) for row in rows]
+
     @staticmethod
     def of(axes: Sequence[Axis]) -> Window:
         """The window that slides over some axes."""
