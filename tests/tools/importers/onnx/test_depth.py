@@ -215,3 +215,32 @@ def test_too_many_layers_are_rejected() -> None:
     conv = node("Conv", "x w", pads=[1, 1, 1] * 2)
     weights = {"w": numbers(1, 1, 3, 3, 3)}
     rejected(model([conv], {"x": (1, 1, 2000, 3, 3)}, weights=weights), "2000 output frames that")
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_maps_stay_in_frames(batch: int) -> None:
+    """No map is transposed between convolutions; each layer of frames has its own Relu."""
+    vectors = {name: abs(numbers(4, seed=seed)) for seed, name in enumerate("sbmv")}
+    nodes = [
+        node("Conv", "x w", "c", name="c1", pads=[1, 1, 1, 1, 1, 1]),
+        node("BatchNormalization", "c s b m v", "n"),
+        node("Relu", "n", "r"),
+        node("MaxPool", "r", "p", kernel_shape=[2, 2, 2], strides=[2, 2, 2]),
+        node("Conv", "p u", "d", name="c2", pads=[1, 0, 0, 1, 0, 0]),
+        node("LeakyRelu", "d", "l"),
+        node("AveragePool", "l", "a", kernel_shape=[1, 2, 2]),
+        node("ConvTranspose", "a t", "e", pads=[1, 0, 0, 1, 0, 0], group=2),
+        node("Conv", "p g", "f", name="c3", group=2),
+        node("Add", "e f"),
+    ]
+    weights = {
+        "w": numbers(4, 3, 3, 3, 3),
+        "u": numbers(4, 4, 3, 1, 1),
+        "t": numbers(4, 1, 3, 1, 1),
+        "g": numbers(2, 2, 1, 2, 2),
+    }
+    module = check(model(nodes, {"x": (batch, 3, 8, 6, 6)}, weights={**weights, **vectors}))
+    found = layers(module)
+    between = found[found.index("npu.conv2d") : found.index("npu.map")]
+    assert "npu.transpose" not in between
+    assert between.count("npu.relu") == between.count("npu.batch_norm") > 3

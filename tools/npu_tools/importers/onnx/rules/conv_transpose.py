@@ -16,7 +16,8 @@ from npu_dialect.npu.maps import shape_of
 from npu_tools.importers.onnx.builder import Builder, Constant, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.rules.conv import Convolved, convolved
+from npu_tools.importers.onnx.rules.conv import convolved, together
+from npu_tools.importers.onnx.rules.frame_maps import Convolved
 from npu_tools.importers.onnx.rules.products import Products
 from npu_tools.importers.onnx.rules.window import Window, per_axis, spatial_rank
 from npu_tools.importers.onnx.tensors import Array
@@ -28,8 +29,7 @@ def conv_transpose(node: Node, graph: Builder) -> Value:
     weight, bias = graph.constant(node, 1), graph.optional(node, 2)
     taps = Constant(weight.name, filters_first(node, graph.weight(node, 1), source))
     products = Products(ConvTranspose2dOp, taps, bias, node.int("group", 1))
-    found = transposed(node, graph, source, products)
-    return found.joined(graph, found.values)
+    return together(node, graph, transposed(node, graph, source, products))
 
 
 def filters_first(node: Node, weight: Array, source: SSAValue) -> Array:

@@ -17,13 +17,13 @@ from itertools import pairwise
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import TransposeOp
 from npu_dialect.npu.layers.transposed import TransposedAxis
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.runs import Run, runs_of
 from npu_dialect.windows import Axis
 from npu_tools.importers.onnx.builder import Builder, Constant
 from npu_tools.importers.onnx.errors import NodeError
+from npu_tools.importers.onnx.rules.frame_maps import FrameMap, shape_read, swapped
 from npu_tools.importers.onnx.rules.products import Products
 from npu_tools.importers.onnx.rules.window import Window
 
@@ -69,16 +69,6 @@ def pairs_of(depth: Axis | TransposedAxis, place: int) -> list[tuple[int, int]]:
     return [(at // depth.stride, tap) for at, tap in met if at % depth.stride == 0]
 
 
-def swapped(graph: Builder, source: SSAValue) -> SSAValue:
-    """A map with the two axes before its last one in turn."""
-    *outer, first, second, inner = shape_of(source)
-    if 1 in (first, second):
-        return graph.reshape(source, (*outer, second, first, inner))
-    rank = len(outer)
-    perm = (*range(rank), rank + 1, rank, rank + 2)
-    return graph.emit(lambda out: TransposeOp(source, perm, out))
-
-
 @dataclass(frozen=True)
 class Frames:
     """The frames of a map that a convolution reads, as [N, groups, frames * C / groups, H, W].
@@ -91,20 +81,31 @@ class Frames:
     places: Mapping[int, int]
 
     @staticmethod
-    def of(graph: Builder, source: SSAValue, reads: Sequence[Reads], groups: int) -> Frames:
+    def of(
+        graph: Builder, source: SSAValue | FrameMap, reads: Sequence[Reads], groups: int
+    ) -> Frames:
         """Add the layers that pick the frames of a map [N, C, D, H, W] and arrange them."""
-        batch, channels, _, rows, columns = shape_of(source)
+        batch, channels, size, rows, columns = shape_read(source)
         steps = [b - a for each in reads for a, b in pairwise(each.frames)]
         step, groups = (steps[0], groups) if steps else (1, 1)
         used = {frame for each in reads for frame in each.frames} or {0}
         order = sorted(used, key=lambda frame: (frame % step, frame))
-        picked = graph.picked(source, {2: runs_of(np.array(order))})
+        places = {frame: place for place, frame in enumerate(order)}
+        runs = runs_of(np.array(order))
+        if isinstance(source, FrameMap):
+            if groups == 1:
+                apart = graph.reshape(source.image(graph), (batch, size, channels, rows * columns))
+                image = graph.picked(apart, {1: runs})
+                shape = (batch, 1, len(order) * channels, rows, columns)
+                return Frames(graph.reshape(image, shape), places)
+            source = source.as_float(graph)
+        picked = graph.picked(source, {2: runs})
         depth = channels // groups
         apart = graph.reshape(picked, (batch, groups, depth, len(order), rows * columns))
         image = graph.reshape(
             swapped(graph, apart), (batch, groups, len(order) * depth, rows, columns)
         )
-        return Frames(image, {frame: place for place, frame in enumerate(order)})
+        return Frames(image, places)
 
     @property
     def first(self) -> Reads:
@@ -159,13 +160,13 @@ def expect_few(runs: Sequence[Sequence[Reads]]) -> None:
 
 
 def frame_layers(
-    graph: Builder, source: SSAValue, products: Products, window: Window
+    graph: Builder, source: SSAValue | FrameMap, products: Products, window: Window
 ) -> list[SSAValue]:
     """Add the layers of a convolution over three axes; returns their maps [N * frames, O, H, W].
 
     Raises: NodeError if there are no output frames, or too many.
     """
-    depth, *plane = products.axes(window, shape_of(source)[2:])
+    depth, *plane = products.axes(window, shape_read(source)[2:])
     reads = reads_of(depth)
     frames = Frames.of(graph, source, reads, products.groups)
     runs = frames.runs(reads)

@@ -17,7 +17,6 @@ from npu_dialect.windows import Axis
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.padding import unpadded
 from npu_tools.importers.onnx.rules.pool import pool_window, pooling
 from npu_tools.importers.onnx.rules.window import spatial_rank
 
@@ -25,10 +24,10 @@ from npu_tools.importers.onnx.rules.window import spatial_rank
 def lp_pool(node: Node, graph: Builder) -> Value:
     """LpPool; taps on padding are zeros, and so are those of a partial window of `ceil_mode`."""
     power, source = power_of(node), graph.map(node, 0)
-    found = pool_window(node, unpadded(source))
+    found = pool_window(node, shape_of(source))
     if node.int("ceil_mode", 0):
         found = replace(found, after=whole_pads(found.axes(shape_of(source)[2:], ceil=True)))
-    pools = pooling(source, found, "avg", counts_pad=True)
+    pools = pooling(shape_of(source), found, "avg", counts_pad=True)
     average = pools.build(graph, powers(graph, source, power), AvgPool2dOp)
     count = graph.parameter(np.full(1, prod(found.kernel), np.float32), "count")
     return root(graph, graph.emit(lambda out: MulOp(average, count, out)), power)

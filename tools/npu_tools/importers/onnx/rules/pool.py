@@ -6,7 +6,7 @@ averages is right, as each of the latter counts the same number of elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -19,7 +19,13 @@ from npu_tools.importers.onnx.builder import Builder, Padded, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.padding import unpadded
-from npu_tools.importers.onnx.rules.window import Window, spatial_rank, window
+from npu_tools.importers.onnx.rules.frame_maps import Convolved, FrameMap
+from npu_tools.importers.onnx.rules.window import (
+    Window,
+    spatial_extents,
+    spatial_rank,
+    window,
+)
 
 
 @dataclass(frozen=True)
@@ -59,10 +65,12 @@ def max_pool(node: Node, graph: Builder) -> Value:
     """MaxPool without its second output."""
     if len(node.outputs) > 1 and graph.uses[node.outputs[1]]:
         raise NodeError("the second output (Indices) is used; expected the maxima only")
+    value = graph.value(node, 0)
+    if isinstance(value, FrameMap):
+        return pooled_frames(node, graph, value, "max", MaxPool2dOp)
     source = graph.map(node, 0)
-    found = pool_window(node, unpadded(source))
-    ceil_mode = bool(node.int("ceil_mode", 0))
-    pools = pooling(source, found, "max", ceil_mode=ceil_mode)
+    found = pool_window(node, shape_of(source))
+    pools = pooling(shape_of(source), found, "max", ceil_mode=bool(node.int("ceil_mode", 0)))
     return pools.build(graph, source, MaxPool2dOp)
 
 
@@ -72,42 +80,70 @@ def average_pool(node: Node, graph: Builder) -> Value:
     Those count as elements in averages. All pads of a window are treated alike, so they are built
     first if the node has pads of its own that do not count.
     """
+    value = graph.value(node, 0)
+    if isinstance(value, FrameMap):
+        return pooled_frames(node, graph, value, "avg", AvgPool2dOp)
     padded = graph.padded(node, 0)
-    found = pool_window(node, padded)
+    found = pool_window(node, shape_of(padded.source), padded)
     total = sum((*padded.before, *padded.after))
     if padded.label and not node.int("count_include_pad", 0) and sum(found.pads) > total:
         padded = unpadded(graph.padded_map(padded))
     return average_pooling(node, padded).build(graph, padded.source, AvgPool2dOp)
 
 
+def pooled_frames(
+    node: Node,
+    graph: Builder,
+    source: FrameMap,
+    kind: str,
+    layer: Callable[[SSAValue, PoolAttr, Attribute], LayerOp],
+) -> FrameMap:
+    """A pool of a map in frames."""
+    found = pool_window(node, source.shape)
+    pools = pooling(
+        source.shape,
+        found,
+        kind,
+        ceil_mode=bool(node.int("ceil_mode", 0)),
+        counts_pad=bool(node.int("count_include_pad", 0)),
+        in_frames=True,
+    )
+    batch, channels, depth, *plane = pools.result
+    value = pools.build(graph, source.image(graph), layer)
+    frames = graph.reshape(value, (batch * depth, channels, *plane))
+    return FrameMap(Convolved((frames,), pools.result, in_frames=True), node.label)
+
+
 def average_pooling(node: Node, padded: Padded) -> Pooling:
     """AveragePool over a map with pads, which count if a Pad has added them."""
-    found = pool_window(node, padded)
+    shape = shape_of(padded.source)
+    found = pool_window(node, shape, padded)
     counts_pad = bool(node.int("count_include_pad", 0)) or bool(padded.label)
     ceil_mode = bool(node.int("ceil_mode", 0))
-    return pooling(padded.source, found, "avg", ceil_mode=ceil_mode, counts_pad=counts_pad)
+    return pooling(shape, found, "avg", ceil_mode=ceil_mode, counts_pad=counts_pad)
 
 
-def pool_window(node: Node, padded: Padded) -> Window:
-    """The window of a pooling node.
+def pool_window(node: Node, shape: Sequence[int], padded: Padded | None = None) -> Window:
+    """The window of a pooling node over a map [N, C, ...], with the pads that it has.
 
     Raises: NodeError if `kernel_shape` is missing, or if the window does not fit the map.
     """
     kernel = node.ints("kernel_shape")
     if kernel is None:
         raise NodeError("no kernel_shape")
-    return window(node, padded, kernel)
+    return window(node, spatial_extents(shape), kernel, padded)
 
 
 def pooling(
-    source: SSAValue,
+    shape: Sequence[int],
     found: Window,
     kind: str,
     *,
     ceil_mode: bool = False,
     counts_pad: bool = False,
+    in_frames: bool = False,
 ) -> Pooling:
-    """A pool of a map over a window."""
+    """A pool of a map [N, C, ...] over a window; `in_frames`: it lies as [N, D, C, H, W]."""
 
     def step(image: tuple[int, ...], plane: Window) -> Step:
         pool = PoolAttr.of(
@@ -121,14 +157,15 @@ def pooling(
         )
         return Step(image, pool)
 
-    batch, channels, *spatial = shape_of(source)
+    batch, channels, *spatial = shape
     if found.rank < 3:
         only = step((batch, channels, *(1, *spatial)[-2:]), found.plane)
         return Pooling((only,), (batch, channels, *only.outputs[-found.rank :]))
     depth, rows, columns = spatial
     plane = step((batch, channels * depth, rows, columns), found.plane)
     rows, columns = plane.outputs
-    along = step((batch, channels, depth, rows * columns), found.depth.over_rows)
+    outer, inner = (1, channels) if in_frames else (channels, 1)
+    along = step((batch, outer, depth, inner * rows * columns), found.depth.over_rows)
     windows = (plane, found.plane), (along, found.depth)
     steps = tuple(each for each, its_window in windows if not its_window.is_neutral)
     return Pooling(steps, (batch, channels, along.outputs[0], rows, columns))

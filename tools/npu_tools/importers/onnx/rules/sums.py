@@ -26,8 +26,9 @@ from npu_tools.importers.onnx.quantized import (
     QuantizedConstant,
     Scaled,
 )
-from npu_tools.importers.onnx.rules.conv import Convolved, convolution
+from npu_tools.importers.onnx.rules.conv import convolution
 from npu_tools.importers.onnx.rules.conv_transpose import filters_first, transposed
+from npu_tools.importers.onnx.rules.frame_maps import Convolved
 from npu_tools.importers.onnx.rules.linear import product
 from npu_tools.importers.onnx.rules.products import Products
 from npu_tools.importers.onnx.tensors import Array

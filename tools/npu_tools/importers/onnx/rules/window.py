@@ -83,18 +83,21 @@ class Window:
         return Window(*zip(*rows, strict=True))
 
 
-def spatial_rank(source: SSAValue) -> int:
-    """The number of spatial axes of a map [N, C, ...].
+def spatial_extents(shape: Sequence[int]) -> tuple[int, ...]:
+    """The spatial extents of a map [N, C, ...].
 
-    Raises: NodeError if it is neither 1, 2 nor 3.
+    Raises: NodeError if there are neither 1, 2 nor 3 of them.
     """
-    rank = len(shape_of(source)) - 2
-    if rank not in (1, 2, 3):
+    if len(shape) not in (3, 4, 5):
         raise NodeError(
-            f"an input of shape {list(shape_of(source))}; "
-            "expected [N, C, L], [N, C, H, W] or [N, C, D, H, W]"
+            f"an input of shape {list(shape)}; expected [N, C, L], [N, C, H, W] or [N, C, D, H, W]"
         )
-    return rank
+    return tuple(shape[2:])
+
+
+def spatial_rank(source: SSAValue) -> int:
+    """The number of spatial axes of a map [N, C, ...]. Raises as `spatial_extents`."""
+    return len(spatial_extents(shape_of(source)))
 
 
 def per_axis(node: Node, name: str, count: int, default: int) -> list[int]:
@@ -110,12 +113,16 @@ def per_axis(node: Node, name: str, count: int, default: int) -> list[int]:
     return values
 
 
-def window(node: Node, padded: Padded, kernel: Sequence[int]) -> Window:
+def window(
+    node: Node, extents: Sequence[int], kernel: Sequence[int], padded: Padded | None = None
+) -> Window:
     """The window of a node over a map; the pads that the map has are added to the node's own.
+
+    `extents` are the spatial ones of the map without pads.
 
     Raises: NodeError if a list has a wrong length, or if a value is out of range.
     """
-    rank = spatial_rank(padded.source)
+    rank = len(extents)
     if len(kernel) != rank:
         raise NodeError(f"a kernel of shape {list(kernel)}; expected {rank} dimensions")
     strides = per_axis(node, "strides", rank, 1)
@@ -123,16 +130,14 @@ def window(node: Node, padded: Padded, kernel: Sequence[int]) -> Window:
     for what, values in (("kernel", kernel), ("strides", strides), ("dilations", dilations)):
         if any(value < 1 for value in values):
             raise NodeError(f"{what} {list(values)}; expected values of at least 1")
-    extents = [
-        size + before + after
-        for size, before, after in zip(
-            shape_of(padded.source)[2:], padded.before, padded.after, strict=True
-        )
-    ]
+    around = ((0,) * rank,) * 2 if padded is None else (padded.before, padded.after)
+    padded_extents = [sum(parts) for parts in zip(extents, *around, strict=True)]
     reach = [(taps - 1) * step + 1 for taps, step in zip(kernel, dilations, strict=True)]
-    before, after = own_pads(node, extents, reach, strides)
-    before = [a + b for a, b in zip(before, padded.before, strict=True)]
-    after = [a + b for a, b in zip(after, padded.after, strict=True)]
+    own = own_pads(node, padded_extents, reach, strides)
+    before, after = (
+        [a + b for a, b in zip(pads, more, strict=True)]
+        for pads, more in zip(own, around, strict=True)
+    )
     return Window(*map(tuple, (kernel, strides, before, after, dilations)))
 
 
