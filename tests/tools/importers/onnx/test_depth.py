@@ -161,6 +161,20 @@ def test_quantised_sums(op: str, groups: int) -> None:
         assert found.count("requantize") == found.count("conv2d") + found.count("conv_transpose2d")
 
 
+def test_quantised_maps_stay_in_frames() -> None:
+    graph, x = Graph(), integers(1, "uint8", 2, 3, 4, 5, 3)
+    real = graph.dequantize("x", 0.25, 100, "uint8")
+    for index, channels in enumerate((3, 4)):
+        graph.constant(f"w{index}", integers(index, "int8", 4, channels, 3, 2, 2))
+        taps = graph.dequantize(f"w{index}", 2.0**-6, 0, "int8")
+        y = graph.add("Conv", [real, taps], f"y{index}", pads=[1, 0, 0, 1, 0, 0])
+        real = graph.dequantize(graph.quantize(y, 4.0, 128, "uint8"), 4.0, 128, "uint8")
+    found = compare(graph, {"x": x}, "y1_int", "uint8")
+    assert (
+        "transpose" not in found[found.index("conv2d") : len(found) - found[::-1].index("conv2d")]
+    )
+
+
 def test_operators_of_integers() -> None:
     graph = Graph()
     x, w = integers(1, "uint8", 1, 4, 5, 4, 3), integers(2, "int8", 6, 4, 3, 3, 2)

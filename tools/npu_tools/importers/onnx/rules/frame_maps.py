@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from xdsl.ir import Block, SSAValue
 
 from npu_dialect.attributes import LAYER
-from npu_dialect.npu import ConcatOp, TransposeOp
+from npu_dialect.npu import ConcatOp, ReshapeOp, TransposeOp
+from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
 from npu_tools.importers.onnx.builder import Builder, Lazy
 
@@ -98,3 +99,19 @@ class FrameMap(Lazy):
 def shape_read(source: SSAValue | FrameMap) -> tuple[int, ...]:
     """The shape of a map, or of one in frames."""
     return source.shape if isinstance(source, FrameMap) else shape_of(source)
+
+
+def frames_of(graph: Builder, source: SSAValue | FrameMap) -> SSAValue | None:
+    """The frames of a map as [N, D, C, H * W] if they lie so; else None.
+
+    They do in front of the transposition that has put frames together.
+    """
+    batch, channels, size, rows, columns = shape_read(source)
+    if isinstance(source, FrameMap):
+        return graph.reshape(source.image(graph), (batch, size, channels, rows * columns))
+    view = source.owner
+    swap = view.input.owner if isinstance(view, ReshapeOp) else view
+    if not isinstance(swap, TransposeOp) or int_values(swap.perm) != (0, 2, 1, 3):
+        return None
+    wanted = (batch, size, channels, rows * columns)
+    return swap.input if shape_of(swap.input) == wanted else None

@@ -23,7 +23,7 @@ from npu_dialect.runs import Run, runs_of
 from npu_dialect.windows import Axis
 from npu_tools.importers.onnx.builder import Builder, Constant
 from npu_tools.importers.onnx.errors import NodeError
-from npu_tools.importers.onnx.rules.frame_maps import FrameMap, shape_read, swapped
+from npu_tools.importers.onnx.rules.frame_maps import FrameMap, frames_of, shape_read, swapped
 from npu_tools.importers.onnx.rules.products import Products
 from npu_tools.importers.onnx.rules.window import Window
 
@@ -85,20 +85,19 @@ class Frames:
         graph: Builder, source: SSAValue | FrameMap, reads: Sequence[Reads], groups: int
     ) -> Frames:
         """Add the layers that pick the frames of a map [N, C, D, H, W] and arrange them."""
-        batch, channels, size, rows, columns = shape_read(source)
+        batch, channels, _, rows, columns = shape_read(source)
         steps = [b - a for each in reads for a, b in pairwise(each.frames)]
         step, groups = (steps[0], groups) if steps else (1, 1)
         used = {frame for each in reads for frame in each.frames} or {0}
         order = sorted(used, key=lambda frame: (frame % step, frame))
         places = {frame: place for place, frame in enumerate(order)}
         runs = runs_of(np.array(order))
-        if isinstance(source, FrameMap):
-            if groups == 1:
-                apart = graph.reshape(source.image(graph), (batch, size, channels, rows * columns))
-                image = graph.picked(apart, {1: runs})
-                shape = (batch, 1, len(order) * channels, rows, columns)
-                return Frames(graph.reshape(image, shape), places)
-            source = source.as_float(graph)
+        apart = frames_of(graph, source) if groups == 1 else None
+        if apart is not None:
+            image = graph.picked(apart, {1: runs})
+            shape = (batch, 1, len(order) * channels, rows, columns)
+            return Frames(graph.reshape(image, shape), places)
+        source = source.as_float(graph) if isinstance(source, FrameMap) else source
         picked = graph.picked(source, {2: runs})
         depth = channels // groups
         apart = graph.reshape(picked, (batch, groups, depth, len(order), rows * columns))
