@@ -32,6 +32,7 @@ PASSES = {
     "npu-detect-modules": "npu_passes.modules.detect_modules:DetectModulesPass",
     "npu-double-buffer": "npu_passes.overlap.double_buffer:DoubleBufferPass",
     "npu-fold-batch-norm": "npu_passes.graph.fold_batch_norm:FoldBatchNormPass",
+    "npu-fold-picks": "npu_passes.graph.fold_picks:FoldPicksPass",
     "npu-fold-zero-points": "npu_passes.graph.fold_zero_points:FoldZeroPointsPass",
     "npu-fuse-activations": "npu_passes.graph.fuse_activations:FuseActivationsPass",
     "npu-fuse-additions": "npu_passes.graph.fuse_additions:FuseAdditionsPass",

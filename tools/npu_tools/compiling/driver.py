@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 ON_CONSTANTS = (
     "npu-split-conv-transpose",
+    "npu-fold-picks",
     "npu-fuse-normalizations",
     "npu-fold-batch-norm",
 )

@@ -39,6 +39,7 @@ from npu_tools.importers.onnx.rules.elementwise import (
     sum_,
 )
 from npu_tools.importers.onnx.rules.linear import gemm, matmul
+from npu_tools.importers.onnx.rules.lp_pool import global_lp_pool, lp_pool
 from npu_tools.importers.onnx.rules.normalization import (
     group_normalization,
     instance_normalization,
@@ -121,6 +122,7 @@ RULES: Mapping[str, Rule] = {
     "Gemm": gemm,
     "GRU": recurrent,
     "GlobalAveragePool": global_average_pool,
+    "GlobalLpPool": global_lp_pool,
     "GlobalMaxPool": global_max_pool,
     "GreaterOrEqual": flags_or(pair_of(BinaryKind.GREATER_OR_EQUAL)),
     "GroupNormalization": group_normalization,
@@ -131,6 +133,7 @@ RULES: Mapping[str, Rule] = {
     "LayerNormalization": layer_normalization,
     "LogSoftmax": softmax,
     "LpNormalization": lp_normalization,
+    "LpPool": lp_pool,
     "MatMul": matmul,
     "MaxPool": max_pool,
     "MeanVarianceNormalization": mean_variance_normalization,
