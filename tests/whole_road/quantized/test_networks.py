@@ -65,7 +65,7 @@ def last_scale(proto: ModelProto) -> float:
 @pytest.mark.parametrize("recipe", RECIPES, ids=str)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks(name: str, recipe: Recipe, caplog: pytest.LogCaptureFixture) -> None:
-    proto = quantised(NETWORKS[name](), samples(), recipe)
+    _, proto = quantised(NETWORKS[name](), samples(), recipe)
     exact = recipe.format == "operators" and name not in IN_FLOAT
     found = check(proto, 0.0 if exact else 1.01 * last_scale(proto))
     warned = [message.split("(")[1].split(")")[0] for message in caplog.messages]

@@ -12,6 +12,7 @@ from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_dialect.windows import Axis
 from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.kernels.constants import constant_of
@@ -24,6 +25,7 @@ from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, Unit
 from npu_passes.lowering.lower_conv import lower_conv2d
 from npu_passes.lowering.lower_dense import lower_fully_connected
 from npu_passes.support.common import LoopOptions
+from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import LoopBuilder, is_dense, memref_type
 from npu_plans.kernels.packing import QUAD, Format
 
@@ -91,9 +93,10 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
 
 
 def is_plain(op: Weighted) -> bool:
-    """Whether a layer is quantised with weights of zero point 0, and does not accumulate."""
+    """Whether a layer reads bytes, with weights of zero point 0, and does not accumulate."""
     points = op.zero_points
-    return points is not None and int_values(points)[1] == 0 and op.accumulate is None
+    is_zero = points is not None and int_values(points)[1] == 0
+    return is_zero and element_of(op.input) in BYTE_TYPES and op.accumulate is None
 
 
 def pools_apart(op: Conv2dOp) -> bool:

@@ -13,12 +13,13 @@ the type. `npu.dequantize` is added only if a rule needs floats.
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, f32, i8
+from xdsl.dialects.builtin import IntegerType, f32, i8, i16
 from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
@@ -37,17 +38,18 @@ from npu_dialect.npu import (
 )
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_dialect.npu.quantization import limits_of, ui8
+from npu_dialect.npu.quantization import BYTE_TYPES, limits_of, ui8
 from npu_tools.importers.onnx.builder import Builder, Constant, Lazy
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.tensors import Array
 
-ELEMENTS: dict[np.dtype[np.int8] | np.dtype[np.uint8], IntegerType] = {
+ELEMENTS: Mapping[np.dtype[Any], IntegerType] = {
     np.dtype(np.int8): i8,
     np.dtype(np.uint8): ui8,
+    np.dtype(np.int16): i16,
 }
-"""Quantised element types by numpy type."""
+"""Element types of quantised maps by numpy type."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class Quantized(Lazy):
 
 @dataclass(frozen=True, eq=False)
 class Scaled(Quantized):
-    """The real map (value - zero_point) * scale; `value` holds i8, ui8, or i32 sums of products.
+    """The real map (value - zero_point) * scale; `value` holds a map or sums of products.
 
     Sums may have one scale for each channel (the second axis of `value`).
     """
@@ -169,7 +171,7 @@ class Scaled(Quantized):
 
     @property
     def is_sum(self) -> bool:
-        """Whether the integers are i32 sums of products."""
+        """Whether the integers are sums of products (i32 or i64)."""
         return self.element not in ELEMENTS.values()
 
     @property
@@ -179,7 +181,7 @@ class Scaled(Quantized):
 
     @property
     def params(self) -> Params:
-        """Scale, zero point and element type of a map of 8-bit integers."""
+        """Scale, zero point and element type of a map of quantised integers."""
         return Params(self.scale, self.zero_point, self.element)
 
     def reshaped(self, value: SSAValue, graph: Builder) -> SSAValue:
@@ -362,7 +364,9 @@ def one_scale(node: Node, graph: Builder, index: int) -> np.float32:
 
 
 def zero_point_of(node: Node, graph: Builder, index: int) -> Array | None:
-    """The zero points in a constant operand, int8 or uint8 (or int32 zeros); None if left out.
+    """The zero points in a constant operand, of a type in `ELEMENTS`, or int32 zeros.
+
+    None if they are left out.
 
     Raises: NodeError if it is computed, or holds anything else.
     """
@@ -375,25 +379,34 @@ def zero_point_of(node: Node, graph: Builder, index: int) -> Array | None:
     if array.dtype not in ELEMENTS or array.ndim > 1 or array.size == 0:
         raise NodeError(
             f"zero point '{constant.name}' holds {array.dtype} of shape {list(array.shape)}; "
-            "expected int8 or uint8, one or a vector"
+            "expected int8, uint8 or int16, one or a vector"
         )
     return array
 
 
 def params_of(
-    node: Node, graph: Builder, scale: int, zero_point: int, default: IntegerType = ui8
+    node: Node,
+    graph: Builder,
+    scale: int,
+    zero_point: int,
+    default: IntegerType = ui8,
+    elements: Sequence[IntegerType] = BYTE_TYPES,
 ) -> Params:
     """The parameters of a quantised map from operands number `scale` and `zero_point`.
 
-    A zero point that is left out is 0 of type `default`. Raises: NodeError for wrong operands.
+    A zero point that is left out is 0 of type `default`. The map has one of `elements`.
+
+    Raises: NodeError for wrong operands.
     """
     found = one_scale(node, graph, scale)
     array = zero_point_of(node, graph, zero_point)
     if array is None:
         return Params(found, 0, default)
-    if array.size != 1 or array.dtype not in ELEMENTS:
+    element = ELEMENTS.get(array.dtype)
+    if array.size != 1 or element not in elements:
+        names = " or ".join(str(kind) for kind, each in ELEMENTS.items() if each in elements)
         raise NodeError(
             f"zero point '{node.operand(zero_point)}' holds {array.size} {array.dtype}; "
-            "expected one int8 or uint8 for a map"
+            f"expected one {names} for a map"
         )
-    return Params(found, int(array.reshape(-1)[0]), ELEMENTS[array.dtype])
+    return Params(found, int(array.reshape(-1)[0]), element)
