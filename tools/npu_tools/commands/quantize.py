@@ -1,4 +1,4 @@
-"""npu-quantize: quantise a float32 ONNX model to 8-bit integers.
+"""npu-quantize: quantise a float32 ONNX model to integers of 8 or 16 bits.
 
     npu-quantize model.onnx --calibrate data.npz -o model_int8.onnx
 
@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def argument_parser() -> argparse.ArgumentParser:
     """The argument parser with all options of npu-quantize."""
-    parser = argparse.ArgumentParser(TOOL, description="Quantise a float32 ONNX model to 8 bits.")
+    parser = argparse.ArgumentParser(TOOL, description="Quantise a float32 ONNX model to integers.")
     parser.error = usage_error
     add = parser.add_argument
     add("-v", "--version", action="version", version=f"{TOOL} {version('npu-dialect')}")
@@ -106,6 +107,21 @@ def add_recipe_options(parser: argparse.ArgumentParser) -> None:
         help="element type of feature maps (default: %(default)s); weights are int8",
     )
     add(
+        "--int16",
+        nargs="?",
+        choices=("all", "auto"),
+        const="all",
+        default="none",
+        help="16 bits for all maps, or `auto`: for those that --goal-db needs; weights stay int8",
+    )
+    add(
+        "--goal-db",
+        type=float,
+        default=30.0,
+        metavar="DB",
+        help="the signal to noise that --int16 auto wants for each output (default: %(default)s)",
+    )
+    add(
         "--method",
         choices=("minmax", "mse", "percentile"),
         default="minmax",
@@ -116,11 +132,11 @@ def add_recipe_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Quantise and check the model, write it, and print what it costs; returns the exit code."""
-    from npu_tools.quantizing.quantize_model import Recipe, need_quantiser
+    from npu_tools.quantizing.quantize_model import need_quantiser
     from npu_tools.shared.files import write_files
 
     need_quantiser()
-    recipe = Recipe(options.format, options.activations, options.method, options.per_channel)
+    recipe = recipe_of(options)
     place = place_for(options.output, options.model)
     data, quality = quantised_bytes(options, recipe)
     write_files(place.parent, {place.name: data})
@@ -133,6 +149,30 @@ def run(options: argparse.Namespace) -> int:
     say(quality.text())
     say(f"\nwrote {options.output}: {len(data)} bytes")
     return 0
+
+
+def recipe_of(options: argparse.Namespace) -> Recipe:
+    """The recipe that the options ask for.
+
+    Raises: UserError if options do not fit each other.
+    """
+    from npu_tools.quantizing.quantize_model import Recipe
+
+    if options.int16 != "none" and options.format != "qdq":
+        raise UserError(
+            f"--int16 with --format {options.format}: ONNX has no operators of int16 with scales "
+            "as inputs; expected --format qdq"
+        )
+    if not isfinite(options.goal_db):
+        raise UserError(f"--goal-db {options.goal_db}: expected a number of decibels")
+    return Recipe(
+        options.format,
+        options.activations,
+        options.method,
+        options.per_channel,
+        options.int16,
+        options.goal_db,
+    )
 
 
 def place_for(output: Path, model: Path) -> Path:
@@ -180,7 +220,8 @@ def quantised_bytes(options: argparse.Namespace, recipe: Recipe) -> tuple[bytes,
         raise UserError(f"{options.model}: {error}") from error
     data = result.SerializeToString(deterministic=True)
     import_model(data, name=f"{options.model}, quantised", base_dir=None)
-    return data, measured(prepared, result, runs, others)
+    goal = recipe.goal_db if recipe.int16 == "auto" else None
+    return data, measured(prepared, result, runs, others, goal)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, cast
 
-from onnx import ModelProto
+from onnx import ModelProto, TensorProto
 
 from npu_tools.quantizing.fidelity import (
     Fidelity,
@@ -33,11 +33,21 @@ class Quality:
     calibration: Fidelity
     evaluation: Fidelity | None
     layers: tuple[LayerFidelity, ...]
+    int16_maps: tuple[str, ...]
+    """The maps of 16 bits."""
+    goal_db: float | None
+    """What 16 bits for some maps were to reach, if that was asked for."""
 
     @property
     def warnings(self) -> list[str]:
-        """A line for each output that lost too much."""
-        return [
+        """A line for each output that lost too much, and one if the goal was not reached."""
+        worst = min(output.snr_db for output in self.calibration.outputs)
+        missed = self.goal_db is not None and worst < self.goal_db
+        goal = (
+            f"the goal of {self.goal_db} dB is not reached: outputs have {decibels(worst)} on the "
+            "calibration data, and 16 bits for more maps gain less than 0.5 dB"
+        )
+        return [goal] * missed + [
             f"output '{output.name}' has a signal to noise of {decibels(output.snr_db)} on the "
             f"{what} data, less than {LOW_DB:g} dB"
             for what, each in (("calibration", self.calibration), ("evaluation", self.evaluation))
@@ -54,7 +64,10 @@ class Quality:
         lines = list(fidelity_lines("calibration", self.calibration))
         if self.evaluation:
             lines += ["", *fidelity_lines("evaluation", self.evaluation)]
-        return "\n".join([*lines, "", *layer_lines(self.layers)])
+        lines += ["", *layer_lines(self.layers)]
+        if self.int16_maps:
+            lines += ["", f"maps of 16 bits: {', '.join(self.int16_maps)}"]
+        return "\n".join(lines)
 
 
 def measured(
@@ -62,12 +75,32 @@ def measured(
     other: ModelProto,
     runs: Sequence[Feeds],
     others: tuple[Sequence[Feeds], Array | None] | None,
+    goal_db: float | None,
 ) -> Quality:
     """Compare a float model and a quantised one on calibration data and on labelled data."""
     return Quality(
         fidelity(model, other, runs),
         fidelity(model, other, *others) if others else None,
         layers(model, map_noises(model, other, runs)),
+        wide_maps(model, other),
+        goal_db,
+    )
+
+
+def wide_maps(model: ModelProto, other: ModelProto) -> tuple[str, ...]:
+    """The maps of a float model that have 16 bits in the quantised one."""
+    wide = {each.name for each in other.graph.initializer if each.data_type == TensorProto.INT16}
+    points = {
+        node.input[0]: node.input[2]
+        for node in other.graph.node
+        if node.op_type == "QuantizeLinear" and len(node.input) > 2
+    }
+    names = [value.name for value in model.graph.input]
+    names += [name for node in model.graph.node for name in node.output]
+    return tuple(
+        name
+        for name in names
+        if points.get(name, points.get(f"{name}_QuantizeLinear_Input")) in wide
     )
 
 

@@ -403,7 +403,7 @@ def params_of(
     if array is None:
         return Params(found, 0, default)
     element = ELEMENTS.get(array.dtype)
-    if array.size != 1 or element not in elements:
+    if array.size != 1 or element is None or element not in elements:
         names = " or ".join(str(kind) for kind, each in ELEMENTS.items() if each in elements)
         raise NodeError(
             f"zero point '{node.operand(zero_point)}' holds {array.size} {array.dtype}; "

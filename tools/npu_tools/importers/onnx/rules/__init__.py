@@ -163,7 +163,12 @@ RULES: Mapping[str, Rule] = {
 ANY_NUMBERS = frozenset((*ARITHMETIC, *REDUCTIONS, "Add", "GreaterOrEqual", "Mul", "Sum"))
 """Operators whose rule takes maps of floats and of integers; other rules take floats only."""
 
-ON_BYTES: Mapping[str, Rule] = {**MICROSOFT, **FUNCTIONS_OF_BYTES}
+ON_BYTES: Mapping[str, Rule] = {
+    **MICROSOFT,
+    **FUNCTIONS_OF_BYTES,
+    "DequantizeLinear": dequantize_linear,
+    "QuantizeLinear": quantize_linear,
+}
 """The rules of onnxruntime's operators (com.microsoft) on quantised maps."""
 
 FLOATS: Mapping[str, Rule] = {
