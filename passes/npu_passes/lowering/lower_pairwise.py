@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import CastOp, PairwiseOp, WhereOp
-from npu_dialect.npu.quantization import BYTE_TYPES
+from npu_dialect.npu.quantization import QUANTISED
 from npu_passes.lowering.lower_simple import elementwise
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import bounds_of, element_of
@@ -58,7 +58,7 @@ def truncated(b: LoopBuilder, value: SSAValue, out: SSAValue) -> SSAValue:
     is_nan = b.insert(arith.CmpfOp(value, value, "une")).result
     number = b.insert(arith.SelectOp(is_nan, b.real(0.0), value)).result
     low, high = bounds_of(element_of(out), None)
-    if element_of(out) in BYTE_TYPES:
+    if element_of(out) in QUANTISED:
         number = b.at_most(b.at_least(number, b.real(float(low))), b.real(float(high)))
         return b.insert(arith.FPToSIOp(number, i32)).result
     number = b.at_least(number, b.real(float(low)))

@@ -17,11 +17,11 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.elementwise import BinaryOp, ElementwiseOp
 from npu_dialect.npu.layers.forms import form
 from npu_dialect.npu.maps import ANY_MAP, ELEMENT, map_type, shape_of
-from npu_dialect.npu.quantization import BYTE_TYPES, expect_element, ui8
+from npu_dialect.npu.quantization import QUANTISED, expect_element, ui8
 from npu_dialect.npu.syntax import word_clause
 from npu_dialect.windows import broadcast
 
-INTEGERS = (i32, *BYTE_TYPES)
+INTEGERS = (i32, *QUANTISED)
 """Element types of maps of integers; sums, differences and products of them wrap around."""
 NUMBERS = (f32, *INTEGERS)
 """Element types of maps that can be computed; maps of others can be planned only."""
