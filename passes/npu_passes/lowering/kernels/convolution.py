@@ -80,7 +80,7 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     runs = RowRuns.of(grid.columns, grid.channels) if last and op.group_count == 1 else None
     planar = is_dense(memref_type(op.input)) and op.group_count == 1 and grid.channels < QUAD
     planar = planar and PlanarKernel.fits(grid, op.pool)
-    unit = unit_of(b, op, options, dense=runs is not None and not planar)
+    unit = unit_of(b, op, options, last=not planar)
     layer = layer_of(b, op, out, unit, options)
     if layer is None:
         return None
@@ -125,15 +125,15 @@ def unit_of(
     options: LoopOptions,
     form: Format | None = None,
     *,
-    dense: bool = True,
+    last: bool = True,
 ) -> Unit:
     """The unit that multiplies on the machine; `form` overrides how its weights are stored.
 
-    `dense`: whether it is for `DenseKernel`, the only kernel that has a unit for 16-bit maps.
+    `last`: whether the channels are last, which words of 16-bit maps need.
     """
     point = int_values(op.zero_points)[0] if op.zero_points is not None else 0
     bytes_ = element_of(op.input) in BYTE_TYPES
-    if "dsp" in options.features and (bytes_ or (dense and point == 0)):
+    if "dsp" in options.features and (bytes_ or (last and point == 0)):
         kind = DualUnit if bytes_ else HalfUnit
         return kind(b, op.input, point, form or options.words)
     return ByteUnit(b, op.input, point)

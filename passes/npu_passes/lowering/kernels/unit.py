@@ -35,11 +35,13 @@ class Taps:
 class Unit(ABC):
     """Builds products of input elements, whose zero point is `zero_point`, with packed weights.
 
-    `form`: how the weights are stored; `order`: in which order those of a quad.
+    `form`: how the weights are stored; `order`: in which order those of a quad; `pairs`: the
+    elements of a quad that are the halves of its two words.
     """
 
     form: Format
     order: Sequence[int] = range(QUAD)
+    pairs: tuple[tuple[int, int], tuple[int, int]] = ((0, 2), (1, 3))
     straight: int
     """The most quads in straight-line code."""
     chunk: int
@@ -164,6 +166,10 @@ class DualUnit(Unit):
                     b.insert(dsp.KeepOrderOp())
         return found
 
+    def half_of(self, element: int) -> int:
+        """The number of the word that holds an element of a quad: 0 or 1."""
+        return int(element in self.pairs[1])
+
     def word(self, patch: SSAValue, place: int, half: int = 0) -> SSAValue:
         """Load the word that holds the elements of a half of the quad: all four bytes."""
         return self.b.insert(dsp.LoadWordOp(patch, self.b.value(place)), "x").results[0]
@@ -196,6 +202,7 @@ class HalfUnit(DualUnit):
     """
 
     order = IN_PAIRS
+    pairs = ((0, 1), (2, 3))
     two_words = True
 
     def word(self, patch: SSAValue, place: int, half: int = 0) -> SSAValue:
