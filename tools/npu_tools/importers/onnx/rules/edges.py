@@ -19,11 +19,9 @@ from npu_tools.importers.onnx.quantized import (
     Quantized,
     QuantizedConstant,
     Scaled,
-    params_of,
     quantized_floats,
-    scales_of,
-    zero_point_of,
 )
+from npu_tools.importers.onnx.quantized_operands import params_of, scales_of, zero_point_of
 from npu_tools.importers.onnx.surrounded import Surrounded
 from npu_tools.importers.onnx.tensors import Array, type_name
 
