@@ -28,8 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from npu_tools.compiling.check import random_array
-from npu_tools.reports.table import columns
 from npu_tools.shared.errors import guarded
+from npu_tools.shared.text import columns
 from npu_tools.verifying.emulators import (
     BOARDS,
     BuildError,

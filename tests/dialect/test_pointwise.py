@@ -21,7 +21,7 @@ from npu_dialect.npu.pointwise import (
     check_channels,
     kind_of,
 )
-from npu_dialect.npu.quantization import QUANTISED, limits_of
+from npu_dialect.npu.quantization import BYTE_TYPES, limits_of
 
 BOUND = st.integers(-140, 270).map(float) | st.sampled_from([-np.inf, np.inf])
 
@@ -29,7 +29,7 @@ BOUND = st.integers(-140, 270).map(float) | st.sampled_from([-np.inf, np.inf])
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[PointwiseAttr, PointwiseAttr, Bytes]:
     """Two of bounds and tables of the same elements, and all bytes."""
-    element = draw(st.sampled_from(QUANTISED))
+    element = draw(st.sampled_from(BYTE_TYPES))
     low, high = limits_of(element)
     found: list[PointwiseAttr] = []
     for _ in range(2):
@@ -71,7 +71,7 @@ def test_monotone_functions_keep_the_order(
             assert (values[1:] >= values[:-1]).all()
 
 
-@pytest.mark.parametrize("element", QUANTISED)
+@pytest.mark.parametrize("element", BYTE_TYPES)
 def test_tables(element: IntegerType) -> None:
     same = TableAttr.identity(element)
     assert same.is_identity

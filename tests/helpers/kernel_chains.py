@@ -1,4 +1,4 @@
-"""Random networks of a few int8 and uint8 layers on tensors, for which there are kernels.
+"""Random networks of a few layers of quantised maps on tensors, for which there are kernels.
 
 Maps are small, and have few channels at the front of a network. Weights and zero points are often
 the least or the greatest. Everything is drawn from one `Random`, which Hypothesis may provide.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from random import Random
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
+from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType, i8, i16, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Region, SSAValue
 
@@ -32,6 +32,7 @@ from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.quantization import BYTE_TYPES
 
 MOST = 9
 """The most rows or columns of an input."""
@@ -40,8 +41,13 @@ MOST = 9
 class ChainMaker(LayerMaker):
     """Makes chains of layers; `mode` is that of requantisation."""
 
-    def __init__(self, random: Random, mode: str = "float") -> None:
-        super().__init__(0)
+    def __init__(
+        self,
+        random: Random,
+        mode: str = "float",
+        elements: Sequence[IntegerType] = BYTE_TYPES,
+    ) -> None:
+        super().__init__(0, elements)
         self.random, self.mode, self.layers = random, mode, 0
         self.numbers = np.random.default_rng(random.randint(0, 2**32 - 1))
 
@@ -57,7 +63,7 @@ class ChainMaker(LayerMaker):
         if self.random.random() < 0.2:
             return self.vectors()
         channels = self.random.choice((1, 2, 3, 4, 5, 8))
-        x = self.argument(self.byte(), (1, channels, self.extent(), self.extent()))
+        x = self.argument(self.integer(), (1, channels, self.extent(), self.extent()))
         for _ in range(self.random.randint(1, 3)):
             x = self.layer(x)
         return self.head(x) if self.random.random() < 0.3 else x
@@ -120,7 +126,7 @@ class ChainMaker(LayerMaker):
         if self.random.random() < 0.5:
             pool = PoolAttr.of("max", kernel, (1, 2))
             return self.add(self.named(MaxPool2dOp(x, pool, TensorType(element, []))), element)
-        pool, out = PoolAttr.of("avg", kernel, (2, 1)), self.byte()
+        pool, out = PoolAttr.of("avg", kernel, (2, 1)), self.integer()
         scales, points = [self.scale(), self.scale()], [self.point(element), self.point(out)]
         layer = QuantizedAvgPool2dOp(x, pool, scales, points, TensorType(out, []), mode=self.mode)
         return self.add(self.named(layer), out)
@@ -134,18 +140,20 @@ class ChainMaker(LayerMaker):
 
     def vectors(self) -> SSAValue:
         """Fully connected layers, one behind the other."""
-        x = self.argument(self.byte(), (self.random.choice((1, 1, 2)), self.random.randint(1, 40)))
+        x = self.argument(
+            self.integer(), (self.random.choice((1, 1, 2)), self.random.randint(1, 40))
+        )
         for _ in range(2):
             x = self.connected(x, self.random.randint(1, 9))
         return x
 
     def connected(self, x: SSAValue, features: int) -> SSAValue:
         """A fully connected layer."""
-        element, out = map_type(x).get_element_type(), self.byte()
+        element, out = map_type(x).get_element_type(), self.integer()
         layer = FullyConnectedOp(
             x,
             self.constant(self.weights(features, list(shape_of(x))[1]), i8),
-            self.bias(features),
+            self.bias(features, self.sums(element)),
             TensorType(out, []),
             zero_points=(self.point(element), self.weight_point()),
             epilogue=Epilogue(self.requantize(features, out), self.activation(out)),
@@ -167,11 +175,11 @@ class ChainMaker(LayerMaker):
         pooled: bool = False,
     ) -> Conv2dOp:
         """A convolution of a map."""
-        element, out = map_type(x).get_element_type(), self.byte()
+        element, out = map_type(x).get_element_type(), self.integer()
         layer = Conv2dOp(
             x,
             self.constant(self.weights(filters, list(shape_of(x))[1] // groups, *kernel), i8),
-            self.bias(filters),
+            self.bias(filters, self.sums(element)),
             TensorType(out, []),
             strides=strides,
             pads=pads,
@@ -217,12 +225,16 @@ class ChainMaker(LayerMaker):
             return self.numbers.choice((-128, 127), shape)
         return self.numbers.integers(-128, 128, shape)
 
-    def bias(self, filters: int) -> SSAValue | None:
+    def sums(self, element: Attribute) -> IntegerType:
+        """The element type of a bias: mostly i32, for which there are kernels."""
+        return i64 if element == i16 and self.random.random() < 0.2 else i32
+
+    def bias(self, filters: int, element: IntegerType) -> SSAValue | None:
         """A bias, none, or one so large that sums wrap around."""
         most = self.random.choice((999, 999, 999, 2**31 - 1, 0))
         if most == 0:
             return None
-        return self.constant(self.numbers.integers(-most, most, filters), i32)
+        return self.constant(self.numbers.integers(-most, most, filters), element)
 
     def weight_point(self) -> int:
         """The zero point of weights, which is nearly always 0."""

@@ -16,11 +16,27 @@ func.func @f(%m: memref<8xi8, strided<[2]>>, %i: index) {
 
 // -----
 
-func.func @f(%m: memref<8xi16>, %i: index) {
-  %x = dsp.load_word %m[%i] : memref<8xi16> -> i32
+func.func @f(%m: memref<8xi32>, %i: index) {
+  %x = dsp.load_word %m[%i] : memref<8xi32> -> i32
   func.return
 }
-// CHECK: expected bytes in memory, got memref<8xi16>
+// CHECK: expected integers of 8 bits or 16 bits in memory, got memref<8xi32>
+
+// -----
+
+func.func @f(%m: memref<1xi16>, %i: index) {
+  %x = dsp.load_word %m[%i] : memref<1xi16> -> i32
+  func.return
+}
+// CHECK: expected at least 2 elements, got memref<1xi16>
+
+// -----
+
+func.func @f(%m: memref<8xi16>, %i: index, %x: i32) {
+  dsp.store_word %x, %m[%i] : i32, memref<8xi16>
+  func.return
+}
+// CHECK: expected integers of 8 bits in memory, got memref<8xi16>
 
 // -----
 
@@ -28,7 +44,7 @@ func.func @f(%m: memref<3xi8>, %i: index, %x: i32) {
   dsp.store_word %x, %m[%i] : i32, memref<3xi8>
   func.return
 }
-// CHECK: expected at least 4 bytes, got memref<3xi8>
+// CHECK: expected at least 4 elements, got memref<3xi8>
 
 // -----
 

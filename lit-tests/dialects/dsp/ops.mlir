@@ -3,12 +3,14 @@
 
 // CHECK-LABEL: @words
 // GENERIC-LABEL: "words"
-func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %i: index, %f: f32) {
+func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %i: index, %f: f32, %h: memref<8xi16>) {
   // CHECK: %x = dsp.load_word %m[%i] : memref<64xi8, #npu.sram> -> i32
   // GENERIC: %x = "dsp.load_word"(%m, %i) : (memref<64xi8, #npu.sram>, index) -> i32
   %x = dsp.load_word %m[%i] : memref<64xi8, #npu.sram> -> i32
   // CHECK-NEXT: %y = dsp.load_word %u[%i] : memref<?xui8, strided<[1], offset: ?>> -> i32
   %y = dsp.load_word %u[%i] : memref<?xui8, strided<[1], offset: ?>> -> i32
+  // CHECK-NEXT: %w = dsp.load_word %h[%i] : memref<8xi16> -> i32
+  %w = dsp.load_word %h[%i] : memref<8xi16> -> i32
   // CHECK-NEXT: %a = dsp.sxtb16 %x rotate 0 : i32
   // GENERIC: %a = "dsp.sxtb16"(%x) <{rotate = 0 : i64}> : (i32) -> i32
   %a = dsp.sxtb16 %x rotate 0 : i32

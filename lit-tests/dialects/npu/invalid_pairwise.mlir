@@ -40,7 +40,7 @@ func.func @comparison(%a: tensor<4xf32>) {
 
 // -----
 
-// CHECK: expected operands of and with elements of type i32 or i8 or ui8, got tensor<4xf32>
+// CHECK: expected operands of and with elements of type i32 or i8 or ui8 or i16, got tensor<4xf32>
 func.func @logic(%a: tensor<4xf32>) {
   %0 = npu.binary %a, %a with and : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return

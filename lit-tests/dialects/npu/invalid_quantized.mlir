@@ -33,18 +33,18 @@ func.func @f(%x: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>) {
-  %y = npu.quantize %x scales [0.1] zero_point 0 : tensor<4xf32> -> tensor<4xi16>
+  %y = npu.quantize %x scales [0.1] zero_point 0 : tensor<4xf32> -> tensor<4xui16>
   func.return
 }
-// CHECK: expected an output with elements of type i8 or ui8, got tensor<4xi16>
+// CHECK: expected an output with elements of type i8 or ui8 or i16, got tensor<4xui16>
 
 // -----
 
-func.func @f(%x: tensor<4xi16>) {
-  %y = npu.dequantize %x scales [0.1] zero_point 0 : tensor<4xi16> -> tensor<4xf32>
+func.func @f(%x: tensor<4xui16>) {
+  %y = npu.dequantize %x scales [0.1] zero_point 0 : tensor<4xui16> -> tensor<4xf32>
   func.return
 }
-// CHECK: expected an input with elements of type i8 or ui8 or i32, got tensor<4xi16>
+// CHECK: expected an input with elements of type i8 or ui8 or i16 or i32 or i64, got tensor<4xui16>
 
 // -----
 
@@ -156,7 +156,7 @@ func.func @f(%x: tensor<1x8xi8>, %w: tensor<4x8xi8>, %b: tensor<4xi8>) {
   %y = npu.fully_connected %x, %w, %b zero_points [0, 0] : (tensor<1x8xi8>, tensor<4x8xi8>, tensor<4xi8>) -> tensor<1x4xi32>
   func.return
 }
-// CHECK: expected a bias with elements of type i32, got tensor<4xi8>
+// CHECK: expected a bias with elements of type i32 or i64, got tensor<4xi8>
 
 // -----
 
@@ -173,3 +173,51 @@ func.func @f(%x: memref<1x8xi8>, %w: memref<4x8xi8>, %y: memref<1x4xi8>) {
   func.return
 }
 // CHECK: expected no requantize behind sums that accumulate
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %y = npu.quantize %x scales [0.1] zero_point 32768 : tensor<4xf32> -> tensor<4xi16>
+  func.return
+}
+// CHECK: expected a zero point of i16 in [-32768, 32767], got 32768
+
+// -----
+
+func.func @f(%x: tensor<1x8xi8>, %w: tensor<4x8xi8>, %b: tensor<4xi64>) {
+  %y = npu.fully_connected %x, %w, %b zero_points [0, 0] : (tensor<1x8xi8>, tensor<4x8xi8>, tensor<4xi64>) -> tensor<1x4xi64>
+  func.return
+}
+// CHECK: expected an input beside a bias of i64 with elements of type i16, got tensor<1x8xi8>
+
+// -----
+
+func.func @f(%x: tensor<1x8xi16>, %w: tensor<4x8xi8>, %b: tensor<4xi64>) {
+  %y = npu.fully_connected %x, %w, %b zero_points [0, 0] : (tensor<1x8xi16>, tensor<4x8xi8>, tensor<4xi64>) -> tensor<1x4xi32>
+  func.return
+}
+// CHECK: expected an output with elements of type i64, got tensor<1x4xi32>
+
+// -----
+
+func.func @f(%x: tensor<1x8xi16>, %w: tensor<4x8xi16>) {
+  %y = npu.fully_connected %x, %w zero_points [0, 0] : (tensor<1x8xi16>, tensor<4x8xi16>) -> tensor<1x4xi32>
+  func.return
+}
+// CHECK: expected a weight with elements of type i8, got tensor<4x8xi16>
+
+// -----
+
+func.func @f(%a: tensor<4xi16>) {
+  %y = npu.quantized_binary %a, %a with mul scales [0.1, 0.1, 0.1] zero_points [-32768, -32768, 0] mode fixed : (tensor<4xi16>, tensor<4xi16>) -> tensor<4xi16>
+  func.return
+}
+// CHECK: expected mode float, got fixed
+
+// -----
+
+func.func @f(%a: tensor<1x1x256x256xi16>) {
+  %y = npu.quantized_avg_pool2d %a kernel [256, 256] scales [0.1, 0.2] zero_points [0, 0] mode fixed : tensor<1x1x256x256xi16> -> tensor<1x1x1x1xi16>
+  func.return
+}
+// CHECK: expected mode float, got fixed

@@ -42,3 +42,16 @@ func.func @layers(%a: tensor<1x2x4x4xi8>, %b: tensor<2x1x1xui8>) {
   %p = npu.quantized_avg_pool2d %a kernel [2, 2] strides [2, 2] count_include_pad scales [0.5, 0.25] zero_points [-1, 7] mode float : tensor<1x2x4x4xi8> -> tensor<1x2x2x2xi8>
   func.return
 }
+
+// CHECK-LABEL: func.func @maps_of_16_bits
+func.func @maps_of_16_bits(%x: tensor<1x4x6x6xi16>, %w: tensor<2x4x3x3xi8>, %b: tensor<2xi32>, %wide: tensor<2xi64>) {
+  // CHECK: npu.conv2d %x, %w, %b {{.*}} zero_points [0, 0] : (tensor<1x4x6x6xi16>, tensor<2x4x3x3xi8>, tensor<2xi32>) -> tensor<1x2x4x4xi32>
+  %s = npu.conv2d %x, %w, %b zero_points [0, 0] : (tensor<1x4x6x6xi16>, tensor<2x4x3x3xi8>, tensor<2xi32>) -> tensor<1x2x4x4xi32>
+  // CHECK: npu.conv2d %x, %w, %wide {{.*}} zero_points [0, 0] : (tensor<1x4x6x6xi16>, tensor<2x4x3x3xi8>, tensor<2xi64>) -> tensor<1x2x4x4xi64>
+  %t = npu.conv2d %x, %w, %wide zero_points [0, 0] : (tensor<1x4x6x6xi16>, tensor<2x4x3x3xi8>, tensor<2xi64>) -> tensor<1x2x4x4xi64>
+  // CHECK: npu.requantize %t scales [0.5] zero_points [0, 0] mode fixed : tensor<1x2x4x4xi64> -> tensor<1x2x4x4xi16>
+  %q = npu.requantize %t scales [0.5] zero_points [0, 0] mode fixed : tensor<1x2x4x4xi64> -> tensor<1x2x4x4xi16>
+  // CHECK: npu.quantized_add %q, %q scales [0.5, 0.5, 1.0] zero_points [0, 0, -3] mode float : (tensor<1x2x4x4xi16>, tensor<1x2x4x4xi16>) -> tensor<1x2x4x4xi8>
+  %a = npu.quantized_add %q, %q scales [0.5, 0.5, 1.0] zero_points [0, 0, -3] mode float : (tensor<1x2x4x4xi16>, tensor<1x2x4x4xi16>) -> tensor<1x2x4x4xi8>
+  func.return
+}

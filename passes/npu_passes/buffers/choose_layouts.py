@@ -1,12 +1,12 @@
-"""`npu-choose-layouts`: store maps of bytes with their channels last (on buffers).
+"""`npu-choose-layouts`: store quantised maps with their channels last (on buffers).
 
     %a = sram.alloc : memref<1x16x32x32xi8, #npu.sram>
 becomes
     %a = sram.alloc : memref<1x16x32x32xi8, strided<[16384, 1, 512, 16]>, #npu.sram>
 
 The decision: if all channels of a pixel are contiguous, a kernel row of a convolution is one run of
-bytes, which a core reads a word at a time. The shape stays [N, C, H, W], so layers compute the
-same; only the strides of the type change. Runs before offsets are assigned.
+bytes or of 16-bit integers, which a core reads a word at a time. The shape stays [N, C, H, W], so
+layers compute the same; only the strides of the type change. Runs before offsets are assigned.
 
 A map keeps the model's layout if an op other than a layer uses it (a reshape, as in front of a
 fully connected layer, a copy, a call), or if it has fewer than 4 channels. A map of one pixel keeps
@@ -22,25 +22,25 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, i8
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import is_buffer_type, map_type
-from npu_dialect.npu.quantization import ui8
+from npu_dialect.npu.quantization import QUANTISED
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.views import uses_of
 from npu_passes.buffers.concat_in_place import is_box, retype_boxes
 from npu_passes.support.refuse import RefusingPass
 
 WORD = 4
-"""How many bytes a kernel reads at once."""
+"""How many elements a kernel reads at once."""
 
 
 @dataclass(frozen=True)
 class ChooseLayoutsPass(RefusingPass):
-    """Store maps of bytes with their channels last."""
+    """Store quantised maps with their channels last."""
 
     name = "npu-choose-layouts"
 
@@ -62,20 +62,20 @@ def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
         readers = [use.operation for use in uses_of(op.buffer)]
         layers = [reader for reader in readers if isinstance(reader, LayerOp)]
         follows = all(isinstance(user, LayerOp) or is_box(user) for user in users)
-        if gains(type_) and follows and any(map(reads_bytes, layers)):
+        if gains(type_) and follows and any(map(reads_integers, layers)):
             yield op.buffer
 
 
-def reads_bytes(layer: LayerOp) -> bool:
-    """Whether all maps that a layer reads have elements of one byte."""
-    return all(map_type(value).get_element_type() in (i8, ui8) for value in layer.maps)
+def reads_integers(layer: LayerOp) -> bool:
+    """Whether all maps that a layer reads are quantised."""
+    return all(map_type(value).get_element_type() in QUANTISED for value in layer.maps)
 
 
 def gains(type_: MemRefType[Attribute]) -> bool:
-    """Whether a buffer is a dense map of bytes with at least 4 channels and 2 pixels."""
+    """Whether a buffer is a dense quantised map with at least 4 channels and 2 pixels."""
     shape = type_.get_shape()
     return (
-        type_.element_type in (i8, ui8)
+        type_.element_type in QUANTISED
         and isinstance(type_.layout, NoneAttr)
         and len(shape) == 4
         and shape[1] >= WORD

@@ -57,11 +57,11 @@ def constant_of(array: NDArray[Any], name_hint: str | None) -> ConstantOp:
 
 
 def integers_of(value: SSAValue) -> Array | None:
-    """The values of a constant tensor of i8 or i32; None for any other value."""
+    """The values of a constant tensor of i8, i32 or i64; None for any other value."""
     attribute = ConstantLike.get_constant_value(value)
     if not isa(attribute, DenseIntOrFPElementsAttr[IntegerType]):
         return None
-    kind = {8: "i1", 32: "<i4"}.get(attribute.get_element_type().width.data)
+    kind = {8: "i1", 32: "<i4", 64: "<i8"}.get(attribute.get_element_type().width.data)
     if kind is None:
         return None
     data, shape = np.frombuffer(attribute.data.data, kind), attribute.get_shape()
@@ -69,7 +69,7 @@ def integers_of(value: SSAValue) -> Array | None:
 
 
 def elements_of(value: SSAValue) -> Array | None:
-    """The values of a constant tensor of f32, f64, i8 or i32; None for any other value."""
+    """The values of a constant tensor of f32, f64, i8, i32 or i64; None for any other value."""
     floats = array_of(value)
     return integers_of(value) if floats is None else floats
 

@@ -56,7 +56,7 @@ def folded_bias(layer: Conv2dOp | FullyConnectedOp) -> Array | None:
         return None
     weights = weight.astype(np.int64) - of_weight
     folded = bias.astype(np.int64) - of_input * weights.sum(axis=tuple(range(1, weight.ndim)))
-    return folded.astype(np.int32)
+    return folded.astype(np.int32 if layer.sums_element == i32 else np.int64)
 
 
 class FoldZeroPointPattern(RewritePattern):
@@ -69,7 +69,8 @@ class FoldZeroPointPattern(RewritePattern):
         """Fold the zero point, if possible."""
         if (bias := folded_bias(op)) is None or op.zero_points is None:
             return
-        type_ = TensorType(i32, [shape_of(op.weight)[0]])
+        element = op.sums_element
+        type_ = TensorType(element, [shape_of(op.weight)[0]])
         constant = ConstantOp(DenseIntOrFPElementsAttr(type_, BytesAttr(bias.tobytes())), type_)
         constant.result.name_hint = (op.bias or op.weight).name_hint
         new = with_bias(op, constant.result)

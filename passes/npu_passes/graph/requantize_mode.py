@@ -5,7 +5,8 @@ becomes
     %q = npu.requantize %s scales [0.01] zero_points [0, 3] mode fixed : ...
 
 The decision: `fixed` needs no float instruction, and differs from `float` by at most one. Layers
-that quantise or dequantise, divide, or compute in float32, are left unchanged.
+that quantise or dequantise, divide, or compute in float32, are left unchanged. So are products and
+averages of 16-bit maps that may not fit into 32 bits.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from npu_dialect.npu.layers import (
     RequantizeOp,
     SumsOp,
 )
-from npu_dialect.npu.layers.quantized_binary import MODES_OF
 from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
 from npu_passes.support.refuse import RefusingPass
 
@@ -42,10 +42,10 @@ class RequantizeModePass(RefusingPass):
         """Change all layers, on tensors or buffers."""
         mode = Mode(self.mode)
         for layer in op.walk():
-            if isinstance(layer, RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp):
+            if isinstance(layer, RequantizeOp | QuantizedAddOp):
                 layer.mode = ModeAttr(mode)
-            elif isinstance(layer, QuantizedBinaryOp) and mode in MODES_OF[layer.kind.data]:
-                layer.mode = ModeAttr(mode)
+            elif isinstance(layer, QuantizedBinaryOp | QuantizedAvgPool2dOp):
+                layer.mode = ModeAttr(mode) if mode in layer.modes else layer.mode
             elif isinstance(layer, SumsOp) and layer.requantize is not None:
                 what, addition = layer.requantize, layer.addition
                 layer.change_epilogue(

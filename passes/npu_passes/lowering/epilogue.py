@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect.npu import AdditionAttr, Conv2dOp
@@ -25,7 +25,7 @@ def beyond_bounds(activation: PointwiseAttr | None) -> PointwiseAttr | None:
 
 
 class Operands:
-    """Reads inputs and weights: float32 unchanged, bytes as i32 minus their zero points."""
+    """Reads inputs and weights: float32 unchanged, integers as i32 minus their zero points."""
 
     def __init__(self, b: LoopBuilder, op: SumsOp) -> None:
         self.b = b
@@ -102,14 +102,15 @@ class Epilogue:
     def __init__(self, b: LoopBuilder, op: SumsOp, out: SSAValue) -> None:
         self.b, self.activation = b, op.activation
         self.sum = Sum.of(b, op, out) if isinstance(op, Conv2dOp) else None
-        self.sums: Attribute = f32 if op.zero_points is None else i32
+        self.sums: Attribute = f32 if op.zero_points is None else op.sums_element
         self.bounds = bounds_of(element_of(out), op.activation)
         self.scaling: Scaling | None = None
         what = op.requantize
         self.step = element_step(b, op, op.activation if what is None else self.table)
         if what is not None:
             scales, mode = float_values(what.scales), what.mode.data
-            self.scaling = Scaling(b, op, scales, what.offset, mode, self.bounds)
+            bounds, sums = self.bounds, self.sums
+            self.scaling = Scaling(b, op, scales, what.offset, mode, bounds, sums=sums)
 
     @property
     def table(self) -> PointwiseAttr | None:
@@ -140,7 +141,7 @@ class Epilogue:
         at: Sequence[Index] = (),
         residual: SSAValue | None = None,
     ) -> SSAValue:
-        """The value to store for a sum; a byte is an i32.
+        """The value to store for a sum; an integer of at most 16 bits is an i32.
 
         With a fused addition, `at` is the index of the output, at which the residual is read. If
         the loops use another shape than the residual's, `residual` is a view of it in that shape.

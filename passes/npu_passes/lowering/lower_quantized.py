@@ -24,6 +24,7 @@ from npu_dialect.npu import (
 )
 from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.additions import Addition
 from npu_passes.lowering.lower_simple import elementwise
@@ -69,7 +70,8 @@ def lower_requantize(b: LoopBuilder, op: RequantizeOp, out: SSAValue, _: LoopOpt
     before, after = int_values(op.zero_points)
     scales, mode = float_values(op.scales), op.mode.data
     bounds = bounds_of(element_of(out), None)
-    scaling = Scaling(b, op, scales, after, mode, bounds, op.divided_by)
+    sums = element_of(op.input)
+    scaling = Scaling(b, op, scales, after, mode, bounds, op.divided_by, sums)
     if len(scales) == 1:
         elementwise(
             b,
@@ -147,7 +149,8 @@ class AverageLowering:
     def numbers(self) -> Callable[[SSAValue], SSAValue]:
         """A function like `number` for many elements: it reads a table, unless flash is short."""
         b, op = self.b, self.op
-        if self.flash != "fast" or prod(shape_of(op.input)) < MANY or self.scales[0] >= LARGE:
+        few = prod(shape_of(op.input)) < MANY or element_of(op.input) not in BYTE_TYPES
+        if self.flash != "fast" or few or self.scales[0] >= LARGE:
             return self.number
         low, high = bounds_of(element_of(op.input), None)
         reals = np.arange(low, high + 1) - self.points[0]

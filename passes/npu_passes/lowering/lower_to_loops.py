@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, f32, i8, i32
+from xdsl.dialects.builtin import MemRefType, ModuleOp, f32, i8, i16, i32
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import (
@@ -170,7 +170,7 @@ ON_INTEGERS = (
     WhereOp,
 )
 """Layers that move, select, add or multiply elements, and so accept any of `INTEGERS`."""
-INTEGERS = (i8, ui8, i32)
+INTEGERS = (i8, ui8, i16, i32)
 """Integer element types of the layers in `ON_INTEGERS`."""
 
 

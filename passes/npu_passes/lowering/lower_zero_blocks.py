@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu import PruneZeroBlocksOp
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_dialect.npu.quantization import QUANTISED
+from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_dialect.windows import Axis
 from npu_passes.support.common import LoopOptions, for_each
 from npu_passes.support.integers import load, store
@@ -27,7 +27,7 @@ def lower_prune_zero_blocks(
     Other blocks are copied; in place, they are left unchanged.
     """
     source, axes = op.input, op.axes()
-    quantised = map_type(source).get_element_type() in QUANTISED
+    quantised = map_type(source).get_element_type() in BYTE_TYPES
     bound = b.integer(int(op.bound)) if quantised else b.real(op.bound)
     zero = b.integer(op.zero) if quantised else b.real(0.0)
     true = b.integer(1, i1)

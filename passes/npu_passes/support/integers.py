@@ -1,4 +1,4 @@
-"""Integers in loops: i8 and ui8 in memory, i32 in registers, and requantisation.
+"""Integers in loops: i8, ui8 and i16 in memory, i32 in registers, and requantisation.
 
 arith knows signless integers only. A cast turns a ui8 element into the i8 with the same bits:
 
@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import (
     UnrealizedConversionCastOp,
     f32,
     i8,
+    i16,
     i32,
     i64,
 )
@@ -42,7 +43,7 @@ from npu_dialect import dsp
 from npu_dialect.npu.attributes import FlashSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.pointwise import ActivationAttr, PointwiseAttr
-from npu_dialect.npu.quantization import Multiplier, limits_of, ui8
+from npu_dialect.npu.quantization import QUANTISED, WIDE_BITS, Multiplier, limits_of, ui8
 from npu_passes.support.loop_builder import NSW, Index, LoopBuilder, memref_type
 from npu_passes.support.symbols import GlobalNames, identifier
 
@@ -70,7 +71,7 @@ def widened(b: LoopBuilder, value: SSAValue, hint: str | None = None) -> SSAValu
     if value.type == ui8:
         byte = b.insert(UnrealizedConversionCastOp.get([value], [i8])).results[0]
         return b.insert(arith.ExtUIOp(byte, i32), hint).result
-    if value.type == i8:
+    if value.type in (i8, i16):
         return b.insert(arith.ExtSIOp(value, i32), hint).result
     return value
 
@@ -78,8 +79,8 @@ def widened(b: LoopBuilder, value: SSAValue, hint: str | None = None) -> SSAValu
 def store(b: LoopBuilder, value: SSAValue, buffer: SSAValue, at: Sequence[Index]) -> None:
     """Write one element. An i32 is truncated to the element type; its value must fit."""
     element = element_of(buffer)
-    if element in (i8, ui8) and value.type == i32:
-        value = b.insert(arith.TruncIOp(value, i8)).result
+    if element in QUANTISED and value.type == i32:
+        value = b.insert(arith.TruncIOp(value, i16 if element == i16 else i8)).result
         if element == ui8:
             value = b.insert(UnrealizedConversionCastOp.get([value], [ui8])).results[0]
     b.store(value, buffer, at)
@@ -104,7 +105,7 @@ def fits(
 
 
 def without(b: LoopBuilder, value: SSAValue, zero_point: int) -> SSAValue:
-    """value - zero_point, for a byte that is held in an i32."""
+    """value - zero_point, for an element of at most 16 bits in an i32; sums have zero point 0."""
     if zero_point == 0:
         return value
     if zero_point < 0:
@@ -122,7 +123,7 @@ def held(
 
 def bounds_of(element: Attribute, activation: PointwiseAttr | None) -> tuple[int, int]:
     """Smallest and largest integer of an element type, narrowed by an activation's bounds."""
-    low, high = limits_of(element) if element in (i8, ui8) else (-(2**31), 2**31 - 1)
+    low, high = limits_of(element) if element in QUANTISED else (-(2**31), 2**31 - 1)
     if not isinstance(activation, ActivationAttr):
         return low, high
     least, most = activation.bounds
@@ -138,7 +139,8 @@ class Scaling:
     """Builds the requantisation of one integer, for `npu.requantize` and `then requantize`.
 
     `scales` holds one scale for all channels, or one for each channel. Scales by channel are stored
-    as tables in flash. `bounds` are the smallest and largest result, zero point included.
+    as tables in flash. `bounds` are the smallest and largest result, zero point included. `sums` is
+    the type of the integers, i32 or i64.
     """
 
     def __init__(
@@ -150,10 +152,12 @@ class Scaling:
         mode: str,
         bounds: tuple[int, int],
         divisor: float | None = None,
+        sums: Attribute = i32,
     ) -> None:
         self.b, self.zero_point, self.bounds = b, zero_point, bounds
+        bits = WIDE_BITS if sums == i64 else 31
         self.divisor, self.fixed = divisor, mode == "fixed"
-        self.multipliers = [Multiplier.of(scale / (divisor or 1.0)) for scale in scales]
+        self.multipliers = [Multiplier.of(scale / (divisor or 1.0), bits) for scale in scales]
         self.scales = scales
         self.tables: tuple[SSAValue, ...]
         many = len(scales) > 1
@@ -170,7 +174,7 @@ class Scaling:
             self.tables = ()
 
     def __call__(self, value: SSAValue, channel: Index) -> SSAValue:
-        """Requantise an i32 without zero point; the result is an i32 between the bounds."""
+        """Requantise an i32 or i64 without zero point; the result is an i32 between the bounds."""
         return self.by_shift(value, channel) if self.fixed else self.by_float(value, channel)
 
     def by_float(self, value: SSAValue, channel: Index) -> SSAValue:
@@ -196,7 +200,7 @@ class Scaling:
         return by_instruction(self.b, self.product(value, channel), self.zero_point, self.bounds)
 
     def product(self, value: SSAValue, channel: Index) -> SSAValue:
-        """An i32 times its scale, as a float32 that is not rounded yet."""
+        """An integer times its scale, as a float32 that is not rounded yet."""
         b = self.b
         scale = b.load(self.tables[0], [channel]) if self.tables else b.real(self.scales[0])
         product = b.mulf(b.insert(arith.SIToFPOp(value, f32)).result, scale)
@@ -215,7 +219,7 @@ class Scaling:
         else:
             wide = b.integer(self.multipliers[0].value, i64)
             shift = b.integer(self.multipliers[0].shift, i64)
-        number = b.insert(arith.ExtSIOp(value, i64)).result
+        number = value if value.type == i64 else b.insert(arith.ExtSIOp(value, i64)).result
         product = fits(b, arith.MuliOp, number, wide)
         return shifted(b, product, shift, self.zero_point, self.bounds)
 
@@ -276,6 +280,8 @@ def by_instruction(
         return b.insert(dsp.UsatOp(number)).result
     if (low, high) == (-128, 127):
         return b.insert(dsp.SsatOp(number)).result
+    if (low, high) == (-(2**15), 2**15 - 1):
+        return b.insert(dsp.SsatOp(number, 16)).result
     return held(b, number, low, high)
 
 

@@ -182,16 +182,19 @@ class LoopBuilder(OpBuilder):
         return self.binary(arith.DivfOp, lhs, rhs, hint)
 
     def mac(self, total: SSAValue, lhs: SSAValue, rhs: SSAValue, hint: str = "acc") -> SSAValue:
-        """Total + lhs * rhs, of floats or of i32.
+        """Total + lhs * rhs, of floats or of i32 factors; the total of these is i32 or i64.
 
-        Integer factors must be bytes or differences of bytes, so that the product fits. A float
-        product and sum may become one fused operation (`contract`): layers do not prescribe the
-        order of their sums, so their rounding is not fixed either.
+        Of integer factors, one must be a byte or a difference of bytes, the other a difference of
+        at most 16 bits, so that the product fits. A float product and sum may become one fused
+        operation (`contract`): layers do not prescribe the order of their sums, so their rounding
+        is not fixed either.
         """
         operands = (lhs, rhs)
-        if total.type == i32:
+        if isa(total.type, IntegerType):
             first = partial(arith.MuliOp, lhs, rhs, overflow=NSW)
             product = self.quickly(arith.MuliOp, operands, lhs.type, first, "nsw")
+            if total.type != i32:
+                product = self.insert(arith.ExtSIOp(product, total.type)).result
             return self.binary(arith.AddiOp, total, product, hint)
         multiply = partial(arith.MulfOp, lhs, rhs, CONTRACT)
         product = self.quickly(arith.MulfOp, operands, lhs.type, multiply, "contract")
@@ -200,8 +203,8 @@ class LoopBuilder(OpBuilder):
         return self.quickly(arith.AddfOp, operands, total.type, add, "contract", hint)
 
     def maxf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
-        """The greater of two floats or i32; NaN if one of them is."""
-        if lhs.type == i32:
+        """The greater of two floats or integers; NaN if one of them is."""
+        if isa(lhs.type, IntegerType):
             above = self.compare(arith.CmpiOp, lhs, rhs, "sgt")
             return self.select(above, lhs, rhs, hint)
         greater = self.compare(arith.CmpfOp, lhs, rhs, "ogt")

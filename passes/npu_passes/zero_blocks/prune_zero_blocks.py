@@ -58,7 +58,7 @@ from npu_dialect.npu.layers import (
 from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.pointwise import ActivationAttr
-from npu_dialect.npu.quantization import QUANTISED, limits_of
+from npu_dialect.npu.quantization import BYTE_TYPES, limits_of
 from npu_dialect.npu.structure import provenance
 from npu_passes.analysis.on_chip import functions
 from npu_passes.analysis.views import root_of
@@ -197,7 +197,7 @@ def ends_with_relu(op: LayerOp) -> bool:
 def is_prunable(op: LayerOp) -> bool:
     """Whether a layer's map is [N, C, H, W], of floats or of integers with known scale."""
     element = map_type(op.output).get_element_type()
-    known = element == f32 or element in QUANTISED
+    known = element == f32 or element in BYTE_TYPES
     return known and len(shape_of(op.output)) == 4 and Meaning.of(op) is not None
 
 

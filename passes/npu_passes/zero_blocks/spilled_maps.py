@@ -26,7 +26,7 @@ from npu_dialect.npu.layers import (
 )
 from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.quantization import QUANTISED
+from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.analysis.affine_index import Linear, extents
 from npu_passes.analysis.views import root_of
 from npu_passes.support.loop_builder import memref_type
@@ -86,7 +86,7 @@ class SpilledMap:
 
         Results would be right with any other element, but fewer blocks would be left out.
         """
-        if memref_type(self.alloc.buffer).element_type not in QUANTISED:
+        if memref_type(self.alloc.buffer).element_type not in BYTE_TYPES:
             return 0
         return next((zero for op in self.writers if (zero := zero_of(op)) is not None), 0)
 

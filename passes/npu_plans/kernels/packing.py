@@ -10,7 +10,7 @@ before. The bytes that were counted already get weights of zero, so nothing beyo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -22,6 +22,9 @@ PAIR = 2
 """Neighbouring pixels that share the loads of weights."""
 FILTERS = 4
 """Filters that share the loads of a pixel: with two pixels, eight sums live in registers."""
+
+IN_PAIRS = (0, 2, 1, 3)
+"""The order of a quad's weights where a word of input holds two neighbours, (x0, x1), (x2, x3)."""
 
 Format = Literal["wide", "narrow", "bytes"]
 """How the four weights w0 to w3 of a quad are stored for a block of filters.
@@ -56,11 +59,17 @@ def quad_size(form: Format, filters: int) -> int:
     return {"wide": 2 * filters, "narrow": filters, "bytes": QUAD * filters}[form]
 
 
-def pack_runs(weights: NDArray[np.int8], form: Format) -> NDArray[np.int32] | NDArray[np.int8]:
-    """Weights [filters, runs, length] as one row: block by block, run by run, quad by quad."""
+def pack_runs(
+    weights: NDArray[np.int8], form: Format, order: Sequence[int] = range(QUAD)
+) -> NDArray[np.int32] | NDArray[np.int8]:
+    """Weights [filters, runs, length] as one row: block by block, run by run, quad by quad.
+
+    `order` is that of the weights of a quad: w0 to w3, or with `IN_PAIRS` (w0, w2, w1, w3).
+    """
     parts: list[NDArray[np.int8]] = []
     for first, count in blocks_of(weights.shape[0]):
         block = in_quads(weights[first : first + count])  # filters, runs, quads, 4
+        block = block[..., list(order)]
         parts.append(block.transpose(1, 2, 0, 3).reshape(-1, count, QUAD))
     if form == "bytes":
         return np.concatenate([part.transpose(0, 2, 1).reshape(-1) for part in parts])

@@ -1,6 +1,8 @@
-"""Loads and stores of words in buffers of bytes, and a barrier for the order of accesses."""
+"""Loads and stores of words in buffers, and a barrier for the order of accesses."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, i32
 from xdsl.ir import Attribute, SSAValue
@@ -13,28 +15,33 @@ WORD_BYTES = 4
 """Bytes of a word."""
 
 
-def verify_bytes(type_: Attribute) -> None:
-    """Check that a buffer has one axis of contiguous bytes, enough for a word.
+def verify_words(type_: Attribute, widths: Sequence[int]) -> None:
+    """Check that a buffer has one axis of contiguous integers, enough for a word.
 
-    Raises: VerifyException if it does not.
+    `widths` are the bits that an element may have. Raises: VerifyException if it does not fit.
     """
     assert isa(type_, MemRefType[Attribute])
     element = type_.element_type
-    if not isa(element, IntegerType) or element.width.data != 8:
-        raise VerifyException(f"expected bytes in memory, got {type_}")
+    if not isa(element, IntegerType) or element.width.data not in widths:
+        kinds = " or ".join(f"{width} bits" for width in widths)
+        raise VerifyException(f"expected integers of {kinds} in memory, got {type_}")
+    count = 8 * WORD_BYTES // element.width.data
     shape, strides = type_.get_shape(), type_.get_strides()
     if len(shape) != 1 or strides is None or tuple(strides) != (1,):
         raise VerifyException(f"expected one axis without gaps, got {type_}")
-    if 0 <= shape[0] < WORD_BYTES:
-        raise VerifyException(f"expected at least {WORD_BYTES} bytes, got {type_}")
+    if 0 <= shape[0] < count:
+        raise VerifyException(f"expected at least {count} elements, got {type_}")
 
 
 @irdl_op_definition
 class LoadWordOp(IRDLOperation):
-    """LDR: loads a word from four consecutive bytes, byte j from index + j, at any alignment.
+    """LDR: loads a word from four consecutive bytes, the first one lowest, at any alignment.
+
+    They are those of the elements from the index on: four of 8 bits, or two of 16.
 
     ```mlir
     %x = dsp.load_word %image[%i] : memref<64xi8, #npu.sram> -> i32
+    %y = dsp.load_word %halves[%i] : memref<64xi16, #npu.sram> -> i32
     ```
     """
 
@@ -52,8 +59,8 @@ class LoadWordOp(IRDLOperation):
         super().__init__(operands=[memref, index], result_types=[i32])
 
     def verify_(self) -> None:
-        """The buffer is a vector of bytes."""
-        verify_bytes(self.memref.type)
+        """The buffer is a vector of bytes or of 16-bit halves."""
+        verify_words(self.memref.type, (8, 16))
 
 
 @irdl_op_definition
@@ -82,7 +89,7 @@ class StoreWordOp(IRDLOperation):
 
     def verify_(self) -> None:
         """The buffer is a vector of bytes."""
-        verify_bytes(self.memref.type)
+        verify_words(self.memref.type, (8,))
 
 
 @irdl_op_definition

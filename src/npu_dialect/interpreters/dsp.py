@@ -59,13 +59,14 @@ def rounded(x: np.float32) -> int:
 
 
 def checked(buffer: Array, index: int) -> slice:
-    """The slice of the four bytes of a word.
+    """The slice of the elements of a word.
 
-    Raises: InterpretationError if a byte is outside the buffer.
+    Raises: InterpretationError if one is outside the buffer.
     """
-    if not 0 <= index <= buffer.size - dsp.WORD_BYTES:
+    count = dsp.WORD_BYTES // buffer.itemsize
+    if not 0 <= index <= buffer.size - count:
         raise InterpretationError(f"word at {index} outside a buffer of shape {list(buffer.shape)}")
-    return slice(index, index + dsp.WORD_BYTES)
+    return slice(index, index + count)
 
 
 @register_impls

@@ -191,10 +191,10 @@ def weighted(op: SumsOp, inputs: Sequence[Array]) -> tuple[Array, Array]:
 
 
 def stored(op: SumsOp, sums: Array) -> Array:
-    """The sums as a layer stores them: floats, i32 that wrap around, or quantised integers."""
+    """The sums as a layer stores them: floats, integers that wrap around, or quantised integers."""
     if op.zero_points is None:
         return sums
-    integers = sums.astype(np.int64).astype(np.int32)
+    integers = sums.astype(np.int64).astype(dtype_of(op.sums_element))
     if op.requantize is None:
         return integers
     return epilogue(integers, op.requantize, dtype_of(op.output_type.get_element_type()))

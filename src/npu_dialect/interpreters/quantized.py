@@ -13,7 +13,7 @@ import numpy as np
 
 from npu_dialect.interpreters.fused import fma
 from npu_dialect.interpreters.pairwise import FUNCTIONS
-from npu_dialect.interpreters.values import Array
+from npu_dialect.interpreters.values import Array, dtype_of
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
 from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.enums import BinaryKind
@@ -27,6 +27,7 @@ from npu_dialect.npu.layers.quantized_binary import QuantizedBinaryOp
 from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
 from npu_dialect.npu.maps import map_type
 from npu_dialect.npu.quantization import (
+    WIDE_BITS,
     AdditionAttr,
     Multiplier,
     RequantizeAttr,
@@ -69,11 +70,15 @@ def requantized(
     limits: tuple[int, int],
     mode: str,
     divisor: float | None = None,
+    bits: int = 31,
 ) -> Array:
-    """Integers (int64, zero point subtracted) in another scale: see `npu.requantize`."""
+    """Integers (int64, zero point subtracted) in another scale: see `npu.requantize`.
+
+    `bits` are those of a multiplier in mode fixed.
+    """
     rank = sums.ndim
     if mode == "fixed":
-        found = [Multiplier.of(scale / (divisor or 1.0)) for scale in scales]
+        found = [Multiplier.of(scale / (divisor or 1.0), bits) for scale in scales]
         values = per_channel([one.value for one in found], rank).astype(np.int64)
         shifts = per_channel([one.shift for one in found], rank).astype(np.int64)
         return saturated(shifted(sums * values, shifts), zero_point, limits)
@@ -84,11 +89,17 @@ def requantized(
 
 
 def epilogue(sums: Array, what: RequantizeAttr, dtype: np.dtype[Any]) -> Array:
-    """The i32 sums of a convolution or a fully connected layer, requantised to `dtype`."""
+    """The sums of a convolution or a fully connected layer, requantised to `dtype`."""
     limits = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     scales = float_values(what.scales)
-    made = requantized(sums.astype(np.int64), scales, what.offset, limits, what.mode.data)
+    wide, mode = sums.astype(np.int64), what.mode.data
+    made = requantized(wide, scales, what.offset, limits, mode, bits=bits_for(sums))
     return made.astype(dtype)
+
+
+def bits_for(array: Array) -> int:
+    """The bits of a multiplier for integers of an array's type in mode fixed."""
+    return WIDE_BITS if array.dtype == np.int64 else 31
 
 
 def requantize(op: RequantizeOp, inputs: Sequence[Array]) -> Array:
@@ -101,6 +112,7 @@ def requantize(op: RequantizeOp, inputs: Sequence[Array]) -> Array:
         output_limits(op),
         op.mode.data,
         op.divided_by,
+        bits_for(inputs[0]),
     )
     return made.astype(output_dtype(op))
 
@@ -276,4 +288,4 @@ def output_dtype(
     op: QuantizeOp | RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp | QuantizedBinaryOp,
 ) -> np.dtype[Any]:
     """The numpy type of a layer's output."""
-    return np.dtype(np.uint8 if output_limits(op) == (0, 255) else np.int8)
+    return dtype_of(map_type(op.output).get_element_type())

@@ -40,7 +40,7 @@ from npu_dialect.npu.attributes import (
 )
 from npu_dialect.npu.enums import Function, FunctionNameAttr
 from npu_dialect.npu.functions import FUNCTIONS, FunctionRule
-from npu_dialect.npu.quantization import QUANTISED, limits_of, ui8
+from npu_dialect.npu.quantization import BYTE_TYPES, limits_of, ui8
 
 
 class PointwiseAttr(ClauseAttr, ABC):
@@ -282,7 +282,7 @@ class TableAttr(PointwiseAttr):
 
     def verify(self) -> None:
         """Check the element type and the number of digits."""
-        if self.element not in QUANTISED:
+        if self.element not in BYTE_TYPES:
             raise VerifyException(f"expected a table of i8 or ui8, got {self.element}")
         text = self.digits.data
         if len(text) != 2 * BYTES or not set(text) <= set("0123456789abcdef"):

@@ -1,11 +1,12 @@
 """Quantised integers: their element types and attributes, and scales as integer multipliers.
 
-A quantised map of i8 (int8) or ui8 (uint8) elements stands for real numbers,
+A quantised map of i8 (int8), ui8 (uint8) or i16 (int16) elements stands for real numbers,
 
     real = (q - zero_point) * scale
 
-and sums of products of two such maps are i32. Scales and zero points are attributes of the layers
-that use them; maps carry none. docs/quantisation.md has the whole picture.
+and sums of products are i32, or i64 where those of 16-bit maps may overflow. Scales and zero points
+are attributes of the layers that use them; maps carry none. docs/quantisation.md has the whole
+picture.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from xdsl.dialects.builtin import (
     Signedness,
     f32,
     i8,
+    i16,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -51,17 +54,29 @@ T = TypeVar("T")
 ui8 = IntegerType(8, Signedness.UNSIGNED)
 """The element type of uint8 maps; i8 is that of int8 maps."""
 
-QUANTISED: tuple[IntegerType, ...] = (i8, ui8)
+BYTE_TYPES: tuple[IntegerType, ...] = (i8, ui8)
+"""Element types of quantised maps of 8 bits."""
+QUANTISED: tuple[IntegerType, ...] = (*BYTE_TYPES, i16)
 """Element types of quantised maps."""
+SUMS: tuple[IntegerType, ...] = (i32, i64)
+"""Element types of sums of products of quantised maps and weights, and of their biases."""
 
-
+WIDE_BITS = 15
+"""Bits of the multiplier of an i64 sum in mode `fixed`."""
 MODES = (Mode.FLOAT, Mode.FIXED)
 """The modes of an op that changes the scale of one map."""
 
 
 def limits_of(element: Attribute) -> tuple[int, int]:
     """The least and the greatest integer of a quantised element type."""
+    if element == i16:
+        return -(2**15), 2**15 - 1
     return (0, 255) if element == ui8 else (-128, 127)
+
+
+def largest_of(element: Attribute, zero_point: int) -> int:
+    """The largest |q - zero_point| of the integers of a quantised element type."""
+    return max(abs(limit - zero_point) for limit in limits_of(element))
 
 
 @dataclass(frozen=True)
@@ -69,7 +84,8 @@ class Multiplier:
     """A positive real number as `value * 2^-shift`, with a value of 31 bits and 1 <= shift <= 62.
 
     A float32 has 24 bits, so the multiplier is exact unless the number is so small that its product
-    with every i32 rounds to zero.
+    with every i32 rounds to zero. For i64 sums the value has 15 bits, as in CMSIS-NN, so that the
+    product with a sum of 48 bits fits into 64.
     """
 
     value: int
@@ -77,11 +93,11 @@ class Multiplier:
 
     @staticmethod
     def of(number: float, bits: int = 31) -> Multiplier:
-        """The nearest multiplier.
+        """The nearest multiplier with a value of `bits`.
 
-        Numbers above 2^29 become 2^29, as their products with integers saturate anyway.
+        Numbers above 2^(bits - 2) become that, as their products with integers saturate anyway.
         """
-        fraction, exponent = frexp(min(number, 2.0**29))
+        fraction, exponent = frexp(min(number, 2.0 ** (bits - 2)))
         shift = bits - exponent
         value = round(fraction * 2**bits)
         if shift > 62:

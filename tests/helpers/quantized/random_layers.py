@@ -16,7 +16,9 @@ from xdsl.dialects.builtin import (
     TensorType,
     f32,
     i8,
+    i16,
     i32,
+    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -43,26 +45,35 @@ from npu_dialect.npu import (
     RequantizeOp,
     TransposeOp,
 )
-from npu_dialect.npu.enums import Overlap
+from npu_dialect.npu.enums import ModeAttr, Overlap
 from npu_dialect.npu.epilogue import Epilogue, EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.quantized_binary import MODES_OF
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.pointwise import PointwiseAttr, TableAttr, kind_of
-from npu_dialect.npu.quantization import limits_of, ui8
+from npu_dialect.npu.quantization import BYTE_TYPES, limits_of, ui8
 
 LINEAR = ("conv", "dense")
 MIXING = ("add", "pair", "average", "pool")
 SIMPLE = ("requantize", "quantize", "dequantize", "relu", "clamp", "lookup", "concat", "transpose")
 KINDS = (*LINEAR, *MIXING, *SIMPLE)
 MODES = ("float", "fixed")
-NUMPY: dict[Attribute, str] = {f32: "float32", i8: "int8", ui8: "uint8", i32: "int32"}
+NUMPY: dict[Attribute, str] = {
+    f32: "float32",
+    i8: "int8",
+    ui8: "uint8",
+    i16: "int16",
+    i32: "int32",
+    i64: "int64",
+}
 
 
 class LayerMaker:
     """Makes one layer, and the function around it."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, elements: Sequence[IntegerType] = (i8, ui8)) -> None:
+        """`elements` are those of maps."""
+        self.elements = elements
         self.random = Random(seed)
         self.numbers = np.random.default_rng(seed)
         self.block = Block()
@@ -95,13 +106,15 @@ class LayerMaker:
         kind = TensorType(element, layer.infer_shape())
         return Rewriter.replace_value_with_new_type(layer.results[0], kind)
 
-    def byte(self) -> IntegerType:
-        """i8 or ui8."""
-        return self.random.choice((i8, ui8))
+    def integer(self) -> IntegerType:
+        """The element type of a quantised map."""
+        return self.random.choice(self.elements)
 
     def point(self, element: Attribute) -> int:
-        """A zero point."""
+        """A zero point; mostly 0 for 16 bits, for which some kernels need it."""
         low, high = limits_of(element)
+        if element == i16 and self.random.random() < 0.6:
+            return 0
         return self.random.choice((low, high, self.random.randint(low, high)))
 
     def scale(self) -> float:
@@ -130,9 +143,13 @@ class LayerMaker:
         strides = [self.random.randint(1, 2) for _ in size]
         return {"kernel": kernel, "strides": strides, "pads": pads}
 
+    def sums(self, element: Attribute) -> IntegerType:
+        """The element type of a bias, for a layer that reads a map of these elements."""
+        return self.random.choice((i32, i64)) if element == i16 else i32
+
     def make_conv(self) -> SSAValue:
         """A convolution, plain or fused."""
-        random, element = self.random, self.byte()
+        random, element = self.random, self.integer()
         groups = random.choice((1, 1, 2, 3))
         depth, filters = random.randint(1, 3), random.randint(1, 3) * groups
         size = (self.extent(), self.extent())
@@ -142,14 +159,14 @@ class LayerMaker:
         weight = self.constant(self.numbers.integers(-128, 128, (filters, depth, *kernel)), i8)
         bias = None
         if random.random() < 0.7:
-            bias = self.constant(self.numbers.integers(-999, 999, filters), i32)
+            bias = self.constant(self.numbers.integers(-999, 999, filters), self.sums(element))
         points = (self.point(element), random.choice((0, 0, random.randint(-128, 127))))
         plain = Conv2dOp(
             x, weight, bias, TensorType(i32, []), **window, groups=groups, zero_points=points
         )
         if random.random() < 0.2:
-            return self.add(plain, i32)
-        out, extents = self.byte(), plain.infer_shape()[2:]
+            return self.add(plain, plain.sums_element)
+        out, extents = self.integer(), plain.infer_shape()[2:]
         pool = overlap = None
         if random.random() < 0.6:
             found = self.window(extents)
@@ -165,7 +182,8 @@ class LayerMaker:
     def activation(self, element: IntegerType, *, pooled: bool = False) -> PointwiseAttr | None:
         """An activation of integers, or none; a monotone one if it is `pooled`."""
         low, high = sorted((self.point(element), self.point(element)))
-        found = (None, ActivationAttr.relu(), ActivationAttr.clamp(low, high), self.table(element))
+        table = self.table(element) if element in BYTE_TYPES else None
+        found = (None, ActivationAttr.relu(), ActivationAttr.clamp(low, high), table)
         chosen = self.random.choice(found)
         return None if chosen is not None and pooled and not chosen.is_monotone else chosen
 
@@ -177,17 +195,17 @@ class LayerMaker:
 
     def make_lookup(self) -> SSAValue:
         """A table look-up."""
-        element = self.byte()
+        element = self.random.choice((i8, ui8))
         x = self.map(element)
         return self.add(LookupOp(x, self.table(element), TensorType(element, [])), element)
 
     def make_dense(self) -> SSAValue:
         """A fully connected layer."""
-        element, out, random = self.byte(), self.byte(), self.random
+        element, out, random = self.integer(), self.integer(), self.random
         batch, depth, features = random.randint(1, 3), random.randint(1, 40), random.randint(1, 6)
         x = self.argument(element, (batch, depth))
         weight = self.constant(self.numbers.integers(-128, 128, (features, depth)), i8)
-        bias = self.constant(self.numbers.integers(-999, 999, features), i32)
+        bias = self.constant(self.numbers.integers(-999, 999, features), self.sums(element))
         points = (self.point(element), random.choice((0, 5)))
         what = RequantizeAttr.of(self.scales(features, 0.01), self.point(out), random.choice(MODES))
         layer = FullyConnectedOp(
@@ -202,7 +220,7 @@ class LayerMaker:
 
     def make_requantize(self) -> SSAValue:
         """A requantisation."""
-        element, out = self.random.choice((i8, ui8, i32)), self.byte()
+        element, out = self.random.choice((*self.elements, i32)), self.integer()
         x = self.map(element)
         wide = element == i32
         points = (0 if wide else self.point(element), self.point(out))
@@ -214,13 +232,13 @@ class LayerMaker:
 
     def make_quantize(self) -> SSAValue:
         """A quantisation from float32."""
-        out = self.byte()
+        out = self.integer()
         x = self.map(f32)
         return self.add(QuantizeOp(x, self.scale(), self.point(out), TensorType(out, [])), out)
 
     def make_dequantize(self) -> SSAValue:
         """A dequantisation to float32."""
-        element = self.random.choice((i8, ui8, i32))
+        element = self.random.choice((*self.elements, i32))
         x = self.map(element)
         point = 0 if element == i32 else self.point(element)
         scales = self.scales(list(shape_of(x))[1])
@@ -228,7 +246,7 @@ class LayerMaker:
 
     def make_add(self) -> SSAValue:
         """An addition, which may broadcast."""
-        lhs, rhs, out = self.byte(), self.byte(), self.byte()
+        lhs, rhs, out = self.integer(), self.integer(), self.integer()
         a = self.map(lhs)
         shape = list(shape_of(a))
         b = self.argument(rhs, self.random.choice((shape, [shape[1], 1, 1])))
@@ -239,20 +257,20 @@ class LayerMaker:
 
     def make_pair(self) -> SSAValue:
         """A product, quotient, ... of two maps, which may broadcast."""
-        lhs, rhs, out = self.byte(), self.byte(), self.byte()
+        lhs, rhs, out = self.integer(), self.integer(), self.integer()
         a = self.map(lhs)
         shape = list(shape_of(a))
         b = self.argument(rhs, self.random.choice((shape, [shape[1], 1, 1], [])))
         scales = [self.scale() for _ in range(3)]
         points = [self.point(lhs), self.point(rhs), self.point(out)]
         kind = self.random.choice(tuple(MODES_OF))
-        mode = self.random.choice(MODES_OF[kind])
-        layer = QuantizedBinaryOp(a, b, kind, scales, points, TensorType(out, []), mode=mode)
+        layer = QuantizedBinaryOp(a, b, kind, scales, points, TensorType(out, []))
+        layer.mode = ModeAttr(self.random.choice(layer.modes))
         return self.add(layer, out)
 
     def make_average(self) -> SSAValue:
         """An average pool, whose window may be the whole map."""
-        element, out = self.byte(), self.byte()
+        element, out = self.integer(), self.integer()
         x = self.map(element)
         size = list(shape_of(x))[2:]
         window = self.window(size)
@@ -272,7 +290,7 @@ class LayerMaker:
 
     def make_pool(self) -> SSAValue:
         """A max pool."""
-        element = self.random.choice((i8, ui8, i32))
+        element = self.random.choice((*self.elements, i32))
         x = self.map(element)
         if self.random.random() < 0.3:
             return self.add(GlobalMaxPool2dOp(x, TensorType(element, [])), element)
@@ -282,26 +300,26 @@ class LayerMaker:
 
     def make_relu(self) -> SSAValue:
         """max(x, 0)."""
-        element = self.random.choice((i8, ui8, i32))
+        element = self.random.choice((*self.elements, i32))
         return self.add(ReluOp(self.map(element), TensorType(element, [])), element)
 
     def make_clamp(self) -> SSAValue:
         """A clamp, with bounds between integers too."""
-        element = self.random.choice((i8, ui8, i32))
+        element = self.random.choice((*self.elements, i32))
         low, high = sorted(self.random.uniform(-50, 300) for _ in range(2))
         x = self.map(element)
         return self.add(ClampOp(x, low, max(high, low + 1), TensorType(element, [])), element)
 
     def make_concat(self) -> SSAValue:
         """A concatenation of two maps."""
-        element = self.byte()
+        element = self.integer()
         a = self.map(element)
         b = self.argument(element, list(shape_of(a)))
         return self.add(ConcatOp([a, b], 1, TensorType(element, [])), element)
 
     def make_transpose(self) -> SSAValue:
         """A transposition that puts the channels last."""
-        element = self.byte()
+        element = self.integer()
         return self.add(
             TransposeOp(self.map(element), (0, 2, 3, 1), TensorType(element, [])), element
         )

@@ -44,7 +44,7 @@ class ResidualMaker(LayerMaker):
 
     def element(self) -> Attribute:
         """A random element type of a map."""
-        return self.byte() if self.quantised else f32
+        return self.integer() if self.quantised else f32
 
     def block_of(self, x: SSAValue) -> SSAValue:
         """A sum of two branches, in random order, and activations behind it."""
@@ -83,7 +83,7 @@ class ResidualMaker(LayerMaker):
             bias = self.constant(self.numbers.standard_normal(filters), f32)
             plain = Conv2dOp(x, weight, bias, TensorType(f32, []), pads=pads, groups=groups)
             return self.add(self.named(plain), f32)
-        source, out = map_type(x).get_element_type(), self.byte()
+        source, out = map_type(x).get_element_type(), self.integer()
         weight = self.constant(self.numbers.integers(-128, 128, shape), i8)
         bias = self.constant(self.numbers.integers(-999, 999, filters), i32)
         zero_points = (self.point(source), random.choice((0, 0, 7)))

@@ -29,6 +29,8 @@ def compiled(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> di
         ("naive", "uint8"),
         ("rows", "int8"),
         ("unlu2020", "uint8"),
+        ("default", "int16"),
+        ("rows", "int16"),
         pytest.param("default", "uint8", marks=pytest.mark.slow),
         pytest.param("naive", "int8", marks=pytest.mark.slow),
         pytest.param("rows", "uint8", marks=pytest.mark.slow),
@@ -60,6 +62,7 @@ def test_the_sums_of_a_convolution_never_exist(
     [
         ("int8", "float"),
         ("uint8", "fixed"),
+        ("int16", "fixed"),
         pytest.param("int8", "fixed", marks=pytest.mark.slow),
         pytest.param("uint8", "float", marks=pytest.mark.slow),
     ],
@@ -74,8 +77,8 @@ def test_integers_at_the_edges(
     assert not {"npu.quantize", "npu.dequantize"} & set(ops)
     header = (tmp_path / "out" / "net.h").read_text()
     assert f"const {inner}_t *x" in header
-    assert "#define NET_X_SCALE 0.02f" in header
-    assert f"#define NET_X_ZERO_POINT ({0 if inner == 'int8' else 128})" in header
+    assert f"#define NET_X_SCALE {'0.00015625f' if inner == 'int16' else '0.02f'}" in header
+    assert f"#define NET_X_ZERO_POINT ({128 if inner == 'uint8' else 0})" in header
     source = (tmp_path / "out" / "net.c").read_text()
     assert ("float" in source) == (requantize == "float")
 

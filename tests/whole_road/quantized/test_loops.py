@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerType, TensorType, i8
+from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType, i8, i16
 
 from helpers.c_harness import run_c
 from helpers.quantized.random_layers import KINDS, LayerMaker
@@ -26,7 +26,18 @@ from npu_tools.compiling.check import random_inputs
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(6))
 def test_loops_and_c_mean_the_same(kind: str, seed: int) -> None:
-    module = LayerMaker(seed).module(kind)
+    agree(LayerMaker(seed).module(kind), kind, seed)
+
+
+@pytest.mark.parametrize("kind", sorted({*KINDS} - {"lookup"}))
+@pytest.mark.parametrize("seed", range(3))
+def test_maps_of_16_bits(kind: str, seed: int) -> None:
+    """Layers of 16-bit maps, alone or beside maps of bytes; some have i64 sums."""
+    agree(LayerMaker(100 + seed, (i16, i16, i8)).module(kind), kind, seed)
+
+
+def agree(module: ModuleOp, kind: str, seed: int) -> None:
+    """Check that a layer means the same as interpreted, as loops and as C."""
     module.verify()
     feeds = random_inputs(module, seed)
     if kind == "quantize":

@@ -18,6 +18,7 @@ from npu_tools.quantizing.quantize_model import (
     Activations,
     Format,
     Recipe,
+    measured_ranges,
     quantised,
     quiet,
     static,
@@ -65,7 +66,7 @@ def last_scale(proto: ModelProto) -> float:
 @pytest.mark.parametrize("recipe", RECIPES, ids=str)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks(name: str, recipe: Recipe, caplog: pytest.LogCaptureFixture) -> None:
-    proto = quantised(NETWORKS[name](), samples(), recipe)
+    _, proto = quantised(NETWORKS[name](), samples(), recipe)
     exact = recipe.format == "operators" and name not in IN_FLOAT
     found = check(proto, 0.0 if exact else 1.01 * last_scale(proto))
     warned = [message.split("(")[1].split(")")[0] for message in caplog.messages]
@@ -78,7 +79,9 @@ def test_networks(name: str, recipe: Recipe, caplog: pytest.LogCaptureFixture) -
 def test_networks_that_are_not_simplified(name: str, form: Format, tmp_path: Path) -> None:
     """The networks still have Pad and BatchNormalization."""
     with quiet():
-        proto = static(NETWORKS[name](), samples(), Recipe(form), tmp_path)
+        model = NETWORKS[name]()
+        ranges = measured_ranges(model, samples(), "minmax", tmp_path)
+        proto = static(model, ranges, Recipe(form), (), tmp_path)
     kept = "Pad" if name == "with_mean" else "BatchNormalization"
     assert kept in [node.op_type for node in proto.graph.node]
     found = check(proto, 1.01 * last_scale(proto))

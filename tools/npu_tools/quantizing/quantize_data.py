@@ -17,8 +17,52 @@ Feeds: TypeAlias = dict[str, Array]
 """The inputs of one run of a model: an array for each, by name."""
 
 
+LABELS = "y"
+"""The array of class numbers in a file of samples, unless an input has this name."""
+
+
 def calibration_runs(path: Path, inputs: Mapping[str, tuple[int, ...]]) -> list[Feeds]:
-    """Read the runs of an .npz file for `inputs`, shapes by name; other arrays are ignored.
+    """The runs of an .npz file on which ranges can be measured; see `runs_of`.
+
+    Raises: UserError or OSError as `runs_of`, and UserError if all numbers of an input are equal:
+    its range would be that number alone.
+    """
+    runs = runs_of(path, read_npz(path), inputs)
+    for name in inputs:
+        first = runs[0][name].ravel()[0]
+        if all((feeds[name] == first).all() for feeds in runs):
+            raise UserError(
+                f"{path}: array '{name}' holds {first} only; expected typical inputs, which differ"
+            )
+    return runs
+
+
+def labelled_runs(
+    path: Path, inputs: Mapping[str, tuple[int, ...]]
+) -> tuple[list[Feeds], Array | None]:
+    """The runs of an .npz file and its array `y`, a class number for each sample, if it has one.
+
+    Raises: UserError or OSError as `runs_of`, and UserError if the labels are no whole numbers or
+    not as many as there are samples.
+    """
+    held = read_npz(path)
+    runs = runs_of(path, held, inputs)
+    if LABELS not in held or LABELS in inputs:
+        return runs, None
+    labels = held[LABELS]
+    batch = next((shape[0] for shape in inputs.values() if shape), 1)
+    if labels.dtype.kind not in "iub" or labels.size != len(runs) * batch:
+        raise UserError(
+            f"{path}: array '{LABELS}' holds {labels.size} numbers of {labels.dtype}; expected a "
+            f"class number, an integer, for each of {len(runs) * batch} samples"
+        )
+    return runs, labels.ravel()
+
+
+def runs_of(
+    path: Path, held: Mapping[str, Array], inputs: Mapping[str, tuple[int, ...]]
+) -> list[Feeds]:
+    """The runs of an .npz file's arrays for `inputs`, shapes by name; other arrays are ignored.
 
     An array holds samples along a new first axis, or along the first axis of its input's shape (the
     batch).
@@ -27,7 +71,6 @@ def calibration_runs(path: Path, inputs: Mapping[str, tuple[int, ...]]) -> list[
     or holds anything but finite numbers, or if inputs have different numbers of samples; OSError if
     the file cannot be read.
     """
-    held = read_npz(path)
     samples: dict[str, Array] = {}
     for name, shape in inputs.items():
         if name not in held:

@@ -12,7 +12,7 @@ import io
 import logging
 import tempfile
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
@@ -26,15 +26,23 @@ from onnx.shape_inference import infer_shapes
 
 from npu_tools.importers.onnx.errors import first_line
 from npu_tools.importers.onnx.load import DOMAINS, default_opset
+from npu_tools.quantizing.batch_norms import fold_batch_norms
+from npu_tools.quantizing.fidelity import fidelity, spread
+from npu_tools.quantizing.least_error import Histogram, least_error_range
+from npu_tools.quantizing.mixed_precision import bounded_maps, groups_of, sensitive_maps
 from npu_tools.quantizing.quantize_data import Feeds
+from npu_tools.quantizing.taps import tapped
 from npu_tools.shared.errors import UserError
 
 Format: TypeAlias = Literal["qdq", "operators"]
 Activations: TypeAlias = Literal["int8", "uint8"]
-Method: TypeAlias = Literal["minmax", "entropy", "percentile"]
+Method: TypeAlias = Literal["minmax", "mse", "percentile"]
+Wide: TypeAlias = Literal["none", "all", "auto"]
 
 OPSET = 13
 """The first opset whose QuantizeLinear can have one scale for each filter."""
+OPSET_WIDE = 21
+"""The first opset whose QuantizeLinear gives int16."""
 QUANTISED = tuple(
     "Add AveragePool Clip Concat Conv Flatten Gemm GlobalAveragePool MatMul MaxPool Mul Pad Relu "
     "Reshape Squeeze Transpose Unsqueeze".split()
@@ -43,10 +51,7 @@ QUANTISED = tuple(
 WITH_WEIGHTS = frozenset(("Conv", "Gemm", "MatMul"))
 """Operators with weights. A model without any of them is rejected: it has nothing to quantise."""
 RUNS_AT_ONCE = 32
-"""How many runs the method `minmax` keeps in memory at a time, as it needs only the extremes."""
-ENTROPY_BINS = 1024
-"""Bins of the histogram in which the method `entropy` chooses a range of 128 bins. onnxruntime's
-default is 128 bins in all, which leaves no choice."""
+"""How many runs are kept in memory at a time where only the extremes of maps are measured."""
 GIVEN = ("_scale", "_zero_point", "_quantized", "_QuantizeLinear", "_DequantizeLinear", "_Output")
 """Endings of the names that the quantiser adds, without a check whether a name is taken."""
 ALREADY = ("DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear", "QLinear", "QGemm")
@@ -62,6 +67,9 @@ class Recipe:
     method: Method = "minmax"
     per_channel: bool = True
     """Whether a weight tensor has one scale for each filter, or one scale only."""
+    int16: Wide = "none"
+    """Which maps have 16 bits: those without which an output stays below `goal_db` for `auto`."""
+    goal_db: float = 30.0
 
 
 def need_quantiser() -> None:
@@ -97,15 +105,21 @@ def check_floats(model: ModelProto) -> None:
                 )
 
 
-def quantised(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe) -> ModelProto:
+def quantised(
+    model: ModelProto, runs: Sequence[Feeds], recipe: Recipe
+) -> tuple[ModelProto, ModelProto]:
     """Quantise a checked model with calibration data; the same arguments give the same model.
+
+    Returns: the model as it was before its maps got integers, simplified, and the quantised model.
 
     Raises: UserError if onnxruntime cannot quantise it, or if a map is not finite.
     """
     with tempfile.TemporaryDirectory(prefix="npu-quantize-") as folder, quiet():
         try:
-            prepared = simplified(at_least_opset(model), Path(folder))
-            return cleaned(static(prepared, runs, recipe, Path(folder)))
+            opset = OPSET if recipe.int16 == "none" else OPSET_WIDE
+            prepared = simplified(at_least_opset(model, opset), Path(folder))
+            ranges = measured_ranges(prepared, runs, recipe.method, Path(folder))
+            return prepared, with_widths(prepared, runs, ranges, recipe, Path(folder))
         except UserError:
             raise
         except Exception as error:  # onnxruntime's exceptions share no public base
@@ -125,11 +139,10 @@ def quiet() -> Generator[None]:
         logging.disable(level)
 
 
-def at_least_opset(model: ModelProto) -> ModelProto:
-    """The model, converted to opset `OPSET` if its own is older."""
-    return (
-        model if default_opset(model) >= OPSET else version_converter.convert_version(model, OPSET)
-    )
+def at_least_opset(model: ModelProto, opset: int) -> ModelProto:
+    """The model, converted to an opset if its own is older."""
+    old = default_opset(model) < opset
+    return version_converter.convert_version(model, opset) if old else model
 
 
 def simplified(model: ModelProto, folder: Path) -> ModelProto:
@@ -141,7 +154,9 @@ def simplified(model: ModelProto, folder: Path) -> ModelProto:
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.log_severity_level = 4
     ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    prepared = infer_shapes(without_clashes(ModelProto.FromString(path.read_bytes())))
+    prepared = without_clashes(ModelProto.FromString(path.read_bytes()))
+    fold_batch_norms(prepared)
+    prepared = infer_shapes(prepared)
     import_module("onnxruntime.quantization.quant_utils").add_pre_process_metadata(prepared)
     return prepared
 
@@ -172,14 +187,56 @@ def without_clashes(model: ModelProto) -> ModelProto:
     return model
 
 
-def static(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe, folder: Path) -> ModelProto:
+def with_widths(
+    model: ModelProto, runs: Sequence[Feeds], ranges: Any, recipe: Recipe, folder: Path
+) -> ModelProto:
+    """Quantise a simplified model, with those maps in 16 bits that the recipe asks for."""
+    groups = groups_of(model, ranges.keys())
+    some = spread(runs)
+
+    def quantise(wide: Collection[str]) -> ModelProto:
+        measured = unified(ranges, bounded_maps(model)) if wide else ranges
+        return cleaned(static(model, measured, recipe, wide, folder))
+
+    def measure(wide: Collection[str]) -> float:
+        outputs = fidelity(model, quantise(wide), some).outputs
+        return min(output.snr_db for output in outputs)
+
+    match recipe.int16:
+        case "none":
+            return quantise(())
+        case "all":
+            return quantise([name for group in groups for name in group])
+        case "auto":
+            return quantise(sensitive_maps(groups, measure, recipe.goal_db))
+
+
+def unified(ranges: Any, bounded: Mapping[str, str]) -> object:
+    """The ranges of maps; one that a Relu or Clip alone reads gets the range of what that gives.
+
+    So Relu changes no scale: what it cuts off may saturate before. `bounded` is in the order of the
+    model.
+    """
+    calibrate: Any = import_module("onnxruntime.quantization.calibrate")
+    found = dict(ranges.items())
+    for first, last in reversed(list(bounded.items())):
+        if first in found and last in found:
+            found[first] = found[last]
+    return calibrate.TensorsData(calibrate.CalibrationMethod.MinMax, found)
+
+
+def static(
+    model: ModelProto, ranges: object, recipe: Recipe, wide: Collection[str], folder: Path
+) -> ModelProto:
     """Quantise a simplified model with onnxruntime; `folder` is for its files.
 
-    This does the same as onnxruntime's `quantize_static`, which has no option for the bins.
+    The maps `wide` have 16 bits. Where there are any, Relu and Clip stay: onnxruntime removes them
+    also from symmetric maps of 16 bits, which do not saturate as Relu does. This does the same as
+    onnxruntime's `quantize_static`, which cannot take ranges of our own.
     """
     ort: Any = import_module("onnxruntime.quantization")
     elements = {"int8": ort.QuantType.QInt8, "uint8": ort.QuantType.QUInt8}
-    ranges = measured_ranges(model, runs, recipe.method, folder)
+    of_16_bits = {"quant_type": ort.QuantType.QInt16, "symmetric": True}
     tail: tuple[Any, ...] = (
         ort.QuantType.QInt8,
         elements[recipe.activations],
@@ -187,7 +244,11 @@ def static(model: ModelProto, runs: Sequence[Feeds], recipe: Recipe, folder: Pat
         [],  # all nodes ...
         [],  # ... and no exceptions
         list(QUANTISED),
-        {"MatMulConstBOnly": True},
+        {
+            "MatMulConstBOnly": True,
+            "QDQKeepRemovableActivations": bool(wide),
+            "TensorQuantOverrides": {name: [dict(of_16_bits)] for name in sorted(wide)},
+        },
     )
     head = (model, recipe.per_channel, False)
     if recipe.format == "qdq":
@@ -209,21 +270,16 @@ def measured_ranges(
     Raises: UserError if a map is not finite.
     """
     ort: Any = import_module("onnxruntime.quantization")
-    methods: dict[Method, tuple[Any, dict[str, int]]] = {
-        "minmax": (ort.CalibrationMethod.MinMax, {}),
-        "entropy": (ort.CalibrationMethod.Entropy, {"num_bins": ENTROPY_BINS}),
-        "percentile": (ort.CalibrationMethod.Percentile, {}),
-    }
+    methods = ort.CalibrationMethod
     path = folder / "prepared.onnx"
     path.write_bytes(model.SerializeToString())
     calibrator = ort.create_calibrator(
         path,
         list(QUANTISED),
         augmented_model_path=str(folder / "augmented.onnx"),
-        calibrate_method=methods[method][0],
-        extra_options=methods[method][1],
+        calibrate_method=methods.Percentile if method == "percentile" else methods.MinMax,
     )
-    step = RUNS_AT_ONCE if method == "minmax" else len(runs)
+    step = len(runs) if method == "percentile" else RUNS_AT_ONCE
     for first in range(0, len(runs), step):
         calibrator.collect_data(reader(runs[first : first + step]))
     ranges: Any = calibrator.compute_data()
@@ -233,7 +289,26 @@ def measured_ranges(
             raise UserError(
                 f"map '{name}' is not finite on the calibration data; expected finite numbers"
             )
-    return ranges
+    return narrowed(model, runs, ranges) if method == "mse" else ranges
+
+
+def narrowed(model: ModelProto, runs: Sequence[Feeds], ranges: Any) -> object:
+    """The ranges in which maps lose least, within the measured ones."""
+    calibrate: Any = import_module("onnxruntime.quantization.calibrate")
+    histograms = {
+        name: Histogram(*(np.asarray(limit).item() for limit in data.range_value))
+        for name, data in ranges.items()
+    }
+    run = tapped(model, histograms)
+    for feeds in runs:
+        maps = run(feeds)
+        for name, histogram in histograms.items():
+            histogram.add(maps[name])
+    found: dict[str, Any] = {}
+    for name, histogram in histograms.items():
+        low, high = (np.array(limit, np.float32) for limit in least_error_range(histogram))
+        found[name] = calibrate.TensorData(lowest=low, highest=high)
+    return calibrate.TensorsData(calibrate.CalibrationMethod.MinMax, found)
 
 
 def reader(runs: Sequence[Feeds]) -> object:

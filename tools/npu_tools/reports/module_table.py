@@ -14,7 +14,7 @@ from typing import Any
 
 from npu_plans.modules.traffic import Traffic, total
 from npu_tools.reports.report import Report
-from npu_tools.reports.table import columns
+from npu_tools.shared.text import columns
 
 GROUPS = ("", "", "naive", "", "planned", "", "planned/naive", "", "naive", "", "planned", "")
 HEADINGS = (

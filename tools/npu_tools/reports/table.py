@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from npu_tools.reports.microcode_report import microcode_line
 from npu_tools.reports.report import LayerReport, Report
-from npu_tools.shared.text import printable
+from npu_tools.shared.text import columns
 
 HEADINGS = ("layer", "op", "output", "MACs", "in", "out", "weights", "offset")
-LEFT = 3
-"""How many columns are text and flush left. The others are numbers and flush right."""
 
 
 def table(report: Report, stack: str) -> str:
@@ -89,18 +87,3 @@ def memory_rows(report: Report) -> Iterator[tuple[str, ...]]:
 def number(value: int | None) -> str:
     """A number, or a dash where there is none."""
     return "-" if value is None else str(value)
-
-
-def columns(rows: Sequence[Sequence[str]], left: int = LEFT) -> Iterator[str]:
-    """The lines of a table with aligned columns; the first `left` columns are flush left.
-
-    Cells may hold names of the model; control characters in them become escapes.
-    """
-    rows = [[printable(text) for text in row] for row in rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        cells = (
-            text.ljust(width) if i < left else text.rjust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells).rstrip()

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from npu_tools.reports.module_table import percent
-from npu_tools.reports.table import columns
+from npu_tools.shared.text import columns
 
 if TYPE_CHECKING:
     from npu_tools.reports.zero_block_maps import BlockMap

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TextIO
+
+LEFT = 3
+"""How many columns are text and flush left. The others are numbers and flush right."""
 
 
 def printable(text: str, kept: str = "") -> str:
@@ -20,3 +24,18 @@ def printable(text: str, kept: str = "") -> str:
 def say(text: str, file: TextIO | None = None) -> None:
     """Print a text, which may name parts of a user's model, to `file` or standard output."""
     print(printable(text, kept="\n"), file=sys.stdout if file is None else file)
+
+
+def columns(rows: Sequence[Sequence[str]], left: int = LEFT) -> Iterator[str]:
+    """The lines of a table with aligned columns; the first `left` columns are flush left.
+
+    Cells may hold names of the model; control characters in them become escapes.
+    """
+    rows = [[printable(text) for text in row] for row in rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = (
+            text.ljust(width) if i < left else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()

@@ -18,7 +18,13 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-TYPES = {"float": "float32", "int8_t": "int8", "uint8_t": "uint8", "int32_t": "int32"}
+TYPES = {
+    "float": "float32",
+    "int8_t": "int8",
+    "uint8_t": "uint8",
+    "int16_t": "int16",
+    "int32_t": "int32",
+}
 """Element types by their C name."""
 
 

@@ -1,4 +1,4 @@
-"""Choose a kernel for a layer of bytes; if none fits, the layer gets the general loops."""
+"""Choose a kernel for a layer of integers; if none fits, the layer gets the general loops."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, i32
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_dialect.windows import Axis
 from npu_passes.buffers.choose_layouts import channels_last, is_channels_last
 from npu_passes.lowering.kernels.constants import constant_of
@@ -22,10 +23,11 @@ from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.planar import PlanarKernel
-from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, Unit
+from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, HalfUnit, Unit
 from npu_passes.lowering.lower_conv import lower_conv2d
 from npu_passes.lowering.lower_dense import lower_fully_connected
 from npu_passes.support.common import LoopOptions
+from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import LoopBuilder, is_dense, memref_type
 from npu_plans.kernels.packing import QUAD, Format
 
@@ -84,22 +86,25 @@ def as_pixels(b: LoopBuilder, out: SSAValue) -> SSAValue:
 
 
 def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> Kernel | None:
-    """The kernel for a convolution of bytes, or None if none fits."""
+    """The kernel for a convolution of integers, or None if none fits."""
     if not (is_plain(op) and shape_of(op.input)[0] == 1):
         return None
     if not pools_apart(op):
         return None
-    unit, grid = unit_of(b, op, options), Grid.of(op)
+    grid = Grid.of(op)
+    last = is_channels_last(memref_type(op.input))
+    runs = RowRuns.of(grid.columns, grid.channels) if last and op.group_count == 1 else None
+    planar = is_dense(memref_type(op.input)) and op.group_count == 1 and grid.channels < QUAD
+    planar = planar and PlanarKernel.fits(grid, op.pool)
+    unit = unit_of(b, op, options, last=not planar)
     layer = layer_of(b, op, out, unit, options)
     if layer is None:
         return None
-    planar = is_dense(memref_type(op.input)) and op.group_count == 1 and grid.channels < QUAD
-    if planar and PlanarKernel.fits(grid, op.pool):
+    if planar:
         return PlanarKernel(layer, op.input, grid, op.pool)
-    if not is_channels_last(memref_type(op.input)):
+    if not last:
         return None
     if op.group_count == 1:
-        runs = RowRuns.of(grid.columns, grid.channels)
         return None if runs is None else DenseKernel(layer, op.input, grid, runs, op.pool)
     each = op.group_count == grid.channels == len(layer.weights)
     if each and grid.channels % QUAD == 0 and op.pool is None:
@@ -108,9 +113,10 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
 
 
 def is_plain(op: Weighted) -> bool:
-    """Whether a layer is quantised with weights of zero point 0, and does not accumulate."""
+    """Whether a layer has i32 sums and weights of zero point 0, and does not accumulate."""
     points = op.zero_points
-    return points is not None and int_values(points)[1] == 0 and op.accumulate is None
+    is_zero = points is not None and int_values(points)[1] == 0
+    return is_zero and op.sums_element == i32 and op.accumulate is None
 
 
 def pools_apart(op: Conv2dOp) -> bool:
@@ -129,9 +135,21 @@ def layer_of(
     return None if weights is None else Layer(b, op, out, unit, weights, bias)
 
 
-def unit_of(b: LoopBuilder, op: Weighted, options: LoopOptions, form: Format | None = None) -> Unit:
-    """The unit that multiplies on the machine; `form` overrides how its weights are stored."""
+def unit_of(
+    b: LoopBuilder,
+    op: Weighted,
+    options: LoopOptions,
+    form: Format | None = None,
+    *,
+    last: bool = True,
+) -> Unit:
+    """The unit that multiplies on the machine; `form` overrides how its weights are stored.
+
+    `last`: whether the channels are last, which words of 16-bit maps need.
+    """
     point = int_values(op.zero_points)[0] if op.zero_points is not None else 0
-    if "dsp" in options.features:
-        return DualUnit(b, op.input, point, form or options.words)
+    bytes_ = element_of(op.input) in BYTE_TYPES
+    if "dsp" in options.features and (bytes_ or (last and point == 0)):
+        kind = DualUnit if bytes_ else HalfUnit
+        return kind(b, op.input, point, form or options.words)
     return ByteUnit(b, op.input, point)

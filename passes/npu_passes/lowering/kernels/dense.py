@@ -1,4 +1,4 @@
-"""Convolutions of bytes with their channels last: runs of bytes times repacked weights.
+"""Convolutions of integers with their channels last: runs of elements times repacked weights.
 
 In the interior, two neighbouring pixels and four filters are computed together. A core with 16
 registers can hold their eight sums besides two pointers. The zero point is folded into the bias.
@@ -75,6 +75,7 @@ class DenseKernel:
         packed = pack_runs(
             rows.reshape(self.filters, self.rows.kernel * runs.count, runs.length),
             layer.unit.form,
+            layer.unit.order,
         )
         self.taps = layer.table("taps", packed)
         self.patch = layer.vector(map)

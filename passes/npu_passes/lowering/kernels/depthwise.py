@@ -1,7 +1,8 @@
-"""Depthwise convolutions of bytes with their channels last, four channels at a time.
+"""Depthwise convolutions of integers with their channels last, four channels at a time.
 
 Four channels of a pixel are one word, which is split into two words of 16-bit halves, (c0, c2) and
-(c1, c3). The weights of a tap are stored in the same order. The product of the bottom halves is
+(c1, c3). Those of a 16-bit map are two words already, (c0, c1) and (c2, c3). The weights of a tap
+are stored in the same order. The product of the bottom halves is
 added to one of the four sums, the product of the top halves to another.
 """
 
@@ -29,9 +30,15 @@ STRAIGHT = 32
 """The most taps in straight-line code."""
 
 
-def pack_taps(weights: NDArray[np.int8], form: Format) -> NDArray[np.int32] | NDArray[np.int8]:
-    """Pack weights [channels, taps] as [channels / 4, taps, 4], in words if the form has words."""
+def pack_taps(
+    weights: NDArray[np.int8], form: Format, order: Sequence[int] = range(QUAD)
+) -> NDArray[np.int32] | NDArray[np.int8]:
+    """Pack weights [channels, taps] as [channels / 4, taps, 4], in words if the form has words.
+
+    `order` is that of the weights of a quad, as for `pack_runs`.
+    """
     quads = weights.reshape(-1, QUAD, weights.shape[1]).transpose(0, 2, 1).reshape(-1, 1, QUAD)
+    quads = quads[..., list(order)]
     if form == "bytes":
         return np.ascontiguousarray(quads).reshape(-1)
     return (words_of(quads) if form == "narrow" else halves_of(quads)).reshape(-1)
@@ -75,7 +82,7 @@ class DepthwiseKernel:
         self.rows, self.columns = grid.rows, grid.columns
         self.count = self.rows.kernel * self.columns.kernel
         weights = layer.weights.reshape(grid.channels, self.count)
-        self.taps = layer.table("taps", pack_taps(weights, layer.unit.form))
+        self.taps = layer.table("taps", pack_taps(weights, layer.unit.form, layer.unit.order))
         self.size = {"wide": 2, "narrow": 1, "bytes": QUAD}[layer.unit.form]
         self.patch = layer.vector(map)
 
@@ -111,9 +118,10 @@ class DepthwiseKernel:
 
         For two pixels, a group is one word of halves, as there are too few registers for both.
         """
+        first, second = self.layer.unit.pairs
         if isinstance(self.layer.unit, DualUnit) and width > 1:
-            return (0, 2), (1, 3)
-        return ((0, 2, 1, 3),)
+            return first, second
+        return ((*first, *second),)
 
     def line(self, row: Index, inside: bool, column: Index, width: int) -> None:
         """Compute `width` neighbouring outputs of a row that use the same columns of the kernel.
@@ -152,7 +160,7 @@ class DepthwiseKernel:
                 halves.append(self.finish(sums, channel, row, column, lanes))
             if self.layer.words is not None:
                 for pixel, (even, odd) in enumerate(zip(*halves) if len(halves) > 1 else ()):
-                    word = self.layer.beside(even, odd, 8)
+                    word = self.layer.beside(even, odd, 8 * self.lanes(width)[1][0])
                     place = channel, row, b.add(column, pixel)
                     self.layer.store_word(word, self.layer.words, *place)
 
@@ -170,7 +178,8 @@ class DepthwiseKernel:
         if self.layer.words is None or len(lanes) == QUAD:
             self.layer.put(sums, channel, row, column, lanes)
             return []
-        return [self.layer.joined(pair, channel, lanes, (0, 16)) for pair in batched(sums)]
+        bits = (0, 8 * (lanes[1] - lanes[0]))
+        return [self.layer.joined(pair, channel, lanes, bits) for pair in batched(sums)]
 
     def point(self, row: Index, column: Index) -> None:
         """Compute one output at any place, with the zero point subtracted from each byte."""
@@ -236,11 +245,16 @@ class DepthwiseKernel:
     def values(
         self, patch: SSAValue, place: int, lanes: Sequence[int], less_zero: bool
     ) -> list[SSAValue]:
-        """The input bytes of some lanes: as words of two halves, or one by one."""
+        """The input elements of some lanes: as words of two halves, or one by one."""
         b, unit = self.b, self.layer.unit
         if isinstance(unit, DualUnit):
-            word = unit.word(patch, place)
-            return [unit.halves(word, lane, less_zero) for lane in lanes[::2]]
+            word = unit.word(patch, place, unit.half_of(lanes[0]))
+            found = [unit.halves(word, unit.half_of(lanes[0]), less_zero)]
+            for lane in lanes[2::2]:
+                if unit.two_words:
+                    word = unit.word(patch, place, unit.half_of(lane))
+                found.append(unit.halves(word, unit.half_of(lane), less_zero))
+            return found
         loaded = [widened(b, b.load(patch, [place + lane], "x"), "x") for lane in lanes]
         return [without(b, x, unit.zero_point) for x in loaded] if less_zero else loaded
 
@@ -248,7 +262,7 @@ class DepthwiseKernel:
         """The weights of a tap for some lanes: as words of two halves, or one by one."""
         b, unit, first = self.b, self.layer.unit, tap * self.size
         if isinstance(unit, DualUnit):
-            return [unit.weight(taps, first, lane, 0, 1) for lane in lanes[::2]]
+            return [unit.weight(taps, first, unit.half_of(lane), 0, 1) for lane in lanes[::2]]
         return [widened(b, b.load(taps, [first + lane], "w"), "w") for lane in lanes]
 
     def products(

@@ -1,8 +1,9 @@
-"""Units that multiply quads (4 bytes) of some pixels with the weights of some filters.
+"""Units that multiply quads (4 elements) of some pixels with the weights of some filters.
 
 `DualUnit` uses Armv7E-M's dual multiply-accumulates. It splits a word of four bytes into two words
 of two 16-bit halves, (x0, x2) and (x1, x3); weights are stored in the same order. `ByteUnit`
-multiplies byte by byte, on any core.
+multiplies element by element, on any core. `HalfUnit` reads maps of 16 bits: their words are two
+halves as they lie in memory, so nothing is unpacked.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from npu_dialect import dsp
 from npu_dialect.npu.quantization import ui8
 from npu_passes.support.integers import element_of, widened, without
 from npu_passes.support.loop_builder import Index, LoopBuilder
-from npu_plans.kernels.packing import QUAD, Format, quad_size
+from npu_plans.kernels.packing import IN_PAIRS, QUAD, Format, quad_size
 
 CROWDED = 8
 """From this many sums on, C compilers must be kept from loading ahead, which spills registers."""
@@ -32,12 +33,15 @@ class Taps:
 
 
 class Unit(ABC):
-    """Builds products of input bytes, whose zero point is `zero_point`, with packed weights.
+    """Builds products of input elements, whose zero point is `zero_point`, with packed weights.
 
-    `form`: how the weights are stored.
+    `form`: how the weights are stored; `order`: in which order those of a quad; `pairs`: the
+    elements of a quad that are the halves of its two words.
     """
 
     form: Format
+    order: Sequence[int] = range(QUAD)
+    pairs: tuple[tuple[int, int], tuple[int, int]] = ((0, 2), (1, 3))
     straight: int
     """The most quads in straight-line code."""
     chunk: int
@@ -124,6 +128,8 @@ class DualUnit(Unit):
 
     straight = 16
     chunk = 16
+    two_words = False
+    """Whether a quad is two words, one for each half."""
 
     def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int, form: Format) -> None:
         super().__init__(b, map, zero_point)
@@ -146,8 +152,8 @@ class DualUnit(Unit):
         crowded = len(sums) >= CROWDED
         words: list[SSAValue] = []
         for half in (0, 1):
-            if half == 0 or crowded:
-                words = [self.word(patch, place) for place in places]
+            if half == 0 or crowded or self.two_words:
+                words = [self.word(patch, place, half) for place in places]
             values = [self.halves(word, half, less_zero) for word in words]
             if crowded:
                 b.insert(dsp.KeepOrderOp())
@@ -160,8 +166,12 @@ class DualUnit(Unit):
                     b.insert(dsp.KeepOrderOp())
         return found
 
-    def word(self, patch: SSAValue, place: int) -> SSAValue:
-        """Load four bytes as a word."""
+    def half_of(self, element: int) -> int:
+        """The number of the word that holds an element of a quad: 0 or 1."""
+        return int(element in self.pairs[1])
+
+    def word(self, patch: SSAValue, place: int, half: int = 0) -> SSAValue:
+        """Load the word that holds the elements of a half of the quad: all four bytes."""
         return self.b.insert(dsp.LoadWordOp(patch, self.b.value(place)), "x").results[0]
 
     def halves(self, word: SSAValue, half: int, less_zero: bool) -> SSAValue:
@@ -183,3 +193,22 @@ class DualUnit(Unit):
             return b.load(taps, [first + half * filters + filter], "w")
         word = b.load(taps, [first + filter], "w")
         return b.insert(dsp.Sxtb16Op(word, 8 * half), "w").results[0]
+
+
+class HalfUnit(DualUnit):
+    """Two 16-bit multiply-accumulates in one instruction, of a map of 16 bits.
+
+    Its zero point is 0: halves of 16 bits have no room for a difference.
+    """
+
+    order = IN_PAIRS
+    pairs = ((0, 1), (2, 3))
+    two_words = True
+
+    def word(self, patch: SSAValue, place: int, half: int = 0) -> SSAValue:
+        """Load two neighbouring elements as a word."""
+        return super().word(patch, place + 2 * half, half)
+
+    def halves(self, word: SSAValue, half: int, less_zero: bool) -> SSAValue:
+        """The word as it is."""
+        return word

@@ -19,7 +19,7 @@ from npu_dialect.npu.layers.forms import form
 from npu_dialect.npu.layers.weighted import SumsOp
 from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.quantization import (
-    QUANTISED,
+    BYTE_TYPES,
     check_points,
     check_scales,
     check_zero_point,
@@ -118,9 +118,9 @@ class MatmulOp(SumsOp):
                 raise VerifyException("expected requantize only with zero_points [lhs, rhs]")
             LayerOp.verify_elements(self, element)
             return
-        kinds = [expect_element("a matrix", value, QUANTISED) for value in (self.lhs, self.rhs)]
+        kinds = [expect_element("a matrix", value, BYTE_TYPES) for value in (self.lhs, self.rhs)]
         check_points(self.zero_points, kinds)
-        expect_element("an output", self.output, [i32] if self.requantize is None else QUANTISED)
+        expect_element("an output", self.output, [i32] if self.requantize is None else BYTE_TYPES)
         if self.requantize is not None:
             check_zero_point(self.requantize.offset, element)
             check_scales(self.requantize.scales, 1)

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     f32,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -33,6 +32,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import (
     MODES,
     QUANTISED,
+    SUMS,
     check_channel_scales,
     check_mode,
     check_points,
@@ -103,7 +103,7 @@ class QuantizeOp(UnaryOp):
         return shape_of(self.input)
 
     def verify_elements(self, element: Attribute) -> None:
-        """The input is f32, the output i8 or ui8."""
+        """The input is f32, the output i8, ui8 or i16."""
         expect_element("an input", self.input, [f32])
         check_zero_point(self.offset, expect_element("an output", self.output, QUANTISED))
 
@@ -112,7 +112,7 @@ class QuantizeOp(UnaryOp):
 class DequantizeOp(UnaryOp):
     """(q - zero_point) * scale, element by element (ONNX DequantizeLinear).
 
-    An input of i32 sums may have one scale for each channel (the second axis).
+    An input of sums (i32 or i64) may have one scale for each channel (the second axis).
 
     ```mlir
     %x = npu.dequantize %q scales [0.5] zero_point -3 : tensor<4xi8> -> tensor<4xf32>
@@ -150,8 +150,8 @@ class DequantizeOp(UnaryOp):
         return shape_of(self.input)
 
     def verify_elements(self, element: Attribute) -> None:
-        """The input is i8, ui8 or i32, the output f32."""
-        found = expect_element("an input", self.input, (*QUANTISED, i32))
+        """The input is i8, ui8, i16 or sums, the output f32."""
+        found = expect_element("an input", self.input, (*QUANTISED, *SUMS))
         check_zero_point(self.offset, found)
         expect_element("an output", self.output, [f32])
 
@@ -168,7 +168,7 @@ class RequantizeOp(UnaryOp):
       (ONNX QLinearConv). For a map whose scale changes, the scale is s_old and the divisor s_new
       (DequantizeLinear, then QuantizeLinear).
     - `mode fixed`: the same without floats; the product with `Multiplier.of(scale / divisor)` is
-      exact and rounded once.
+      exact and rounded once. The multiplier of i64 sums has 15 bits, else 31.
 
     ```mlir
     %q = npu.requantize %sums scales [0.01, 0.02] zero_points [0, -3] mode float
@@ -227,8 +227,8 @@ class RequantizeOp(UnaryOp):
         return shape_of(self.input)
 
     def verify_elements(self, element: Attribute) -> None:
-        """The input is i8, ui8 or i32, the output i8 or ui8."""
-        found = expect_element("an input", self.input, (*QUANTISED, i32))
+        """The input is i8, ui8, i16 or sums, the output i8, ui8 or i16."""
+        found = expect_element("an input", self.input, (*QUANTISED, *SUMS))
         check_points(self.zero_points, (found, expect_element("an output", self.output, QUANTISED)))
 
 
@@ -275,7 +275,7 @@ class QuantizedPairOp(BinaryOp):
         return super().infer_shape()
 
     def verify_elements(self, element: Attribute) -> None:
-        """Each operand and the result is i8 or ui8, with a zero point in its range."""
+        """Each operand and the result is i8, ui8 or i16, with a zero point in its range."""
         values = (self.lhs, self.rhs, self.output)
         check_points(self.zero_points, [expect_element("maps", v, QUANTISED) for v in values])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr
@@ -15,12 +16,14 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.forms import expect_pooled, expect_rank, form
 from npu_dialect.npu.layers.pooling import pool_properties
 from npu_dialect.npu.layers.quantized import SCALES, float_array
-from npu_dialect.npu.maps import ANY_MAP, shape_of
+from npu_dialect.npu.maps import ANY_MAP, map_type, shape_of
 from npu_dialect.npu.quantization import (
     QUANTISED,
+    check_mode,
     check_points,
     check_scales,
     expect_element,
+    largest_of,
 )
 from npu_dialect.npu.syntax import flag_clause, floats_clause, ints_clause, mode_clause
 
@@ -41,6 +44,8 @@ class QuantizedAvgPool2dOp(LayerOp):
       onnxruntime's QLinearAveragePool. For a window that is the whole map, it is sat(round(sum(q -
       zi) * (si / (so * n))) + zo) with an integer sum: QLinearGlobalAveragePool.
     - `mode fixed`: the integer sum times `Multiplier.of(si / (so * n))`, rounded once.
+
+    Windows of an i16 map whose sums may not fit into 32 bits have `mode float` only.
 
     ```mlir
     %y = npu.quantized_avg_pool2d %x kernel [2, 2] strides [2, 2] scales [0.5, 0.5]
@@ -115,6 +120,13 @@ class QuantizedAvgPool2dOp(LayerOp):
         whole = shape_of(self.input)[2:] == int_values(self.kernel)
         return whole and not any(int_values(self.pads)) and set(int_values(self.dilations)) == {1}
 
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that the layer can work in."""
+        element = map_type(self.input).get_element_type()
+        largest = largest_of(element, int_values(self.zero_points)[0])
+        return (Mode.FLOAT,) if largest * prod(int_values(self.kernel)) >= 2**31 else tuple(Mode)
+
     def infer_shape(self) -> tuple[int, ...]:
         """[N, C, PH, PW]."""
         batch, channels, height, width = expect_rank("an input", self.input, 4)
@@ -123,6 +135,7 @@ class QuantizedAvgPool2dOp(LayerOp):
         return (batch, channels, *expect_pooled(self.window().axes(height, width)))
 
     def verify_elements(self, element: Attribute) -> None:
-        """Input and output are each i8 or ui8, with a zero point in its range."""
+        """Input and output are each i8, ui8 or i16, with a zero point in its range."""
         values = (self.input, self.output)
         check_points(self.zero_points, [expect_element("maps", v, QUANTISED) for v in values])
+        check_mode(self.mode, self.modes)

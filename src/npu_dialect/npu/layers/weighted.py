@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import UnitAttr, i8, i32
+from xdsl.dialects.builtin import IntegerType, UnitAttr, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import opt_operand_def, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
@@ -13,9 +13,10 @@ from xdsl.utils.exceptions import VerifyException
 from npu_dialect.npu.attributes import INT_ARRAY, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.epilogue import EpilogueOp, check_activations
-from npu_dialect.npu.maps import ANY_MAP, shape_of
+from npu_dialect.npu.maps import ANY_MAP, map_type, shape_of
 from npu_dialect.npu.quantization import (
     QUANTISED,
+    SUMS,
     check_channel_scales,
     check_points,
     check_zero_point,
@@ -27,6 +28,11 @@ class SumsOp(EpilogueOp, ABC):
     """A layer of sums of products, which are i32 if its first two inputs have zero points."""
 
     zero_points = opt_prop_def(INT_ARRAY)
+
+    @property
+    def sums_element(self) -> IntegerType:
+        """The element type of the sums of a layer with zero points."""
+        return i32
 
 
 class WeightedOp(SumsOp, ABC):
@@ -41,6 +47,12 @@ class WeightedOp(SumsOp, ABC):
         """The weight, and the bias or None."""
         weight, *bias = self.parameter_inputs
         return weight, bias[0] if bias else None
+
+    @property
+    def sums_element(self) -> IntegerType:
+        """The element type of the sums of a layer with zero points: that of its bias, else i32."""
+        bias = self.weight_and_bias[1]
+        return i64 if bias is not None and map_type(bias).get_element_type() == i64 else i32
 
 
 class AddingOp(WeightedOp, ABC):
@@ -65,8 +77,9 @@ def check_accumulate(op: WeightedOp) -> None:
 def check_elements(op: WeightedOp, element: Attribute) -> None:
     """Check the element types of a layer with weights.
 
-    Without zero points all element types are that of the output. With zero points the input is i8
-    or ui8, the weight i8, the bias i32, and the output i32, or with `then requantize` i8 or ui8.
+    Without zero points all element types are that of the output. With zero points the input is a
+    quantised map, the weight i8, the bias i32, and the output i32, or with `then requantize` a
+    quantised map. For an input of i16 the bias may be i64: then the sums are i64, too.
 
     Raises: VerifyException if an element type, a zero point or a scale does not fit.
     """
@@ -83,8 +96,10 @@ def check_elements(op: WeightedOp, element: Attribute) -> None:
     check_zero_point(points[0], expect_element("an input", op.inputs[0], QUANTISED))
     check_zero_point(points[1], expect_element("a weight", weight, [i8]))
     if bias is not None:
-        expect_element("a bias", bias, [i32])
-    expect_element("an output", op.output, [i32] if op.requantize is None else QUANTISED)
+        expect_element("a bias", bias, SUMS)
+    if (sums := op.sums_element) != i32:
+        expect_element("an input beside a bias of i64", op.inputs[0], [i16])
+    expect_element("an output", op.output, [sums] if op.requantize is None else QUANTISED)
     if op.requantize is None:
         return
     check_zero_point(op.requantize.offset, element)

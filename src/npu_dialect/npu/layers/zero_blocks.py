@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.forms import expect_rank, form
 from npu_dialect.npu.maps import ANY_MAP, map_type
-from npu_dialect.npu.quantization import QUANTISED, check_zero_point, limits_of
+from npu_dialect.npu.quantization import BYTE_TYPES, check_zero_point, limits_of
 from npu_dialect.npu.syntax import float_clause, int_clause
 from npu_dialect.windows import Axis
 
@@ -124,8 +124,8 @@ class PruneZeroBlocksOp(LayerOp):
         Raises: VerifyException if they do not fit the map.
         """
         element = map_type(self.input).get_element_type()
-        if (element in QUANTISED) != (self.scale is not None):
-            expected = "a scale" if element in QUANTISED else "no scale"
+        if (element in BYTE_TYPES) != (self.scale is not None):
+            expected = "a scale" if element in BYTE_TYPES else "no scale"
             raise VerifyException(f"expected {expected} for elements of type {element}")
         if self.scale is not None:
             number = self.scale.value.data

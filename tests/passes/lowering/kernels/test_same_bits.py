@@ -11,19 +11,22 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i8, i16
 
 from helpers.c_harness import run_c, write_files
 from helpers.emulated import require
 from helpers.kernel_chains import ChainMaker
 from helpers.kernel_roads import BYTES, DSP, M0, ROADS, SMALL, Road, lowered, placed
 from npu_dialect.interpreters import run_function
+from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.emit.c import emit
 from npu_tools.compiling.check import random_inputs
 from npu_tools.verifying.emulators import Interface, run_on
 
 Arrays = list[NDArray[Any]]
 
+ELEMENTS = {"bytes": BYTE_TYPES, "halves": (i16, i16, i8)}
+"""Elements of maps: of 8 bits, or mostly of 16 bits."""
 NETWORKS = 6
 """How many networks are in one program."""
 WITHOUT_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -38,10 +41,15 @@ def same(found: Arrays, wanted: Arrays, what: object) -> None:
 
 
 @settings(max_examples=30, deadline=None, phases=WITHOUT_SHRINKING)
-@given(st.integers(0, 10**6), st.sampled_from(("float", "fixed")), st.booleans())
-def test_loops(seed: int, mode: str, fold: bool) -> None:
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(("float", "fixed")),
+    st.booleans(),
+    st.sampled_from(("bytes", "bytes", "halves")),
+)
+def test_loops(seed: int, mode: str, fold: bool, elements: str) -> None:
     """Loops with the kernels of each machine, and general loops, are interpreted."""
-    module = ChainMaker(Random(seed), mode).network()
+    module = ChainMaker(Random(seed), mode, ELEMENTS[elements]).network()
     module.verify()
     inputs = random_inputs(module, seed)
     wanted = list(run_function(module, None, inputs))
@@ -53,41 +61,50 @@ def test_loops(seed: int, mode: str, fold: bool) -> None:
             same(list(found), wanted, f"{road}, {layouts=}")
 
 
-def program(seed: int, mode: str) -> tuple[ModuleOp, Arrays, Arrays]:
+def program(seed: int, mode: str, elements: str = "bytes") -> tuple[ModuleOp, Arrays, Arrays]:
     """Several networks in one function on buffers, with inputs and expected outputs."""
-    module = ChainMaker(Random(seed), mode).network(NETWORKS)
+    module = ChainMaker(Random(seed), mode, ELEMENTS[elements]).network(NETWORKS)
     module.verify()
     inputs = random_inputs(module, seed)
     return placed(module), inputs, list(run_function(module, None, inputs))
 
 
 @pytest.mark.parametrize(
-    ("road", "mode"), [(DSP, "float"), (SMALL, "fixed"), (BYTES, "float")], ids=str
+    ("road", "mode", "elements"),
+    [
+        (DSP, "float", "bytes"),
+        (SMALL, "fixed", "bytes"),
+        (BYTES, "float", "bytes"),
+        (DSP, "fixed", "halves"),
+        (SMALL, "float", "halves"),
+    ],
+    ids=str,
 )
-def test_host(road: Road, mode: str) -> None:
+def test_host(road: Road, mode: str, elements: str) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
-    layers, inputs, wanted = program(ROADS.index(road), mode)
+    layers, inputs, wanted = program(ROADS.index(road), mode, elements)
     shapes, types = [each.shape for each in wanted], [each.dtype.name for each in wanted]
     files = emit(lowered(layers, road))
     same(run_c(files, "f", inputs, shapes, output_types=types), wanted, road)
 
 
 @pytest.mark.parametrize(
-    ("road", "mode", "seed"),
+    ("road", "mode", "seed", "elements"),
     [
-        (DSP, "fixed", 11),
-        (SMALL, "float", 12),
-        (BYTES, "float", 13),
-        (M0, "float", 15),
-        pytest.param(DSP, "float", 10, marks=pytest.mark.slow),
-        pytest.param(BYTES, "fixed", 14, marks=pytest.mark.slow),
+        (DSP, "fixed", 11, "bytes"),
+        (SMALL, "float", 12, "bytes"),
+        (BYTES, "float", 13, "bytes"),
+        (M0, "float", 15, "bytes"),
+        (DSP, "float", 16, "halves"),
+        pytest.param(DSP, "float", 10, "bytes", marks=pytest.mark.slow),
+        pytest.param(BYTES, "fixed", 14, "bytes", marks=pytest.mark.slow),
     ],
     ids=str,
 )
-def test_machines(road: Road, mode: str, seed: int, tmp_path: Path) -> None:
+def test_machines(road: Road, mode: str, seed: int, elements: str, tmp_path: Path) -> None:
     """The same programs on emulated boards."""
     machine = require(road.machine)
-    layers, inputs, wanted = program(seed, mode)
+    layers, inputs, wanted = program(seed, mode, elements)
     write_files(tmp_path, emit(lowered(layers, road)), "f")
     names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
     flags = ("-O2", "-ffp-contract=fast")

@@ -20,7 +20,9 @@ from xdsl.dialects.builtin import (
     TensorType,
     f32,
     i8,
+    i16,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -319,10 +321,10 @@ class Builder:
         return self.integers(constant)
 
     def integers(self, constant: Constant) -> SSAValue:
-        """The `arith.constant` of a constant of float32, int8, uint8, bool or int32 elements."""
+        """The `arith.constant` of a constant with one of the elements in `STORED`."""
         if constant not in self._materialised:
             array = constant.array
-            type_ = TensorType(CONSTANTS[array.dtype.str[1:]], array.shape)
+            type_ = TensorType(STORED[array.dtype.str[1:]], array.shape)
             little = array.dtype.newbyteorder("<")
             data = BytesAttr(np.ascontiguousarray(array, little).tobytes())
             op = ConstantOp(DenseIntOrFPElementsAttr(type_, data), type_)
@@ -350,12 +352,14 @@ CONSTANTS: Mapping[str, Float32Type | IntegerType] = {
     "b1": IntegerType(8, Signedness.UNSIGNED),
     "i4": i32,
 }
-"""Element types of constants in the IR, by numpy's type code without byte order."""
+"""Element types of constant maps in the IR, by numpy's type code without byte order."""
+STORED: Mapping[str, Float32Type | IntegerType] = {**CONSTANTS, "i2": i16, "i8": i64}
+"""Element types of all constants in the IR, also those of 16-bit maps and of their biases."""
 
 
 def element_name(element: Attribute) -> str:
     """ONNX's name of an element type: `float32`, `int8`, ..."""
-    names = (str(np.dtype(name)) for name, type_ in CONSTANTS.items() if type_ == element)
+    names = (str(np.dtype(name)) for name, type_ in STORED.items() if type_ == element)
     return next(names, str(element))
 
 

@@ -12,7 +12,7 @@ from math import prod
 from pathlib import Path
 
 from onnx import IR_VERSION, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs
-from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.dialects.builtin import f32, i8, i16, i32
 from xdsl.ir import Attribute
 
 from npu_dialect.npu.quantization import ui8
@@ -36,11 +36,12 @@ PORTS: Mapping[int, Attribute] = {
     TensorProto.FLOAT: f32,
     TensorProto.INT8: i8,
     TensorProto.UINT8: ui8,
+    TensorProto.INT16: i16,
     TensorProto.INT32: i32,
     TensorProto.BOOL: ui8,
 }
 """Element types that inputs and outputs of a model may have; bool is a uint8 that is 0 or 1."""
-PORT_NAMES = "float32, int8, uint8, int32 or bool"
+PORT_NAMES = "float32, int8, uint8, int16, int32 or bool"
 """The element types in `PORTS`, for messages."""
 OLDEST_IR = 3
 """The oldest IR version of ONNX that is imported: the first in which a model names its opset."""

@@ -1,4 +1,4 @@
-"""Quantised maps as plain 8-bit integers with one scale."""
+"""Quantised maps as plain integers with one scale."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from npu_tools.importers.onnx.surrounded import settled
 
 
 def is_plain(value: Value) -> TypeGuard[Scaled]:
-    """Whether a value is a map of 8-bit integers without a pending clamp."""
+    """Whether a value is a map of quantised integers without a pending clamp."""
     return isinstance(value, Scaled) and not value.is_sum and not value.is_clamped
 
 
 def as_plain(graph: Builder, value: Value) -> Scaled | None:
-    """A value as a map of 8-bit integers without a pending clamp; None if it is none.
+    """A value as a map of quantised integers without a pending clamp; None if it is none.
 
     A constant with one scale becomes such a map.
     """

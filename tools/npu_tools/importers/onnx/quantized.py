@@ -13,12 +13,13 @@ the type. `npu.dequantize` is added only if a rule needs floats.
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, f32, i8
+from xdsl.dialects.builtin import IntegerType, f32, i8, i16
 from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
@@ -40,14 +41,14 @@ from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import limits_of, ui8
 from npu_tools.importers.onnx.builder import Builder, Constant, Lazy
 from npu_tools.importers.onnx.errors import NodeError
-from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.tensors import Array
 
-ELEMENTS: dict[np.dtype[np.int8] | np.dtype[np.uint8], IntegerType] = {
+ELEMENTS: Mapping[np.dtype[Any], IntegerType] = {
     np.dtype(np.int8): i8,
     np.dtype(np.uint8): ui8,
+    np.dtype(np.int16): i16,
 }
-"""Quantised element types by numpy type."""
+"""Element types of quantised maps by numpy type."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class Quantized(Lazy):
 
 @dataclass(frozen=True, eq=False)
 class Scaled(Quantized):
-    """The real map (value - zero_point) * scale; `value` holds i8, ui8, or i32 sums of products.
+    """The real map (value - zero_point) * scale; `value` holds a map or sums of products.
 
     Sums may have one scale for each channel (the second axis of `value`).
     """
@@ -169,7 +170,7 @@ class Scaled(Quantized):
 
     @property
     def is_sum(self) -> bool:
-        """Whether the integers are i32 sums of products."""
+        """Whether the integers are sums of products (i32 or i64)."""
         return self.element not in ELEMENTS.values()
 
     @property
@@ -179,7 +180,7 @@ class Scaled(Quantized):
 
     @property
     def params(self) -> Params:
-        """Scale, zero point and element type of a map of 8-bit integers."""
+        """Scale, zero point and element type of a map of quantised integers."""
         return Params(self.scale, self.zero_point, self.element)
 
     def reshaped(self, value: SSAValue, graph: Builder) -> SSAValue:
@@ -328,72 +329,3 @@ def check_ratios(scales: Array) -> None:
     """
     if not (np.isfinite(scales).all() and (scales > 0).all()):
         raise NodeError(f"scales whose ratio is {scales.tolist()}; expected positive numbers")
-
-
-def scales_of(node: Node, graph: Builder, index: int) -> Array:
-    """The scales in a constant operand: one positive float32 number, or a vector of them.
-
-    Raises: NodeError if it is computed, or holds anything else.
-    """
-    constant = graph.constant(node, index)
-    array = constant.array
-    if array.dtype != np.float32 or array.ndim > 1 or array.size == 0:
-        raise NodeError(
-            f"scale '{constant.name}' holds {array.dtype} of shape {list(array.shape)}; "
-            "expected float32 numbers, one or a vector"
-        )
-    if not (np.isfinite(array).all() and (array > 0).all()):
-        wrong = array.reshape(-1)[~(np.isfinite(array) & (array > 0)).reshape(-1)][0]
-        raise NodeError(f"scale '{constant.name}' is {wrong}; expected positive, finite numbers")
-    return array
-
-
-def one_scale(node: Node, graph: Builder, index: int) -> np.float32:
-    """The scale in a constant operand that must hold one number, for a whole map.
-
-    Raises: NodeError if it holds several; see also `scales_of`.
-    """
-    array = scales_of(node, graph, index)
-    if array.size != 1:
-        raise NodeError(
-            f"scale '{node.operand(index)}' has {array.size} numbers; expected one for a map"
-        )
-    return np.float32(array.reshape(-1)[0])
-
-
-def zero_point_of(node: Node, graph: Builder, index: int) -> Array | None:
-    """The zero points in a constant operand, int8 or uint8 (or int32 zeros); None if left out.
-
-    Raises: NodeError if it is computed, or holds anything else.
-    """
-    constant = graph.optional(node, index)
-    if constant is None:
-        return None
-    array = constant.array
-    if array.dtype == np.int32 and not array.any():
-        return array
-    if array.dtype not in ELEMENTS or array.ndim > 1 or array.size == 0:
-        raise NodeError(
-            f"zero point '{constant.name}' holds {array.dtype} of shape {list(array.shape)}; "
-            "expected int8 or uint8, one or a vector"
-        )
-    return array
-
-
-def params_of(
-    node: Node, graph: Builder, scale: int, zero_point: int, default: IntegerType = ui8
-) -> Params:
-    """The parameters of a quantised map from operands number `scale` and `zero_point`.
-
-    A zero point that is left out is 0 of type `default`. Raises: NodeError for wrong operands.
-    """
-    found = one_scale(node, graph, scale)
-    array = zero_point_of(node, graph, zero_point)
-    if array is None:
-        return Params(found, 0, default)
-    if array.size != 1 or array.dtype not in ELEMENTS:
-        raise NodeError(
-            f"zero point '{node.operand(zero_point)}' holds {array.size} {array.dtype}; "
-            "expected one int8 or uint8 for a map"
-        )
-    return Params(found, int(array.reshape(-1)[0]), ELEMENTS[array.dtype])

@@ -26,10 +26,16 @@ from npu_dialect.npu import LookupOp, RequantizeOp
 from npu_dialect.npu.layers import ActivationOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.pointwise import TableAttr, kind_of
-from npu_dialect.npu.quantization import QUANTISED, limits_of
+from npu_dialect.npu.quantization import BYTE_TYPES, limits_of
 from npu_tools.importers.onnx.builder import Builder, Constant, Value
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.quantized import Params, Quantized, Scaled, meaning
+from npu_tools.importers.onnx.quantized import (
+    Params,
+    Quantized,
+    Scaled,
+    meaning,
+    quantized_floats,
+)
 from npu_tools.importers.onnx.surrounded import settled
 from npu_tools.importers.onnx.tensors import Array
 
@@ -67,7 +73,9 @@ class Tabled(Quantized):
         return graph.as_map(self.rule(self.node, graph), self.label)
 
     def quantize(self, graph: Builder, params: Params) -> SSAValue:
-        """Build the table; it takes in the clamp that is pending."""
+        """Build the table, which takes in the clamp that is pending; floats for 16 bits."""
+        if params.element not in BYTE_TYPES:
+            return meaning(quantized_floats(graph, self.as_float(graph), params), params)
         before = len(graph.emitted)
         value = self.integers(graph, params)
         self.name_layers(graph, before)
@@ -106,7 +114,9 @@ def sources_of(value: Value) -> Iterator[tuple[SSAValue, Array]]:
     """
     if isinstance(value, Tabled):
         yield value.source, value.numbers
-    if not isinstance(value, Scaled) or value.is_sum or value.shape != shape_of(value.value):
+    if not isinstance(value, Scaled) or value.shape != shape_of(value.value):
+        return
+    if value.element not in BYTE_TYPES:
         return
     source, steps = value.value, list[Step]()
     while True:
@@ -124,7 +134,7 @@ def sources_of(value: Value) -> Iterator[tuple[SSAValue, Array]]:
 def is_of_bytes(layer: ActivationOp | RequantizeOp) -> bool:
     """Whether a layer computes each element from one byte, whatever its place."""
     one_scale = not isinstance(layer, RequantizeOp) or len(layer.scales) == 1
-    return one_scale and map_type(layer.input).get_element_type() in QUANTISED
+    return one_scale and map_type(layer.input).get_element_type() in BYTE_TYPES
 
 
 def step_of(layer: ActivationOp | RequantizeOp) -> Step:

@@ -16,7 +16,13 @@ import numpy as np
 
 from npu_tools.verifying.emulators.errors import EmulatorError
 
-TYPES = {"float": np.float32, "int8_t": np.int8, "uint8_t": np.uint8, "int32_t": np.int32}
+TYPES = {
+    "float": np.float32,
+    "int8_t": np.int8,
+    "uint8_t": np.uint8,
+    "int16_t": np.int16,
+    "int32_t": np.int32,
+}
 """C types of inputs and outputs."""
 
 

@@ -175,7 +175,12 @@ ANY_NUMBERS = frozenset(
 )
 """Operators whose rule takes maps of floats and of integers; other rules take floats only."""
 
-ON_BYTES: Mapping[str, Rule] = {**MICROSOFT, **FUNCTIONS_OF_BYTES}
+ON_BYTES: Mapping[str, Rule] = {
+    **MICROSOFT,
+    **FUNCTIONS_OF_BYTES,
+    "DequantizeLinear": dequantize_linear,
+    "QuantizeLinear": quantize_linear,
+}
 """The rules of onnxruntime's operators (com.microsoft) on quantised maps."""
 
 FLOATS: Mapping[str, Rule] = {

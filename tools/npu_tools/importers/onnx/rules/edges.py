@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 from onnx import TensorProto
-from xdsl.dialects.builtin import IntegerType, f32, i8, i32
+from xdsl.dialects.builtin import IntegerType, f32, i8, i16, i32
 
 from npu_dialect.npu.maps import map_type
-from npu_dialect.npu.quantization import ui8
+from npu_dialect.npu.quantization import QUANTISED, ui8
 from npu_tools.importers.onnx.builder import Builder, Constant, Value, element_name, float_array
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
@@ -19,11 +19,9 @@ from npu_tools.importers.onnx.quantized import (
     Quantized,
     QuantizedConstant,
     Scaled,
-    params_of,
     quantized_floats,
-    scales_of,
-    zero_point_of,
 )
+from npu_tools.importers.onnx.quantized_operands import params_of, scales_of, zero_point_of
 from npu_tools.importers.onnx.surrounded import Surrounded
 from npu_tools.importers.onnx.tensors import Array, type_name
 
@@ -34,7 +32,7 @@ def quantize_linear(node: Node, graph: Builder) -> Value:
     value = graph.value(node, 0)
     if isinstance(value, Constant):
         return quantized_constant(node, graph, value)
-    params = params_of(node, graph, 1, 2, default_element(node))
+    params = params_of(node, graph, 1, 2, default_element(node), QUANTISED)
     if isinstance(value, Surrounded) and not value.is_clamped:
         return value.padded(graph, params)
     if isinstance(value, Quantized):
@@ -52,13 +50,17 @@ def quantize_linear(node: Node, graph: Builder) -> Value:
 def default_element(node: Node) -> IntegerType:
     """The element type of QuantizeLinear without a zero point: `output_dtype`, or uint8.
 
-    Raises: NodeError if `output_dtype` is neither int8 nor uint8.
+    Raises: NodeError if `output_dtype` is none of int8, uint8 and int16.
     """
     kind: int = node.int("output_dtype", TensorProto.UNDEFINED) or TensorProto.UINT8
-    kinds: dict[int, IntegerType] = {TensorProto.INT8: i8, TensorProto.UINT8: ui8}
+    kinds: dict[int, IntegerType] = {
+        TensorProto.INT8: i8,
+        TensorProto.UINT8: ui8,
+        TensorProto.INT16: i16,
+    }
     element = kinds.get(kind)
     if element is None:
-        raise NodeError(f"output_dtype {type_name(kind)}; expected int8 or uint8")
+        raise NodeError(f"output_dtype {type_name(kind)}; expected int8, uint8 or int16")
     return element
 
 
@@ -69,12 +71,13 @@ def quantized_constant(node: Node, graph: Builder, value: Constant) -> Constant:
     """
     reals, scales = float_array(value), scales_of(node, graph, 1)
     array = zero_point_of(node, graph, 2)
-    kind = np.int8 if default_element(node) == i8 else np.uint8
+    element = default_element(node)
+    kind = next(kind for kind, type_ in ELEMENTS.items() if type_ == element)
     points = np.zeros(scales.shape, kind) if array is None else array
     axis = node.int("axis", 1)
     check_along(scales, points, reals, axis)
     if points.dtype not in ELEMENTS:
-        raise NodeError(f"a zero point of {points.dtype}; expected int8 or uint8")
+        raise NodeError(f"a zero point of {points.dtype}; expected int8, uint8 or int16")
     scale, point = along(scales, reals.ndim, axis), along(points.astype(np.int64), reals.ndim, axis)
     limits = np.iinfo(points.dtype)
     held = np.clip(np.rint(reals / scale), limits.min - point, limits.max - point)
@@ -103,7 +106,7 @@ def dequantize_linear(node: Node, graph: Builder) -> Value:
     scales, array = scales_of(node, graph, 1), zero_point_of(node, graph, 2)
     if element not in (*ELEMENTS.values(), i32):
         raise NodeError(
-            f"an input of {element_name(element)} elements; expected int8, uint8 or int32"
+            f"an input of {element_name(element)} elements; expected int8, uint8, int16 or int32"
         )
     if scales.size > 1:
         raise NodeError(

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.runs import Run
-from npu_tools.importers.onnx.builder import CONSTANTS, Builder, Value, element_name
+from npu_tools.importers.onnx.builder import STORED, Builder, Value, element_name
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.moved import moved
 from npu_tools.importers.onnx.node import Node
@@ -165,7 +165,7 @@ def fill_of(node: Node, graph: Builder, element: Attribute) -> float:
     if fill is not None:
         if fill.array.size != 1:
             raise NodeError(f"'{fill.name}' holds {fill.array.size} values of pads; expected one")
-        if CONSTANTS.get(fill.array.dtype.str[1:]) != element:
+        if STORED.get(fill.array.dtype.str[1:]) != element:
             raise NodeError(
                 f"pads of {fill.array.dtype} around {element_name(element)} elements; expected "
                 "equal types"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp, ConvTranspose2dOp
@@ -22,7 +22,8 @@ from npu_tools.importers.onnx.rules.window import Window
 class Products:
     """A convolution of `kind` with weights [O, C / groups, ...].
 
-    With zero points (input, weight) its sums are i32; else weights and bias are float32.
+    With zero points (input, weight) its sums are i64 if the bias is int64, else i32; without them
+    weights and bias are float32.
     """
 
     kind: type[Conv2dOp | ConvTranspose2dOp]
@@ -59,6 +60,8 @@ class Products:
         constant = graph.materialise if is_float else graph.integers
         weights = constant(weight)
         biases = None if self.bias is None else constant(self.bias)
+        wide = self.bias is not None and self.bias.array.dtype == np.int64
+        sums = i64 if wide else i32
         return graph.emit(
             lambda out: self.kind(
                 image,
@@ -71,7 +74,7 @@ class Products:
                 groups=self.groups,
                 zero_points=self.zero_points,
             ),
-            None if is_float else i32,
+            None if is_float else sums,
         )
 
     def alone(self, graph: Builder, image: SSAValue, outputs: Sequence[int]) -> SSAValue:

@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu import ConcatOp
 from npu_dialect.npu.enums import BinaryKind
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_dialect.npu.quantization import QUANTISED, ui8
+from npu_dialect.npu.quantization import BYTE_TYPES, ui8
 from npu_tools.importers.onnx.builder import Builder, Constant, Value, element_name
 from npu_tools.importers.onnx.combined import combined
 from npu_tools.importers.onnx.errors import NodeError
@@ -29,10 +29,8 @@ from npu_tools.importers.onnx.quantized import (
     Scaled,
     added,
     averaged,
-    params_of,
-    scales_of,
-    zero_point_of,
 )
+from npu_tools.importers.onnx.quantized_operands import params_of, scales_of, zero_point_of
 from npu_tools.importers.onnx.rules.pool import Pooling, average_pooling, global_window
 from npu_tools.importers.onnx.rules.shape import axis_of
 from npu_tools.importers.onnx.rules.sums import (
@@ -109,7 +107,7 @@ def quantised_element(node: Node, graph: Builder, index: int) -> IntegerType | N
     if isinstance(value, Constant):
         return ELEMENTS.get(value.array.dtype)
     element = graph.element_of(node.operand(index))
-    return next((each for each in QUANTISED if each == element), None)
+    return next((each for each in BYTE_TYPES if each == element), None)
 
 
 def weight_operand(node: Node, graph: Builder, index: int, axis: int) -> Weight:
@@ -237,7 +235,7 @@ def integer_params(node: Node, graph: Builder, index: int = 0) -> Params:
         raise NodeError(f"input '{node.operand(index)}' is no map of int8 or uint8; expected one")
     if points is None:
         return Params(np.float32(1), 0, element)
-    if points.size != 1 or points.dtype not in ELEMENTS:
+    if points.size != 1 or ELEMENTS.get(points.dtype) not in BYTE_TYPES:
         raise NodeError(
             f"zero point '{node.operand(point)}' holds {points.size} {points.dtype}; expected one "
             "int8 or uint8 for a map"

@@ -12,7 +12,8 @@ from npu_dialect.npu import SoftmaxOp
 from npu_tools.importers.onnx.builder import Builder, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.quantized import Params, Scaled, params_of, quantized_floats
+from npu_tools.importers.onnx.quantized import Params, Scaled, quantized_floats
+from npu_tools.importers.onnx.quantized_operands import params_of
 from npu_tools.importers.onnx.rules.activation import FUNCTIONS
 from npu_tools.importers.onnx.rules.qlinear import Rule, map_operand
 from npu_tools.importers.onnx.rules.shape import axis_of

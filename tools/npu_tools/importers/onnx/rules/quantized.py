@@ -18,7 +18,8 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu import ConcatOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.enums import BinaryKind
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_tools.importers.onnx.builder import Builder, Constant, Value
 from npu_tools.importers.onnx.moved import moving
 from npu_tools.importers.onnx.node import Node
@@ -98,7 +99,7 @@ def conv(node: Node, graph: Builder) -> Value | None:
     source, constant = found
     weight = weight_of(constant, 0)
     scales = products_scale(source, weight)
-    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
+    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape, source.element)
     padded = value.padded(graph, source.params) if has_zeros(value) else unpadded(source.value)
     return scaled_sums(convolution_sums(node, graph, padded, source, weight, bias), scales)
 
@@ -110,12 +111,12 @@ def conv_transpose(node: Node, graph: Builder) -> Value | None:
         return None
     weight = transposed_weight(node, constant, source)
     scales = products_scale(source, weight)
-    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
+    bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape, source.element)
     return scaled_sums(transposed_sums(node, graph, source, weight, bias), scales)
 
 
 def operands(node: Node, graph: Builder) -> tuple[Scaled, QuantizedConstant] | None:
-    """The first operand as a map of 8-bit integers, the second as constant weights.
+    """The first operand as a map of integers, the second as constant weights.
 
     None if they are anything else, or if a clamp of the map is pending. Pads of zeros are left out,
     as a convolution takes them; other pads are built here.
@@ -144,7 +145,8 @@ def gemm(node: Node, graph: Builder) -> Value | None:
     filters = weight.array.shape[0]
     if bias is not None and bias.array.shape not in ((filters,), (1, filters), (1,), ()):
         return None
-    sums, shape = matrix_sums(graph, source, weight, bias_of(bias, scales, weight.array.shape))
+    vector = bias_of(bias, scales, weight.array.shape, source.element)
+    sums, shape = matrix_sums(graph, source, weight, vector)
     return Scaled(sums, scales, view=shape)
 
 
@@ -153,7 +155,9 @@ def matmul(node: Node, graph: Builder) -> Value | None:
     found = operands(node, graph)
     if found is None or found[1].integers.ndim != 2:
         lhs, rhs = (as_plain(graph, graph.value(node, index)) for index in range(2))
-        return None if lhs is None or rhs is None else product_sums(graph, lhs, rhs)
+        if lhs is None or rhs is None or not {lhs.element, rhs.element} <= {*BYTE_TYPES}:
+            return None
+        return product_sums(graph, lhs, rhs)
     source, constant = found
     weight = weight_of(constant, 1)
     sums, shape = matrix_sums(graph, source, weight, None)
@@ -225,6 +229,8 @@ def with_bias(
     """
     layer = value.value.owner
     if not isinstance(layer, FullyConnectedOp) or layer.bias is not None or value.is_clamped:
+        return None
+    if map_type(layer.input).get_element_type() not in BYTE_TYPES:
         return None
     vector = row_vector(addend.array, value.shape)
     if vector is None or graph.uses[name] != 1 or value.value.first_use is not None:

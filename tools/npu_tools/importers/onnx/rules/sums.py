@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import i32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerType, i8, i16, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect.npu import Conv2dOp, ConvTranspose2dOp, FullyConnectedOp
+from npu_dialect.npu.quantization import BYTE_TYPES, limits_of
 from npu_tools.importers.onnx.builder import Builder, Constant
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
@@ -34,6 +35,8 @@ from npu_tools.importers.onnx.rules.products import Products
 from npu_tools.importers.onnx.tensors import Array
 
 LARGEST_SUM = 2**31 - 1
+LARGEST_WIDE = 2**47
+"""The largest bias of i64 sums, far from the limits of a sum of products of 16 and 8 bits."""
 LARGEST_PRODUCT = 255 * 255
 """The largest product of two 8-bit integers after their zero points are subtracted."""
 
@@ -58,7 +61,7 @@ def weight_of(constant: QuantizedConstant, axis: int) -> Weight:
     different zero points cannot become one.
     """
     integers, scales = constant.integers, constant.scale.reshape(-1)
-    if integers.dtype not in ELEMENTS:
+    if ELEMENTS.get(integers.dtype) not in BYTE_TYPES:
         raise NodeError(
             f"weight '{constant.name}' holds {integers.dtype} elements; expected int8 or uint8"
         )
@@ -121,15 +124,19 @@ def vector_operand(node: Node, graph: Builder, index: int) -> Constant | None:
     return bias
 
 
-def bias_of(bias: Constant | None, scales: Array, shape: Sequence[int]) -> Constant | None:
+def bias_of(
+    bias: Constant | None, scales: Array, shape: Sequence[int], element: Attribute = i8
+) -> Constant | None:
     """A bias [O] as int32 with the scales of the sums, for weights of shape [O, ...].
 
     If it was quantised with these scales, its integers are kept. Any other bias is divided by the
     scales and rounded once. A bias with which the sums could overflow is made smaller; the results
     saturate all the same. None gives None.
 
+    For maps with the `element` i16 it is int64 and stays as large as it is; see `fitted`.
+
     Raises: NodeError if it has another length, if it is not finite float32, or if it needs more
-    than 32 bits.
+    than 32 bits (48 for i16).
     """
     if bias is None:
         return None
@@ -149,14 +156,36 @@ def bias_of(bias: Constant | None, scales: Array, shape: Sequence[int]) -> Const
         own = np.broadcast_to(bias.scale.reshape(-1), (filters,))
         if not bias.zero_point.any() and np.allclose(own, scales, rtol=1e-5, atol=0):
             steps = bias.integers.reshape(-1).astype(np.float64)
-    if not (np.abs(steps) <= LARGEST_SUM + 1).all():
+    most = LARGEST_WIDE if element == i16 else LARGEST_SUM + 1
+    if not (np.abs(steps) <= most).all():
         raise NodeError(
             f"bias '{bias.name}' is {np.abs(steps).max():.3g} times the scale of the products that "
-            "it is added to; expected an integer of 32 bits"
+            f"it is added to; expected an integer of {48 if element == i16 else 32} bits"
         )
+    if element == i16:
+        return Constant(bias.name, np.broadcast_to(steps, (filters,)).astype(np.int64))
     largest = max(LARGEST_SUM - LARGEST_PRODUCT * prod(shape[1:]), LARGEST_SUM // 2)
     held = np.clip(steps, -largest, largest)
     return Constant(bias.name, np.broadcast_to(held, (filters,)).astype(np.int32))
+
+
+def fitted(
+    source: Scaled, weight: Weight, bias: Constant | None
+) -> tuple[Constant | None, IntegerType]:
+    """The bias of a layer in the element type of its sums, and that type.
+
+    Sums of bytes are i32. Sums of 16-bit maps are i32 if none can overflow, whatever the map holds;
+    else they are i64. The layer then has a bias, because its element type is that of the sums.
+    """
+    if source.element != i16:
+        return bias, i32
+    filters = len(weight.array)
+    taps = np.abs(weight.array.astype(np.int64) - weight.zero_point).reshape(filters, -1)
+    start = np.zeros(filters, np.int64) if bias is None else bias.array.astype(np.int64)
+    factor = max(abs(limit - source.zero_point) for limit in limits_of(i16))
+    if (np.abs(start) + taps.sum(axis=1) * factor).max(initial=0) > LARGEST_SUM:
+        return Constant(weight.name if bias is None else bias.name, start), i64
+    return None if bias is None else Constant(bias.name, start.astype(np.int32)), i32
 
 
 def convolution_sums(
@@ -167,7 +196,7 @@ def convolution_sums(
     weight: Weight,
     bias: Constant | None,
 ) -> Convolved:
-    """Add a convolution of integers; its results are i32 sums.
+    """Add a convolution of integers; its results are sums.
 
     `padded` is the integers of `source` with their pads.
     """
@@ -192,8 +221,8 @@ def integer_products(
 ) -> Products:
     """A convolution of the integers of a map."""
     points = (source.zero_point, weight.zero_point)
-    constant = Constant(weight.name, weight.array)
-    return Products(kind, constant, bias, node.int("group", 1), points)
+    constant, (start, _) = Constant(weight.name, weight.array), fitted(source, weight, bias)
+    return Products(kind, constant, start, node.int("group", 1), points)
 
 
 def scaled_sums(found: Convolved, scales: Array) -> Quantized:
@@ -238,7 +267,7 @@ def matrix_sums(
 ) -> tuple[SSAValue, tuple[int, ...]]:
     """Add a product [..., I] x [I, O] of integers.
 
-    Returns its i32 sums as [rows, O], and their real shape [..., O].
+    Returns its sums as [rows, O], and their real shape [..., O].
 
     Raises: NodeError if the shapes of input and weights do not fit each other.
     """
@@ -253,9 +282,10 @@ def matrix_sums(
         )
     rows = graph.reshape(source.value, (prod(shape[:-1]), depth))
     weights = graph.integers(Constant(weight.name, weight.array))
-    biases = None if bias is None else graph.integers(bias)
+    start, element = fitted(source, weight, bias)
+    biases = None if start is None else graph.integers(start)
     points = (source.zero_point, weight.zero_point)
     sums = graph.emit(
-        lambda out: FullyConnectedOp(rows, weights, biases, out, zero_points=points), i32
+        lambda out: FullyConnectedOp(rows, weights, biases, out, zero_points=points), element
     )
     return sums, (*shape[:-1], outputs)

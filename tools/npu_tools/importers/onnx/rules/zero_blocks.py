@@ -34,7 +34,8 @@ from npu_dialect.npu.maps import shape_of
 from npu_tools.importers.onnx.builder import BlockFlags, Builder, Constant, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.quantized import Params, Scaled, params_of
+from npu_tools.importers.onnx.quantized import Params, Scaled
+from npu_tools.importers.onnx.quantized_operands import params_of
 from npu_tools.importers.onnx.surrounded import settled
 
 PATTERN = "MaxPool, GreaterOrEqual, Cast, Resize, Slice, Mul that prune zero blocks"
