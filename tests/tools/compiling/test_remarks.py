@@ -48,7 +48,7 @@ def test_rows(save: SaveModel, capsys: pytest.CaptureFixture[str]) -> None:
     path = save(branches())
     pipeline = f"npu-fuse-rows{{when=always}},{ROAD}"
     said = said_of(path, capsys, "--pipeline", pipeline, "--verbose")
-    assert "conv_b, conv_c, conv_d: run row by row\n" in said
+    assert "conv_b, conv_c, conv_d, add: run row by row\n" in said
 
 
 def test_json_stays_alone(save: SaveModel, capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,7 @@ def test_layers_by_rows_are_one_step(save: SaveModel) -> None:
     nodes = [
         helper.make_node("Conv", ["input", "w"], ["a"], "first"),
         helper.make_node("Conv", ["a", "w"], ["b"], "second"),
-        helper.make_node("Softmax", ["b"], ["c"], "last", axis=1),
+        helper.make_node("Softmax", ["b"], ["c"], "last", axis=2),
     ]
     found = map_of(save(model_of(nodes, {"w": weight}, (1, 1, 12, 12), "c")), pipeline=ROWS)
     assert found.steps == ("first .. second", "last")
