@@ -170,4 +170,16 @@ def test_integers(kind: str) -> None:
     assert compare(graph, {"x": x}, y, kind) == ["pick"]
     graph.nodes.clear()
     graph.add("Resize", ["x", "", "s"], "y", mode="linear")
-    rejected(graph.model({"x": x}, y, kind, 13), f"a map of {kind} elements; expected float32")
+    assert compare(graph, {"x": x}, y, kind) == ["cast", "resample", "cast"]
+    graph.nodes.clear()
+    graph.add("Resize", ["x", "", "s"], "y", mode="linear", antialias=1)
+    proto = graph.model({"x": x}, y, kind, 18)
+    rejected(proto, f"antialias of {kind} elements; expected float32")
+
+
+def test_region_that_ends_with_the_map() -> None:
+    """The last position is computed as a bit more than 5, and is not outside."""
+    roi = real(0, 0, 0.13379909098148346, 0, 1, 1, 1, 1)
+    weights = {"r": roi, "s": int64(1, 2, 4, 7)}
+    more: dict[str, Any] = {"mode": "linear", "coordinate_transformation_mode": CROP}
+    check(build("x r _ s", weights, shape=(1, 2, 6, 7), extrapolation_value=2.5, **more))

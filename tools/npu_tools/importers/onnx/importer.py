@@ -26,11 +26,18 @@ from npu_tools.importers.onnx.finish import finish
 from npu_tools.importers.onnx.folding import SIZES, constant_value, fold
 from npu_tools.importers.onnx.graph import node_label
 from npu_tools.importers.onnx.inferred import check_inferred_shapes
-from npu_tools.importers.onnx.load import PORT_NAMES, PORTS, default_opset, model_inputs
+from npu_tools.importers.onnx.load import DOMAINS, PORT_NAMES, PORTS, default_opset, model_inputs
 from npu_tools.importers.onnx.names import UniqueNames, identifier
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.recognised import recognised
-from npu_tools.importers.onnx.rules import ANY_NUMBERS, FOREIGN, ON_BYTES, RULES, Rule
+from npu_tools.importers.onnx.rules import (
+    ANY_NUMBERS,
+    EARLY,
+    FOREIGN,
+    ON_BYTES,
+    RULES,
+    Rule,
+)
 from npu_tools.importers.onnx.rules.qlinear import QLINEAR
 from npu_tools.importers.onnx.rules.quantized import MOVING, ON_INTEGERS, ON_SCALED
 from npu_tools.importers.onnx.rules.tables import FOREIGN_TABLES
@@ -63,9 +70,6 @@ class Importer:
         self.is_quantised = any(is_quantised(node) for node in self.graph.node)
         self.problems: list[str] = []
         self.folded_bytes = 0
-        self.schema = C.CheckerContext()
-        self.schema.ir_version = model.ir_version
-        self.schema.opset_imports = {"": self.opset}
         self.inputs = model_inputs(model)
         self.block = Block(arg_types=[port_type(value) for value in self.inputs])
         self.names = UniqueNames()
@@ -259,8 +263,11 @@ class Importer:
 
         Raises: NodeError if they do not fit it.
         """
+        schema = C.CheckerContext()
+        schema.ir_version = self.model.ir_version
+        schema.opset_imports = {"": max(self.opset, EARLY.get(node.op_type, 0))}
         try:
-            check_node(node.proto, self.schema)
+            check_node(node.proto, schema)
         except ValidationError as error:
             if not is_deprecated(node):
                 raise NodeError(first_line(error)) from error
@@ -309,7 +316,7 @@ class Importer:
         """
         self.builder.emitted.clear()
         try:
-            value = self.builder.as_map(self.builder.values[name], name)
+            value = self.builder.numbers(self.builder.values[name], name)
         except (NodeError, VerifyException) as error:
             raise ModelError(f"output '{name}': {first_line(error)}") from error
         for layer in self.builder.emitted:
@@ -382,6 +389,6 @@ def listing(problems: Sequence[str]) -> str:
         lines = "".join(f"\n  {problem}" for problem in problems)
         text = f"{len(problems)} nodes cannot be imported:{lines}"
     if any(problem.endswith(UNSUPPORTED) for problem in problems):
-        foreign = (name for rules in FOREIGN.values() for name in rules)
-        text += f"\nsupported: {', '.join(sorted((*RULES, *foreign)))}; more between constants"
+        foreign = {name for domain in ("", *DOMAINS) for name in FOREIGN[domain]}
+        text += f"\nsupported: {', '.join(sorted({*RULES, *foreign}))}; more between constants"
     return text

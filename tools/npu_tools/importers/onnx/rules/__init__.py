@@ -160,6 +160,9 @@ RULES: Mapping[str, Rule] = {
 }
 """The rules of ONNX's operators; some operators need no layer and vanish."""
 
+EARLY: Mapping[str, int] = {"LayerNormalization": 17}
+"""Operators that onnxruntime has in ONNX's own domain before ONNX has them: from which opset on."""
+
 ANY_NUMBERS = frozenset((*ARITHMETIC, *REDUCTIONS, "Add", "GreaterOrEqual", "Mul", "Sum"))
 """Operators whose rule takes maps of floats and of integers; other rules take floats only."""
 

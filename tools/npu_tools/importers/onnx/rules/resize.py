@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import f32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from npu_dialect.npu import ResampleOp
+from npu_dialect.npu import CastOp, ResampleOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.resampling import Axis
 from npu_dialect.runs import NONE, Run
@@ -158,12 +158,13 @@ def resampled(
 ) -> SSAValue:
     """Add the layer that sums weighted neighbours.
 
-    Raises: NodeError if the map's elements are not float32.
+    Sums of integers are computed in float32 and lose their fraction, as in onnxruntime.
+
+    Raises: NodeError for integers with `antialias`.
     """
-    element = map_type(source).get_element_type()
-    if element != f32:
-        raise NodeError(f"a map of {element_name(element)} elements; expected float32")
-    antialias = node.int("antialias", 0)
+    element, antialias = map_type(source).get_element_type(), node.int("antialias", 0)
+    if element != f32 and antialias:
+        raise NodeError(f"antialias of {element_name(element)} elements; expected float32")
     found: dict[int, Axis] = {}
     for number, axis in axes.items():
         first, second = axis.position(np.arange(2, dtype=np.float64), grid).tolist()
@@ -172,9 +173,10 @@ def resampled(
     cubic = node.string("mode", "nearest") == "cubic"
     if not found:
         return source
-    return graph.emit(
+    floats = converted(graph, source, f32)
+    result = graph.emit(
         lambda out: ResampleOp(
-            source,
+            floats,
             found,
             out,
             cubic=node.float("cubic_coeff_a", -0.75) if cubic else None,
@@ -182,6 +184,14 @@ def resampled(
             fill=fill,
         )
     )
+    return converted(graph, result, element)
+
+
+def converted(graph: Builder, source: SSAValue, element: Attribute) -> SSAValue:
+    """A map with elements of a type; no layer if it has them."""
+    if map_type(source).get_element_type() == element:
+        return source
+    return graph.emit(lambda out: CastOp(source, out), element)
 
 
 def resized_axes(node: Node, graph: Builder, source: SSAValue, *, old: bool) -> dict[int, Resized]:
