@@ -98,7 +98,7 @@ def test_maps_compared_with_themselves_in_c(tmp_path: Path) -> None:
     """C compilers warn about `a[i] <= a[i]` of integers; of floats it says whether one is NaN."""
     odd = np.array(ODD, np.float32)
     feeds = {"a": filled(1, "int32", (2, 3)), "f": odd}
-    agree([*pairs(ORDER, "a", "a"), *pairs(ORDER, "f", "f")], feeds, tmp_path)
+    agree([*pairs(ORDER, "a", "a"), *pairs(ORDER, "f", "f")], feeds, folder=tmp_path)
 
 
 def test_logic_and_selection_in_c(tmp_path: Path) -> None:
