@@ -22,7 +22,7 @@
 
 // LIST:       default: {{.+}}
 // LIST-NEXT:    npu-split-conv-transpose,npu-fuse-normalizations,npu-fold-batch-norm,npu-fuse-conv-relu-pool{overlap=line-buffer},
-// LIST-SAME:    npu-assign-sram-offsets{strategy=greedy},npu-outline-layers,npu-lower-to-loops,npu-share-functions
+// LIST-SAME:    npu-assign-sram-offsets{strategy=greedy},npu-outline-layers,npu-share-functions{before-lowering=true},npu-lower-to-loops,npu-share-functions
 // LIST:       unlu2020: {{.+}}
 // LIST-NEXT:    npu-fuse-conv-relu-pool{overlap=none}
 // LIST-SAME:    npu-assign-sram-offsets{strategy=ping-pong}

@@ -38,6 +38,7 @@ def road(fusion: str, strategy: str, concat: str = "", code: str = "") -> str:
         concat,
         f"npu-assign-sram-offsets{{strategy={strategy}}}",
         "npu-outline-layers",
+        code and "npu-share-functions{before-lowering=true}",
         "npu-lower-to-loops",
         code,
     )

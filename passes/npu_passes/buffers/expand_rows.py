@@ -26,6 +26,11 @@ output are sent from a buffer of one row. The input is read once, and the output
       ...
         %t = dma.start %line to %row channel 1                  // a new row
         dma.wait %t
+
+A layer that may overwrite its input, and needs one row of it, has no window: the layer before
+writes the row where this one puts its own. Further maps of a layer are whole. An element-wise layer
+reads one row of them, which is fetched if they lie off chip. Other layers read all of them, so they
+are fetched before the loop, as parameters are.
 """
 
 from __future__ import annotations
@@ -35,23 +40,21 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerType, MemRefType, i32
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.hints import isa
 
 from npu_dialect import dma
 from npu_dialect.attributes import CONSUMES, RING, RUNS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PoolOp
-from npu_dialect.npu.maps import map_type, shape_of
-from npu_dialect.npu.quantization import ui8
-from npu_dialect.npu.rows import RowsOp, RowWindow, row_window
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.row_windows import RowWindow, reads_row, regrouped, row_axis, row_window
+from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import provenance
 from npu_dialect.sram import AllocOp
+from npu_passes.buffers.row_buffers import copy, fill, in_shape, move, move_up, rows_buffer, rows_of
 from npu_passes.buffers.spaces import Spaces
-from npu_passes.support.common import for_each
-from npu_passes.support.integers import store
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 
 WEIGHTS, MAPS_IN, MAPS_OUT = 0, 1, 3
@@ -62,23 +65,28 @@ WEIGHTS, MAPS_IN, MAPS_OUT = 0, 1, 3
 class Stage:
     """One layer of the chain.
 
-    `layer`: its op on tensors. `rows`: the rows of its window. `window`: the buffer for the rows of
-    its input; None if it reads the chain's input directly. `runs`: how many rows of its OFM are
-    computed in all.
+    `layer`: its op on tensors. `streamed`: the map that it reads row by row. `rows`: the rows of
+    its window. `window`: the buffer for the rows of its input; None if it reads the chain's input
+    directly, or if it runs `in_place`. `written`: the same buffer in the shape in which the layer
+    before writes it. `runs`: how many rows of its OFM are computed in all.
     """
 
     layer: LayerOp
+    streamed: SSAValue
     rows: RowWindow
     window: SSAValue | None
+    written: SSAValue | None
     runs: int
+    in_place: bool = False
 
 
 @dataclass(frozen=True)
 class RowsExpansion:
     """Builds the loops of one `npu.rows`, from buffer `source` to buffer `out`.
 
-    `buffers` maps the parameters to their buffers. `row` is a buffer in which a row of the output
-    is computed; None if the row is computed in `out` itself.
+    `buffers` maps the parameters and further maps to their buffers. `row` is a buffer in which a
+    row of the output is computed; None if the row is computed in `out` itself. `lines` are buffers
+    on chip for one row of each further map that lies off chip and is read row by row.
     """
 
     b: LoopBuilder
@@ -88,6 +96,7 @@ class RowsExpansion:
     out: SSAValue
     buffers: Mapping[SSAValue, SSAValue]
     row: SSAValue | None
+    lines: Mapping[SSAValue, SSAValue]
 
     def build(self) -> None:
         """Build the loop over the rows of the last layer."""
@@ -107,7 +116,7 @@ class RowsExpansion:
                 move(b, self.row, target, self.spaces.channel(MAPS_OUT), self.stages[-1].layer)
             return ()
 
-        b.loop(0, shape_of(self.out)[2], one_row, hint="r")
+        b.loop(0, shape_of(self.out)[row_axis(self.out)], one_row, hint="r")
 
     def off_chip(self, buffer: SSAValue) -> bool:
         """Whether a buffer lies in another memory space than feature maps."""
@@ -117,20 +126,54 @@ class RowsExpansion:
         """Compute one output row of a layer into `target`, a buffer of one row."""
         b, stage = self.b, self.stages[index]
         rows = stage.rows
-        base = b.sub(b.mul(row, rows.stride), rows.before, "base")
-        if stage.window is None:
+        if stage.in_place:
+            view = target
+            self.compute(index - 1, row, target)
+        elif stage.window is None:
+            base = b.sub(b.mul(row, rows.stride), rows.before, "base")
             view = rows_of(b, self.source, base, rows.reach, "window")
+        elif rows.is_one:
+            view = stage.window
+            assert stage.written is not None
+            self.produce(index, row, stage.written)
         else:
+            base = b.sub(b.mul(row, rows.stride), rows.before, "base")
             view = stage.window
             self.slide(index, row, base, view)
-        layer = row_layer(stage.layer, view, self.buffers, target)
+        layer = self.row_layer(stage, view, row, target)
         RING.drop(layer)
         RUNS.set(layer, stage.runs)
         b.insert(layer)
 
+    def row_layer(self, stage: Stage, view: SSAValue, row: Index, target: SSAValue) -> LayerOp:
+        """The layer on buffers that computes one row; it has no padding above and below."""
+        layer = stage.layer
+        inputs = [
+            view
+            if value is stage.streamed
+            else self.side_row(stage, value, row)
+            if reads_row(layer, stage.streamed, value)
+            else self.buffers[value]
+            for value in layer.inputs
+        ]
+        new = layer.rebuilt(inputs, target)
+        if isinstance(new, Conv2dOp | PoolOp):
+            _, left, _, right = int_values(new.pads)
+            new.pads = int_array((0, left, 0, right))
+        return new
+
+    def side_row(self, stage: Stage, value: SSAValue, row: Index) -> SSAValue:
+        """One row of a further map of a layer, on chip."""
+        line = rows_of(self.b, self.buffers[value], row, 1, "line")
+        if value not in self.lines:
+            return line
+        move(self.b, line, self.lines[value], self.spaces.channel(MAPS_IN), stage.layer)
+        return self.lines[value]
+
     def slide(self, index: int, row: Index, base: Index, window: SSAValue) -> None:
         """Move a window to its next position, and fill in the rows that are new."""
-        b, rows = self.b, self.stages[index].rows
+        b, rows, written = self.b, self.stages[index].rows, self.stages[index].written
+        assert written is not None
         kept = rows.reach - rows.stride
         first = base
         if kept and not isinstance(row, int):
@@ -141,7 +184,7 @@ class RowsExpansion:
 
         def one_row(new: Index, _: Sequence[SSAValue]) -> tuple[()]:
             slot = b.sub(new, base, "slot")
-            target = rows_of(b, window, slot, 1, "row")
+            target = rows_of(b, written, slot, 1, "row")
             if not rows.padded:
                 self.produce(index, new, target)
                 return ()
@@ -183,91 +226,85 @@ def expand_rows(
     b = LoopBuilder(op)
     near = spaces.maps
     in_place = memref_type(source).memory_space == near and not CONSUMES.is_on(op)
-    stages: list[Stage] = []
-    runs = shape_of(out)[2]
-    for index, layer in reversed(list(enumerate(op.layers))):
-        rows = row_window(layer)
-        assert rows is not None
-        direct = index == 0 and not rows.padded and in_place
-        buffer = None if direct else window_of(b, layer, rows, near)
-        stages.insert(0, Stage(layer, rows, buffer, runs))
-        runs = rows.needed(runs)
+    stages = stages_of(b, op, near, shape_of(out), in_place=in_place)
     row = None
     if memref_type(out).memory_space != near:
         row = rows_buffer(b, out, 1, near, "row")
-    buffers = {**buffers, **fetched(b, op, buffers, spaces)}
-    RowsExpansion(b, spaces, stages, source, out, buffers, row).build()
+    buffers = {**buffers, **fetched(b, stages, buffers, spaces)}
+    lines = {
+        value: rows_buffer(b, value, 1, near, "line")
+        for stage in stages
+        for value in stage.layer.maps
+        if reads_row(stage.layer, stage.streamed, value)
+        and value is not stage.streamed
+        and is_fetched(buffers[value], spaces)
+    }
+    RowsExpansion(b, spaces, stages, source, out, buffers, row, lines).build()
     if CONSUMES.is_on(op) and isinstance(op.prev_op, scf.ForOp):
         CONSUMES.copy(op, op.prev_op)
 
 
+def stages_of(
+    b: LoopBuilder, op: RowsOp, near: Attribute, result: Sequence[int], *, in_place: bool
+) -> list[Stage]:
+    """The stages of `npu.rows` with new buffers for their windows, in memory space `near`.
+
+    `result`: the shape of the output. `in_place`: whether the first layer may read the input where
+    it lies.
+    """
+    stages: list[Stage] = []
+    runs = result[-2]
+    for index, layer in reversed(list(enumerate(op.layers))):
+        streamed = op.streamed(layer)
+        rows = row_window(layer, streamed)
+        assert rows is not None
+        over = index > 0 and overwrites(layer, streamed, rows)
+        window = written = None
+        if not over and (index > 0 or rows.padded or not in_place):
+            before = regrouped(streamed) if index else streamed
+            hint = streamed.name_hint or "window"
+            written = rows_buffer(b, before, rows.reach, near, hint)
+            window = in_shape(b, written, shape_of(streamed))
+        stages.insert(0, Stage(layer, streamed, rows, window, written, runs, over))
+        runs = rows.needed(runs)
+    return stages
+
+
+def overwrites(layer: LayerOp, streamed: SSAValue, rows: RowWindow) -> bool:
+    """Whether a layer may put an output row where its input row lies."""
+    places = [layer.inputs[index] for index in layer.in_place_inputs()]
+    same = streamed.type == layer.output.type and regrouped(streamed) is streamed
+    return same and rows.is_one and streamed in places
+
+
+def is_fetched(buffer: SSAValue, spaces: Spaces) -> bool:
+    """Whether a buffer lies off chip, so that its elements are fetched before they are read."""
+    return bool(spaces.channels) and memref_type(buffer).memory_space != spaces.maps
+
+
 def fetched(
-    b: LoopBuilder, op: RowsOp, buffers: Mapping[SSAValue, SSAValue], spaces: Spaces
+    b: LoopBuilder, stages: Sequence[Stage], buffers: Mapping[SSAValue, SSAValue], spaces: Spaces
 ) -> dict[SSAValue, SSAValue]:
-    """On-chip buffers with copies of the parameters that lie off chip, by parameter."""
+    """On-chip buffers with copies of what lies off chip: parameters, and maps that are read whole.
+
+    They are found by the parameter or map.
+    """
     found: dict[SSAValue, SSAValue] = {}
-    for layer in op.layers:
-        for value in layer.parameter_inputs:
-            type_ = memref_type(buffers[value])
-            if not spaces.channels or type_.memory_space == spaces.maps or value in found:
+    for stage in stages:
+        layer = stage.layer
+        for value in layer.inputs:
+            if value is stage.streamed or reads_row(layer, stage.streamed, value):
                 continue
+            if value in found or not is_fetched(buffers[value], spaces):
+                continue
+            type_ = memref_type(buffers[value])
             near = MemRefType(type_.element_type, type_.get_shape(), memory_space=spaces.maps)
             buffer = b.insert(AllocOp(near), buffers[value].name_hint).buffer
-            move(b, buffers[value], buffer, spaces.channel(WEIGHTS), layer, weights=True)
+            weights = value in layer.parameter_inputs
+            channel = spaces.channel(WEIGHTS if weights else MAPS_IN)
+            move(b, buffers[value], buffer, channel, layer, weights=weights)
             found[value] = buffer
     return found
-
-
-def move(
-    b: LoopBuilder,
-    source: SSAValue,
-    target: SSAValue,
-    channel: int,
-    layer: LayerOp,
-    *,
-    weights: bool = False,
-) -> None:
-    """Build a DMA transfer for a layer, and the wait for it."""
-    start = b.insert(dma.StartOp(source, target, channel, weights=weights), "t")
-    start.attributes |= provenance(layer)
-    b.insert(dma.WaitOp(start.token))
-
-
-def window_of(b: LoopBuilder, layer: LayerOp, rows: RowWindow, space: Attribute) -> SSAValue:
-    """A new buffer for the input rows that a layer needs at once."""
-    hint = layer.maps[0].name_hint or "window"
-    return rows_buffer(b, layer.maps[0], rows.reach, space, hint)
-
-
-def rows_buffer(
-    b: LoopBuilder, value: SSAValue, count: int, space: Attribute, hint: str
-) -> SSAValue:
-    """A new buffer for `count` rows of a map."""
-    type_ = map_type(value)
-    images, channels, _, width = type_.get_shape()
-    shape = (images, channels, count, width)
-    alloc = AllocOp(MemRefType(type_.get_element_type(), shape, memory_space=space))
-    return b.insert(alloc, hint).buffer
-
-
-def rows_of(b: LoopBuilder, buffer: SSAValue, first: Index, count: int, hint: str) -> SSAValue:
-    """A view of `count` rows of a map; the map itself if these are all."""
-    images, channels, height, width = shape_of(buffer)
-    if count == height:
-        return buffer
-    return b.window(buffer, (0, 0, first, 0), (images, channels, count, width), range(4), hint)
-
-
-def row_layer(
-    layer: LayerOp, view: SSAValue, buffers: Mapping[SSAValue, SSAValue], target: SSAValue
-) -> LayerOp:
-    """The layer on buffers that computes one row; it has no padding above and below."""
-    inputs = [view if value is layer.maps[0] else buffers[value] for value in layer.inputs]
-    new = layer.rebuilt(inputs, target)
-    if isinstance(new, Conv2dOp | PoolOp):
-        _, left, _, right = int_values(new.pads)
-        new.pads = int_array((0, left, 0, right))
-    return new
 
 
 def pad_value(layer: LayerOp) -> float:
@@ -275,34 +312,3 @@ def pad_value(layer: LayerOp) -> float:
     if isinstance(layer, Conv2dOp) and layer.zero_points is not None:
         return float(int_values(layer.zero_points)[0])
     return -inf if isinstance(layer, MaxPool2dOp) else 0.0
-
-
-def move_up(b: LoopBuilder, window: SSAValue, stride: int, kept: int) -> tuple[()]:
-    """Move the `kept` last rows of a window up by `stride` rows, the upper ones first."""
-    images, channels, _, width = shape_of(window)
-
-    def one(at: tuple[Index, ...]) -> None:
-        n, c, k, x = at
-        b.store(b.load(window, (n, c, b.add(k, stride), x)), window, at)
-
-    for_each(b, (images, channels, kept, width), one, ("n", "c", "k", "x"))
-    return ()
-
-
-def copy(b: LoopBuilder, source: SSAValue, target: SSAValue) -> None:
-    """Copy a row."""
-    shape = shape_of(target)
-    for_each(b, shape, lambda at: b.store(b.load(source, at), target, at), ("n", "c", "k", "x"))
-
-
-def fill(b: LoopBuilder, target: SSAValue, number: float) -> tuple[()]:
-    """Fill a row with one number."""
-    element = memref_type(target).element_type
-    if isa(element, IntegerType):
-        least, _ = element.value_range()
-        type_ = i32 if element == ui8 else element  # arith has signless integers only
-        value = b.integer(least if number == -inf else int(number), type_)
-    else:
-        value = b.real(number)
-    for_each(b, shape_of(target), lambda at: store(b, value, target, at), ("n", "c", "k", "x"))
-    return ()

@@ -19,6 +19,11 @@ Calls keep the names of their layers.
 
 A function is not shared if it is public, returns values, calls others, starts transfers, branches
 between blocks, or if an op other than a call refers to it.
+
+The pass may run twice. Between `npu-outline-layers` and `npu-lower-to-loops`, with
+`before-lowering=true`, it merges functions that hold the same layer, so that these loops are built
+once. It then leaves those alone to which a call passes constant integers: the lowering packs such
+weights for each layer. After the lowering, it merges these too if their loops are alike.
 """
 
 from __future__ import annotations
@@ -29,7 +34,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FunctionType, IntegerType, ModuleOp, StringAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dma
@@ -37,6 +42,7 @@ from npu_dialect.attributes import LAYER, WHAT
 from npu_dialect.keys import Key
 from npu_passes.lowering.function_shapes import Constant, FunctionShape, value_of
 from npu_passes.lowering.kernels.constants import Users, symbol_users
+from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.support.symbols import identifier
 
@@ -59,14 +65,19 @@ class Shared:
     arguments: tuple[Argument, ...]
 
 
-def functions_to_share(module: ModuleOp, users: Users, scalars: int) -> tuple[Shared, ...]:
+def functions_to_share(
+    module: ModuleOp, users: Users, scalars: int, before_lowering: bool = False
+) -> tuple[Shared, ...]:
     """The groups of functions to merge, in the order of their first functions.
 
-    At most `scalars` numbers may differ in a group.
+    At most `scalars` numbers may differ in a group. `before_lowering` leaves out functions whose
+    constant integers the lowering reads.
     """
     alike: dict[Hashable, list[FunctionShape]] = {}
     for function in module.ops:
         if isinstance(function, func.FuncOp) and can_be_shared(function, users):
+            if before_lowering and is_passed_integers(function, users):
+                continue
             shape = FunctionShape.of(function)
             alike.setdefault(tuple(shape.tokens), []).append(shape)
     return tuple(shared for shapes in alike.values() for shared in groups(shapes, scalars))
@@ -85,6 +96,17 @@ def can_be_shared(function: func.FuncOp, users: Users) -> bool:
         isinstance(op, (func.CallOp, *dma.DMA.operations))
         or any(len(region.blocks) > 1 for region in op.regions)
         for op in function.walk()
+    )
+
+
+def is_passed_integers(function: func.FuncOp, users: Users) -> bool:
+    """Whether a call passes a constant global of integers to a function."""
+    calls = users[function.sym_name.data]
+    return any(
+        isinstance(value.owner, memref.GetGlobalOp)
+        and isinstance(memref_type(value).element_type, IntegerType)
+        for call in calls
+        for value in call.operands
     )
 
 
@@ -192,6 +214,8 @@ class ShareFunctionsPass(RefusingPass):
 
     scalars: int = 4
     """The most i32 and f32 constants that may differ and become arguments."""
+    before_lowering: bool = False
+    """Leave functions alone to which a call passes constant integers."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Find the groups of functions, then merge them.
@@ -201,5 +225,5 @@ class ShareFunctionsPass(RefusingPass):
         if self.scalars < 0:
             raise Refusal(f"expected scalars of at least 0, got {self.scalars}")
         users = symbol_users(op.walk())
-        for shared in functions_to_share(op, users, self.scalars):
+        for shared in functions_to_share(op, users, self.scalars, self.before_lowering):
             share(shared, users)

@@ -22,7 +22,7 @@ from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp, ReshapeOp
 from npu_dialect.npu.maps import ELEMENT, map_type, shape_of
-from npu_dialect.npu.rows import row_window
+from npu_dialect.npu.row_windows import row_window
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp, is_constant
 from npu_dialect.target import machine_of
 from npu_dialect.windows import Axis

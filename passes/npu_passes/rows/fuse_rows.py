@@ -20,11 +20,14 @@ On a machine with DMA, `when=needed` fuses layers if fewer bytes of maps are mov
 chip then (`least_traffic.py`). A map on chip counts in patches, the network's input with the rows
 that are needed at once, the parameters of a run as a whole. Layers that do not fit even so are not
 changed; `npu-tile-loops` handles them.
+
+A layer of two maps streams the one that a layer of the run computes; the other one is whole. So
+attention runs row by row: scores, scale, mask and softmax of one query at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -33,15 +36,17 @@ from typing import Literal
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import ConstantLike
 
 from npu_dialect.attributes import LAYER, RING, VALUE
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp, MaxPool2dOp
+from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp, MaxPool2dOp, ReshapeOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_dialect.npu.rows import RowsOp, RowWindow, row_window
+from npu_dialect.npu.row_windows import RowWindow, regrouped, row_axis, row_window
+from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.target import machine_of
 from npu_passes.buffers.buffer_plan import only_returned
@@ -49,6 +54,29 @@ from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.choose import LayerRun, Link, needed, smallest_peak, whole
 from npu_plans.rows.least_traffic import Chain, ChainLayer, ChainMap, least_traffic
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """A layer of a chain; `index` is the position in its inputs of the map that it streams."""
+
+    layer: LayerOp
+    index: int
+
+    @property
+    def source(self) -> SSAValue:
+        """The map that the layer streams."""
+        return self.layer.inputs[self.index]
+
+    @property
+    def sides(self) -> list[SSAValue]:
+        """The other maps."""
+        return [value for value in self.layer.maps if value is not self.source]
+
+    @property
+    def parameters(self) -> list[SSAValue]:
+        """What lies in memory for parameters: these, and sides that are constants."""
+        return [*self.layer.parameter_inputs, *filter(is_constant, self.sides)]
 
 
 @dataclass(frozen=True)
@@ -73,12 +101,12 @@ class FuseRowsPass(RefusingPass):
                 for run in self.choose(chain, machine, sram or 0):
                     wrap(chain[run.first : run.last + 1])
 
-    def choose(self, layers: list[LayerOp], machine: Machine | None, sram: int) -> list[LayerRun]:
+    def choose(self, layers: list[Streamed], machine: Machine | None, sram: int) -> list[LayerRun]:
         """The runs of a chain that the options ask for."""
         if machine is not None and machine.dma_channels and self.when == "needed":
             return least_traffic(chain_of(layers, Storage.of(machine)), sram)
         resident = machine is not None and machine.kernel_group > 0
-        chain = [link_of(layer, weights=resident) for layer in layers]
+        chain = [link_of(step, weights=resident) for step in layers]
         match self.when:
             case "needed":
                 return needed(chain, sram)
@@ -104,26 +132,36 @@ def sram_of(machine: Machine | None) -> int | None:
     return None if machine is None else machine.sram_bytes
 
 
-def chains(block: Block) -> list[list[LayerOp]]:
+def chains(block: Block) -> list[list[Streamed]]:
     """Maximal chains of layers that can run row by row, each the only user of the one before."""
-    found: list[list[LayerOp]] = []
-    tail: dict[SSAValue, list[LayerOp]] = {}
+    found: list[list[Streamed]] = []
+    tail: dict[SSAValue, list[Streamed]] = {}
     for op in block.ops:
-        if not isinstance(op, LayerOp) or op.destination is not None or not has_rows(op):
+        if not isinstance(op, LayerOp) or op.destination is not None:
             continue
-        source = op.maps[0]
-        chain = tail.pop(source, None) if source.has_one_use() else None
-        if chain is None:
-            chain = list[LayerOp]()
+        steps = [
+            Streamed(op, index)
+            for index, value in enumerate(op.inputs)
+            if value in op.maps and has_rows(op, value)
+        ]
+        if not steps:
+            continue
+        ends = [regrouped(step.source) for step in steps]
+        known = [end in tail and end.has_one_use() for end in ends]
+        place = known.index(True) if True in known else 0
+        chain = tail.pop(ends[place]) if True in known else list[Streamed]()
+        if not chain:
             found.append(chain)
-        chain.append(op)
+        chain.append(steps[place])
         tail[op.results[0]] = chain
     return found
 
 
-def has_rows(op: LayerOp) -> bool:
-    """Whether a layer, or both parts of one with overlapping pooling windows, has row windows."""
+def has_rows(op: LayerOp, value: SSAValue) -> bool:
+    """Whether a layer, or both parts of one with overlapping pooling windows, can stream a map."""
     parts = apart(op)
+    if len(parts) == 1:
+        return row_window(op, value) is not None
     fits = all(row_window(part) is not None for part in parts)
     discard(op, parts)
     return fits
@@ -157,99 +195,129 @@ def discard(op: LayerOp, parts: list[LayerOp]) -> None:
             part.erase()
 
 
-def link_of(op: LayerOp, *, weights: bool) -> Link:
+def link_of(step: Streamed, *, weights: bool) -> Link:
     """The sizes of a layer in bytes; `weights`: whether its parameters must be on chip."""
-    parts = apart(op)
-    windows = [window_bytes(part) for part in parts]
-    first = window(parts[0])
-    parameters = sum(bytes_of(map_type(value)) for value in op.parameter_inputs)
-    link = Link(
-        bytes_of(map_type(op.maps[0])),
+    op = step.layer
+    windows = windows_of(step)
+    parameters = sum(bytes_of(map_type(value)) for value in step.parameters)
+    sides: dict[Hashable, int] = {
+        value: bytes_of(map_type(value)) for value in step.sides if not is_constant(value)
+    }
+    return Link(
+        bytes_of(map_type(step.source)),
         bytes_of(map_type(op.results[0])),
-        windows[0],
-        sum(windows[1:]),
+        windows[0][1],
+        sum(size for _, size in windows[1:]),
         parameters if weights else 0,
-        not first.padded,
+        not windows[0][0].padded,
+        source=regrouped(step.source),
+        sides=sides,
     )
-    discard(op, parts)
-    return link
 
 
-def chain_of(layers: Sequence[LayerOp], storage: Storage) -> Chain:
+def windows_of(step: Streamed) -> list[tuple[RowWindow, int]]:
+    """The row windows of a layer, or of its two parts, each with the bytes of its rows."""
+    parts = apart(step.layer)
+    if len(parts) == 1:
+        return [window_bytes(step.layer, step.source)]
+    found = [window_bytes(part, part.maps[0]) for part in parts]
+    discard(step.layer, parts)
+    return found
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether a map is a constant."""
+    return isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike)
+
+
+def chain_of(steps: Sequence[Streamed], storage: Storage) -> Chain:
     """The sizes in bytes of a chain of layers, for a machine on which maps can leave the chip."""
-    first, last = layers[0].maps[0], layers[-1].results[0]
+    first, last = steps[0].source, steps[-1].layer.results[0]
     outside = isinstance(first, BlockArgument) and isinstance(first.owner.parent_op(), FuncOp)
     maps = [
         chain_map(first, storage, outside=outside),
-        *(chain_map(layer.results[0], storage, outside=False) for layer in layers[:-1]),
+        *(chain_map(step.layer.results[0], storage, outside=False) for step in steps[:-1]),
         chain_map(last, storage, outside=only_returned(last)),
     ]
-    return Chain(maps, [chain_layer(layer, storage) for layer in layers])
+    return Chain(maps, [chain_layer(step, storage) for step in steps])
 
 
 def chain_map(value: SSAValue, storage: Storage, *, outside: bool) -> ChainMap:
     """The sizes of a map in bytes; `outside`: it is always off chip."""
     shape, moved = shape_of(value), bytes_of(map_type(value))
     full = storage.map_bytes(shape, moved // max(1, prod(shape))).full
-    return ChainMap(full, moved, moved // max(1, shape[2]), outside)
+    return ChainMap(full, moved, moved // max(1, shape[row_axis(value)]), outside)
 
 
-def chain_layer(op: LayerOp, storage: Storage) -> ChainLayer:
+def chain_layer(step: Streamed, storage: Storage) -> ChainLayer:
     """The bytes that a layer needs on chip beside its maps.
 
-    A layer that runs by itself has one group of kernels on chip at a time, and all biases and other
-    vectors.
+    A layer that runs by itself has one group of kernels on chip at a time, and all biases, other
+    vectors and further maps.
     """
-    parts = apart(op)
-    windows = [window_bytes(part) for part in parts]
-    direct = not window(parts[0]).padded
-    discard(op, parts)
+    op, windows = step.layer, windows_of(step)
     weights = partial = 0
-    for value in op.parameter_inputs:
+    for value in (*op.parameter_inputs, *step.sides):
         size, shape = bytes_of(map_type(value)), shape_of(value)
         weights += size
-        if len(shape) > 1 and shape[0]:
+        if value in op.parameter_inputs and len(shape) > 1 and shape[0]:
             size = storage.part(shape[0], max(1, storage.kernel_group)) * (size // shape[0])
         partial += size
-    dies = op.maps[0].has_one_use() and not isinstance(op.maps[0], BlockArgument)
+    dies = step.source.has_one_use() and not isinstance(step.source, BlockArgument)
     return ChainLayer(
-        windows[0], sum(windows[1:]), weights, partial, direct, op.ELEMENTWISE and dies
+        windows[0][1],
+        sum(size for _, size in windows[1:]),
+        weights,
+        partial,
+        not windows[0][0].padded,
+        op.ELEMENTWISE and dies,
     )
 
 
-def window(layer: LayerOp) -> RowWindow:
-    """The row window of a layer that is known to have one."""
-    rows = row_window(layer)
+def window_bytes(layer: LayerOp, value: SSAValue) -> tuple[RowWindow, int]:
+    """The row window of a layer that is known to have one, and the bytes of its rows."""
+    rows, axis = row_window(layer, value), row_axis(value)
     assert rows is not None
-    return rows
+    return rows, bytes_of(map_type(value)) // shape_of(value)[axis] * rows.reach
 
 
-def window_bytes(layer: LayerOp) -> int:
-    """Bytes of the input rows that a layer needs at once."""
-    type_ = map_type(layer.maps[0])
-    height = shape_of(layer.maps[0])[2]
-    return bytes_of(type_) // height * window(layer).reach
-
-
-def wrap(run: list[LayerOp]) -> None:
+def wrap(run: Sequence[Streamed]) -> None:
     """Move a run of layers into `npu.rows`."""
-    source, last = run[0].maps[0], run[-1]
+    source, last = run[0].source, run[-1].layer
     value = source
-    rows: list[LayerOp] = []
-    for op in run:
-        parts = apart(op)
+    body: list[LayerOp] = []
+    for step in run:
+        op, parts = step.layer, apart(step.layer)
+        if step is not run[0] and value.type != step.source.type:
+            body.append(ReshapeOp(value, step.source.type))
+            value = body[-1].results[0]
         for part in parts:
-            inputs = [value if each is part.maps[0] else each for each in part.inputs]
+            streamed = step.source if len(parts) == 1 else part.maps[0]
+            inputs = [value if each is streamed else each for each in part.inputs]
             new = part.rebuilt(inputs, part.results[0].type)
             value = new.results[0]
-            rows.append(new)
+            body.append(new)
         value.name_hint = op.results[0].name_hint
         discard(op, parts)
-    for layer, behind in pairwise(rows):
-        RING.set(layer, window(behind).reach)
-    new_op = RowsOp(source, Region(Block([*rows, YieldOp(value)])), value.type)
+    new_op = RowsOp(source, Region(Block([*body, YieldOp(value)])), value.type)
+    for layer, behind in pairwise(new_op.layers):
+        window = row_window(behind, new_op.streamed(behind))
+        assert window is not None
+        RING.set(layer, window.reach)
     Rewriter.insert_op(new_op, InsertPoint.before(last))
     new_op.result.name_hint = last.results[0].name_hint
     last.results[0].replace_all_uses_with(new_op.result)
-    for op in reversed(run):
+    for step in reversed(run):
+        erase_with_reshapes(step, first=step is run[0])
+
+
+def erase_with_reshapes(step: Streamed, *, first: bool) -> None:
+    """Erase a layer, and the reshapes in front of it unless it is the first of a run."""
+    views: list[Operation] = []
+    value, end = step.source, regrouped(step.source)
+    while not first and value is not end:
+        assert isinstance(value.owner, ReshapeOp)
+        views.append(value.owner)
+        value = value.owner.input
+    for op in (step.layer, *views):
         Rewriter.erase_op(op)

@@ -30,7 +30,7 @@ from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.target import machine_of
-from npu_passes.rows.fuse_rows import blocks_of, wrap
+from npu_passes.rows.fuse_rows import Streamed, blocks_of, wrap
 from npu_passes.support.refuse import RefusingPass
 from npu_passes.support.tails import tail_of
 
@@ -48,15 +48,20 @@ class FuseTailsPass(RefusingPass):
         for block in blocks_of(op):
             for run in pooled_pairs(block):
                 if pays(run, run[0].output, most):
-                    wrap(run)
+                    wrap([streamed(each) for each in run])
             for reader in last_readers(block):
                 if not pays(layers_of(reader), reader.results[0], most):
                     continue
                 if isinstance(reader, LayerOp):
                     source = reader.maps[0]
-                    wrap([reader])
+                    wrap([streamed(reader)])
                     reader = next(use.operation for use in source.uses if is_rows(use.operation))
                 CONSUMES.set(reader, True)
+
+
+def streamed(layer: LayerOp) -> Streamed:
+    """A layer of one map, which it streams."""
+    return Streamed(layer, layer.inputs.index(layer.maps[0]))
 
 
 def layers_of(op: Operation) -> list[LayerOp]:
@@ -88,8 +93,8 @@ def is_pointwise(op: Operation) -> bool:
 
 
 def is_rows(op: Operation) -> bool:
-    """Whether an op is `npu.rows`."""
-    return isinstance(op, RowsOp)
+    """Whether an op is `npu.rows` that reads no map but its input."""
+    return isinstance(op, RowsOp) and all(len(layer.maps) == 1 for layer in op.layers)
 
 
 def pooled_pairs(block: Block) -> list[list[LayerOp]]:

@@ -7,7 +7,7 @@ from typing import Literal
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.rows import row_window
+from npu_dialect.npu.row_windows import row_window
 
 
 def tail_of(op: LayerOp) -> Literal["average", "pointwise"] | None:

@@ -6,8 +6,8 @@ sizes are in bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 
@@ -18,6 +18,7 @@ class Link:
     Bytes of: `ifm`, `ofm`: its whole maps; `window`: the rows of its input that it needs at once;
     `inner`: row windows inside the layer, as a fused pool has; `weights`: its parameters, 0 if they
     need not be on chip. `direct`: whether it can read a whole map in place, without a window.
+    `source` is the identity of the IFM. `sides` are the bytes of the further maps that it reads.
     """
 
     ifm: int
@@ -26,11 +27,13 @@ class Link:
     inner: int = 0
     weights: int = 0
     direct: bool = True
+    source: Hashable = None
+    sides: Mapping[Hashable, int] = field(default_factory=dict[Hashable, int])
 
     @property
     def alone(self) -> int:
         """Bytes that the layer needs when it runs by itself."""
-        return self.ifm + self.ofm + self.weights
+        return self.ifm + self.ofm + self.weights + sum(self.sides.values())
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,11 @@ def footprint(chain: Sequence[Link], totals: Sequence[int], run: LayerRun) -> in
     """Bytes that a run needs on chip; `totals` are the `running_totals` of the chain."""
     start = chain[run.first]
     kept = totals[run.last + 1] - totals[run.first] - (start.window if start.direct else 0)
-    return start.ifm + chain[run.last].ofm + kept
+    sides: dict[Hashable, int] = {}
+    for link in chain[run.first : run.last + 1]:
+        sides |= link.sides
+    sides.pop(start.source, None)
+    return start.ifm + chain[run.last].ofm + kept + sum(sides.values())
 
 
 def needed(chain: Sequence[Link], sram: int) -> list[LayerRun]:

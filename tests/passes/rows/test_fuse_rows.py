@@ -13,7 +13,8 @@ from helpers.chains import Case, Network, networks, outputs
 from npu_dialect.attributes import ARENA, RING
 from npu_dialect.npu import NPU, AvgPool2dOp, ClampOp, Conv2dOp, MaxPool2dOp, PoolAttr
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.rows import RowsOp, row_window
+from npu_dialect.npu.row_windows import row_window
+from npu_dialect.npu.rows import RowsOp
 from npu_dialect.sram import AllocOp
 from npu_passes.buffers.bufferize import BufferizePass
 from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass

@@ -1,0 +1,176 @@
+"""Which layers can run row by row, and which rows of their maps they need for one output row.
+
+A row of a map is all its elements with the same index along the last axis but one: a row of pixels
+of [N, C, H, W], a row of each matrix of [..., M, K]. The layer reads one map, the streamed one,
+row by row. Its other maps are whole: it reads them row by row too, or all of them for each row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu.attributes import float_values, int_values
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import (
+    AvgPool2dOp,
+    BatchNormOp,
+    Conv2dOp,
+    DequantizeOp,
+    FullyConnectedOp,
+    MapOp,
+    MatmulOp,
+    NormalizeOp,
+    PoolOp,
+    QuantizeOp,
+    RequantizeOp,
+    ReshapeOp,
+    SoftmaxOp,
+)
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.windows import Axis
+
+CHANNELS = 1
+"""The axis of channels of a map [N, C, ...]."""
+
+
+@dataclass(frozen=True)
+class RowWindow:
+    """The rows of its IFM (of `height` rows) that a layer needs for a row of its OFM (of `rows`).
+
+    Output row r needs the `reach` input rows from `r * stride - before` on; those outside
+    `[0, height)` are padding.
+    """
+
+    height: int
+    rows: int
+    reach: int
+    stride: int
+    before: int
+
+    @property
+    def padded(self) -> bool:
+        """Whether some output row needs padding."""
+        last = (self.rows - 1) * self.stride - self.before + self.reach
+        return self.before > 0 or last > self.height
+
+    @property
+    def is_one(self) -> bool:
+        """Whether each output row needs the input row with the same index, and no other."""
+        return self == RowWindow(self.height, self.height, 1, 1, 0)
+
+    def needed(self, outputs: int) -> int:
+        """How many rows of the IFM the first `outputs` rows of the OFM need."""
+        return min(self.height, (outputs - 1) * self.stride - self.before + self.reach)
+
+    @staticmethod
+    def of(axis: Axis) -> RowWindow:
+        """The rows that a sliding window needs."""
+        return RowWindow(axis.size, axis.outputs, axis.reach, axis.stride, axis.before)
+
+
+def row_axis(value: SSAValue) -> int:
+    """The axis of rows of a map: the last but one. Negative if it has fewer than two axes."""
+    return len(shape_of(value)) - 2
+
+
+def row_window(layer: LayerOp, value: SSAValue | None = None) -> RowWindow | None:
+    """The rows of a map that a layer needs for one output row; None if it cannot run row by row.
+
+    Without `value` it is the first map that can be streamed. A layer with a sliding window can if
+    padding row by row gives the same result as its own padding: zeros for a convolution, no
+    elements for a maximum, and zeros for an average that counts its padding.
+    """
+    if value is None:
+        windows = (row_window(layer, each) for each in layer.maps)
+        return next((window for window in windows if window is not None), None)
+    if layer.inputs.count(value) != 1 or value not in layer.maps:
+        return None
+    if isinstance(layer, Conv2dOp | PoolOp):
+        if len(layer.maps) != 1 or len(shape_of(value)) != 4:
+            return None
+        window = conv_window(layer) if isinstance(layer, Conv2dOp) else pool_window(layer)
+        return window if window is not None and window.stride <= window.reach else None
+    axis, shape, result = row_axis(value), shape_of(value), shape_of(layer.output)
+    if axis < 0 or len(shape) != len(result) or shape[axis] != result[axis]:
+        return None
+    if (shape[axis] < 2 and len(shape) != 4) or not keeps_rows_apart(layer, value, axis):
+        return None
+    return RowWindow(shape[axis], shape[axis], 1, 1, 0)
+
+
+def keeps_rows_apart(layer: LayerOp, value: SSAValue, axis: int) -> bool:
+    """Whether an output row of a layer without windows needs only that row of a map.
+
+    `axis`: the axis of rows. A number for each channel must not lie along it.
+    """
+    match layer:
+        case MatmulOp():
+            return value is layer.lhs
+        case FullyConnectedOp():
+            return value is layer.input
+        case SoftmaxOp():
+            return layer.axis.value.data != axis
+        case NormalizeOp():
+            rows = [shape_of(each)[-2:-1] for each in layer.inputs[1:]]
+            return axis not in int_values(layer.axes) and all(each in ((), (1,)) for each in rows)
+        case BatchNormOp():
+            return axis != CHANNELS
+        case DequantizeOp() | RequantizeOp():
+            return axis != CHANNELS or len(float_values(layer.scales)) == 1
+        case MapOp():
+            return axis != CHANNELS or not layer.function.has_channels
+        case QuantizeOp():
+            return True
+        case _:
+            return layer.ELEMENTWISE
+
+
+def reads_row(layer: LayerOp, value: SSAValue, side: SSAValue) -> bool:
+    """Whether a layer that streams `value` needs only one row of another map for an output row."""
+    if not layer.ELEMENTWISE or side in layer.parameter_inputs or row_axis(side) < 0:
+        return False
+    return shape_of(side)[-2] == shape_of(value)[-2]
+
+
+def conv_window(layer: Conv2dOp) -> RowWindow | None:
+    """The rows that a convolution with its fused pooling window needs.
+
+    None if pooling windows overlap or reach into padding.
+    """
+    rows, columns = layer.axes()
+    if layer.pool is None:
+        return RowWindow.of(rows)
+    pool, _ = layer.pool.axes(rows.outputs, columns.outputs)
+    inside = pool.start(pool.outputs - 1) + pool.reach <= pool.size
+    if layer.pool.overlaps or pool.before or not inside:
+        return None
+    reach = (pool.reach - 1) * rows.stride + rows.reach
+    return RowWindow(rows.size, pool.outputs, reach, pool.stride * rows.stride, rows.before)
+
+
+def pool_window(layer: PoolOp) -> RowWindow | None:
+    """The rows that a pooling layer needs.
+
+    None for a padded average, unless it counts its padding and has no `ceil_mode`.
+    """
+    _, _, height, width = shape_of(layer.input)
+    pool = layer.window()
+    window = RowWindow.of(pool.axes(height, width)[0])
+    if isinstance(layer, AvgPool2dOp) and window.padded:
+        counts = pool.includes_pad and not pool.ceil_mode
+        return window if counts else None
+    return window
+
+
+def regrouped(value: SSAValue) -> SSAValue:
+    """The map behind reshapes that keep its rows, such as [1, M, K] as [M, K].
+
+    Each of these maps has no other user.
+    """
+    while isinstance(view := value.owner, ReshapeOp) and value.has_one_use():
+        if shape_of(view.input)[-2:] != shape_of(value)[-2:] or row_axis(view.input) < 0:
+            break
+        value = view.input
+    return value
