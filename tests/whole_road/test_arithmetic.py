@@ -95,10 +95,10 @@ def test_all_operators_in_c(kind: str, tmp_path: Path) -> None:
 
 
 def test_maps_compared_with_themselves_in_c(tmp_path: Path) -> None:
-    """C compilers warn about `a[i] <= a[i]` of integers; of floats it says whether one is NaN."""
-    odd = np.array(ODD, np.float32)
-    feeds = {"a": filled(1, "int32", (2, 3)), "f": odd}
-    agree([*pairs(ORDER, "a", "a"), *pairs(ORDER, "f", "f")], feeds, folder=tmp_path)
+    """g++ warns about `a[i] <= a[i]` of integers; of floats it says whether one is NaN."""
+    feeds = {"a": filled(1, "int32", (2, 3)), "f": np.array(ODD, np.float32)}
+    nodes = [*pairs(ORDER, "a", "a"), *pairs(ORDER, "f", "f")]
+    agree(nodes, feeds, folder=tmp_path, language="c++")
 
 
 def test_logic_and_selection_in_c(tmp_path: Path) -> None:
