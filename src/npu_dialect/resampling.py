@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.floating[Any]]
 
-ROUNDING = 1e-6
-"""How far outside of the map a position may lie by rounding, in elements."""
-
 
 @dataclass(frozen=True)
 class Axis:
@@ -84,7 +81,7 @@ class Taps:
 def taps_of(axis: Axis, extent: int, filter: Filter) -> Taps:
     """The taps of an axis whose input has `extent` elements."""
     at = axis.positions
-    outside = filter.has_outside & ((at < -ROUNDING) | (at > extent - 1 + ROUNDING))
+    outside = filter.has_outside & ((at < 0) | (at > extent - 1))
     reach = filter.reach * axis.width
     at = at.clip(-reach, extent - 1 + reach)  # beyond, all taps are outside in any case
     start = np.ceil(at - reach).astype(np.int64)

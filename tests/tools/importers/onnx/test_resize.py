@@ -177,9 +177,15 @@ def test_integers(kind: str) -> None:
     rejected(proto, f"antialias of {kind} elements; expected float32")
 
 
-def test_region_that_ends_with_the_map() -> None:
-    """The last position is computed as a bit more than 5, and is not outside."""
-    roi = real(0, 0, 0.13379909098148346, 0, 1, 1, 1, 1)
-    weights = {"r": roi, "s": int64(1, 2, 4, 7)}
-    more: dict[str, Any] = {"mode": "linear", "coordinate_transformation_mode": CROP}
-    check(build("x r _ s", weights, shape=(1, 2, 6, 7), extrapolation_value=2.5, **more))
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_regions_that_end_with_the_map(mode: str) -> None:
+    """Rounding decides whether the last position lies outside: that of float32."""
+    more: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": CROP}
+    for seed in range(30):
+        random = Random(seed)
+        weights = {
+            "r": real(0, 0, random.random(), random.random(), 1, 1, 1, 1),
+            "s": int64(1, 1, random.randint(2, 9), random.randint(2, 9)),
+        }
+        shape = (1, 1, random.randint(2, 9), random.randint(2, 9))
+        check(build("x r _ s", weights, shape=shape, extrapolation_value=2.5, **more))

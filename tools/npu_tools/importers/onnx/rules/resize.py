@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite, nextafter
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,20 @@ class Resized:
             exact = np.float64(shift) + (index.astype(np.float64) + 0.5) / np.float64(scale) - 0.5
             return exact.astype(index.dtype)
         return (index + one(0.5)) / scale - one(0.5)
+
+    def line(self, mode: str) -> tuple[float, float]:
+        """The distance of two neighbours in the input, and the position of the first element.
+
+        The last element lies beyond the map if it does so in float32.
+        """
+        first, second = self.position(np.arange(2, dtype=np.float64), mode).tolist()
+        step, last, count = second - first, self.extent - 1, self.size - 1
+        if mode == CROP and count and abs(first + step * count - last) < TIE * self.extent:
+            beyond = self.position(np.array([count], np.float32), mode)[0] > last
+            step = (last - first) / count
+            while (step * count + first > last) != beyond:
+                step = nextafter(step, inf if beyond else -inf)
+        return step, first
 
 
 def resize(node: Node, graph: Builder) -> Value:
@@ -167,9 +181,8 @@ def resampled(
         raise NodeError(f"antialias of {element_name(element)} elements; expected float32")
     found: dict[int, Axis] = {}
     for number, axis in axes.items():
-        first, second = axis.position(np.arange(2, dtype=np.float64), grid).tolist()
         width = max(1.0, 1 / axis.scale) if antialias else 1.0
-        found[number] = Axis(axis.size, second - first, first, width)
+        found[number] = Axis(axis.size, *axis.line(grid), width)
     cubic = node.string("mode", "nearest") == "cubic"
     if not found:
         return source
