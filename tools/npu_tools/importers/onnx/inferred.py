@@ -24,7 +24,7 @@ from npu_tools.importers.onnx.load import PORTS, default_opset
 from npu_tools.importers.onnx.rules import EARLY, FOREIGN
 from npu_tools.importers.onnx.tensors import MOST_SHAPE_ELEMENTS
 
-NOT_INFERRED = ("GroupNormalization", "MeanVarianceNormalization")
+NOT_INFERRED = ("GroupNormalization", "If", "MeanVarianceNormalization")
 """Operators of ONNX that its inference does not know, or not in all forms."""
 
 

@@ -20,7 +20,7 @@ from math import isclose, pi, sqrt
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
 from npu_tools.importers.onnx.errors import ModelError
-from npu_tools.importers.onnx.graph import node_label
+from npu_tools.importers.onnx.graph import node_label, reads
 from npu_tools.importers.onnx.tensors import decode
 
 WRITTEN_OUT = "npu"
@@ -58,8 +58,7 @@ class Reader:
     def of(graph: GraphProto) -> Reader:
         """Read a graph."""
         producers = {name: node for node in graph.node for name in node.output if name}
-        uses = Counter(name for node in graph.node for name in node.input)
-        uses.update(value.name for value in graph.output)
+        uses = reads(graph.node, graph)
         numbers: dict[str, float] = {}
         for tensor in graph.initializer:
             add_number(numbers, tensor.name, tensor)
@@ -140,8 +139,8 @@ def function_of(reader: Reader, node: NodeProto) -> NodeProto | None:
     if len(product.names) != 2:
         return None
     for x, other in (product.names, product.names[::-1]):
-        for kind, number, reads in FORMS:
-            if close(product.number, number) and reads(reader, other, x):
+        for kind, number, fits in FORMS:
+            if close(product.number, number) and fits(reader, other, x):
                 return helper.make_node(
                     kind, [x], node.output, name=node_label(node), domain=WRITTEN_OUT
                 )

@@ -160,7 +160,7 @@ RULES: Mapping[str, Rule] = {
 }
 """The rules of ONNX's operators; some operators need no layer and vanish."""
 
-EARLY: Mapping[str, int] = {"LayerNormalization": 17}
+EARLY: Mapping[str, int] = {"LayerNormalization": 17, "ThresholdedRelu": 10}
 """Operators that onnxruntime has in ONNX's own domain before ONNX has them: from which opset on."""
 
 ANY_NUMBERS = frozenset((*ARITHMETIC, *REDUCTIONS, "Add", "GreaterOrEqual", "Mul", "Sum"))
