@@ -88,6 +88,8 @@ class Job:
     requantize: Literal["float", "fixed"] | None = None
     flash: Flash | None = None
     input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    functions: Path | None = None
+    """A table of further operators."""
     dump_ir: Path | None = None
     jobs: int = 1
     """How many layers are searched for tiles at the same time. Results do not depend on it."""
@@ -159,7 +161,7 @@ def take_the_road(job: Job) -> Compiled:
     """Import the model, run the passes, measure, emit C. Raises as `compile_model`."""
     name, machine = job.name, Machine.load(job.target)
     passes = job_passes(job, machine)
-    model, module = load(job.model, job.input_dims)
+    model, module = load(job.model, job.input_dims, job.functions)
     TARGET.set(module, TargetAttr.of(machine))
     prepare(module, job)
     tiles = any(each.name == TILE_LOOPS for each in passes)
