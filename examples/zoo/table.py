@@ -55,11 +55,11 @@ class Row:
         return self.name, self.form, *numbers[:2], self.machine, numbers[2], self.remark
 
 
-def machines() -> list[str]:
-    """The listed machines without transfers, that with the least memory first."""
+def machines(least: int) -> list[str]:
+    """The listed machines without transfers that have at least so much SRAM, the smallest first."""
     known = [Machine.load(name) for name in Machine.known() if name != HOST]
-    plain = [each for each in known if not each.dma_channels]
-    return [each.name for each in sorted(plain, key=lambda m: (m.sram_bytes, m.flash_bytes))]
+    large = [each for each in known if not each.dma_channels and each.sram_bytes >= least]
+    return [each.name for each in sorted(large, key=lambda m: (m.sram_bytes, m.flash_bytes))]
 
 
 def compiled(model: Path, machine: str, folder: Path) -> dict[str, Any] | str:
@@ -94,7 +94,7 @@ def row_of(name: str, form: str, model: Path, folder: Path) -> Row:
         return Row(name, form, remark=report)
     memory = report["memory"]
     row = Row(name, form, memory["arena_bytes"], memory["live_bound_bytes"])
-    for machine in machines():
+    for machine in machines(memory["live_bound_bytes"]):
         if not isinstance(compiled(model, machine, folder / machine), str):
             row = replace(row, machine=machine)
             break
@@ -120,6 +120,7 @@ def rows_of(model: Path, forms: Sequence[str]) -> list[Row]:
                     rows.append(Row(model.stem, form, remark=f"not quantised: {said}"))
                     continue
             rows.append(row_of(model.stem, form, source, folder))
+            print(*rows[-1].cells, file=sys.stderr, flush=True)
     return rows
 
 

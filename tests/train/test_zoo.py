@@ -12,8 +12,8 @@ from helpers.paths import ROOT
 from npu_tools.importers.onnx import import_model
 from npu_tools.shared.errors import UserError
 
-REFUSED = ("gru", "lstm")
-"""Networks with layers that there are not yet."""
+REFUSED = frozenset(("crnn", "gru", "inception", "lstm"))
+"""Networks with layers that there are not yet: recurrent ones, and pools over three axes."""
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
@@ -24,12 +24,17 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_some_networks_of_the_zoo(tmp_path: Path) -> None:
-    names = ("mobilenet_v3", "vit", "unet_bilinear", "wavenet", "gru")
+    names = ("vit", "unet_bilinear", "ds_cnn")
     done = run("examples/zoo/zoo.py", "-o", tmp_path, *names)
     assert done.returncode == 0, done.stderr
     table = run("examples/zoo/table.py", tmp_path)
-    assert table.stdout.rstrip().endswith("4 of 5 compile and agree with onnxruntime")
-    assert "(GRU): the operator is not supported" in table.stdout
+    assert table.stdout.rstrip().endswith("3 of 3 compile and agree with onnxruntime")
+    forms = ("qdq", "operators-u8")
+    table = run("examples/zoo/table.py", tmp_path, "--names", "ds_cnn", "--forms", *forms)
+    assert table.stdout.rstrip().endswith("2 of 2 compile and agree with onnxruntime")
+    rows = [line.split() for line in table.stdout.splitlines()[1:3]]
+    assert [row[:2] for row in rows] == [["ds_cnn", form] for form in forms]
+    assert {row[4] for row in rows} == {"fe310"}  # the smallest machine: 16 KB
 
 
 def test_names_that_are_not_in_the_zoo(tmp_path: Path) -> None:
@@ -41,7 +46,7 @@ def test_names_that_are_not_in_the_zoo(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("exporter", "names"),
-    [("old", ()), ("new", ("encoder", "gru", "lstm", "unet_bilinear", "yolo"))],
+    [("old", ()), ("new", ("encoder", "gru", "swin", "unet_bilinear", "yolo"))],
 )
 def test_networks_are_read(exporter: str, names: tuple[str, ...], tmp_path: Path) -> None:
     """All networks by the old exporter, and some by the new one, which takes much longer."""
@@ -53,4 +58,4 @@ def test_networks_are_read(exporter: str, names: tuple[str, ...], tmp_path: Path
             import_model(path.read_bytes(), name=path.stem, base_dir=None).verify()
         except UserError:
             refused.append(path.stem)
-    assert refused == list(REFUSED)
+    assert set(refused) <= REFUSED
