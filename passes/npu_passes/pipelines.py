@@ -50,8 +50,9 @@ FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fold-zero-points"
 SUMS = "npu-fuse-additions,npu-fuse-activations"
 """Fuse additions, and activations behind additions."""
 
-BYTES = "npu-concat-in-place,npu-choose-layouts"
-"""Choose where maps are stored: slices of concatenations, and layouts with channels last."""
+BYTES = "npu-concat-in-place,npu-choose-layouts,npu-transpose-in-place"
+"""Choose where maps are stored: slices of concatenations, layouts with channels last, and views of
+transposed maps."""
 
 SHARE = "npu-share-functions"
 """Make code smaller."""

@@ -75,6 +75,12 @@ class Network:
         self.value = layer.output
         return True
 
+    def reshape(self, *shape: int) -> None:
+        """Give the last value another shape."""
+        layer = ReshapeOp(self.value, TensorType(f32, shape))
+        self.block.add_op(layer)
+        self.value = layer.output
+
     def module(self) -> ModuleOp:
         """The finished function, verified."""
         results = [self.value, *self.also_returned]

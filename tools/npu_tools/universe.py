@@ -58,6 +58,7 @@ PASSES = {
     "npu-spill-maps": "npu_passes.spilling.spill_maps:SpillMapsPass",
     "npu-spill-pruned-maps": "npu_passes.zero_blocks.spill_pruned_maps:SpillPrunedMapsPass",
     "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",
+    "npu-transpose-in-place": "npu_passes.buffers.transpose_in_place:TransposeInPlacePass",
     "npu-use-flash": "npu_passes.graph.use_flash:UseFlashPass",
     "npu-verify-attributes": "npu_passes.support.verify_attributes:VerifyAttributesPass",
     "pl330-check": "npu_passes.pl330.check:Pl330CheckPass",

@@ -64,3 +64,40 @@ func.func @result(%x : tensor<1x4x8x8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// CHECK-LABEL: expected layers that can run row by row, got npu.matmul
+func.func @whole(%q : tensor<1x4x8x8xf32>, %x : tensor<1x4x8x8xf32>) {
+  %y = npu.rows of %x : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32> {
+    %0 = npu.matmul %q, %x : (tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+    npu.yield %0 : tensor<1x4x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected a chain: the map of npu.relu is read twice
+func.func @inner(%x : tensor<4x8xf32>) {
+  %y = npu.rows of %x : tensor<4x8xf32> -> tensor<4x8xf32> {
+    %0 = npu.relu %x : tensor<4x8xf32> -> tensor<4x8xf32>
+    %1 = npu.relu %0 : tensor<4x8xf32> -> tensor<4x8xf32>
+    %2 = npu.add %0, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    npu.yield %2 : tensor<4x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected a reshape that keeps rows
+func.func @reshape(%x : tensor<4x8xf32>) {
+  %y = npu.rows of %x : tensor<4x8xf32> -> tensor<8x4xf32> {
+    %0 = npu.relu %x : tensor<4x8xf32> -> tensor<4x8xf32>
+    %1 = npu.reshape %0 : tensor<4x8xf32> -> tensor<8x4xf32>
+    %2 = npu.relu %1 : tensor<8x4xf32> -> tensor<8x4xf32>
+    npu.yield %2 : tensor<8x4xf32>
+  }
+  func.return
+}

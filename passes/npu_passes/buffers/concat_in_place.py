@@ -169,9 +169,9 @@ def is_box(view: Operation) -> bool:
     )
 
 
-def written_before(out: SSAValue, concat: JoinOp, block: Block) -> bool:
-    """Whether an op before the concatenation uses the output."""
-    return any(not is_behind(use, concat, block) for use in uses_of(out))
+def written_before(out: SSAValue, op: Operation, block: Block) -> bool:
+    """Whether an op before `op` uses a buffer."""
+    return any(not is_behind(use, op, block) for use in uses_of(out))
 
 
 def is_behind(use: Use, op: Operation, block: Block) -> bool:

@@ -43,9 +43,9 @@ from xdsl.traits import ConstantLike
 from npu_dialect.attributes import LAYER, RING, VALUE
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp, MaxPool2dOp, ReshapeOp
+from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp, MaxPool2dOp, ReshapeOp, ViewOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_dialect.npu.row_windows import RowWindow, regrouped, row_axis, row_window
+from npu_dialect.npu.row_windows import RowWindow, reads_row, regrouped, row_axis, row_window
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.target import machine_of
@@ -106,7 +106,9 @@ class FuseRowsPass(RefusingPass):
         if machine is not None and machine.dma_channels and self.when == "needed":
             return least_traffic(chain_of(layers, Storage.of(machine)), sram)
         resident = machine is not None and machine.kernel_group > 0
-        chain = [link_of(step, weights=resident) for step in layers]
+        chain = [
+            link_of(step, layers[place:], weights=resident) for place, step in enumerate(layers)
+        ]
         match self.when:
             case "needed":
                 return needed(chain, sram)
@@ -195,24 +197,45 @@ def discard(op: LayerOp, parts: list[LayerOp]) -> None:
             part.erase()
 
 
-def link_of(step: Streamed, *, weights: bool) -> Link:
-    """The sizes of a layer in bytes; `weights`: whether its parameters must be on chip."""
-    op = step.layer
+def link_of(step: Streamed, rest: Sequence[Streamed], *, weights: bool) -> Link:
+    """The sizes of a layer in bytes; `weights`: whether its parameters must be on chip.
+
+    `rest`: the layer and those behind it. Their further maps are alive while it runs, unless they
+    are computed later. A slice keeps its whole buffer alive.
+    """
     windows = windows_of(step)
     parameters = sum(bytes_of(map_type(value)) for value in step.parameters)
+    source = buffer_of(step.source)
     sides: dict[Hashable, int] = {
-        value: bytes_of(map_type(value)) for value in step.sides if not is_constant(value)
+        buffer: bytes_of(map_type(buffer))
+        for each in rest
+        for buffer in map(buffer_of, each.sides)
+        if not is_constant(buffer) and is_ready(buffer, step.layer)
     }
+    sides.pop(source, None)
     return Link(
-        bytes_of(map_type(step.source)),
-        bytes_of(map_type(op.results[0])),
+        bytes_of(map_type(source)),
+        bytes_of(map_type(step.layer.results[0])),
         windows[0][1],
         sum(size for _, size in windows[1:]),
         parameters if weights else 0,
         not windows[0][0].padded,
-        source=regrouped(step.source),
+        source=source,
         sides=sides,
     )
+
+
+def buffer_of(value: SSAValue) -> SSAValue:
+    """The map in whose buffer a map lies: itself, unless it is a view."""
+    while isinstance(value.owner, ViewOp):
+        value = value.owner.input
+    return value
+
+
+def is_ready(value: SSAValue, layer: LayerOp) -> bool:
+    """Whether a map is computed before a layer runs."""
+    owner = value.owner
+    return isinstance(owner, Block) or owner.is_before_in_block(layer)
 
 
 def windows_of(step: Streamed) -> list[tuple[RowWindow, int]]:
@@ -253,13 +276,13 @@ def chain_layer(step: Streamed, storage: Storage) -> ChainLayer:
     """The bytes that a layer needs on chip beside its maps.
 
     A layer that runs by itself has one group of kernels on chip at a time, and all biases, other
-    vectors and further maps.
+    vectors and further maps. In a run, one row of a further map is enough for some layers.
     """
     op, windows = step.layer, windows_of(step)
     weights = partial = 0
     for value in (*op.parameter_inputs, *step.sides):
         size, shape = bytes_of(map_type(value)), shape_of(value)
-        weights += size
+        weights += size // shape[-2] if reads_row(op, step.source, value) else size
         if value in op.parameter_inputs and len(shape) > 1 and shape[0]:
             size = storage.part(shape[0], max(1, storage.kernel_group)) * (size // shape[0])
         partial += size

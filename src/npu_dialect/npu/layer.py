@@ -70,6 +70,9 @@ class LayerOp(IRDLOperation, abc.ABC):
     """Names of the operands that are learned parameters rather than feature maps."""
     ELEMENTWISE: ClassVar[bool] = False
     """Whether output element i needs only element i of inputs of its shape: it may run in place."""
+    STRIDED: ClassVar[bool] = False
+    """Whether its loops are as fast on maps whose rows lie apart, if each row (the last axis) is
+    dense."""
 
     # -- the interface for passes ------------------------------------------------------------
 

@@ -3,15 +3,15 @@
 // A slice is a view, and so is a slice of a slice.
 
 // CHECK-LABEL: func.func @views
-// CHECK: npu.softmax ins(%x : {{.*}}) outs(%a : memref<4x6xf32, #npu.sram>)
+// CHECK: npu.transpose ins(%x : {{.*}}) outs(%a : memref<4x6xf32, #npu.sram>)
 // CHECK-NEXT: %s = memref.subview %a[1, 0] [2, 3] [2, 2] : memref<4x6xf32, #npu.sram> to memref<2x3xf32, strided<[12, 2], offset: 6>, #npu.sram>
 // CHECK-NEXT: %t = memref.subview %s[1, 1] [1, 2] [1, 1] : memref<2x3xf32, strided<[12, 2], offset: 6>, #npu.sram> to memref<1x2xf32, strided<[12, 2], offset: 20>, #npu.sram>
-// CHECK-NEXT: npu.softmax ins(%t : {{.*}}) outs(%output :
+// CHECK-NEXT: npu.transpose ins(%t : {{.*}}) outs(%output :
 func.func @views(%x: tensor<4x6xf32>) -> tensor<1x2xf32> {
-  %a = npu.softmax %x axis 0 : tensor<4x6xf32> -> tensor<4x6xf32>
+  %a = npu.transpose %x perm [0, 1] : tensor<4x6xf32> -> tensor<4x6xf32>
   %s = npu.slice %a offsets [1, 0] sizes [2, 3] strides [2, 2] : tensor<4x6xf32> -> tensor<2x3xf32>
   %t = npu.slice %s offsets [1, 1] sizes [1, 2] : tensor<2x3xf32> -> tensor<1x2xf32>
-  %r = npu.softmax %t axis 1 : tensor<1x2xf32> -> tensor<1x2xf32>
+  %r = npu.transpose %t perm [0, 1] : tensor<1x2xf32> -> tensor<1x2xf32>
   func.return %r : tensor<1x2xf32>
 }
 
@@ -24,27 +24,27 @@ func.func @views(%x: tensor<4x6xf32>) -> tensor<1x2xf32> {
 // CHECK-NEXT: npu.relu ins(%a : {{.*}}) outs(%b :
 // CHECK-NEXT: %c = sram.alloc : memref<2xf32, #npu.sram>
 // CHECK-NEXT: npu.relu ins(%s : {{.*}}) outs(%c :
-// CHECK-NEXT: npu.softmax ins(%b :
-// CHECK-NEXT: npu.softmax ins(%c :
+// CHECK-NEXT: npu.transpose ins(%b :
+// CHECK-NEXT: npu.transpose ins(%c :
 func.func @parts(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xf32>) {
-  %a = npu.softmax %x axis 0 : tensor<4xf32> -> tensor<4xf32>
+  %a = npu.transpose %x perm [0] : tensor<4xf32> -> tensor<4xf32>
   %s = npu.slice %a offsets [0] sizes [2] : tensor<4xf32> -> tensor<2xf32>
   %b = npu.relu %a : tensor<4xf32> -> tensor<4xf32>
   %c = npu.relu %s : tensor<2xf32> -> tensor<2xf32>
-  %d = npu.softmax %b axis 0 : tensor<4xf32> -> tensor<4xf32>
-  %e = npu.softmax %c axis 0 : tensor<2xf32> -> tensor<2xf32>
+  %d = npu.transpose %b perm [0] : tensor<4xf32> -> tensor<4xf32>
+  %e = npu.transpose %c perm [0] : tensor<2xf32> -> tensor<2xf32>
   func.return %d, %e : tensor<4xf32>, tensor<2xf32>
 }
 
 // An output that is a part is copied. A map of which a part is returned too is written straight.
 
 // CHECK-LABEL: func.func @returned
-// CHECK: npu.softmax ins(%x : {{.*}}) outs(%output_1 : memref<4xf32, #npu.sram>)
+// CHECK: npu.transpose ins(%x : {{.*}}) outs(%output_1 : memref<4xf32, #npu.sram>)
 // CHECK-NEXT: %s = memref.subview %output_1[2] [2] [1]
 // CHECK-NEXT: "memref.copy"(%s, %output)
 // CHECK-NEXT: func.return
 func.func @returned(%x: tensor<4xf32>) -> (tensor<2xf32>, tensor<4xf32>) {
-  %a = npu.softmax %x axis 0 : tensor<4xf32> -> tensor<4xf32>
+  %a = npu.transpose %x perm [0] : tensor<4xf32> -> tensor<4xf32>
   %s = npu.slice %a offsets [2] sizes [2] : tensor<4xf32> -> tensor<2xf32>
   func.return %s, %a : tensor<2xf32>, tensor<4xf32>
 }
@@ -59,13 +59,13 @@ func.func @returned(%x: tensor<4xf32>) -> (tensor<2xf32>, tensor<4xf32>) {
 // CHECK-NEXT: "memref.copy"(%t, %t_1)
 // CHECK-NEXT: %u = memref.reinterpret_cast %t_1 to offset: [0], sizes: [12], strides: [1]
 func.func @reshaped(%x: tensor<4x6xf32>) -> (tensor<3x4xf32>, tensor<12xf32>) {
-  %a = npu.softmax %x axis 0 : tensor<4x6xf32> -> tensor<4x6xf32>
+  %a = npu.transpose %x perm [0, 1] : tensor<4x6xf32> -> tensor<4x6xf32>
   %s = npu.slice %a offsets [1, 0] sizes [2, 6] : tensor<4x6xf32> -> tensor<2x6xf32>
   %r = npu.reshape %s : tensor<2x6xf32> -> tensor<3x4xf32>
-  %y = npu.softmax %r axis 0 : tensor<3x4xf32> -> tensor<3x4xf32>
+  %y = npu.transpose %r perm [0, 1] : tensor<3x4xf32> -> tensor<3x4xf32>
   %t = npu.slice %a offsets [0, 1] sizes [4, 3] : tensor<4x6xf32> -> tensor<4x3xf32>
   %u = npu.reshape %t : tensor<4x3xf32> -> tensor<12xf32>
-  %z = npu.softmax %u axis 0 : tensor<12xf32> -> tensor<12xf32>
+  %z = npu.transpose %u perm [0] : tensor<12xf32> -> tensor<12xf32>
   func.return %y, %z : tensor<3x4xf32>, tensor<12xf32>
 }
 
@@ -79,7 +79,7 @@ func.func @reshaped(%x: tensor<4x6xf32>) -> (tensor<3x4xf32>, tensor<12xf32>) {
 // CHECK-NEXT: npu.relu ins(%u : {{.*}}) outs(%u :
 // CHECK-NEXT: func.return
 func.func @straight(%x: tensor<4x6xf32>) -> tensor<12xf32> {
-  %a = npu.softmax %x axis 0 : tensor<4x6xf32> -> tensor<4x6xf32>
+  %a = npu.transpose %x perm [0, 1] : tensor<4x6xf32> -> tensor<4x6xf32>
   %t = npu.slice %a offsets [0, 1] sizes [4, 3] : tensor<4x6xf32> -> tensor<4x3xf32>
   %u = npu.reshape %t : tensor<4x3xf32> -> tensor<12xf32>
   %z = npu.relu %u : tensor<12xf32> -> tensor<12xf32>

@@ -68,3 +68,39 @@ func.func @left_alone(%x : tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<
   %3 = npu.add %0, %2 : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
   func.return %2, %3 : tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>
 }
+
+// Attention runs one query at a time: the scores of all queries never exist. A layer of two maps
+// streams the one that the layer before it computes.
+// CHECK-LABEL: func.func @attention
+// CHECK:       npu.rows of %q
+// CHECK:         npu.matmul %q, %k transposed_rhs {npu.ring = 1 : i64}
+// CHECK:         npu.add %mask, %{{.*}} {npu.ring = 1 : i64}
+// CHECK:         npu.softmax %{{.*}} axis 2 {npu.ring = 1 : i64}
+// CHECK:         npu.matmul %{{.*}}, %v
+// CHECK:         npu.yield
+func.func @attention(%q: tensor<2x30x4xf32>, %k: tensor<2x30x4xf32>, %v: tensor<2x30x4xf32>, %mask: tensor<30x30xf32>) -> tensor<2x30x4xf32> {
+  %0 = npu.matmul %q, %k transposed_rhs : (tensor<2x30x4xf32>, tensor<2x30x4xf32>) -> tensor<2x30x30xf32>
+  %1 = npu.add %mask, %0 : (tensor<30x30xf32>, tensor<2x30x30xf32>) -> tensor<2x30x30xf32>
+  %2 = npu.softmax %1 axis 2 : tensor<2x30x30xf32> -> tensor<2x30x30xf32>
+  %3 = npu.matmul %2, %v : (tensor<2x30x30xf32>, tensor<2x30x4xf32>) -> tensor<2x30x4xf32>
+  func.return %3 : tensor<2x30x4xf32>
+}
+
+// Between layers, reshapes keep the rows.
+// CHECK-LABEL: func.func @dense
+// CHECK:       npu.rows of %x
+// CHECK:         npu.normalize
+// CHECK:         npu.reshape %{{.*}} : tensor<1x9x4xf32> -> tensor<9x4xf32>
+// CHECK:         npu.fully_connected {{.*}} -> tensor<9x40xf32>
+// CHECK:         npu.fully_connected {{.*}} -> tensor<9x4xf32>
+// CHECK:         npu.reshape
+// CHECK:         npu.add %x, %{{.*}}
+func.func @dense(%x: tensor<1x9x4xf32>, %w: tensor<40x4xf32>, %u: tensor<4x40xf32>) -> tensor<1x9x4xf32> {
+  %0 = npu.normalize %x axes [2] epsilon 1.0e-05 : tensor<1x9x4xf32> -> tensor<1x9x4xf32>
+  %1 = npu.reshape %0 : tensor<1x9x4xf32> -> tensor<9x4xf32>
+  %2 = npu.fully_connected %1, %w : (tensor<9x4xf32>, tensor<40x4xf32>) -> tensor<9x40xf32>
+  %3 = npu.fully_connected %2, %u : (tensor<9x40xf32>, tensor<4x40xf32>) -> tensor<9x4xf32>
+  %4 = npu.reshape %3 : tensor<9x4xf32> -> tensor<1x9x4xf32>
+  %5 = npu.add %x, %4 : (tensor<1x9x4xf32>, tensor<1x9x4xf32>) -> tensor<1x9x4xf32>
+  func.return %5 : tensor<1x9x4xf32>
+}

@@ -51,6 +51,7 @@ class MatmulOp(SumsOp):
     rhs = operand_def(ANY_MAP)
     transposed_rhs = opt_prop_def(UnitAttr)
 
+    STRIDED: ClassVar = True
     CLAUSES: ClassVar = (
         flag_clause("transposed_rhs"),
         ints_clause("zero_points", optional=True),

@@ -21,6 +21,8 @@ class SoftmaxOp(LayerOp):
 
     With `log` it is the logarithm of that, x - max - log(sum(exp(x - max))) (ONNX LogSoftmax).
 
+    The maximum is known before the first element is written, so the output may overwrite the map.
+
     ```mlir
     %y = npu.softmax %x axis 1 : tensor<1x10xf32> -> tensor<1x10xf32>
     ```
@@ -50,3 +52,7 @@ class SoftmaxOp(LayerOp):
         if not 0 <= axis < len(shape):
             raise VerifyException(f"expected an axis in [0, {len(shape)}), got {axis}")
         return shape
+
+    def in_place_inputs(self) -> tuple[int, ...]:
+        """The map; see the class."""
+        return (0,)

@@ -17,6 +17,7 @@ from npu_dialect.npu import (
     LrnOp,
     MulOp,
     ReluOp,
+    ReshapeOp,
 )
 from npu_dialect.npu.maps import shape_of
 from npu_tools.importers.onnx.builder import Builder, Constant, Value, float_array
@@ -108,7 +109,9 @@ def folded_sum(graph: Builder, value: Value, addend: Value, name: str) -> SSAVal
     if layer is not None:
         vector = row_vector(float_array(addend), shape_of(value))
         if vector is not None:
-            return with_bias(graph, layer, addend, vector)
+            shape = shape_of(value)
+            drop_reshape(value)
+            return graph.reshape(with_bias(graph, layer, addend, vector), shape)
     shift = channel_vector(float_array(addend), shape_of(value))
     if shift is not None and isinstance(value.owner, Conv2dOp | BatchNormOp):
         return normalised(graph, value, np.ones_like(shift), shift, addend.name)
@@ -116,11 +119,25 @@ def folded_sum(graph: Builder, value: Value, addend: Value, name: str) -> SSAVal
 
 
 def biasless_layer(graph: Builder, value: SSAValue, name: str) -> FullyConnectedOp | None:
-    """The fully connected layer without bias that gives a value with one reader; else None."""
-    layer = value.owner
-    if not isinstance(layer, FullyConnectedOp) or layer.bias is not None:
+    """The fully connected layer without bias that gives a value with one reader; else None.
+
+    A reshape may stand between them that keeps the last axis, as behind MatMul of [N, M, K].
+    """
+    if graph.uses[name] != 1 or value.first_use is not None:
         return None
-    return layer if graph.uses[name] == 1 and value.first_use is None else None
+    layer = value.owner
+    if isinstance(layer, ReshapeOp) and layer.input.has_one_use():
+        kept = shape_of(layer.input)[-1:] == shape_of(value)[-1:]
+        layer = layer.input.owner if kept else layer
+    return layer if isinstance(layer, FullyConnectedOp) and layer.bias is None else None
+
+
+def drop_reshape(value: SSAValue) -> None:
+    """Erase the reshape that gives a value without reader, if one does."""
+    layer = value.owner
+    if isinstance(layer, ReshapeOp):
+        layer.detach()
+        layer.erase()
 
 
 def with_bias(graph: Builder, layer: FullyConnectedOp, addend: Constant, vector: Array) -> SSAValue:

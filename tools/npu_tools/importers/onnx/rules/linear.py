@@ -162,23 +162,22 @@ def matmul(node: Node, graph: Builder) -> Value:
 def right_operand(node: Node, graph: Builder) -> tuple[SSAValue, bool]:
     """The second operand of a product of maps, and whether it is to be read transposed.
 
-    A Transpose of its last two axes that nothing else reads is left out.
+    A Transpose that nothing else reads, and that moves the last axis to the last place but one,
+    leaves it where it is: as both maps are then read along their rows, these may lie apart.
     """
     value = graph.map(node, 1)
     layer, rank = value.owner, len(shape_of(value))
-    swapped = (*range(rank - 2), rank - 1, rank - 2)
-    if (
-        rank < 2
-        or not isinstance(layer, TransposeOp)
-        or int_values(layer.perm) != swapped
-        or graph.uses[node.operand(1)] != 1
-        or value.first_use is not None
-    ):
+    if not isinstance(layer, TransposeOp) or graph.uses[node.operand(1)] != 1:
         return value, False
-    source = layer.input
+    perm = int_values(layer.perm)
+    if rank < 2 or perm[-2] != rank - 1 or value.first_use is not None:
+        return value, False
+    moved, straight = layer.input, (*perm[:-2], perm[-1], perm[-2])
     layer.detach()
     layer.erase()
-    return source, True
+    if straight == tuple(range(rank)):
+        return moved, True
+    return graph.emit(lambda out: TransposeOp(moved, straight, out)), True
 
 
 def product(

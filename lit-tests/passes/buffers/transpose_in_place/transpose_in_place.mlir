@@ -1,0 +1,36 @@
+// RUN: npu-opt %s -p npu-transpose-in-place | filecheck %s
+
+// Layers that read strided rows read the map itself, also through a slice.
+// CHECK-LABEL: func.func @read
+// CHECK-NOT: npu.transpose
+// CHECK:      %q = memref.reinterpret_cast %x to offset: [6], sizes: [1, 2, 5, 3], strides: [1, 3, 12, 1]
+// CHECK-SAME: strided<[1, 3, 12, 1], offset: 6>
+// CHECK:      npu.matmul ins(%q, %w :
+func.func @read(%x: memref<1x5x2x2x3xf32, #npu.sram>, %w: memref<3x4xf32, #npu.sram>, %y: memref<1x2x5x4xf32, #npu.sram>) {
+  %t = sram.alloc : memref<2x1x2x5x3xf32, #npu.sram>
+  npu.transpose ins(%x : memref<1x5x2x2x3xf32, #npu.sram>) outs(%t : memref<2x1x2x5x3xf32, #npu.sram>) perm [2, 0, 3, 1, 4]
+  %q = memref.reinterpret_cast %t to offset: [30], sizes: [1, 2, 5, 3], strides: [30, 15, 3, 1] : memref<2x1x2x5x3xf32, #npu.sram> to memref<1x2x5x3xf32, strided<[30, 15, 3, 1], offset: 30>, #npu.sram>
+  npu.matmul ins(%q, %w : memref<1x2x5x3xf32, strided<[30, 15, 3, 1], offset: 30>, #npu.sram>, memref<3x4xf32, #npu.sram>) outs(%y : memref<1x2x5x4xf32, #npu.sram>)
+  func.return
+}
+
+// A map that is only transposed is computed at its place in the transposed one.
+// CHECK-LABEL: func.func @write
+// CHECK-NOT: npu.transpose
+// CHECK:     %a = memref.reinterpret_cast %y to offset: [0], sizes: [1, 2, 5, 4], strides: [40, 4, 8, 1]
+// CHECK:     scf.for
+// CHECK:       %row = memref.subview %a[0, 0, %{{.*}}, 0] [1, 2, 1, 4] [1, 1, 1, 1]
+// CHECK-SAME:    memref<1x2x1x4xf32, strided<[40, 4, 8, 1], offset: ?>, #npu.sram>
+// CHECK:       npu.matmul
+func.func @write(%x: memref<1x2x1x3xf32, #npu.sram>, %w: memref<3x4xf32, #npu.sram>, %y: memref<1x5x2x4xf32, #npu.sram>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %five = arith.constant 5 : index
+  %a = sram.alloc : memref<1x2x5x4xf32, #npu.sram>
+  scf.for %i = %zero to %five step %one {
+    %row = memref.subview %a[0, 0, %i, 0] [1, 2, 1, 4] [1, 1, 1, 1] : memref<1x2x5x4xf32, #npu.sram> to memref<1x2x1x4xf32, strided<[40, 20, 4, 1], offset: ?>, #npu.sram>
+    npu.matmul ins(%x, %w : memref<1x2x1x3xf32, #npu.sram>, memref<3x4xf32, #npu.sram>) outs(%row : memref<1x2x1x4xf32, strided<[40, 20, 4, 1], offset: ?>, #npu.sram>)
+  }
+  npu.transpose ins(%a : memref<1x2x5x4xf32, #npu.sram>) outs(%y : memref<1x5x2x4xf32, #npu.sram>) perm [0, 2, 1, 3]
+  func.return
+}
