@@ -82,6 +82,15 @@ def test_a_value_that_a_branch_reads_is_kept() -> None:
     check(model([*nodes, node("Add", "m z")], {"x": SHAPE}, weights={"c": np.array(True)}))
 
 
+def test_a_value_that_only_a_branch_reads_beside_a_written_out_function() -> None:
+    """Nodes that nothing reads are dropped when Sigmoid and Mul become one SiLU."""
+    yes = branch([node("Neg", "e", "t")], "t")
+    nodes = [node("Exp", "x", "e"), node("Sigmoid", "x", "s"), node("Mul", "x s", "m")]
+    last = [choice("c", yes, yes), node("Add", "m z")]
+    module = check(model([*nodes, *last], {"x": SHAPE}, weights={"c": np.array(True)}))
+    assert layers(module) == ["npu.map", "npu.map", "npu.map", "npu.add"]
+
+
 REJECTED: list[tuple[str, dict[str, Any], str]] = [
     ("flag", {}, "condition 'flag' is computed; expected a constant"),
     ("w", {}, "a condition of 3 float32; expected one bool"),
