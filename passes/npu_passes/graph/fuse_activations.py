@@ -27,6 +27,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
+from npu_dialect.attributes import RING
 from npu_dialect.npu.layers import AddOp
 from npu_dialect.npu.pointwise import FunctionAttr
 from npu_passes.graph.fuse_additions import activated
@@ -49,6 +50,8 @@ class FuseActivationPattern(RewritePattern):
             return
         layer = op.rebuilt(op.inputs, absorbed[-1].output_type)
         layer.change_epilogue(activation=activation)
+        RING.drop(layer)
+        RING.copy(absorbed[-1], layer)
         take_value_name(layer, absorbed[-1])
         replace_chain(rewriter, absorbed, layer, InsertPoint.before(op))
 

@@ -22,8 +22,9 @@ Nothing is fused if
 
 * the convolution has a second use or a fused pooling window,
 * the two summands differ in shape,
-* the sum and the convolution differ in element type, or
-* the other summand is a constant.
+* the sum and the convolution differ in element type,
+* the other summand is a constant, or
+* the layers run row by row in `npu.rows`, where the convolution's OFM never exists anyway.
 
 Expects `npu-fuse-conv-relu-pool` to have run.
 """
@@ -50,6 +51,7 @@ from npu_dialect.npu.layers import AddOp, Conv2dOp, QuantizedAddOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.pointwise import PointwiseAttr
 from npu_dialect.npu.quantization import AdditionAttr
+from npu_dialect.npu.rows import RowsOp
 from npu_passes.graph.fuse_conv_relu_pool import activation_of, only_user, replace_chain
 from npu_passes.support.names import take_value_name
 from npu_passes.support.refuse import RefusingPass
@@ -80,7 +82,7 @@ class AdditionFusion:
 
 def addition_fusion(layer: AddOp | QuantizedAddOp) -> AdditionFusion | None:
     """How a convolution takes in an addition, or None if none can."""
-    if layer.destination is not None:
+    if layer.destination is not None or isinstance(layer.parent_op(), RowsOp):
         return None
     found = [
         (conv, side)

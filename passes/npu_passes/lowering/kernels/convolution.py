@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
@@ -13,7 +15,7 @@ from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
-from npu_passes.buffers.choose_layouts import is_channels_last
+from npu_passes.buffers.choose_layouts import channels_last, is_channels_last
 from npu_passes.lowering.kernels.constants import constant_of
 from npu_passes.lowering.kernels.dense import DenseKernel, RowRuns
 from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
@@ -50,20 +52,35 @@ def lower_convolution(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: Loop
 def lower_connected(
     b: LoopBuilder, op: FullyConnectedOp, out: SSAValue, options: LoopOptions
 ) -> None:
-    """Build the loops of a fully connected layer, which is a convolution of one pixel.
+    """Build the loops of a fully connected layer: a convolution whose pixels are its rows.
 
-    Weights are stored as 8 bits: each is used only once, so 16 bits would save little time.
+    With one row, weights are stored as 8 bits: each is used only once, so 16 bits would save little
+    time.
     """
-    images, depth = shape_of(op.input)
-    runs = RowRuns(1, depth, 0) if depth >= QUAD else None
+    rows, depth = shape_of(op.input)
+    grid = Grid(Axis(1, 1), Axis(rows, 1), depth)
+    runs = RowRuns.of(grid.columns, depth)
     dense = is_dense(memref_type(op.input)) and is_dense(memref_type(out))
     layer = None
-    if images == 1 and runs is not None and dense and is_plain(op):
-        layer = layer_of(b, op, out, unit_of(b, op, options, "narrow"), options)
+    if runs is not None and dense and is_plain(op):
+        unit = unit_of(b, op, options, "narrow" if rows == 1 else None)
+        layer = layer_of(b, op, out if rows == 1 else as_pixels(b, out), unit, options)
     if layer is None or runs is None:
         lower_fully_connected(b, op, out, options)
         return
-    DenseKernel(layer, op.input, Grid(Axis(1, 1), Axis(1, 1), depth), runs).build()
+    DenseKernel(layer, op.input, grid, runs).build()
+
+
+def as_pixels(b: LoopBuilder, out: SSAValue) -> SSAValue:
+    """A dense map [N, C] as one row of N pixels [1, C, 1, N] that is stored with channels last."""
+    type_ = memref_type(out)
+    rows, channels = type_.get_shape()
+    wanted = channels_last(MemRefType(type_.element_type, (1, channels, 1, rows)))
+    strides = [step or 0 for step in wanted.get_strides() or ()]
+    shape = wanted.get_shape()
+    result = MemRefType(type_.element_type, shape, wanted.layout, type_.memory_space)
+    view = memref.ReinterpretCastOp(out, [], [], [], [0], shape, strides, result)
+    return b.insert(view, out.name_hint).result
 
 
 def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> Kernel | None:

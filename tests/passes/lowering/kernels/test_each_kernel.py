@@ -122,17 +122,23 @@ def test_convolution(name: str) -> None:
     check(network(CASES[name], ui8 if len(name) % 2 else i8), kernel=name != NARROW)
 
 
-@pytest.mark.parametrize("depth", [3, 4, 7, 33, 35, 37, 48])
-def test_fully_connected(depth: int) -> None:
+@pytest.mark.parametrize(
+    ("rows", "depth", "filters"),
+    [
+        *((1, depth, 6) for depth in (3, 4, 7, 33, 35, 37, 48)),
+        *((2, 4, 8), (3, 7, 6), (5, 33, 4), (4, 3, 4)),
+    ],
+)
+def test_fully_connected(rows: int, depth: int, filters: int) -> None:
     maker = ChainMaker(Random(depth))
-    x = maker.argument(i8, (1, depth))
-    weights = maker.constant(maker.numbers.integers(-128, 128, (6, depth)), i8)
+    x = maker.argument(i8, (rows, depth))
+    weights = maker.constant(maker.numbers.integers(-128, 128, (filters, depth)), i8)
     layer = FullyConnectedOp(
         x,
         weights,
-        maker.constant(maker.numbers.integers(-999, 999, 6), i32),
+        maker.constant(maker.numbers.integers(-999, 999, filters), i32),
         TensorType(i8, []),
         zero_points=(-7, 0),
-        epilogue=Epilogue(RequantizeAttr.of([0.002] * 6, 9)),
+        epilogue=Epilogue(RequantizeAttr.of([0.002] * filters, 9)),
     )
     check(maker.finished(maker.add(maker.named(layer), i8)), kernel=depth > 3)
