@@ -22,6 +22,8 @@ from helpers.every_operator.integers import INTEGERS
 from helpers.every_operator.moves import MOVES
 from helpers.every_operator.network import Array, Network, outputs_of, session_of
 from helpers.every_operator.pairs import Pairs
+from helpers.every_operator.recurrent import RECURRENT
+from npu_tools.importers.onnx.rules import RULES
 
 PLAIN: Mapping[str, Maker] = {
     "AveragePool, MaxPool": random_onnx.pool,
@@ -59,7 +61,13 @@ def split(net: random_onnx.RandomNetwork) -> bool:
     return net.add("Split", [x, sizes], axis=axis, outputs=2)
 
 
-MAKERS: Mapping[str, Maker] = {**PLAIN, **FLOATS, **MOVES, **INTEGERS}
+MAKERS: Mapping[str, Maker] = {
+    **PLAIN,
+    **FLOATS,
+    **MOVES,
+    **INTEGERS,
+    **{kind: maker for kind, maker in RECURRENT.items() if kind in RULES},
+}
 """All makers, by the operators that they add."""
 OPSETS = (13, 17, 17, 17, 18, 21, 23)
 FORMS = ("float", "float", "operators", "pairs")
@@ -122,7 +130,7 @@ def kinds_of(form: str) -> Mapping[str, Maker]:
 def shape_for(kind: str, random: Random) -> tuple[int, ...]:
     """A shape of an input; that of the rank that an operator needs, if it needs one."""
     rank = 4 if kind in PLAIN else random.choice((1, 2, 3, 4, 4, 4))
-    if kind in ("Attention", "Conv over one axis", "Pool over one axis"):
+    if kind in ("Attention", "Conv over one axis", "GRU", "LSTM", "Pool over one axis", "RNN"):
         rank = 3
     if kind in ("GroupNormalization", "MeanVarianceNormalization", "Upsample"):
         rank = 4
