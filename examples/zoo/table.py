@@ -56,10 +56,11 @@ class Row:
 
 
 def machines(least: int) -> list[str]:
-    """The listed machines without transfers that have at least so much SRAM, the smallest first."""
+    """The listed machines with at least so much SRAM: those without transfers first, by size."""
     known = [Machine.load(name) for name in Machine.known() if name != HOST]
-    large = [each for each in known if not each.dma_channels and each.sram_bytes >= least]
-    return [each.name for each in sorted(large, key=lambda m: (m.sram_bytes, m.flash_bytes))]
+    large = [each for each in known if each.sram_bytes >= least]
+    large.sort(key=lambda each: (each.dma_channels > 0, each.sram_bytes, each.flash_bytes))
+    return [each.name for each in large]
 
 
 def compiled(model: Path, machine: str, folder: Path) -> dict[str, Any] | str:
