@@ -21,7 +21,7 @@
 // NAIVE:         npu.what = "npu.max_pool2d
 
 // LIST:       default: {{.+}}
-// LIST-NEXT:    npu-split-conv-transpose,npu-fuse-normalizations,npu-fold-batch-norm,npu-fuse-conv-relu-pool{overlap=line-buffer},
+// LIST-NEXT:    npu-split-conv-transpose,npu-fold-picks,npu-fuse-normalizations,npu-fold-batch-norm,npu-fuse-conv-relu-pool{overlap=line-buffer},
 // LIST-SAME:    npu-assign-sram-offsets{strategy=greedy},npu-outline-layers,npu-share-functions{before-lowering=true},npu-lower-to-loops,npu-share-functions
 // LIST:       unlu2020: {{.+}}
 // LIST-NEXT:    npu-fuse-conv-relu-pool{overlap=none}

@@ -21,7 +21,7 @@ class Pipeline(NamedTuple):
     summary: str
 
 
-START = "npu-split-conv-transpose,npu-fuse-normalizations,npu-fold-batch-norm"
+START = "npu-split-conv-transpose,npu-fold-picks,npu-fuse-normalizations,npu-fold-batch-norm"
 """Split, find and fold layers."""
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUTPUT
+from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUTPUT, STATE
 
 Attributes: TypeAlias = Mapping[str, Attribute]
 
@@ -42,11 +42,16 @@ def attributes_in(item: Attribute) -> Attributes:
     return item.data if isinstance(item, DictionaryAttr) else {}
 
 
+def is_state(attributes: Attributes) -> bool:
+    """Whether an argument or result is marked as a state, kept from one run to the next."""
+    return STATE.is_in(attributes)
+
+
 def is_input(attributes: Attributes) -> bool:
-    """Whether an argument is marked as an input of the network."""
+    """Whether an argument is marked as an input of the network; a state is one, too."""
     return SRAM_INPUT.is_in(attributes) or DRAM_INPUT.is_in(attributes)
 
 
 def is_output(attributes: Attributes) -> bool:
-    """Whether an argument is marked as an output of the network."""
+    """Whether an argument is marked as an output of the network; a state is one, too."""
     return SRAM_OUTPUT.is_in(attributes) or DRAM_OUTPUT.is_in(attributes)

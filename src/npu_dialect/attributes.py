@@ -56,6 +56,20 @@ PORT = Key(
     readers="npu-bufferize, npu-run, reports, c",
     absent="the port is named by its position",
 )
+STATE = Key(
+    "npu.state",
+    (Place.ARGUMENT,),
+    TEXT,
+    (
+        "on tensors, an argument and the result of the same text are a state: a run starts with "
+        "what the run before it has returned; on buffers, one argument in the arena is both; the "
+        "text is the name of the result"
+    ),
+    writers="npu-keep-state, npu-bufferize",
+    readers="npu-bufferize, npu-run, verify, reports, c",
+    absent="the port is no state",
+    droppable=False,
+)
 SCALE = Key(
     "npu.scale",
     (Place.ARGUMENT, Place.LAYER),

@@ -46,6 +46,11 @@ class Axis:
             count -= 1
         return count
 
+    @staticmethod
+    def beside(size: int, outputs: int) -> Axis:
+        """Windows of one tap each, as many as `outputs`, that all lie on padding."""
+        return Axis(size, 1, size + 1, 1, max(0, (outputs - 1) * (size + 1) - size))
+
     def start(self, position: int) -> int:
         """Input index of the first tap at a window position; negative if it lies on padding."""
         return position * self.stride - self.before

@@ -23,13 +23,17 @@ from npu_dialect.npu import (
     GlobalMaxPool2dOp,
     MapOp,
     MaxPool2dOp,
+    PickOp,
     PoolAttr,
     ReluOp,
+    ResampleOp,
     ReshapeOp,
 )
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.pointwise import FunctionAttr
+from npu_dialect.resampling import Axis as Resampled
+from npu_dialect.runs import Run, nothing
 from npu_passes.graph.constants import constant_of
 
 ANY = TensorType(f32, [1])
@@ -159,6 +163,25 @@ def pools(draw: st.DrawFn) -> LayerMaker:
     return global_kind or (lambda x, out: kind(x, window, out))
 
 
+@st.composite
+def growths(draw: st.DrawFn, network: Network) -> LayerMaker:
+    """Pads around the rows and columns, repeated ones, parts of them, or interpolation."""
+    extents = shape_of(network.value)[2:]
+    if draw(st.sampled_from([False, False, False, True])):
+        axes = {axis: Resampled(2 * n, 0.5, -0.25) for axis, n in enumerate(extents, 2)}
+        return lambda x, out: ResampleOp(x, axes, out)
+    picks: dict[int, tuple[Run, ...]] = {}
+    fill = draw(st.sampled_from([0.0, 0.0, 1.5, float("-inf")]))
+    for axis, extent in enumerate(extents, 2):
+        before, after, cut = (draw(st.sampled_from([0, 0, 1, 2])) for _ in range(3))
+        inner = Run(0, extent, each=draw(st.integers(1, 2)))
+        if cut and extent > cut:
+            inner = Run(cut, extent - cut)
+        picks[axis] = (*[nothing(1)] * before, inner, *[nothing(after)] * (after > 0))
+    has_none = any(run.is_none for runs in picks.values() for run in runs)
+    return lambda x, out: PickOp(x, picks, out, fill if has_none else None)
+
+
 def fully_connected(network: Network, outputs: int) -> None:
     """Flatten, and put a fully connected layer behind that."""
     batch, *rest = shape_of(network.value)
@@ -179,9 +202,10 @@ def batch_norm(network: Network, epsilon: float) -> None:
 
 
 @st.composite
-def networks(draw: st.DrawFn, *, norms: bool = False) -> Case:
+def networks(draw: st.DrawFn, *, norms: bool = False, grows: bool = False) -> Case:
     """A chain of convolutions, activations, pools and, with `norms`, normalisations.
 
+    With `grows` maps also get pads, or are resized.
     Some values inside the chain are returned, too.
     """
     shape = (
@@ -191,6 +215,8 @@ def networks(draw: st.DrawFn, *, norms: bool = False) -> Case:
     )
     network = Network.start(shape, draw(st.integers(0, 1000)))
     for _ in range(draw(st.integers(1, 2))):
+        if grows and draw(st.booleans()):
+            network.add(draw(growths(network)))
         network.add(draw(convolutions(network)))
         behind = st.sampled_from("napan" if norms else "apap")
         for kind in draw(st.lists(behind, min_size=1, max_size=4)):

@@ -22,12 +22,15 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.traits import ConstantLike
 from xdsl.utils.hints import isa
 
+from npu_dialect.arguments import is_state
+from npu_dialect.attributes import STATE
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp, SliceOp, ViewOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.rows import RowsOp
 from npu_passes.buffers.spaces import Spaces, dense_type, reshaped
+from npu_passes.support.port_attributes import attributes_of
 from npu_passes.support.refuse import refuse
 
 
@@ -39,7 +42,8 @@ class BufferPlan:
     the overwritten one for a layer in place, and otherwise the value itself. `types`: the type of
     each value's buffer. `in_place`: for each layer in place, the input that it overwrites.
     `returned`: the returned tensors, each with its position among the returned values. `direct`:
-    each root whose buffer is an output of the function, with the position of that output.
+    each root whose buffer is an output of the function, with the position of that output. `states`:
+    the argument of each returned tensor that is a state, by the position of the tensor.
     """
 
     root: Mapping[SSAValue, SSAValue]
@@ -47,14 +51,19 @@ class BufferPlan:
     in_place: Mapping[Operation, SSAValue]
     direct: Mapping[SSAValue, int]
     returned: tuple[tuple[int, SSAValue], ...]
+    states: Mapping[int, BlockArgument]
 
     @property
     def copied(self) -> tuple[tuple[int, SSAValue], ...]:
-        """The returned tensors that must be copied to their output, each with its position."""
+        """The returned tensors that must be copied to their output, each with its position.
+
+        A state that a layer has changed in place, or that no layer changes, is there already.
+        """
         return tuple(
             (place, value)
             for place, value in self.returned
             if self.direct.get(self.root[value]) != place
+            and self.states.get(place) is not self.root[value]
         )
 
 
@@ -138,7 +147,8 @@ def plan_buffers(function: func.FuncOp, spaces: Spaces) -> BufferPlan:
     Raises: PassFailedException if the function cannot be bufferized; see `body_of`.
     """
     block, last = body_of(function)
-    sharing = Sharing(block, spaces)
+    states = states_of(function, block, last)
+    sharing = Sharing(block, spaces, states)
     for op in block.ops:
         sharing.add(op)
     returned = tuple((i, value) for i, value in enumerate(last.operands) if is_tensor(value.type))
@@ -147,7 +157,33 @@ def plan_buffers(function: func.FuncOp, spaces: Spaces) -> BufferPlan:
         for root, place in written_straight(returned, sharing).items()
         if sharing.types[root].memory_space == spaces.ends
     }
-    return BufferPlan(sharing.root, sharing.types, sharing.in_place, direct, returned)
+    return BufferPlan(sharing.root, sharing.types, sharing.in_place, direct, returned, states)
+
+
+def states_of(function: func.FuncOp, block: Block, last: func.ReturnOp) -> dict[int, BlockArgument]:
+    """The arguments that are states, by the positions of the results that are their next values.
+
+    Raises: PassFailedException, attached to the function, if a state has not one argument and one
+    result, or if their types differ.
+    """
+    arguments = attributes_of(function.arg_attrs, len(block.args))
+    results = attributes_of(function.res_attrs, len(last.operands))
+    names = [[STATE.of(each, function) for each in ports] for ports in (arguments, results)]
+    found: dict[int, BlockArgument] = {}
+    for name in dict.fromkeys(name for ports in names for name in ports if name is not None):
+        places = [[i for i, each in enumerate(ports) if each == name] for ports in names]
+        if [len(each) for each in places] != [1, 1]:
+            refuse(function, f"expected one argument and one result of state '{name}'")
+        ((place,), (given,)) = places
+        argument, value = block.args[place], last.operands[given]
+        if argument.type != value.type or not is_tensor(argument.type):
+            refuse(
+                function,
+                f"expected tensors of one type for state '{name}', got {argument.type} and "
+                f"{value.type}",
+            )
+        found[given] = argument
+    return found
 
 
 class Sharing:
@@ -158,8 +194,9 @@ class Sharing:
     `parts` are the values that may have only some elements of their root's buffer.
     """
 
-    def __init__(self, block: Block, spaces: Spaces) -> None:
+    def __init__(self, block: Block, spaces: Spaces, states: Mapping[int, BlockArgument]) -> None:
         """Start with the arguments of the block."""
+        self.states = states
         self.block = block
         self.spaces = spaces
         self.place = {op: index for index, op in enumerate(block.ops)}
@@ -171,7 +208,9 @@ class Sharing:
         for arg in block.args:
             self.share(arg, arg)
             if is_tensor(arg.type):
-                self.types[arg] = spaces.end_type(arg.type)
+                is_state = arg in states.values()
+                type_ = dense_type(arg.type, spaces.maps) if is_state else spaces.end_type(arg.type)
+                self.types[arg] = type_
 
     def share(self, value: SSAValue, home: SSAValue) -> None:
         """Note the root of a value, and the last use of the root's buffer by this value."""
@@ -265,26 +304,35 @@ def is_returned(value: SSAValue) -> bool:
 
 
 def only_returned(value: SSAValue) -> bool:
-    """Whether a value has a single use, which returns it or a reshape of it."""
+    """Whether a value has a single use, which returns it or a reshape of it, but as no state."""
     if not value.has_one_use():
         return False
     (use,) = value.uses
     op = use.operation
-    return isinstance(op, func.ReturnOp) or (
-        isinstance(op, ReshapeOp) and only_returned(op.results[0])
-    )
+    if isinstance(op, func.ReturnOp):
+        return not returns_state(op, use.index)
+    return isinstance(op, ReshapeOp) and only_returned(op.results[0])
+
+
+def returns_state(op: func.ReturnOp, place: int) -> bool:
+    """Whether an operand of a return is a state's next value."""
+    function = op.parent_op()
+    attributes = function.res_attrs if isinstance(function, func.FuncOp) else None
+    return attributes is not None and is_state(attributes.data[place].data)
 
 
 def written_straight(
     returned: Sequence[tuple[int, SSAValue]], sharing: Sharing
 ) -> dict[SSAValue, int]:
-    """The roots that a layer computes and that are returned as a whole.
+    """The roots that a layer computes and that are returned as a whole, but as no state.
 
     Each has its first position of return.
     """
     direct: dict[SSAValue, int] = {}
     for place, value in returned:
         root = sharing.root[value]
+        if place in sharing.states:
+            continue
         if value not in sharing.parts and isinstance(root.owner, LayerOp | RowsOp):
             direct.setdefault(root, place)
     return direct

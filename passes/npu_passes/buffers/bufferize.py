@@ -43,9 +43,7 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DenseIntOrFPElementsAttr,
-    DictionaryAttr,
     FunctionType,
     MemRefType,
     ModuleOp,
@@ -56,7 +54,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import PORT
+from npu_dialect.attributes import PORT, SRAM_INPUT, SRAM_OUTPUT
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp, SliceOp
@@ -71,6 +69,7 @@ from npu_passes.buffers.buffer_plan import (
 )
 from npu_passes.buffers.expand_rows import expand_rows
 from npu_passes.buffers.spaces import Spaces, dense_type
+from npu_passes.support.port_attributes import array_of, attributes_of
 from npu_passes.support.refuse import RefusingPass, refuse
 from npu_passes.support.symbols import GlobalNames, identifier
 
@@ -169,19 +168,28 @@ class Bufferizer:
     def convert_arguments(self, block: Block) -> None:
         """Turn tensor arguments into marked memrefs, and tensor results into trailing arguments."""
         function = self.function
-        arg_attrs = attributes_of(function.arg_attrs, len(block.args))
         res_attrs = attributes_of(function.res_attrs, len(function.function_type.outputs))
-        for attributes, arg in zip(arg_attrs, block.args, strict=True):
+        given = dict(zip(block.args, attributes_of(function.arg_attrs, len(block.args))))
+        states = {arg: given.pop(arg) for arg in self.plan.states.values()}
+        arg_attrs: list[dict[str, Attribute]] = []
+        for arg, attributes in given.items():
             if is_tensor(arg.type):
                 self.map(arg, block.insert_arg(self.plan.types[arg], arg.index))
                 attributes |= self.spaces.input_mark.entry(True)
+            arg_attrs.append(attributes)
         for place, value in self.plan.returned:
+            if place in self.plan.states:
+                continue
             out = block.insert_arg(self.spaces.end_type(value.type), len(block.args))
             attributes = res_attrs[place]
             name = PORT.of(attributes)
             out.name_hint = "output" if name is None else hint_of(name)
             self.outputs[place] = out
             arg_attrs.append({**attributes, **self.spaces.output_mark.entry(True)})
+        for place, arg in self.plan.states.items():
+            self.outputs[place] = block.insert_arg(self.plan.types[arg], len(block.args))
+            self.map(arg, self.outputs[place])
+            arg_attrs.append({**states[arg], **SRAM_INPUT.entry(True), **SRAM_OUTPUT.entry(True)})
         kept = [i for i in range(len(res_attrs)) if i not in self.outputs]
         results = [type_ for type_ in function.function_type.outputs if not is_tensor(type_)]
         arguments = [arg.type for arg in block.args if not is_tensor(arg.type)]
@@ -265,15 +273,24 @@ class Bufferizer:
         return self.buffers[result]
 
     def convert_return(self, op: func.ReturnOp) -> None:
-        """Copy the outputs that no layer has written; the new return keeps only non-tensors."""
+        """Copy the outputs that no layer has written; the new return keeps only non-tensors.
+
+        States are overwritten last. One that another state needs is read before that.
+        """
+        states = dict[SSAValue, SSAValue]()
         for place, value in self.plan.copied:
-            source = self.buffers[value]
-            if (
-                self.spaces.ends_off_chip
-                and self.plan.types[value].memory_space == self.spaces.ends
-            ):
+            source, target = self.buffers[value], self.outputs[place]
+            off_chip = self.plan.types[value].memory_space != self.spaces.maps
+            if off_chip and self.spaces.ends_off_chip and place not in self.plan.states:
                 source = self.dense_copy(value, op)  # no transfer goes from off chip to off chip
-            self.insert(memref.CopyOp(source, self.outputs[place]), op)
+            if place not in self.plan.states:
+                self.insert(memref.CopyOp(source, target), op)
+            elif self.plan.root[value] in self.plan.states.values():
+                states[target] = self.dense_copy(value, op)
+            else:
+                states[target] = source
+        for target, source in states.items():
+            self.insert(memref.CopyOp(source, target), op)
         new = func.ReturnOp(*(value for value in op.operands if not is_tensor(value.type)))
         new.attributes.update(op.attributes)
         self.insert(new, op)
@@ -320,15 +337,3 @@ def wished_name(value: SSAValue) -> str:
             roles = [name for name in op.PARAMETERS if getattr(op, name) is value]
             return f"{op.layer_name}_{roles[0] if roles else 'constant'}"
     return "constant"
-
-
-def attributes_of(
-    attributes: ArrayAttr[DictionaryAttr] | None, count: int
-) -> list[dict[str, Attribute]]:
-    """The attributes of `count` arguments or results, as dictionaries that may be empty."""
-    return [dict(each.data) for each in attributes] if attributes else [{} for _ in range(count)]
-
-
-def array_of(attributes: list[dict[str, Attribute]]) -> ArrayAttr[DictionaryAttr] | None:
-    """Attributes of arguments or results for a function; None if all are empty."""
-    return ArrayAttr([DictionaryAttr(each) for each in attributes]) if any(attributes) else None

@@ -47,7 +47,7 @@ from npu_dialect import dma
 from npu_dialect.attributes import CONSUMES, RING, RUNS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PoolOp
+from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PickOp, PoolOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_windows import RowWindow, reads_row, regrouped, row_axis, row_window
 from npu_dialect.npu.rows import RowsOp
@@ -130,16 +130,15 @@ class RowsExpansion:
             view = target
             self.compute(index - 1, row, target)
         elif stage.window is None:
-            base = b.sub(b.mul(row, rows.stride), rows.before, "base")
-            view = rows_of(b, self.source, base, rows.reach, "window")
+            view = rows_of(b, self.source, self.first_row(rows, row), rows.reach, "window")
         elif rows.is_one:
             view = stage.window
             assert stage.written is not None
             self.produce(index, row, stage.written)
         else:
-            base = b.sub(b.mul(row, rows.stride), rows.before, "base")
+            base = self.first_row(rows, row)
             view = stage.window
-            self.slide(index, row, base, view)
+            self.turn(index, row, base, view)
         layer = self.row_layer(stage, view, row, target)
         RING.drop(layer)
         RUNS.set(layer, stage.runs)
@@ -160,6 +159,8 @@ class RowsExpansion:
         if isinstance(new, Conv2dOp | PoolOp):
             _, left, _, right = int_values(new.pads)
             new.pads = int_array((0, left, 0, right))
+        if isinstance(new, PickOp):
+            new.take_one(row_axis(new.input))
         return new
 
     def side_row(self, stage: Stage, value: SSAValue, row: Index) -> SSAValue:
@@ -169,6 +170,27 @@ class RowsExpansion:
             return line
         move(self.b, line, self.lines[value], self.spaces.channel(MAPS_IN), stage.layer)
         return self.lines[value]
+
+    def first_row(self, rows: RowWindow, row: Index) -> Index:
+        """The first row of a layer's input that it needs for an output row."""
+        b = self.b
+        turn = row if rows.each == 1 else b.floor_div(row, rows.each, "turn")
+        return b.sub(b.mul(turn, rows.stride), rows.before, "base")
+
+    def turn(self, index: int, row: Index, base: Index, window: SSAValue) -> None:
+        """Move a window to its next position, unless it is there since the output row before."""
+        b, each = self.b, self.stages[index].rows.each
+        if isinstance(row, int) or each == 1:
+            if isinstance(row, int) and row % each:
+                return
+            self.slide(index, row, base, window)
+            return
+
+        def slide() -> tuple[()]:
+            self.slide(index, row, base, window)
+            return ()
+
+        b.choose(b.divides(row, each), slide, lambda: ())
 
     def slide(self, index: int, row: Index, base: Index, window: SSAValue) -> None:
         """Move a window to its next position, and fill in the rows that are new."""
@@ -308,7 +330,12 @@ def fetched(
 
 
 def pad_value(layer: LayerOp) -> float:
-    """The value of a padding row: it never wins a maximum, and adds nothing to a sum."""
+    """The value of a padding row: it never wins a maximum, and adds nothing to a sum.
+
+    A layer that picks elements says what stands where there is none.
+    """
+    if isinstance(layer, PickOp) and layer.fill is not None:
+        return layer.fill.value.data
     if isinstance(layer, Conv2dOp) and layer.zero_points is not None:
         return float(int_values(layer.zero_points)[0])
     return -inf if isinstance(layer, MaxPool2dOp) else 0.0

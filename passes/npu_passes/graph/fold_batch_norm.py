@@ -18,13 +18,14 @@ unchanged. Parameters that are not used any more are erased.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     PatternRewriteWalker,
@@ -132,8 +133,17 @@ def factor_of(
     return scale / np.sqrt(spread)
 
 
+@dataclass(frozen=True)
 class FoldBatchNormPattern(RewritePattern):
-    """Replace a layer and the batch normalisation behind it by the layer with new parameters."""
+    """Replace a layer and the batch normalisation behind it by the layer with new parameters.
+
+    `made` are the new parameters by block, type, shape and bytes: layers that share parameters do
+    so after folding too.
+    """
+
+    made: dict[tuple[Block | None, str, tuple[int, ...], bytes], ConstantOp] = field(
+        default_factory=dict[tuple[Block | None, str, tuple[int, ...], bytes], ConstantOp]
+    )
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
@@ -142,17 +152,24 @@ class FoldBatchNormPattern(RewritePattern):
             return
         layer, old = folding.layer, (*folding.layer.parameter_inputs, *op.parameter_inputs)
         hints = [getattr(layer, name) or op.bias for name in layer.PARAMETERS]
-        new = [
-            constant_of(array, hint.name_hint)
-            for array, hint in zip(folding.parameters, hints, strict=True)
-        ]
-        folded = layer_with(layer, [constant.result for constant in new], op.output_type)
+        pairs = zip(folding.parameters, hints, strict=True)
+        constants = [self.constant(layer, array, hint.name_hint) for array, hint in pairs]
+        new = [constant for constant in constants if constant.parent is None]
+        folded = layer_with(layer, [constant.result for constant in constants], op.output_type)
         folded.attributes |= layer.attributes
         take_value_name(folded, op)
         rewriter.insert((*new, folded), InsertPoint.before(layer))
         rewriter.replace(op, [], [folded.output])
         rewriter.erase(layer)
         erase_unused(old, rewriter)
+
+    def constant(self, layer: LayerOp, array: Array, hint: str | None) -> ConstantOp:
+        """A constant for a layer: an earlier one with the same numbers, or a new one."""
+        key = layer.parent, array.dtype.str, array.shape, array.tobytes()
+        known = self.made.get(key)
+        if known is None or known.parent is None:
+            known = self.made[key] = constant_of(array, hint)
+        return known
 
 
 def layer_with(

@@ -54,6 +54,7 @@ from npu_dialect.npu import (
     QuantizedAvgPool2dOp,
     QuantizedBinaryOp,
     QuantizeOp,
+    RecurrentOp,
     ReduceOp,
     ReluOp,
     RequantizeOp,
@@ -83,6 +84,7 @@ from npu_passes.lowering.lower_quantized import (
     lower_quantized_avg_pool,
     lower_requantize,
 )
+from npu_passes.lowering.lower_recurrent import lower_recurrent
 from npu_passes.lowering.lower_reduce import lower_reduce
 from npu_passes.lowering.lower_resample import lower_resample
 from npu_passes.lowering.lower_simple import (
@@ -132,6 +134,7 @@ LOWERINGS: dict[type[LayerOp], Callable[[LoopBuilder, Any, SSAValue, LoopOptions
     QuantizedAddOp: lower_quantized_add,
     QuantizedAvgPool2dOp: lower_quantized_avg_pool,
     QuantizedBinaryOp: lower_quantized_binary,
+    RecurrentOp: lower_recurrent,
     ReduceOp: lower_reduce,
     ReluOp: lower_activation,
     RequantizeOp: lower_requantize,

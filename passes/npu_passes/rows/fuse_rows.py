@@ -40,19 +40,29 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 
+from npu_dialect.arguments import argument_attributes, is_state
 from npu_dialect.attributes import LAYER, RING, VALUE
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp, MaxPool2dOp, ReshapeOp, ViewOp
+from npu_dialect.npu.layers import (
+    AddOp,
+    AvgPool2dOp,
+    Conv2dOp,
+    MaxPool2dOp,
+    QuantizedAddOp,
+    ReshapeOp,
+    ViewOp,
+)
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.row_windows import RowWindow, reads_row, regrouped, row_axis, row_window
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.target import machine_of
 from npu_passes.buffers.buffer_plan import only_returned
+from npu_passes.graph.fuse_additions import addition_fusion
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.modules.footprints import Storage
-from npu_plans.rows.choose import LayerRun, Link, needed, smallest_peak, whole
+from npu_plans.rows.choose import Link, needed, smallest_peak, whole
 from npu_plans.rows.least_traffic import Chain, ChainLayer, ChainMap, least_traffic
 
 
@@ -99,23 +109,26 @@ class FuseRowsPass(RefusingPass):
         for block in blocks_of(op):
             for chain in chains(block):
                 for run in self.choose(chain, machine, sram or 0):
-                    wrap(chain[run.first : run.last + 1])
+                    wrap(run)
 
-    def choose(self, layers: list[Streamed], machine: Machine | None, sram: int) -> list[LayerRun]:
+    def choose(
+        self, steps: list[Streamed], machine: Machine | None, sram: int
+    ) -> list[list[Streamed]]:
         """The runs of a chain that the options ask for."""
         if machine is not None and machine.dma_channels and self.when == "needed":
-            return least_traffic(chain_of(layers, Storage.of(machine)), sram)
+            found = least_traffic(chain_of(steps, Storage.of(machine)), sram)
+            return [steps[run.first : run.last + 1] for run in found]
+        units = units_of(steps)
         resident = machine is not None and machine.kernel_group > 0
-        chain = [
-            link_of(step, layers[place:], weights=resident) for place, step in enumerate(layers)
-        ]
+        chain = [link_of(unit, steps[steps.index(unit[0]) :], weights=resident) for unit in units]
         match self.when:
             case "needed":
-                return needed(chain, sram)
+                runs = needed(chain, sram)
             case "smallest":
-                return smallest_peak(chain)
+                runs = smallest_peak(chain)
             case "always":
-                return whole(chain)
+                runs = whole(chain)
+        return [[step for unit in units[run.first : run.last + 1] for step in unit] for run in runs]
 
 
 def blocks_of(module: ModuleOp) -> list[Block]:
@@ -197,31 +210,66 @@ def discard(op: LayerOp, parts: list[LayerOp]) -> None:
             part.erase()
 
 
-def link_of(step: Streamed, rest: Sequence[Streamed], *, weights: bool) -> Link:
+def units_of(steps: Sequence[Streamed]) -> list[list[Streamed]]:
+    """The layers of a chain, a convolution together with the addition that it will take in.
+
+    `npu-fuse-additions` comes later, but only for layers that do not run row by row.
+    """
+    units: list[list[Streamed]] = []
+    taken: tuple[LayerOp, ...] = ()
+    for step in steps:
+        op = step.layer
+        if isinstance(op, AddOp | QuantizedAddOp) and units:
+            fusion = addition_fusion(op)
+            if fusion is not None and fusion.conv is units[-1][-1].layer:
+                taken = fusion.absorbed
+        if op in taken:
+            units[-1].append(step)
+        else:
+            units.append([step])
+    return units
+
+
+def link_of(unit: Sequence[Streamed], rest: Sequence[Streamed], *, weights: bool) -> Link:
     """The sizes of a layer in bytes; `weights`: whether its parameters must be on chip.
 
     `rest`: the layer and those behind it. Their further maps are alive while it runs, unless they
     are computed later. A slice keeps its whole buffer alive.
     """
-    windows = windows_of(step)
-    parameters = sum(bytes_of(map_type(value)) for value in step.parameters)
-    source = buffer_of(step.source)
+    windows = [window for step in unit for window in windows_of(step)]
+    parameters = sum(bytes_of(map_type(value)) for step in unit for value in step.parameters)
+    source = buffer_of(unit[0].source)
     sides: dict[Hashable, int] = {
         buffer: bytes_of(map_type(buffer))
         for each in rest
         for buffer in map(buffer_of, each.sides)
-        if not is_constant(buffer) and is_ready(buffer, step.layer)
+        if not is_constant(buffer) and is_ready(buffer, unit[0].layer)
     }
     sides.pop(source, None)
     return Link(
         bytes_of(map_type(source)),
-        bytes_of(map_type(step.layer.results[0])),
+        bytes_of(map_type(unit[-1].layer.results[0])),
         windows[0][1],
         sum(size for _, size in windows[1:]),
         parameters if weights else 0,
         not windows[0][0].padded,
         source=source,
         sides=sides,
+        in_place=any(overwrites_a_side(step) for step in unit),
+    )
+
+
+def overwrites_a_side(step: Streamed) -> bool:
+    """Whether a layer may overwrite a further map that nothing reads later."""
+    op = step.layer
+    places = [op.inputs[index] for index in op.in_place_inputs()]
+    return any(
+        value in places
+        and value.type == op.results[0].type
+        and isinstance(value.owner, Operation)
+        and not is_constant(value)
+        and all(use.operation is op or use.operation.is_before_in_block(op) for use in value.uses)
+        for value in step.sides
     )
 
 
@@ -256,7 +304,8 @@ def is_constant(value: SSAValue) -> bool:
 def chain_of(steps: Sequence[Streamed], storage: Storage) -> Chain:
     """The sizes in bytes of a chain of layers, for a machine on which maps can leave the chip."""
     first, last = steps[0].source, steps[-1].layer.results[0]
-    outside = isinstance(first, BlockArgument) and isinstance(first.owner.parent_op(), FuncOp)
+    argument = isinstance(first, BlockArgument) and isinstance(first.owner.parent_op(), FuncOp)
+    outside = argument and not is_state(argument_attributes(first))
     maps = [
         chain_map(first, storage, outside=outside),
         *(chain_map(step.layer.results[0], storage, outside=False) for step in steps[:-1]),

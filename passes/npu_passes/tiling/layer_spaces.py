@@ -29,6 +29,7 @@ from npu_dialect.npu.layers import (
     PruneZeroBlocksOp,
     QuantizedAvgPool2dOp,
     QuantizeOp,
+    RecurrentOp,
     ReduceOp,
     ResampleOp,
     SoftmaxOp,
@@ -57,6 +58,8 @@ def space_of(op: LayerOp) -> Space:
             return block_space(op)
         case MatmulOp():
             return matmul_space(op)
+        case RecurrentOp():
+            return recurrent_space(op)
         case PickOp() | ResampleOp() | TransposeOp():
             return moving_space(op, loop_names(len(shape_of(op.output))))
         case _:
@@ -144,6 +147,21 @@ def matmul_space(op: MatmulOp) -> Space:
 
     right = (depth, columns) if op.transposed_rhs is None else (columns, depth)
     return Space(loops, ((*batch(op.lhs), rows, depth), (*batch(op.rhs), *right), output))
+
+
+def recurrent_space(op: RecurrentOp) -> Space:
+    """The loop of a recurrent layer: sequences. A state needs all states before it."""
+    batch = Along(op.batch, IMAGES)
+
+    def follow(value: SSAValue) -> tuple[Along, ...]:
+        extents = shape_of(value)
+        if value in op.parameter_inputs:
+            return whole(value)
+        return tuple(
+            batch if axis == len(extents) - 2 else Along(n) for axis, n in enumerate(extents)
+        )
+
+    return Space((Loop(IMAGES, op.batch),), tuple(follow(value) for value in op.operands))
 
 
 def window_loop(

@@ -19,6 +19,7 @@ class Link:
     `inner`: row windows inside the layer, as a fused pool has; `weights`: its parameters, 0 if they
     need not be on chip. `direct`: whether it can read a whole map in place, without a window.
     `source` is the identity of the IFM. `sides` are the bytes of the further maps that it reads.
+    `in_place`: whether the OFM of the layer by itself overwrites one of these.
     """
 
     ifm: int
@@ -29,11 +30,13 @@ class Link:
     direct: bool = True
     source: Hashable = None
     sides: Mapping[Hashable, int] = field(default_factory=dict[Hashable, int])
+    in_place: bool = False
 
     @property
     def alone(self) -> int:
         """Bytes that the layer needs when it runs by itself."""
-        return self.ifm + self.ofm + self.weights + sum(self.sides.values())
+        maps = self.ifm + sum(self.sides.values())
+        return maps + self.weights + (0 if self.in_place else self.ofm)
 
 
 @dataclass(frozen=True)

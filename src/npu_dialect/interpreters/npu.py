@@ -34,6 +34,7 @@ from npu_dialect.interpreters.quantized import (
     quantized_binary,
     requantize,
 )
+from npu_dialect.interpreters.recurrent import recurrent
 from npu_dialect.interpreters.reduce import reduction
 from npu_dialect.interpreters.resampling import resample
 from npu_dialect.interpreters.transposed import scattered
@@ -71,6 +72,7 @@ from npu_dialect.npu.layers import (
     QuantizedAvgPool2dOp,
     QuantizedBinaryOp,
     QuantizeOp,
+    RecurrentOp,
     ReduceOp,
     ReluOp,
     RequantizeOp,
@@ -342,6 +344,7 @@ class NpuFunctions(InterpreterFunctions):
     batch_norm = layer(BatchNormOp, batch_norm)
     lrn = layer(LrnOp, lrn)
     normalize = layer(NormalizeOp, normalize)
+    recurrent = layer(RecurrentOp, recurrent)
     prune_zero_blocks = layer(PruneZeroBlocksOp, prune_zero_blocks)
     quantize = layer(QuantizeOp, quantize)
     dequantize = layer(DequantizeOp, dequantize)

@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, PoolAttr, SramSpace
 from npu_dialect.npu.enums import (
     BinaryKindAttr,
+    CellAttr,
     FunctionNameAttr,
     MergeAttr,
     ModeAttr,
@@ -42,6 +43,7 @@ from npu_dialect.npu.layers import (
     QuantizedAvgPool2dOp,
     QuantizedBinaryOp,
     QuantizeOp,
+    RecurrentOp,
     ReduceOp,
     ReluOp,
     RequantizeOp,
@@ -90,6 +92,7 @@ NPU = Dialect(
         QuantizedAddOp,
         QuantizedAvgPool2dOp,
         QuantizedBinaryOp,
+        RecurrentOp,
         ReduceOp,
         ReluOp,
         RequantizeOp,
@@ -106,6 +109,7 @@ NPU = Dialect(
         ActivationAttr,
         AdditionAttr,
         BinaryKindAttr,
+        CellAttr,
         DramSpace,
         EpilogueAttr,
         FlashSpace,

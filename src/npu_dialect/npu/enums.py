@@ -64,6 +64,7 @@ class Function(StrEnum):
     ABS = "abs"
     ACOS = "acos"
     ACOSH = "acosh"
+    AFFINE = "affine"
     ASIN = "asin"
     ASINH = "asinh"
     ATAN = "atan"
@@ -87,6 +88,7 @@ class Function(StrEnum):
     PRELU = "prelu"
     RECIPROCAL = "reciprocal"
     ROUND = "round"
+    SCALED_TANH = "scaled_tanh"
     SELU = "selu"
     SHRINK = "shrink"
     SIGMOID = "sigmoid"
@@ -177,6 +179,24 @@ class ReduceKind(StrEnum):
     """The index of the greatest element along one axis."""
     ARGMIN = "argmin"
     """The index of the smallest element along one axis."""
+
+
+class Cell(StrEnum):
+    """How a recurrent layer computes a state from the one before it."""
+
+    RNN = "rnn"
+    """A sum and a function."""
+    GRU = "gru"
+    """A gated recurrent unit: an update gate, a reset gate, a hidden gate."""
+    LSTM = "lstm"
+    """Long short-term memory: an input gate, an output gate, a forget gate, a cell gate."""
+
+
+@irdl_attr_definition
+class CellAttr(EnumAttribute[Cell], SpacedOpaqueSyntaxAttribute):
+    """`#npu<cell lstm>`."""
+
+    name = "npu.cell"
 
 
 @irdl_attr_definition

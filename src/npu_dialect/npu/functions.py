@@ -127,6 +127,16 @@ def sign(m: Arithmetic[T], x: T, _: Sequence[T], /) -> T:
     return m.if_less(zero, x, m.number(1.0), below)
 
 
+def affine(m: Arithmetic[T], x: T, p: Sequence[T], /) -> T:
+    """alpha * x + beta."""
+    return m.add(m.mul(p[0], x), p[1])
+
+
+def scaled_tanh(m: Arithmetic[T], x: T, p: Sequence[T], /) -> T:
+    """alpha * tanh(beta * x)."""
+    return m.mul(p[0], m.call("tanh", m.mul(p[1], x)))
+
+
 def sigmoid(m: Arithmetic[T], x: T, _: Sequence[T], /) -> T:
     """1 / (1 + exp(-x))."""
     one = m.number(1.0)
@@ -256,6 +266,7 @@ FUNCTIONS: Mapping[Function, FunctionRule] = {
     Function.ABS: FunctionRule(called("abs")),
     Function.ACOS: FunctionRule(called("acos")),
     Function.ACOSH: FunctionRule(called("acosh")),
+    Function.AFFINE: FunctionRule(affine, 2, lambda p: p[0] > 0),
     Function.ASIN: FunctionRule(called("asin")),
     Function.ASINH: FunctionRule(called("asinh"), monotone=always),
     Function.ATAN: FunctionRule(called("atan"), monotone=always),
@@ -279,6 +290,7 @@ FUNCTIONS: Mapping[Function, FunctionRule] = {
     Function.PRELU: FunctionRule(leaky_relu, 1, if_positive),
     Function.RECIPROCAL: FunctionRule(reciprocal),
     Function.ROUND: FunctionRule(called("round"), monotone=always),
+    Function.SCALED_TANH: FunctionRule(scaled_tanh, 2, if_positive),
     Function.SELU: FunctionRule(selu, 2, if_positive),
     Function.SHRINK: FunctionRule(shrink, 2),
     Function.SIGMOID: FunctionRule(sigmoid, monotone=always),

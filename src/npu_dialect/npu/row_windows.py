@@ -22,6 +22,7 @@ from npu_dialect.npu.layers import (
     MapOp,
     MatmulOp,
     NormalizeOp,
+    PickOp,
     PoolOp,
     QuantizeOp,
     RequantizeOp,
@@ -29,6 +30,7 @@ from npu_dialect.npu.layers import (
     SoftmaxOp,
 )
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.runs import Run, length_of
 from npu_dialect.windows import Axis
 
 CHANNELS = 1
@@ -39,7 +41,7 @@ CHANNELS = 1
 class RowWindow:
     """The rows of its IFM (of `height` rows) that a layer needs for a row of its OFM (of `rows`).
 
-    Output row r needs the `reach` input rows from `r * stride - before` on; those outside
+    Output row r needs the `reach` input rows from `r // each * stride - before` on; those outside
     `[0, height)` are padding.
     """
 
@@ -48,12 +50,12 @@ class RowWindow:
     reach: int
     stride: int
     before: int
+    each: int = 1
 
     @property
     def padded(self) -> bool:
         """Whether some output row needs padding."""
-        last = (self.rows - 1) * self.stride - self.before + self.reach
-        return self.before > 0 or last > self.height
+        return self.before > 0 or self.end(self.rows) > self.height
 
     @property
     def is_one(self) -> bool:
@@ -62,7 +64,11 @@ class RowWindow:
 
     def needed(self, outputs: int) -> int:
         """How many rows of the IFM the first `outputs` rows of the OFM need."""
-        return min(self.height, (outputs - 1) * self.stride - self.before + self.reach)
+        return min(self.height, self.end(outputs))
+
+    def end(self, outputs: int) -> int:
+        """The row behind the last one that the first `outputs` rows of the OFM need."""
+        return (outputs - 1) // self.each * self.stride - self.before + self.reach
 
     @staticmethod
     def of(axis: Axis) -> RowWindow:
@@ -80,7 +86,8 @@ def row_window(layer: LayerOp, value: SSAValue | None = None) -> RowWindow | Non
 
     Without `value` it is the first map that can be streamed. A layer with a sliding window can if
     padding row by row gives the same result as its own padding: zeros for a convolution, no
-    elements for a maximum, and zeros for an average that counts its padding.
+    elements for a maximum, and zeros for an average that counts its padding. A layer that picks
+    rows can if they are neighbours in order, each the same number of times.
     """
     if value is None:
         windows = (row_window(layer, each) for each in layer.maps)
@@ -92,6 +99,8 @@ def row_window(layer: LayerOp, value: SSAValue | None = None) -> RowWindow | Non
             return None
         window = conv_window(layer) if isinstance(layer, Conv2dOp) else pool_window(layer)
         return window if window is not None and window.stride <= window.reach else None
+    if isinstance(layer, PickOp):
+        return pick_window(layer)
     axis, shape, result = row_axis(value), shape_of(value), shape_of(layer.output)
     if axis < 0 or len(shape) != len(result) or shape[axis] != result[axis]:
         return None
@@ -162,6 +171,26 @@ def pool_window(layer: PoolOp) -> RowWindow | None:
         counts = pool.includes_pad and not pool.ceil_mode
         return window if counts else None
     return window
+
+
+def pick_window(layer: PickOp) -> RowWindow | None:
+    """The rows that a layer needs that picks neighbours in order, with rows of `fill` around.
+
+    None if it picks others, or repeats rows and has such rows above them.
+    """
+    axis = row_axis(layer.input)
+    if axis < 0 or len(shape_of(layer.input)) != 4:
+        return None
+    height = shape_of(layer.input)[axis]
+    runs = layer.runs.get(axis, (Run(0, height),))
+    inner = [run for run in runs if not run.is_none]
+    if len(inner) != 1 or (inner[0].count > 1 and inner[0].step != 1):
+        return None
+    (run,), place = inner, runs.index(inner[0])
+    above, below = length_of(runs[:place]), length_of(runs[place + 1 :])
+    if (above and (run.start or run.each > 1)) or (below and run.last != height - 1):
+        return None
+    return RowWindow(height, length_of(runs), 1, 1, above - run.start, run.each)
 
 
 def regrouped(value: SSAValue) -> SSAValue:

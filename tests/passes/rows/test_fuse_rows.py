@@ -36,7 +36,7 @@ def agree(module: ModuleOp, expected: tuple[np.ndarray, ...]) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(case=networks(norms=True), fused=st.booleans())
+@given(case=networks(norms=True, grows=True), fused=st.booleans())
 def test_every_stop_computes_the_same(case: Case, fused: bool) -> None:
     ctx, module = context(), case.module.clone()
     expected = outputs(module.clone())

@@ -121,6 +121,14 @@ def add_c_options(parser: argparse.ArgumentParser) -> None:
         "DequantizeLinear; model: the model's own (the default)",
     )
     add(
+        "--keep-state",
+        action="append",
+        default=[],
+        metavar="INPUT=OUTPUT|NODE",
+        help="a run starts with the INPUT that the run before has left as OUTPUT, or with the last "
+        "state of a recurrent NODE; both stay in the arena, and ID_reset sets them to zero",
+    )
+    add(
         "--requantize",
         choices=("float", "fixed"),
         help="how integers change scales: fixed needs no floats and differs from float by at "
@@ -252,6 +260,7 @@ def job_of(options: argparse.Namespace) -> Job:
         io=options.io,
         requantize=options.requantize,
         flash=options.flash,
+        keep_state=tuple(options.keep_state),
         input_dims=parse_input_dims(options.input_dim),
         functions=options.functions,
         dump_ir=options.dump_ir,

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
-from npu_dialect.arguments import attributes_of_arguments, is_output
+from npu_dialect.arguments import attributes_of_arguments, is_input, is_output
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.values import dtype_of
 from npu_dialect.npu.maps import Map
@@ -102,7 +102,7 @@ def random_inputs(module: ModuleOp, seed: int) -> list[Array]:
     """A random array for each input of the module's entry function; see `random_array`."""
     function, generator = entry_function(module), np.random.default_rng(seed)
     roles = attributes_of_arguments(function)
-    outputs = {index for index, role in enumerate(roles) if is_output(role)}
+    outputs = {index for index, role in enumerate(roles) if is_output(role) and not is_input(role)}
     types = [
         type_
         for index, type_ in enumerate(function.function_type.inputs)

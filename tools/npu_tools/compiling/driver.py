@@ -25,6 +25,7 @@ from npu_dialect.machine import Machine
 from npu_dialect.target import TargetAttr
 from npu_passes.emit.c.names import identifier, is_identifier
 from npu_passes.graph.integer_io import IntegerIoPass
+from npu_passes.graph.keep_state import KeepStatePass
 from npu_passes.graph.plan_as import PlanAsPass
 from npu_passes.graph.requantize_mode import RequantizeModePass
 from npu_passes.graph.use_flash import Flash, UseFlashPass
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 ON_CONSTANTS = (
     "npu-split-conv-transpose",
+    "npu-fold-picks",
     "npu-fuse-normalizations",
     "npu-fold-batch-norm",
 )
@@ -87,6 +89,8 @@ class Job:
     io: Literal["model", "int8"] = "model"
     requantize: Literal["float", "fixed"] | None = None
     flash: Flash | None = None
+    keep_state: tuple[str, ...] = ()
+    """What becomes state between runs: `INPUT=OUTPUT`, or names of recurrent nodes."""
     input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
     functions: Path | None = None
     """A table of further operators."""
@@ -195,6 +199,8 @@ def prepare(module: ModuleOp, job: Job) -> None:
     """
     if job.io == "int8":
         IntegerIoPass().apply(context(), module)
+    if job.keep_state:
+        KeepStatePass(job.keep_state).apply(context(), module)
     if job.requantize is not None:
         RequantizeModePass(job.requantize).apply(context(), module)
     if job.flash is not None:

@@ -26,7 +26,7 @@ version=1.0.0
 author=npu-dialect
 maintainer=npu-dialect
 sentence=The neural network {name}, compiled to C.
-paragraph=Call {name}_run() with an arena of {arena} bytes. Nothing is allocated, nothing is kept.
+paragraph=Call {name}_run() with an arena of {arena} bytes. Nothing is allocated, {kept}.
 category=Data Processing
 url=https://example.com/
 architectures=*
@@ -46,7 +46,7 @@ void setup() {{
   // Inputs and outputs lie in the arena, so that nothing is copied.
 {pointers}
 {fills}
-  const unsigned long before = micros();
+{reset}  const unsigned long before = micros();
   const int status = {name}_run({arguments}arena);
   const unsigned long after = micros();
   Serial.print("{name}_run: ");
@@ -72,7 +72,11 @@ def arduino_files(network: Network) -> dict[str, str]:
     root = f"arduino/{library}"
     files = {
         f"{root}/library.properties": PROPERTIES.format(
-            mark=MARK, library=library, name=network.name, arena=network.macro("ARENA_BYTES")
+            mark=MARK,
+            library=library,
+            name=network.name,
+            arena=network.macro("ARENA_BYTES"),
+            kept="states are kept" if network.has_states else "nothing is kept",
         ),
         f"{root}/keywords.txt": "".join(keywords(network)),
     }
@@ -94,6 +98,8 @@ def keywords(network: Network) -> Iterator[str]:
     """The lines of keywords.txt: the function and its macros, which the editor colours."""
     yield f"# {MARK}.\n"
     yield f"{network.name}_run\tKEYWORD2\n"
+    if network.has_states:
+        yield f"{network.name}_reset\tKEYWORD2\n"
     pattern = rf"^#define ({network.name.upper()}_\w+) "
     for macro in re.findall(pattern, network.header, re.MULTILINE):
         yield f"{macro}\tLITERAL1\n"
@@ -109,6 +115,8 @@ def sketch(network: Network) -> str | None:
         return None
     matches = [PARAMETER.fullmatch(text) for text in parameters]
     macros = re.findall(rf"^#define ({upper}_\w+)_OFFSET \d+$", network.header, re.MULTILINE)
+    if network.has_states:
+        del macros[len(parameters) :]  # states come last
     if None in matches or len(macros) != len(parameters):
         return None
     arguments: list[tuple[bool, dict[str, str]]] = []
@@ -122,6 +130,7 @@ def sketch(network: Network) -> str | None:
         upper=upper,
         pointers="\n".join(POINTER.format(**names) for _, names in arguments),
         fills="\n".join(FILL.format(**names) for is_input, names in arguments if is_input),
+        reset=f"  {network.name}_reset(arena);\n" if network.has_states else "",
         arguments="".join(f"{names['name']}, " for _, names in arguments),
         prints="\n".join(PRINT.format(**names) for is_input, names in arguments if not is_input),
     )

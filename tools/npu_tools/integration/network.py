@@ -42,6 +42,11 @@ class Network:
         """The text of the network's own header."""
         return str(self.files[f"{self.name}.h"])
 
+    @property
+    def has_states(self) -> bool:
+        """Whether `ID_reset` must be called before the first run."""
+        return f"void {self.name}_reset(" in self.header
+
     def macro(self, name: str) -> int:
         """The number of the macro `ID_NAME` in the header; 0 if there is none."""
         found = re.search(rf"^#define {self.name.upper()}_{name} (\d+)$", self.header, re.MULTILINE)

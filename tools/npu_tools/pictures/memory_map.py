@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation
 from xdsl.traits import IsTerminator, MemoryAllocEffect
 
-from npu_dialect.arguments import argument_attributes
+from npu_dialect.arguments import argument_attributes, is_state
 from npu_dialect.attributes import ARENA, SRAM_INPUT
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
@@ -36,7 +36,7 @@ from npu_tools.reports.report import (
     planned_function,
 )
 
-Role: TypeAlias = Literal["input", "output", "map", "scratch"]
+Role: TypeAlias = Literal["input", "output", "state", "map", "scratch"]
 """What a buffer holds: the network's input or output, a layer's output, or something else."""
 
 
@@ -151,5 +151,8 @@ def columns(spans: Sequence[tuple[int, int]], first: int, last: int) -> tuple[in
 def role_of(buffer: OnChipBuffer, *, is_written: bool) -> Role:
     """What a buffer holds; `is_written` says that a layer writes its output there."""
     if isinstance(buffer.value, BlockArgument):
-        return "input" if SRAM_INPUT.is_in(argument_attributes(buffer.value)) else "output"
+        marks = argument_attributes(buffer.value)
+        if is_state(marks):
+            return "state"
+        return "input" if SRAM_INPUT.is_in(marks) else "output"
     return "map" if is_written else "scratch"

@@ -30,7 +30,7 @@ Axes: TypeAlias = Any
 """Any for matplotlib's classes, whose stubs do not type keyword arguments."""
 
 INK, PAPER, FAINT = "#22303c", "#ffffff", "#7b8794"
-ENDS = {"input": "#7fb3d9", "output": "#8cc79a", "scratch": "#c9ced4"}
+ENDS = {"input": "#7fb3d9", "output": "#8cc79a", "state": "#e6c65c", "scratch": "#c9ced4"}
 MAPS = ("#f4c38b", "#c9b3dd", "#f2a9a0", "#9fd3d0", "#e8dc8a", "#e3b7cf")
 """Colours of feature maps, used in turns so that neighbours differ."""
 SRAM_RED, BOUND_BLUE, PEAK = "#c0392b", "#2a5d9c", "#f3f0e6"

@@ -20,7 +20,7 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from npu_dialect.arguments import Attributes, argument_attributes, is_input, is_output
+from npu_dialect.arguments import Attributes, argument_attributes, is_input, is_output, is_state
 from npu_dialect.attributes import (
     ARENA,
     LAYER,
@@ -28,7 +28,9 @@ from npu_dialect.attributes import (
     PORT,
     RUNS,
     SRAM_OFFSET,
+    STATE,
     VALUE,
+    ZERO_POINT,
 )
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
@@ -97,6 +99,22 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class StateReport:
+    """A state that stays in the arena between runs: bytes `offset` to `offset` + `bytes`.
+
+    `name` is its name as an input, `next` that of the output that is its next value. `zero` is the
+    integer that stands for zero; a float state starts with zeros.
+    """
+
+    name: str
+    next: str
+    shape: tuple[int, ...]
+    offset: int
+    bytes: int
+    zero: int
+
+
+@dataclass(frozen=True)
 class Report:
     """The contents of report.json; sizes in bytes, shapes as in the model.
 
@@ -119,6 +137,8 @@ class Report:
     microcode: tuple[Mapping[str, Any], ...] = ()
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     outputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    states: tuple[StateReport, ...] = ()
+    """The states between runs, which are neither in `inputs` nor in `outputs`."""
     off_chip_at_most: bool = False
     """Whether `off_chip` is an upper limit. Transfers in blocks reach it if no block is zero."""
     zero_blocks: tuple[Mapping[str, Any], ...] = ()
@@ -135,6 +155,8 @@ class Report:
         del table["module_traffic"]
         for layer in table["layers"]:
             del layer["start"], layer["strides"]
+        if not self.states:
+            del table["states"]
         if not self.off_chip_at_most:
             del table["off_chip_at_most"]
         if not self.zero_blocks:
@@ -207,6 +229,7 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
         planned_as=None if planned_as is None else str(planned_as),
         inputs=dict(named_arguments(function, is_input)),
         outputs=dict(named_arguments(function, is_output)),
+        states=tuple(states_of(function)),
     )
 
 
@@ -287,12 +310,28 @@ def offset_of(value: SSAValue) -> int | None:
 def named_arguments(
     function: func.FuncOp, has_role: Callable[[Attributes], bool]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Names and shapes of the arguments that carry one of these role attributes."""
+    """Names and shapes of the arguments with a role, which states do not count to."""
     for argument in function.args:
         attributes = argument_attributes(argument)
-        if has_role(attributes):
+        if has_role(attributes) and not is_state(attributes):
             name = PORT.of(attributes)
             yield name or argument.name_hint or f"arg{argument.index}", shape_of(argument)
+
+
+def states_of(function: func.FuncOp) -> Iterator[StateReport]:
+    """The states of a function whose buffers have offsets."""
+    for argument in function.args:
+        attributes = argument_attributes(argument)
+        following = STATE.of(attributes)
+        if following is not None:
+            yield StateReport(
+                PORT.of(attributes) or following,
+                following,
+                shape_of(argument),
+                SRAM_OFFSET.of(attributes) or 0,
+                bytes_of(map_type(argument)),
+                ZERO_POINT.of(attributes) or 0,
+            )
 
 
 def parameter_bytes(module: ModuleOp) -> int:

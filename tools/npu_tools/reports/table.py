@@ -20,6 +20,7 @@ def table(report: Report, stack: str) -> str:
         lines[:1] = [f"{lines[0]}, planned as if all tensors were {report.planned_as}: no values"]
     lines += columns([HEADINGS, *(layer_row(layer) for layer in report.layers)])
     lines += ["", *columns([("on-chip memory", "bytes", "elements"), *memory_rows(report)], 1)]
+    lines += list(state_lines(report))
     lines += [
         "",
         f"weights in {'DRAM' if report.naive.feature_map_reads else 'flash'}: "
@@ -28,6 +29,22 @@ def table(report: Report, stack: str) -> str:
     ]
     lines += [microcode_line(report.microcode)] if report.microcode else []
     return "\n".join(lines)
+
+
+def state_lines(report: Report) -> Iterator[str]:
+    """A table of the states, if there are any."""
+    if report.states:
+        rows = (
+            (state.name, state.next, shape_text(state.shape), number(state.offset))
+            for state in report.states
+        )
+        yield ""
+        yield from columns([("state", "next value", "shape", "offset"), *rows])
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """A shape: `1x6x14x14`."""
+    return "x".join(str(extent) for extent in shape)
 
 
 def stored(report: Report) -> str:
@@ -42,7 +59,7 @@ def layer_row(layer: LayerReport) -> tuple[str, ...]:
     return (
         layer.name,
         layer.op,
-        "x".join(str(extent) for extent in layer.shape),
+        shape_text(layer.shape),
         number(layer.macs),
         number(layer.input_bytes),
         number(layer.output_bytes),
@@ -63,6 +80,8 @@ def memory_rows(report: Report) -> Iterator[tuple[str, ...]]:
         yield what, number(size), number(None if size is None else size // element)
     if report.scratch_bytes:
         yield "scratch in the arena, at once", number(report.scratch_bytes), ""
+    if report.states:
+        yield "states, kept between runs", number(sum(state.bytes for state in report.states)), ""
     if memory.sram_bytes is not None:
         yield f"available on {report.target}", number(memory.sram_bytes), ""
 

@@ -4,6 +4,7 @@ The program reads samples from a file, each with all inputs of one run in a row.
 on each sample and writes the outputs to a second file. With a third file it also writes each
 layer's OFM, which the `ID_ON_LAYER` hook copies from the arena when the layer is done. Before each
 run the arena is filled with 0xA5, so that reads of bytes that nothing wrote change the outputs.
+States are reset before the first run, and keep their bytes from one run to the next.
 
 A program with transfers also gets off-chip memory and the strict engine of `npu_dma.h`, which
 copies only at the wait. It prints the counters of the transfers.
@@ -98,6 +99,10 @@ static int broken(const unsigned char *fence) {{
   return 0;
 }}
 
+static void poison(unsigned long runs) {{
+{poison}
+}}
+
 {engine}
 int main(int argc, char **argv) {{
   FILE *in = argc > 2 ? fopen(argv[1], "rb") : 0;
@@ -108,7 +113,7 @@ int main(int argc, char **argv) {{
   if (!in || !out || (argc > 3 && !layers)) return 2;
   if ({weights_bytes} && !load("{name}_weights.bin", weights, {weights_bytes})) return 3;
   for (unsigned long runs = 0; {read}; ++runs) {{
-    memset(arena, 0xA5, {arena} + {fence});
+    poison(runs);
 {before}
     if ({name}_run({arguments})) return 4;
     if (broken(arena + {arena}){failed}) return 6;
@@ -150,7 +155,7 @@ class Harness:
         return outputs, read_counters(printed) if self.transfers else None
 
     def trace(self, inputs: Sequence[Array]) -> list[Bytes]:
-        """Run one sample; returns the bytes of each layer's OFM, in execution order.
+        """Run samples; returns the bytes of each layer's OFM in the last run, in execution order.
 
         The elements of an OFM are in the order of the model, wherever they lie in the arena.
 
@@ -161,7 +166,7 @@ class Harness:
         """
         if self.transfers:
             return []
-        return self.start([value[np.newaxis] for value in inputs], trace=True)[1]
+        return self.start(inputs, trace=True)[1]
 
     def start(
         self, inputs: Sequence[Array], *, trace: bool
@@ -191,10 +196,10 @@ class Harness:
         if not trace:
             return outputs, [], done.stdout
         layers = self.report.layers
-        values = np.fromfile(folder / "layers.bin", np.uint8)[np.newaxis]
-        if values.size != sum(span_of(layer) for layer in layers):
+        values = np.fromfile(folder / "layers.bin", np.uint8)
+        if values.size != samples * sum(span_of(layer) for layer in layers):
             return outputs, [], done.stdout
-        parts = split(values, (span_of(layer) for layer in layers))
+        parts = split(values.reshape(samples, -1)[-1:], (span_of(layer) for layer in layers))
         traced = [
             in_model_order(layer, part.reshape(-1))
             for layer, part in zip(layers, parts, strict=True)
@@ -273,6 +278,23 @@ def ports(name: str, files: Mapping[str, str | bytes], report: Report) -> list[P
     return ports_of(str(files[f"{name}.h"]), len(report.inputs) + len(report.outputs))
 
 
+def poison_text(name: str, report: Report) -> str:
+    """C that fills the arena, and the fence behind it, with 0xA5; states are reset or kept."""
+    states = sorted(report.states, key=lambda state: state.offset)
+    first = f"  memset(arena, 0xA5, {report.arena_bytes + FENCE});"
+    if not states:
+        return f"  (void)runs;\n{first}"
+    starts = [0, *(state.offset + state.bytes for state in states)]
+    ends = [*(state.offset for state in states), report.arena_bytes + FENCE]
+    gaps = [
+        f"  memset(arena + {start}, 0xA5, {end - start});"
+        for start, end in zip(starts, ends, strict=True)
+        if start < end
+    ]
+    reset = f"  if (!runs) {{\n  {first}\n    {name}_reset(arena);\n  }}"
+    return "\n".join((reset, *gaps))
+
+
 def program_text(name: str, files: Mapping[str, str | bytes], report: Report) -> str:
     """The C text of the program."""
     ins = [prod(shape) for shape in report.inputs.values()]
@@ -314,6 +336,7 @@ def program_text(name: str, files: Mapping[str, str | bytes], report: Report) ->
         name=name,
         buffers="\n".join(buffers),
         arena=report.arena_bytes,
+        poison=poison_text(name, report),
         offsets=", ".join(f"{(layer.offset or 0) + layer.start}ul" for layer in report.layers),
         sizes=", ".join(f"{span_of(layer)}ul" for layer in report.layers),
         weights_bytes=len(blob or b""),

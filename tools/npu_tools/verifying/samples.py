@@ -39,13 +39,21 @@ def feeds_of(
     }
 
 
+RUNS = 4
+"""The random samples for a network with states: as many runs, one after the other."""
+
+
 def random_samples(
     report: Report, seed: int, kinds: Mapping[str, np.dtype[Any]] = FLOATS
 ) -> list[Array]:
-    """One random sample for each input of the report; see `random_array` for the values."""
+    """A random sample for each input of the report, or `RUNS` of them if there are states.
+
+    See `random_array` for the values.
+    """
+    count = RUNS if report.states else 1
     generator = np.random.default_rng(seed)
     return [
-        random_array(generator, (1, *shape), kinds.get(name, np.dtype(np.float32))).astype(
+        random_array(generator, (count, *shape), kinds.get(name, np.dtype(np.float32))).astype(
             np.float32
         )
         for name, shape in report.inputs.items()

@@ -14,6 +14,9 @@ and in onnxruntime. The message names the first layer that differs.
 A program with transfers must also move the bytes that the report names (`off_chip`). The report
 counts them in the IR, the program at run time.
 
+With states, the samples are runs one after the other. onnxruntime gets its own states of the run
+before, not those of the C.
+
 Outputs of quantised networks are multiples of a step. Those of operators with scales as operands
 are integers and must be equal. Between DequantizeLinear and QuantizeLinear, onnxruntime computes in
 float32 in an order of its own, and rounds some ties to the other side. What one such step becomes
@@ -26,7 +29,7 @@ with ties rounded down or up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -38,7 +41,7 @@ from onnx import ModelProto, TensorProto, numpy_helper
 from npu_tools.compiling.check import RELATIVE, relative_error
 from npu_tools.compiling.driver import Compiled
 from npu_tools.verifying.exact_reference import types_of
-from npu_tools.verifying.harness import Harness, built
+from npu_tools.verifying.harness import Bytes, Harness, built
 from npu_tools.verifying.judging import TIE, spread
 from npu_tools.verifying.layer_by_layer import (
     RESIZE,
@@ -50,6 +53,7 @@ from npu_tools.verifying.layer_by_layer import (
 from npu_tools.verifying.outcome import OutputErrors, Verified, first_miscount, output_errors
 from npu_tools.verifying.samples import feeds_of, input_kinds, load_samples, random_samples
 from npu_tools.verifying.sessions import session_of, with_outputs
+from npu_tools.verifying.states import run_after_run, with_states
 
 Array = npt.NDArray[np.float32]
 
@@ -70,8 +74,9 @@ def verify(compiled: Compiled, inputs: str | None, seed: int) -> Verified:
     samples = (
         random_samples(report, seed, kinds) if inputs is None else load_samples(report, inputs)
     )
+    model = with_states(compiled.reference, report.states)
     with built(compiled.name, compiled.files, report) as harness:
-        return compare(harness, compiled.reference, samples, exact=compiled.exact)
+        return compare(harness, model, samples, exact=compiled.exact)
 
 
 def compare(
@@ -118,10 +123,11 @@ class Comparison:
 
     @cached_property
     def feeds(self) -> list[dict[str, Any]]:
-        """The inputs of each sample by name."""
+        """The inputs of each sample by name, and its states, those of onnxruntime itself."""
         count = len(self.samples[0]) if self.samples else 1
         kinds, report = input_kinds(self.model), self.harness.report
-        return [feeds_of(report, self.sample(index), kinds) for index in range(count)]
+        inputs = [feeds_of(report, self.sample(index), kinds) for index in range(count)]
+        return run_after_run(self.model, inputs, report.states)
 
     @cached_property
     def want(self) -> list[Array]:
@@ -146,6 +152,11 @@ class Comparison:
     def sample(self, index: int) -> list[Array]:
         """The inputs of one sample."""
         return [value[index] for value in self.samples]
+
+    def until(self, index: int) -> list[Array]:
+        """A sample, and all samples before it if there are states, which it depends on."""
+        first = 0 if self.harness.report.states else index
+        return [value[first : index + 1] for value in self.samples]
 
     def outputs_of(self, model: ModelProto, *, optimised: bool = False) -> list[Array]:
         """The outputs of a model in onnxruntime for all samples, which are the first axis."""
@@ -179,7 +190,9 @@ class Comparison:
 
     def first_layer(self) -> str:
         """The first layer that differs, on the first sample that is far off."""
-        return first_difference(self.harness, self.model, self.sample((self.far() or [0])[0]))
+        index = (self.far() or [0])[0]
+        traced = self.harness.trace(self.until(index))
+        return first_difference(self.harness, self.model, self.feeds[index], traced)
 
     def judgements(self) -> list[Layers] | None:
         """The judgements on the layers, for the first sample and for all that are far off.
@@ -188,7 +201,7 @@ class Comparison:
         """
         judged: list[Layers] = []
         for index in dict.fromkeys((0, *self.far())):
-            traced = self.harness.trace(self.sample(index))
+            traced = self.harness.trace(self.until(index))
             outputs = {name: got[index] for name, got in zip(self.names, self.got, strict=True)}
             layers = self.harness.report.layers
             found = judge_layers(
@@ -234,24 +247,26 @@ def allowed_steps(model: ModelProto, *, exact: bool) -> int:
     return STEPS if in_floats or not exact else 0
 
 
-def first_difference(harness: Harness, model: ModelProto, inputs: Sequence[Array]) -> str:
+def first_difference(
+    harness: Harness, model: ModelProto, feeds: Mapping[str, Any], traced: Sequence[Bytes]
+) -> str:
     """A text that names the first layer, in execution order, whose OFM differs.
 
-    `inputs` is one sample.
+    `feeds` are the inputs of a run by name, `traced` its OFMs in C.
     """
     layers = harness.report.layers
     known = {name for node in model.graph.node for name in node.output}
     names = (layer.value for layer in layers if layer.value is not None)
     wanted = list(dict.fromkeys(name for name in names if name in known))
-    feeds = feeds_of(harness.report, inputs, input_kinds(model))
+    if not wanted:
+        return "unknown, as no layer writes a value of the model"
     values = dict(
         zip(
             wanted,
-            session_of(with_outputs(model, wanted)).run(wanted, feeds),
+            session_of(with_outputs(model, wanted)).run(wanted, dict(feeds)),
             strict=True,
         )
     )
-    traced = harness.trace(inputs)
     if not traced:
         if harness.transfers:
             return "unknown, as maps are not on chip as a whole"

@@ -68,3 +68,18 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 func.func @external(tensor<4xf32>) -> tensor<4xf32>
 // CHECK: npu-bufferize: expected a function with a body: the layout of an external one is unknown
+
+// -----
+
+func.func @no_result(%x: tensor<4xf32> {npu.state = "s"}) -> tensor<4xf32> {
+  func.return %x : tensor<4xf32>
+}
+// CHECK: npu-bufferize: expected one argument and one result of state 's'
+
+// -----
+
+func.func @other_type(%x: tensor<4xf32> {npu.state = "s"}) -> (tensor<2x2xf32> {npu.state = "s"}) {
+  %y = npu.reshape %x : tensor<4xf32> -> tensor<2x2xf32>
+  func.return %y : tensor<2x2xf32>
+}
+// CHECK: npu-bufferize: expected tensors of one type for state 's', got tensor<4xf32> and tensor<2x2xf32>

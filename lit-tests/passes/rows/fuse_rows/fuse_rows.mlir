@@ -104,3 +104,27 @@ func.func @dense(%x: tensor<1x9x4xf32>, %w: tensor<40x4xf32>, %u: tensor<4x40xf3
   %5 = npu.add %x, %4 : (tensor<1x9x4xf32>, tensor<1x9x4xf32>) -> tensor<1x9x4xf32>
   func.return %5 : tensor<1x9x4xf32>
 }
+
+// -----
+
+// Each row of the map before is computed once, for two rows of the map that grows and one above it.
+// CHECK-LABEL: func.func @grows
+// CHECK: npu.rows of %x
+// CHECK-NEXT: npu.relu
+// CHECK-NEXT: npu.pick {{.*}} axis 2 [0 to 3 each 2]
+// CHECK-NEXT: npu.pick {{.*}} axis 2 [none, 0 to 7] axis 3 [none, 0 to 3] fill 1.0
+// NEEDED-LABEL: func.func @grows
+// SMALLEST-LABEL: func.func @grows
+// BUFFERS-LABEL: func.func @grows
+// BUFFERS: %turn = arith.floordivsi
+// BUFFERS: arith.remui
+// BUFFERS: scf.if
+// BUFFERS: npu.relu
+// BUFFERS: npu.pick ins(%{{.*}} : memref<1x1x1x4xf32{{.*}}) outs({{.*}}) axis 2 [0]
+// BUFFERS: npu.pick ins(%{{.*}} : memref<1x1x1x4xf32{{.*}}) outs({{.*}}) axis 2 [0] axis 3 [none, 0 to 3] fill 1.0
+func.func @grows(%x : tensor<1x1x4x4xf32>) -> tensor<1x1x9x5xf32> {
+  %0 = npu.relu %x : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
+  %1 = npu.pick %0 axis 2 [0 to 3 each 2] : tensor<1x1x4x4xf32> -> tensor<1x1x8x4xf32>
+  %2 = npu.pick %1 axis 2 [none, 0 to 7] axis 3 [none, 0 to 3] fill 1.0 : tensor<1x1x8x4xf32> -> tensor<1x1x9x5xf32>
+  func.return %2 : tensor<1x1x9x5xf32>
+}

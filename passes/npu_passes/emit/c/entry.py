@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import MemRefType
 
+from npu_dialect.arguments import argument_attributes
+from npu_dialect.attributes import ZERO_POINT
 from npu_passes.emit.c.body import Body, Pointer
 from npu_passes.emit.c.expr import Expr
 from npu_passes.emit.c.functions import body_of, prototype
@@ -24,7 +26,7 @@ def signature(program: Program, unit: Unit) -> str:
 
     A program with transfers has two more parameters: off-chip memory and the DMA engine.
     """
-    parameters = [parameter(program, argument, unit) for argument in program.arguments]
+    parameters = [parameter(program, argument, unit) for argument in program.parameters]
     parameters.append("void *arena")
     if program.uses_dma:
         parameters += ["void *dram", "npu_dma *dma"]
@@ -55,11 +57,11 @@ def public_function(program: Program, unit: Unit) -> str:
     body.scope.taken |= {argument.name for argument in program.arguments}
     print_checks(body)
     bind_arguments(body)
-    for argument in program.arguments:
+    for argument in program.parameters:
         if argument.is_input and argument.offset is not None:
             print_transfer(body, argument, inwards=True)
     print_block(body, program.public.op.body.block)
-    for argument in program.arguments:
+    for argument in program.parameters:
         if argument.is_output and argument.offset is not None:
             print_transfer(body, argument, inwards=False)
     body.line("return 0;")
@@ -69,7 +71,7 @@ def public_function(program: Program, unit: Unit) -> str:
 def print_checks(body: Body) -> None:
     """Print the checks for NULL and misaligned pointers, and byte pointers to the blocks."""
     program = body.program
-    pointers = [one.name for one in program.arguments if isinstance(one.value.type, MemRefType)]
+    pointers = [one.name for one in program.parameters if isinstance(one.value.type, MemRefType)]
     pointers += ["arena"] * bool(program.arena_bytes)
     pointers += ["dram"] * bool(program.dram_bytes) + ["dma"] * program.uses_dma
     pointers += ["weights"] * (program.where == "bin" and bool(program.weights_bytes))
@@ -136,3 +138,26 @@ def print_transfer(body: Body, argument: Argument, *, inwards: bool) -> None:
         f"    memmove({target}, {source}, {count} * sizeof({pointee(body, argument.value)}));"
     )
     body.line("}")
+
+
+def reset_signature(program: Program) -> str:
+    """The prototype of the function that sets all states to zero."""
+    return prototype(f"void {program.prefix}_reset", ["void *arena"])
+
+
+def reset_function(program: Program, unit: Unit) -> str:
+    """The definition of ID_reset; empty without states.
+
+    The integer that stands for zero is the zero point of the state.
+    """
+    if not program.states:
+        return ""
+    unit.headers.add("string.h")
+    lines = ["unsigned char *const bytes = (unsigned char *)arena;"]
+    for state in program.states:
+        type_ = memref_of(state.value)
+        zero = ZERO_POINT.of(argument_attributes(state.value)) or 0
+        size = f"{state.macro}_ELEMENTS * sizeof({unit.ctype(type_.element_type).name})"
+        lines.append(f"memset(bytes + {state.macro}_OFFSET, {zero}, {size});")
+    body = (f"    {line}" for line in lines)
+    return "\n".join((reset_signature(program), "{", *body, "}", ""))

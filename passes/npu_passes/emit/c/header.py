@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import f32
 
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import SCALE, ZERO_POINT
-from npu_passes.emit.c.entry import signature
+from npu_passes.emit.c.entry import reset_signature, signature
 from npu_passes.emit.c.names import comment
 from npu_passes.emit.c.off_chip import RUNTIME
 from npu_passes.emit.c.program import ALIGNMENT, Argument, Program
@@ -36,6 +36,25 @@ OFF_CHIP_TEXT = f"""\
  * other. Only `dma` moves data between chip and memory, see npu_dma.h.
  */
 """
+
+STATE_TEXT = """\
+/*
+ * States stay in the arena from one run to the next, each at its OFFSET. Call
+ * RESET before the first run, and where a new sequence begins: it sets them to zero.
+ * All other bytes of the arena may change between runs.
+ */
+"""
+
+WITH_STATES = (
+    (
+        "Its content means nothing before a run,\n * and a run overwrites all of it, inputs too.",
+        "But for states, its content means\n * nothing before a run, and a run overwrites it, "
+        "inputs too.",
+    ),
+    ("What they hold\n * means nothing", "But for\n * states, what they hold means nothing"),
+    ("nothing is kept between runs", "only states are kept between runs"),
+)
+"""What the comments say of a program without states, and of one with them."""
 
 RETURN_TEXT = f"""\
 /*
@@ -65,6 +84,7 @@ def header(program: Program) -> str:
     parts += [argument_text(argument) for argument in program.arguments]
     parts += weights_text(program)
     parts += ['#ifdef __cplusplus\nextern "C" {\n#endif\n\n']
+    parts += state_text(program)
     parts += [return_text(program)]
     parts += [f"{prototype};\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif\n"]
     return "".join(parts)
@@ -74,7 +94,7 @@ def memory_text(program: Program) -> Iterator[str]:
     """The comment about the blocks of memory, and the macros of their sizes."""
     macros = program.macros
     text = OFF_CHIP_TEXT if program.uses_dma else ARENA_TEXT
-    text = text.replace("ARENA_BYTES", macros.arena_bytes)
+    text = of_states(program, text).replace("ARENA_BYTES", macros.arena_bytes)
     yield text.replace("DRAM_BYTES", macros.dram_bytes)
     yield f"#define {macros.arena_bytes} {program.arena_bytes}\n"
     if program.uses_dma:
@@ -82,12 +102,26 @@ def memory_text(program: Program) -> Iterator[str]:
     yield "\n"
 
 
+def state_text(program: Program) -> Iterator[str]:
+    """The prototype of the function that resets the states, if there are any."""
+    if program.states:
+        yield STATE_TEXT.replace("RESET", f"{program.prefix}_reset()")
+        yield f"{reset_signature(program)};\n\n"
+
+
+def of_states(program: Program, text: str) -> str:
+    """A comment about memory, as it is if the program has states."""
+    for plain, other in WITH_STATES * bool(program.states):
+        text = text.replace(plain, other)
+    return text
+
+
 def return_text(program: Program) -> str:
     """The comment about what the public function returns, and when it may be called."""
     blocks, different = "the arena is", "different arenas"
     if program.uses_dma:
         blocks, different = "a block is", "blocks and engines of their own"
-    return RETURN_TEXT.replace("BLOCKS", blocks).replace("DIFFERENT", different)
+    return of_states(program, RETURN_TEXT).replace("BLOCKS", blocks).replace("DIFFERENT", different)
 
 
 def argument_text(argument: Argument) -> str:
@@ -96,6 +130,7 @@ def argument_text(argument: Argument) -> str:
     if type_ is None:
         return ""
     ways = ["input"] * argument.is_input + ["output"] * argument.is_output
+    ways = ["state"] if argument.is_state else ways
     way = f", {' and '.join(ways)}" if ways else ""
     text = f"/* {comment(argument.label)}: {shape_text(type_)}{way} */\n"
     if argument.offset is not None:

@@ -15,7 +15,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect.arguments import argument_attributes, is_input, is_output
+from npu_dialect.arguments import argument_attributes, is_input, is_output, is_state
 from npu_dialect.attributes import PORT
 from npu_passes.emit.c import off_chip
 from npu_passes.emit.c.arena import arena_size, dram_size
@@ -53,6 +53,8 @@ class Argument:
     """Byte offset in the arena; None if it stays in the caller's memory."""
     is_input: bool
     is_output: bool
+    is_state: bool
+    """Whether it lies in the arena only, and is kept from one run to the next."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ class Program:
     uses_dma: bool
     """Whether there are transfers, or arguments off the chip."""
     arguments: tuple[Argument, ...]
+    """Those of the function in the IR: the parameters in C, and states."""
     weights: dict[str, Weights]
     """The constants that are used, by their symbols, in the order of the IR."""
     functions: dict[str, Function]
@@ -143,7 +146,8 @@ class Program:
         public = public_function(module)
         prefix = chosen_prefix(public, prefix)
         macros = Macros.of(prefix)
-        fixed = {f"{prefix}_run", "NPU_RESTRICT", *macros.all, *HELPER_NAMES, *LIBRARY_FUNCTIONS}
+        fixed = {f"{prefix}_{name}" for name in ("run", "reset")}
+        fixed |= {"NPU_RESTRICT", *macros.all, *HELPER_NAMES, *LIBRARY_FUNCTIONS}
         graph = CallGraph.of(module, public)
         if uses_dma := off_chip.uses_engine(public, graph):
             fixed |= {macros.dram_bytes, *off_chip.reserved_names(prefix)}
@@ -179,6 +183,16 @@ class Program:
     def private(self) -> tuple[Function, ...]:
         """The functions that it calls."""
         return tuple(self.functions.values())[:-1]
+
+    @property
+    def parameters(self) -> tuple[Argument, ...]:
+        """The arguments that the caller passes."""
+        return tuple(argument for argument in self.arguments if not argument.is_state)
+
+    @property
+    def states(self) -> tuple[Argument, ...]:
+        """The arguments that are kept in the arena from one run to the next."""
+        return tuple(argument for argument in self.arguments if argument.is_state)
 
     @property
     def weights_bytes(self) -> int:
@@ -247,6 +261,7 @@ def arguments_of(
                 argument_offset(value),
                 is_input(attributes),
                 is_output(attributes),
+                is_state(attributes),
             )
         )
         scope.taken |= {f"{macro}_OFFSET", f"{macro}_ELEMENTS"}

@@ -5,7 +5,7 @@
 `check` first reports everything that cannot be printed, in one error. Then there are two phases:
 `Program.of` decides names, order, constness and offsets, and the modules beside this one print
 them. The C is valid C99 and C++17, allocates nothing, has no writable globals, and only
-`PREFIX_run` is visible to a linker.
+`PREFIX_run` is visible to a linker, and `PREFIX_reset` if there are states.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from npu_passes.emit.c import off_chip
 from npu_passes.emit.c import weights as weight_text
 from npu_passes.emit.c.check import check
 from npu_passes.emit.c.dead_code import without_dead_code
-from npu_passes.emit.c.entry import public_function
+from npu_passes.emit.c.entry import public_function, reset_function
 from npu_passes.emit.c.functions import layer_function
 from npu_passes.emit.c.header import header
 from npu_passes.emit.c.names import comment
@@ -113,7 +113,8 @@ def source(program: Program) -> str:
     """The text of the C file."""
     unit = Unit(program.index)
     layers = [layer_function(program, function, unit) for function in program.private]
-    public = public_function(program, unit)
+    public = [public_function(program, unit)]
+    public += [reset_function(program, unit)] * bool(program.states)
     if weight_text.needs_math(program):
         unit.headers.add("math.h")
     arrays = list[str]()
@@ -121,7 +122,7 @@ def source(program: Program) -> str:
         for weights in program.weights.values():
             unit.ctype(weights.type.element_type)
             arrays += [*weight_text.definition(program, weights), "\n"]
-    text = "\n".join((*unit.helpers.values(), *layers, public))
+    text = "\n".join((*unit.helpers.values(), *layers, *public))
     parts = [f"/* {comment(program.prefix)}: printed by npu-dialect, do not edit. */\n\n"]
     parts += [f'#include "{program.prefix}.h"\n\n']
     parts += [f"#include <{name}>\n" for name in sorted(unit.headers)]

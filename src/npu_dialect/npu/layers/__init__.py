@@ -32,6 +32,7 @@ from npu_dialect.npu.layers.quantized import (
 )
 from npu_dialect.npu.layers.quantized_binary import QuantizedBinaryOp
 from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
+from npu_dialect.npu.layers.recurrent import RecurrentOp
 from npu_dialect.npu.layers.reduce import ReduceOp
 from npu_dialect.npu.layers.resampling import ResampleOp
 from npu_dialect.npu.layers.softmax import SoftmaxOp
@@ -74,6 +75,7 @@ __all__ = [
     "QuantizedAddOp",
     "QuantizedAvgPool2dOp",
     "QuantizedBinaryOp",
+    "RecurrentOp",
     "ReduceOp",
     "ReluOp",
     "RequantizeOp",

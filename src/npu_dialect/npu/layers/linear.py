@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import (
-    INT_ARRAY,
-    check_window,
     int_array,
-    int_values,
 )
 from npu_dialect.npu.epilogue import Epilogue, EpilogueAttr
+from npu_dialect.npu.layers.convolving import ConvolutionOp, Sliding
 from npu_dialect.npu.layers.epilogue import epilogue_of
 from npu_dialect.npu.layers.forms import (
     expect_outputs,
@@ -35,12 +33,12 @@ from npu_dialect.npu.layers.weighted import (
     check_elements,
 )
 from npu_dialect.npu.maps import ANY_MAP, shape_of
-from npu_dialect.npu.syntax import flag_clause, int_clause, ints_clause
+from npu_dialect.npu.syntax import flag_clause, ints_clause
 from npu_dialect.windows import Axis
 
 
 @irdl_op_definition
-class Conv2dOp(AddingOp):
+class Conv2dOp(ConvolutionOp, AddingOp):
     """Two-dimensional convolution (ONNX Conv) with an optional activation and pooling window.
 
     Input [N, C, H, W], weight [O, C / groups, KH, KW], bias [O]; pads are (top, left, bottom,
@@ -75,21 +73,8 @@ class Conv2dOp(AddingOp):
 
     name = "npu.conv2d"
 
-    input = operand_def(ANY_MAP)
-    weight = operand_def(ANY_MAP)
-    bias = opt_operand_def(ANY_MAP)
-    residual = opt_operand_def(ANY_MAP)
-
-    strides = prop_def(INT_ARRAY)
-    pads = prop_def(INT_ARRAY)
-    dilations = prop_def(INT_ARRAY)
-    groups = prop_def(IntegerAttr)
-
     CLAUSES: ClassVar = (
-        ints_clause("strides", (1, 1), always=True),
-        ints_clause("pads", (0, 0, 0, 0), always=True),
-        ints_clause("dilations", (1, 1)),
-        int_clause("groups", 1),
+        *ConvolutionOp.CLAUSES,
         flag_clause("accumulate"),
         ints_clause("zero_points", optional=True),
     )
@@ -101,67 +86,24 @@ class Conv2dOp(AddingOp):
         bias: SSAValue | None,
         out: SSAValue | Attribute,
         *,
-        strides: Sequence[int] = (1, 1),
-        pads: Sequence[int] = (0, 0, 0, 0),
-        dilations: Sequence[int] = (1, 1),
-        groups: int = 1,
         accumulate: bool = False,
-        zero_points: Sequence[int] | None = None,
         residual: SSAValue | None = None,
         epilogue: Epilogue | None = None,
+        **sliding: Unpack[Sliding],
     ) -> None:
-        operands, results = form(out)
-        super().__init__(
-            operands=[input, weight, bias, residual, operands],
-            result_types=[results],
-            properties={
-                "strides": int_array(strides),
-                "pads": int_array(pads),
-                "dilations": int_array(dilations),
-                "groups": IntegerAttr(groups, i64),
-                "accumulate": UnitAttr() if accumulate else None,
-                "zero_points": None if zero_points is None else int_array(zero_points),
-                "epilogue": epilogue_of(epilogue),
-            },
-        )
-
-    @property
-    def added(self) -> SSAValue | None:
-        """The residual, or None."""
-        return self.residual
-
-    @property
-    def group_count(self) -> int:
-        """Number of groups."""
-        return self.groups.value.data
+        properties = {
+            "accumulate": UnitAttr() if accumulate else None,
+            "epilogue": epilogue_of(epilogue),
+        }
+        super().__init__([input, weight, bias, residual], out, properties, **sliding)
 
     def axes(self) -> tuple[Axis, Axis]:
         """The kernel's sliding windows over the rows and over the columns of the input."""
-        (_, _, height, width), kernel = shape_of(self.input), shape_of(self.weight)[2:]
-        strides, pads = int_values(self.strides), int_values(self.pads)
-        dilations = int_values(self.dilations)
-        return (
-            Axis(height, kernel[0], strides[0], pads[0], pads[2], dilations[0]),
-            Axis(width, kernel[1], strides[1], pads[1], pads[3], dilations[1]),
-        )
+        return self.slid_axes(Axis)
 
     def conv_shape(self) -> tuple[int, ...]:
         """The shape of the convolution's own output map, before pooling."""
-        batch, channels, _, _ = expect_rank("an input", self.input, 4)
-        filters, depth, *kernel = expect_rank("a weight", self.weight, 4)
-        groups = self.group_count
-        if groups < 1 or channels % groups or filters % groups:
-            raise VerifyException(
-                f"expected groups that divide {channels} channels and {filters} filters, "
-                f"got {groups}"
-            )
-        if depth != channels // groups:
-            raise VerifyException(
-                f"expected a weight with {channels // groups} channels per group, got {depth}"
-            )
-        if self.bias is not None:
-            expect_vector("a bias", self.bias, filters)
-        check_window(int_array(kernel), self.strides, self.pads, self.dilations)
+        batch, filters = self.images_and_filters()
         return (batch, filters, *expect_outputs(self.axes()))
 
     def infer_shape(self) -> tuple[int, ...]:

@@ -166,6 +166,13 @@ class PickOp(UnaryOp, Simplifying):
             raise VerifyException(f"expected {wanted}")
         return tuple(shape)
 
+    def take_one(self, axis: int) -> None:
+        """Pick the one element that an axis has, instead of what is picked along it now."""
+        picks = {**self.runs, axis: (Run(0),)}
+        self.properties["picks"] = picks_array(picks)
+        if not any(run.is_none for runs in picks.values() for run in runs):
+            self.fill = None
+
     def verify_elements(self, element: Attribute) -> None:
         """Check the element types, and that `fill` is such an element."""
         super().verify_elements(element)

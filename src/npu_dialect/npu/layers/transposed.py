@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, inf, prod
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
-from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
+from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.attributes import INT_ARRAY, check_window, int_array, int_values
-from npu_dialect.npu.layers.forms import expect_rank, expect_vector, form
-from npu_dialect.npu.layers.weighted import WeightedOp, check_elements
-from npu_dialect.npu.maps import ANY_MAP, shape_of
-from npu_dialect.npu.syntax import int_clause, ints_clause
+from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.layers.convolving import ConvolutionOp, Sliding
+from npu_dialect.npu.layers.weighted import check_elements
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.syntax import ints_clause
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class TransposedAxis:
 
 
 @irdl_op_definition
-class ConvTranspose2dOp(WeightedOp):
+class ConvTranspose2dOp(ConvolutionOp):
     """Transposed convolution (ONNX ConvTranspose): each input adds its kernel to the output.
 
     Tap [ky, kx] of input [y, x] is added to output [y * SH + ky * DH - top, x * SW + kx * DW -
@@ -104,22 +102,7 @@ class ConvTranspose2dOp(WeightedOp):
 
     name = "npu.conv_transpose2d"
 
-    input = operand_def(ANY_MAP)
-    weight = operand_def(ANY_MAP)
-    bias = opt_operand_def(ANY_MAP)
-
-    strides = prop_def(INT_ARRAY)
-    pads = prop_def(INT_ARRAY)
-    dilations = prop_def(INT_ARRAY)
-    groups = prop_def(IntegerAttr)
-
-    CLAUSES: ClassVar = (
-        ints_clause("strides", (1, 1), always=True),
-        ints_clause("pads", (0, 0, 0, 0), always=True),
-        ints_clause("dilations", (1, 1)),
-        int_clause("groups", 1),
-        ints_clause("zero_points", optional=True),
-    )
+    CLAUSES: ClassVar = (*ConvolutionOp.CLAUSES, ints_clause("zero_points", optional=True))
 
     def __init__(
         self,
@@ -127,56 +110,19 @@ class ConvTranspose2dOp(WeightedOp):
         weight: SSAValue,
         bias: SSAValue | None,
         out: SSAValue | Attribute,
-        *,
-        strides: Sequence[int] = (1, 1),
-        pads: Sequence[int] = (0, 0, 0, 0),
-        dilations: Sequence[int] = (1, 1),
-        groups: int = 1,
-        zero_points: Sequence[int] | None = None,
+        **sliding: Unpack[Sliding],
     ) -> None:
-        operands, results = form(out)
-        super().__init__(
-            operands=[input, weight, bias, operands],
-            result_types=[results],
-            properties={
-                "strides": int_array(strides),
-                "pads": int_array(pads),
-                "dilations": int_array(dilations),
-                "groups": IntegerAttr(groups, i64),
-                "zero_points": None if zero_points is None else int_array(zero_points),
-            },
-        )
-
-    @property
-    def group_count(self) -> int:
-        """Number of groups."""
-        return self.groups.value.data
+        super().__init__([input, weight, bias], out, {}, **sliding)
 
     def axes(self) -> tuple[TransposedAxis, TransposedAxis]:
         """The rows and the columns."""
-        (_, _, height, width), kernel = shape_of(self.input), shape_of(self.weight)[2:]
-        strides, pads = int_values(self.strides), int_values(self.pads)
-        dilations = int_values(self.dilations)
-        return (
-            TransposedAxis(height, kernel[0], strides[0], pads[0], pads[2], dilations[0]),
-            TransposedAxis(width, kernel[1], strides[1], pads[1], pads[3], dilations[1]),
-        )
+        return self.slid_axes(TransposedAxis)
 
     def infer_shape(self) -> tuple[int, ...]:
         """[N, O, OH, OW]."""
         if self.destination is not None:
             raise VerifyException("expected a tensor: run npu-split-conv-transpose")
-        batch, channels, _, _ = expect_rank("an input", self.input, 4)
-        filters, depth, *kernel = expect_rank("a weight", self.weight, 4)
-        groups = self.group_count
-        if groups < 1 or channels % groups or filters % groups or depth != channels // groups:
-            raise VerifyException(
-                f"expected groups that divide {channels} channels and {filters} filters, and a "
-                f"weight with channels / groups channels, got {groups} groups and {depth} channels"
-            )
-        if self.bias is not None:
-            expect_vector("a bias", self.bias, filters)
-        check_window(int_array(kernel), self.strides, self.pads, self.dilations, least_pad=-inf)
+        batch, filters = self.images_and_filters(least_pad=-inf)
         outputs = tuple(axis.outputs for axis in self.axes())
         if min(outputs) < 1:
             raise VerifyException(

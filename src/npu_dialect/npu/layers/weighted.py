@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, i8, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import opt_prop_def
+from xdsl.irdl import opt_operand_def, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.npu.attributes import INT_ARRAY, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.epilogue import EpilogueOp, check_activations
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.quantization import (
     QUANTISED,
     check_channel_scales,
@@ -46,10 +46,7 @@ class WeightedOp(SumsOp, ABC):
 class AddingOp(WeightedOp, ABC):
     """A weighted layer that may add a residual to its output."""
 
-    @property
-    @abstractmethod
-    def added(self) -> SSAValue | None:
-        """The map that is added to the output (the residual), or None."""
+    residual = opt_operand_def(ANY_MAP)
 
 
 def check_accumulate(op: WeightedOp) -> None:
@@ -104,7 +101,7 @@ def check_addition(op: AddingOp) -> None:
     Raises: VerifyException if the addition, the residual and the rest of the layer do not fit
         together.
     """
-    addition, residual = op.addition, op.added
+    addition, residual = op.addition, op.residual
     if addition is None or residual is None:
         if addition is not None or residual is not None:
             raise VerifyException("expected `then add residual` and the residual as last input")

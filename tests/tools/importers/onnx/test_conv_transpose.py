@@ -98,7 +98,7 @@ def test_stride_one_is_one_convolution() -> None:
 @pytest.mark.parametrize(
     ("shape", "attributes", "message"),
     [
-        ((1, 2, 4, 4, 4), {}, "expected [N, C, H, W] or [N, C, L]"),
+        ((1, 2, 4, 4, 4, 4), {}, "expected [N, C, L], [N, C, H, W] or [N, C, D, H, W]"),
         ((1, 3, 4, 4), {}, "expected [3, O / group, ...] with 4 dimensions"),
         ((1, 2, 4, 4), {"group": 3}, "a group that divides the channels"),
         ((1, 2, 4, 4), {"group": 0}, "a group that divides the channels"),

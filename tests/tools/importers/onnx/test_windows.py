@@ -234,8 +234,8 @@ def test_wrong_weights_are_rejected() -> None:
     rejected(proto, "a weight of shape [4, 2, 3, 3]; expected 3 dimensions")
     proto = model([node("Conv", "x v")], {"x": (1, 2, 8, 8), "v": (4, 2, 3, 3)})
     rejected(proto, "input 'v' is computed; expected a constant")
-    proto = model([node("Conv", "x w")], {"x": (1, 2, 4, 4, 4)}, weights=weights)
-    rejected(proto, "expected [N, C, H, W] or [N, C, L]")
+    proto = model([node("Conv", "x w")], {"x": (1, 2, 4, 4, 4, 4)}, weights=weights)
+    rejected(proto, "expected [N, C, L], [N, C, H, W] or [N, C, D, H, W]")
 
 
 def test_indices_of_a_pool_are_rejected_if_used() -> None:

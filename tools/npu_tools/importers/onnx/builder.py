@@ -260,6 +260,8 @@ class Builder:
     def reshape(self, source: SSAValue, shape: Sequence[int]) -> SSAValue:
         """Add a layer that gives a map another shape; no layer if the shape is the same.
 
+        It reads the map that another such layer reads.
+
         Raises: NodeError if the shapes have different numbers of elements.
         """
         if tuple(shape) == shape_of(source):
@@ -267,6 +269,8 @@ class Builder:
         if prod(shape) != prod(shape_of(source)) or min(shape, default=1) < 1:
             raise NodeError(f"shape {list(shape_of(source))} cannot become {list(shape)}")
         check_size(shape)
+        if isinstance(source.owner, ReshapeOp):
+            return self.reshape(source.owner.input, shape)
         layer = ReshapeOp(source, TensorType(map_type(source).get_element_type(), shape))
         return self._added(layer, layer.results[0])
 

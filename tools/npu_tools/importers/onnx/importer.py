@@ -39,6 +39,8 @@ from npu_tools.importers.onnx.rules import (
     RULES,
     Rule,
 )
+from npu_tools.importers.onnx.rules.frame_maps import FrameMap
+from npu_tools.importers.onnx.rules.on_frames import ON_FRAMES
 from npu_tools.importers.onnx.rules.qlinear import QLINEAR
 from npu_tools.importers.onnx.rules.quantized import MOVING, ON_INTEGERS, ON_SCALED
 from npu_tools.importers.onnx.rules.tables import FOREIGN_TABLES
@@ -227,6 +229,8 @@ class Importer:
         Raises: NodeError or VerifyException from the rule.
         """
         rule = RULES[node.op_type]
+        if isinstance(self.builder.values.get(node.operand(0)), FrameMap):
+            rule = ON_FRAMES.get(node.op_type, rule)
         if node.op_type in ON_SCALED:
             return rule(node, self.builder)
         if any(isinstance(self.builder.values.get(name), Lazy) for name in node.inputs):

@@ -86,6 +86,11 @@ class Node:
         found = self.attribute(name, AttributeProto.STRING)
         return default if found is None else found.s.decode("utf-8", "replace")
 
+    def strings(self, name: str) -> list[str] | None:
+        """An attribute that is a list of strings; None if it is not there."""
+        found = self.attribute(name, AttributeProto.STRINGS)
+        return None if found is None else [str(text, "utf-8", "replace") for text in found.strings]
+
     def tensor(self, name: str) -> TensorProto | None:
         """A tensor attribute; None if it is not there. Raises as `attribute`."""
         found = self.attribute(name, AttributeProto.TENSOR)

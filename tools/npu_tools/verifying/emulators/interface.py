@@ -48,6 +48,8 @@ class Interface:
     prefix: str
     arena_bytes: int
     arguments: tuple[Argument, ...]
+    has_states: bool = False
+    """Whether `prefix`_reset(arena) must be called before the first run."""
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -83,7 +85,8 @@ class Interface:
         arguments = [_argument(header, text.strip(), macros) for text in run[2].split(",")[:-1]]
         if "ARENA_BYTES" not in macros:
             raise EmulatorError(f"{header}: no macro {prefix.upper()}_ARENA_BYTES")
-        return Interface(prefix, macros["ARENA_BYTES"], tuple(arguments))
+        has_states = f"void {prefix}_reset(" in text
+        return Interface(prefix, macros["ARENA_BYTES"], tuple(arguments), has_states)
 
 
 def _argument(header: Path, text: str, macros: dict[str, int]) -> Argument:

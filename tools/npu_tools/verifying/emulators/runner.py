@@ -147,7 +147,8 @@ def write_cases(interface: Interface, header: Path, cases: Sequence[Mapping[str,
         f" print_bytes(arena + {argument.offset}, {argument.nbytes});"
         for argument in interface.outputs
     )
-    lines.append(f"#define LOAD(number){loads}")
+    reset = f" {interface.prefix}_reset(arena);" if interface.has_states else ""
+    lines.append(f"#define LOAD(number){reset}{loads}")
     lines.append(f"#define CALL() {interface.prefix}_run({pointers}arena)")
     lines.append(f"#define REPORT(){reports}")
     return "\n".join(lines) + "\n"

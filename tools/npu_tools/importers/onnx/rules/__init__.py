@@ -39,6 +39,7 @@ from npu_tools.importers.onnx.rules.elementwise import (
     sum_,
 )
 from npu_tools.importers.onnx.rules.linear import gemm, matmul
+from npu_tools.importers.onnx.rules.lp_pool import global_lp_pool, lp_pool
 from npu_tools.importers.onnx.rules.normalization import (
     group_normalization,
     instance_normalization,
@@ -68,6 +69,7 @@ from npu_tools.importers.onnx.rules.pool import (
 from npu_tools.importers.onnx.rules.qlinear import MICROSOFT, QLINEAR
 from npu_tools.importers.onnx.rules.qlinear_functions import FUNCTIONS_OF_BYTES
 from npu_tools.importers.onnx.rules.quantized import cast
+from npu_tools.importers.onnx.rules.recurrent import recurrent
 from npu_tools.importers.onnx.rules.reduce import REDUCTIONS
 from npu_tools.importers.onnx.rules.resize import resize
 from npu_tools.importers.onnx.rules.shape import (
@@ -118,16 +120,20 @@ RULES: Mapping[str, Rule] = {
     "GatherElements": gather_elements,
     "GatherND": numbered,
     "Gemm": gemm,
+    "GRU": recurrent,
     "GlobalAveragePool": global_average_pool,
+    "GlobalLpPool": global_lp_pool,
     "GlobalMaxPool": global_max_pool,
     "GreaterOrEqual": flags_or(pair_of(BinaryKind.GREATER_OR_EQUAL)),
     "GroupNormalization": group_normalization,
     "Identity": identity,
     "InstanceNormalization": instance_normalization,
     "LRN": lrn,
+    "LSTM": recurrent,
     "LayerNormalization": layer_normalization,
     "LogSoftmax": softmax,
     "LpNormalization": lp_normalization,
+    "LpPool": lp_pool,
     "MatMul": matmul,
     "MaxPool": max_pool,
     "MeanVarianceNormalization": mean_variance_normalization,
@@ -136,6 +142,7 @@ RULES: Mapping[str, Rule] = {
     "Pad": pad,
     "QuantizeLinear": quantize_or(quantize_linear),
     "RMSNormalization": rms_normalization,
+    "RNN": recurrent,
     "Relu": relu,
     "Reshape": reshape,
     "Resize": resize_or(resize),
@@ -163,7 +170,12 @@ RULES: Mapping[str, Rule] = {
 EARLY: Mapping[str, int] = {"LayerNormalization": 17, "ThresholdedRelu": 10}
 """Operators that onnxruntime has in ONNX's own domain before ONNX has them: from which opset on."""
 
-ANY_NUMBERS = frozenset((*ARITHMETIC, *REDUCTIONS, "Add", "GreaterOrEqual", "Mul", "Sum"))
+RECURRENT = ("GRU", "LSTM", "RNN")
+"""Operators with integers among their operands, the lengths of sequences."""
+
+ANY_NUMBERS = frozenset(
+    (*ARITHMETIC, *RECURRENT, *REDUCTIONS, "Add", "GreaterOrEqual", "Mul", "Sum")
+)
 """Operators whose rule takes maps of floats and of integers; other rules take floats only."""
 
 ON_BYTES: Mapping[str, Rule] = {**MICROSOFT, **FUNCTIONS_OF_BYTES}

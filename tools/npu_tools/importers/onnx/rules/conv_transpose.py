@@ -6,50 +6,30 @@ pads. Negative pads add rows and columns to the output.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from npu_dialect.npu import ConvTranspose2dOp
-from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
-from npu_tools.importers.onnx.builder import Builder, Value
+from npu_tools.importers.onnx.builder import Builder, Constant, Value
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
-from npu_tools.importers.onnx.rules.window import (
-    Window,
-    as_rows,
-    from_rows,
-    lift,
-    per_axis,
-    spatial_rank,
-)
+from npu_tools.importers.onnx.rules.conv import convolved, together
+from npu_tools.importers.onnx.rules.frame_maps import Convolved
+from npu_tools.importers.onnx.rules.products import Products
+from npu_tools.importers.onnx.rules.window import Window, per_axis, spatial_rank
 from npu_tools.importers.onnx.tensors import Array
 
 
 def conv_transpose(node: Node, graph: Builder) -> Value:
-    """ConvTranspose over one or two spatial axes with constant weights [C, O / groups, ...]."""
+    """ConvTranspose over one, two or three spatial axes; constant weights [C, O / groups, ...]."""
     source = graph.map(node, 0)
     weight, bias = graph.constant(node, 1), graph.optional(node, 2)
-    taps = filters_first(node, graph.weight(node, 1), source)
-
-    def build(image: SSAValue, taps: Array, found: Window) -> Callable[[Attribute], LayerOp]:
-        weights = graph.parameter(taps, weight.name)
-        biases = None if bias is None else graph.materialise(bias)
-        return lambda out: ConvTranspose2dOp(
-            image,
-            weights,
-            biases,
-            out,
-            strides=found.strides,
-            pads=found.pads,
-            dilations=found.dilations,
-            groups=node.int("group", 1),
-        )
-
-    result = transposed(node, graph, source, taps, build)
-    return from_rows(graph, result, spatial_rank(source))
+    taps = Constant(weight.name, filters_first(node, graph.weight(node, 1), source))
+    products = Products(ConvTranspose2dOp, taps, bias, node.int("group", 1))
+    return together(node, graph, transposed(node, graph, source, products))
 
 
 def filters_first(node: Node, weight: Array, source: SSAValue) -> Array:
@@ -69,25 +49,13 @@ def filters_first(node: Node, weight: Array, source: SSAValue) -> Array:
     return np.ascontiguousarray(apart.reshape(-1, channels // groups, *shape[2:]))
 
 
-def transposed(
-    node: Node,
-    graph: Builder,
-    source: SSAValue,
-    taps: Array,
-    build: Callable[[SSAValue, Array, Window], Callable[[Attribute], LayerOp]],
-    element: Attribute | None = None,
-) -> SSAValue:
-    """Add a transposed convolution over one or two spatial axes; returns the result [N, O, H, W].
-
-    `taps` are the weights [O, C / groups, ...]. `build` and `element` are as in `convolution`.
+def transposed(node: Node, graph: Builder, source: SSAValue, products: Products) -> Convolved:
+    """Add a transposed convolution of a map [N, C, ...].
 
     Raises: NodeError if `kernel_shape`, strides, dilations, pads or sizes do not fit the map.
     """
-    found = window(node, shape_of(source)[2:], taps.shape[2:])
-    image = as_rows(graph, source)
-    if len(taps.shape) == 3:
-        taps = taps.reshape(*taps.shape[:2], 1, taps.shape[2])
-    return graph.emit(build(image, taps, found), element)
+    found = window(node, shape_of(source)[2:], products.weight.array.shape[2:])
+    return convolved(graph, source, products, found)
 
 
 def window(node: Node, extents: Sequence[int], kernel: Sequence[int]) -> Window:
@@ -122,9 +90,7 @@ def window(node: Node, extents: Sequence[int], kernel: Sequence[int]) -> Window:
     ]
     before, after = pads_of(node, extents, strides, whole)
     after = [pad - more for pad, more in zip(after, added, strict=True)]
-    return Window(
-        lift(kernel, 1), lift(strides, 1), lift(dilations, 1), (*lift(before, 0), *lift(after, 0))
-    )
+    return Window(*map(tuple, (kernel, strides, before, after, dilations)))
 
 
 def pads_of(

@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import ConcatOp, PoolAttr
+from npu_dialect.npu import ConcatOp
 from npu_dialect.npu.enums import BinaryKind
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import QUANTISED, ui8
@@ -33,7 +33,7 @@ from npu_tools.importers.onnx.quantized import (
     scales_of,
     zero_point_of,
 )
-from npu_tools.importers.onnx.rules.pool import average_window
+from npu_tools.importers.onnx.rules.pool import Pooling, average_pooling, global_window
 from npu_tools.importers.onnx.rules.shape import axis_of
 from npu_tools.importers.onnx.rules.sums import (
     Weight,
@@ -41,10 +41,10 @@ from npu_tools.importers.onnx.rules.sums import (
     matrix_sums,
     product_sums,
     products_scale,
+    scaled_sums,
     vector_operand,
     weight_of,
 )
-from npu_tools.importers.onnx.rules.window import as_rows, from_rows, spatial_rank
 from npu_tools.importers.onnx.tensors import Array
 
 ONE = np.ones((), np.float32)
@@ -168,8 +168,8 @@ def qlinear_conv(node: Node, graph: Builder) -> Value:
     source, padded = padded_source(node, graph, 0, source_params(node, graph, 0))
     weight, params = weight_operand(node, graph, 3, 0), params_of(node, graph, 6, 7, source.element)
     bias = int32_bias(vector_operand(node, graph, 8), weight.array.shape[0])
-    sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
-    return Scaled(sums, products_scale(source, weight), view=shape).quantize(graph, params)
+    sums = convolution_sums(node, graph, padded, source, weight, bias)
+    return scaled_sums(sums, products_scale(source, weight)).quantize(graph, params)
 
 
 def qlinear_matmul(node: Node, graph: Builder) -> Value:
@@ -203,8 +203,8 @@ def conv_integer(node: Node, graph: Builder) -> Value:
     """ConvInteger: a convolution whose result is the i32 sums."""
     source, padded = padded_source(node, graph, 0, integer_params(node, graph))
     weight = integer_weight(node, graph, 1, 3, 0, ONE)
-    sums, shape = convolution_sums(node, graph, padded, source, weight, None)
-    return graph.reshape(sums, shape)
+    sums = convolution_sums(node, graph, padded, source, weight, None)
+    return sums.joined(graph, sums.values)
 
 
 def matmul_integer(node: Node, graph: Builder) -> Value:
@@ -274,13 +274,13 @@ def qlinear_concat(node: Node, graph: Builder) -> Value:
 def qlinear_average_pool(node: Node, graph: Builder) -> Value:
     """QLinearAveragePool."""
     source, params = pooled_operands(node, graph)
-    return average(graph, source, average_window(node, unpadded(source.value)), params)
+    return average(graph, source, average_pooling(node, unpadded(source.value)), params)
 
 
 def qlinear_global_average_pool(node: Node, graph: Builder) -> Value:
     """QLinearGlobalAveragePool."""
     source, params = pooled_operands(node, graph)
-    return average(graph, source, None, params)
+    return average(graph, source, global_window(source.value), params)
 
 
 def pooled_operands(node: Node, graph: Builder) -> tuple[Scaled, Params]:
@@ -294,14 +294,20 @@ def pooled_operands(node: Node, graph: Builder) -> tuple[Scaled, Params]:
     return source, params_of(node, graph, 3, 4, source.element)
 
 
-def average(graph: Builder, source: Scaled, window: PoolAttr | None, params: Params) -> SSAValue:
-    """Build the averages of a map over a sliding window; without one, over the whole map."""
-    rank = spatial_rank(source.value)
-    image = as_rows(graph, source.value)
-    if window is None:
-        window = PoolAttr.of("avg", shape_of(image)[2:], (1, 1))
-    rows = Scaled(image, source.scales, source.zero_point)
-    return from_rows(graph, averaged(graph, rows, window, params, "qlinear"), rank)
+def average(graph: Builder, source: Scaled, pooling: Pooling, params: Params) -> SSAValue:
+    """Build the averages of a map by one layer.
+
+    Raises: NodeError if they take two layers, which would round twice.
+    """
+    if len(pooling.steps) != 1:
+        raise NodeError(
+            "a window over the depth, and over rows and columns; expected one of both, or averages "
+            "of float32 elements"
+        )
+    (step,) = pooling.steps
+    image = Scaled(graph.reshape(source.value, step.image), source.scales, source.zero_point)
+    value = averaged(graph, image, step.pool, params, "qlinear")
+    return graph.reshape(value, pooling.result)
 
 
 Rule = Callable[[Node, Builder], Value]

@@ -75,6 +75,7 @@ from npu_tools.importers.onnx.rules.sums import (
     matrix_sums,
     product_sums,
     products_scale,
+    scaled_sums,
     transposed_sums,
     transposed_weight,
     vector_operand,
@@ -99,8 +100,7 @@ def conv(node: Node, graph: Builder) -> Value | None:
     scales = products_scale(source, weight)
     bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
     padded = value.padded(graph, source.params) if has_zeros(value) else unpadded(source.value)
-    sums, shape = convolution_sums(node, graph, padded, source, weight, bias)
-    return Scaled(sums, scales, view=shape)
+    return scaled_sums(convolution_sums(node, graph, padded, source, weight, bias), scales)
 
 
 def conv_transpose(node: Node, graph: Builder) -> Value | None:
@@ -111,8 +111,7 @@ def conv_transpose(node: Node, graph: Builder) -> Value | None:
     weight = transposed_weight(node, constant, source)
     scales = products_scale(source, weight)
     bias = bias_of(vector_operand(node, graph, 2), scales, weight.array.shape)
-    sums, shape = transposed_sums(node, graph, source, weight, bias)
-    return Scaled(sums, scales, view=shape)
+    return scaled_sums(transposed_sums(node, graph, source, weight, bias), scales)
 
 
 def operands(node: Node, graph: Builder) -> tuple[Scaled, QuantizedConstant] | None:

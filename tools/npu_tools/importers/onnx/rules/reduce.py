@@ -57,8 +57,8 @@ def without_axes(node: Node, graph: Builder, result: SSAValue, axes: Sequence[in
 
 
 def covers_map(axes: Sequence[int], rank: int) -> bool:
-    """Whether axes are all spatial axes of a map [N, C, L] or [N, C, H, W]."""
-    return rank in (3, 4) and list(axes) == list(range(2, rank))
+    """Whether axes are all spatial axes of a map [N, C, ...] with one, two or three of them."""
+    return rank in (3, 4, 5) and list(axes) == list(range(2, rank))
 
 
 def reduce_of(kind: ReduceKind) -> Rule:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 from onnx import TensorProto
+from xdsl.ir import SSAValue
 
 from npu_dialect.npu import CastOp, ConcatOp, PairwiseOp, TransposeOp
 from npu_dialect.npu.enums import BinaryKind
@@ -166,9 +168,19 @@ def transpose(node: Node, graph: Builder) -> Value:
     """Transpose; without `perm` it reverses the axes."""
     source = graph.map(node, 0)
     rank = len(shape_of(source))
-    perm = node.ints("perm") or list(reversed(range(rank)))
-    if perm == list(range(rank)):
-        return source
+    return turned(graph, source, node.ints("perm") or list(reversed(range(rank))))
+
+
+def turned(graph: Builder, source: SSAValue, perm: Sequence[int]) -> SSAValue:
+    """Build a map whose axis i is axis perm[i] of another one.
+
+    It is a reshape if only axes of one element change their place.
+    """
+    shape = shape_of(source)
+    if sorted(perm) == list(range(len(shape))):
+        moved = [axis for axis in perm if shape[axis] != 1]
+        if moved == sorted(moved):
+            return graph.reshape(source, [shape[axis] for axis in perm])
     return graph.emit(lambda out: TransposeOp(source, perm, out))
 
 

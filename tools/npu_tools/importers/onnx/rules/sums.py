@@ -6,26 +6,31 @@ their zero point. A bias is int32; its scale is the product of the scales of inp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp, ConvTranspose2dOp, FullyConnectedOp
-from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.maps import shape_of
 from npu_tools.importers.onnx.builder import Builder, Constant
 from npu_tools.importers.onnx.errors import NodeError
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.padding import Padded
-from npu_tools.importers.onnx.quantized import ELEMENTS, QuantizedConstant, Scaled
+from npu_tools.importers.onnx.quantized import (
+    ELEMENTS,
+    Params,
+    Quantized,
+    QuantizedConstant,
+    Scaled,
+)
 from npu_tools.importers.onnx.rules.conv import convolution
 from npu_tools.importers.onnx.rules.conv_transpose import filters_first, transposed
+from npu_tools.importers.onnx.rules.frame_maps import Convolved
 from npu_tools.importers.onnx.rules.linear import product
-from npu_tools.importers.onnx.rules.window import Window, spatial_rank
+from npu_tools.importers.onnx.rules.products import Products
 from npu_tools.importers.onnx.tensors import Array
 
 LARGEST_SUM = 2**31 - 1
@@ -161,60 +166,62 @@ def convolution_sums(
     source: Scaled,
     weight: Weight,
     bias: Constant | None,
-) -> tuple[SSAValue, tuple[int, ...]]:
-    """Add a convolution of integers; returns its i32 sums [N, C, H, W], and their real shape.
+) -> Convolved:
+    """Add a convolution of integers; its results are i32 sums.
 
-    The real shape is [N, C, L] with one spatial axis. `padded` is the integers of `source` with
-    their pads.
+    `padded` is the integers of `source` with their pads.
     """
-
-    build = builder(Conv2dOp, node, graph, source, weight, bias)
-    sums = convolution(node, graph, padded, weight.array, build, i32)
-    return sums, real_shape(sums, padded.source)
+    products = integer_products(Conv2dOp, node, source, weight, bias)
+    return convolution(node, graph, padded, products)
 
 
 def transposed_sums(
     node: Node, graph: Builder, source: Scaled, weight: Weight, bias: Constant | None
-) -> tuple[SSAValue, tuple[int, ...]]:
+) -> Convolved:
     """Add a transposed convolution of integers; returns as `convolution_sums`."""
-
-    build = builder(ConvTranspose2dOp, node, graph, source, weight, bias)
-    sums = transposed(node, graph, source.value, weight.array, build, i32)
-    return sums, real_shape(sums, source.value)
+    products = integer_products(ConvTranspose2dOp, node, source, weight, bias)
+    return transposed(node, graph, source.value, products)
 
 
-def builder(
+def integer_products(
     kind: type[Conv2dOp | ConvTranspose2dOp],
     node: Node,
-    graph: Builder,
     source: Scaled,
     weight: Weight,
     bias: Constant | None,
-) -> Callable[[SSAValue, Array, Window], Callable[[Attribute], LayerOp]]:
-    """What builds a convolution of integers from its map, its taps and its window."""
-
-    def build(image: SSAValue, taps: Array, found: Window) -> Callable[[Attribute], LayerOp]:
-        weights = graph.integers(Constant(weight.name, taps))
-        biases = None if bias is None else graph.integers(bias)
-        return lambda out: kind(
-            image,
-            weights,
-            biases,
-            out,
-            strides=found.strides,
-            pads=found.pads,
-            dilations=found.dilations,
-            groups=node.int("group", 1),
-            zero_points=(source.zero_point, weight.zero_point),
-        )
-
-    return build
+) -> Products:
+    """A convolution of the integers of a map."""
+    points = (source.zero_point, weight.zero_point)
+    constant = Constant(weight.name, weight.array)
+    return Products(kind, constant, bias, node.int("group", 1), points)
 
 
-def real_shape(sums: SSAValue, source: SSAValue) -> tuple[int, ...]:
-    """The shape [N, C, H, W] of sums, or [N, C, L] if the map has one spatial axis."""
-    shape = shape_of(sums)
-    return shape if spatial_rank(source) == 2 else (*shape[:2], shape[3])
+def scaled_sums(found: Convolved, scales: Array) -> Quantized:
+    """The sums of a convolution as real numbers, without layers yet."""
+    if not found.in_frames:
+        return Scaled(found.values[0], scales, view=found.shape)
+    return Stacked(tuple(Scaled(value, scales) for value in found.values), found)
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked(Quantized):
+    """The frames of a convolution over three axes, without layers that put them together yet."""
+
+    parts: tuple[Scaled, ...]
+    frames: Convolved
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the map."""
+        return self.frames.shape
+
+    def floats(self, graph: Builder) -> SSAValue:
+        """Build all frames in float32, and put them together."""
+        return self.frames.joined(graph, [part.as_float(graph) for part in self.parts])
+
+    def integers(self, graph: Builder, params: Params) -> SSAValue:
+        """Build all frames with the given parameters, and put them together."""
+        return self.frames.joined(graph, [part.quantize(graph, params) for part in self.parts])
 
 
 def product_sums(graph: Builder, lhs: Scaled, rhs: Scaled) -> Scaled:
