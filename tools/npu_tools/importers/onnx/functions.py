@@ -83,15 +83,17 @@ def add_functions(model: ModelProto, table: Sequence[FunctionProto]) -> None:
     added: dict[int, FunctionProto] = {}
     opsets = [each for each in model.opset_import if each.domain in ("", "ai.onnx")]
     version = opsets[0].version if opsets else 0
+    names = {function.name for function in table}
     for node in nested_nodes([*model.graph.node, *(n for f in model.functions for n in f.node)]):
-        if (node.domain, node.op_type) in own or is_known(node, version):
+        defined = (node.domain, node.op_type) in own
+        if node.op_type not in names or defined or is_known(node, version):
             continue
         index = next((i for i, function in enumerate(table) if fits(function, node)), None)
         if index is None:
             continue
         name = f"{table[index].name}_{index}"
         node.domain, node.op_type = DOMAIN, name
-        as_tensors(node)
+        as_tensors(node, table[index].attribute)
         if index not in added:
             added[index] = FunctionProto()
             added[index].CopyFrom(table[index])
@@ -117,11 +119,11 @@ def fits(function: FunctionProto, node: NodeProto) -> bool:
     return same and given.issuperset(function.attribute)
 
 
-def as_tensors(node: NodeProto) -> None:
-    """Make tensors of the numbers and lists of numbers among a node's attributes."""
+def as_tensors(node: NodeProto, names: Sequence[str]) -> None:
+    """Make tensors of those attributes with these names that are numbers or lists of them."""
     for attribute in node.attribute:
         kind = NUMBERS.get(attribute.type)
-        if kind is not None:
+        if kind is not None and attribute.name in names:
             value = np.asarray(helper.get_attribute_value(attribute), kind)
             attribute.CopyFrom(
                 helper.make_attribute(attribute.name, numpy_helper.from_array(value))
