@@ -40,7 +40,7 @@ INTRODUCTION = f"""\
 This page says which ONNX operators `npu-compile` takes, in which opsets and elements, and what the
 tests of the onnx package say about them. `make reference` writes it from the importer's rules and
 from these tests, in the version onnx {onnx.__version__}. Between constants, more operators are
-computed while importing."""
+computed while importing. If with a constant condition becomes one of its branches."""
 
 NOT_NUMBERS = """\
 NaN goes through max pools as through activations: a maximum or a minimum of numbers with a NaN is

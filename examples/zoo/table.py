@@ -1,62 +1,82 @@
-"""Compile each model of a folder, compare it with onnxruntime, and print a table.
+"""Compile each model of a folder in several forms, compare it with onnxruntime, print a table.
 
     python examples/zoo/table.py zoo
+    python examples/zoo/table.py zoo --forms float qdq operators-u8 --names vit yolo
 
-Columns: bytes of the arena, their lower bound, and instructions of a run on an emulated Cortex-M4,
-for those networks that fit one. The last column says why a model is refused. The exit code is 1 if
-a model is refused or gives other numbers.
+Each form of `forms.py` is compiled for this computer and for the smallest machine that holds it.
+Columns: bytes of the arena, their lower bound, that machine, and instructions of a run on an
+emulated Cortex-M4, for those that fit one. The last column says why a model is refused. The exit
+code is 1 if a model is refused or gives other numbers.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
-import subprocess
+import logging
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from forms import FORMS
 
+from npu_dialect.machine import Machine
+from npu_tools.commands import compile
 from npu_tools.reports.table import columns
 from npu_tools.verifying.emulators import EmulatorError, Interface, run_on
 
-MACHINE = "cortex-m4"
+BOARD = "cortex-m4"
 SUFFIXES = (".onnx", ".pt2")
+HOST = "host"
 
 
 @dataclass(frozen=True)
 class Row:
-    """What became of one model."""
+    """What became of one model in one form."""
 
     name: str
+    form: str
     arena: int | None = None
     bound: int | None = None
+    machine: str = ""
     instructions: int | None = None
     remark: str = ""
 
     @property
     def cells(self) -> tuple[str, ...]:
         """The texts of the row."""
-        numbers = (self.arena, self.bound, self.instructions)
-        return self.name, *("" if n is None else str(n) for n in numbers), self.remark
+        numbers = ["" if n is None else str(n) for n in (self.arena, self.bound, self.instructions)]
+        return self.name, self.form, *numbers[:2], self.machine, numbers[2], self.remark
+
+
+def machines(least: int) -> list[str]:
+    """The listed machines with at least so much SRAM: those without transfers first, by size."""
+    known = [Machine.load(name) for name in Machine.known() if name != HOST]
+    large = [each for each in known if each.sram_bytes >= least]
+    large.sort(key=lambda each: (each.dma_channels > 0, each.sram_bytes, each.flash_bytes))
+    return [each.name for each in large]
 
 
 def compiled(model: Path, machine: str, folder: Path) -> dict[str, Any] | str:
     """The report of a model that is compiled for a machine and compared, or the error."""
-    command = [sys.executable, "-m", "npu_tools.commands.compile", str(model)]
+    printed, errors = io.StringIO(), io.StringIO()
     options = ["--target", machine, "-o", str(folder), "--prefix", "net", "--verify", "--json"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    if done.returncode:
-        return done.stderr.strip().splitlines()[0]
-    return json.loads(done.stdout)
+    with redirect_stdout(printed), redirect_stderr(errors):
+        status = compile.main([str(model), *options])
+    if status:
+        lines = [line for line in errors.getvalue().splitlines() if "error: " in line]
+        return lines[0].partition("error: ")[2].removeprefix(f"{model}: ")
+    return json.loads(printed.getvalue())
 
 
 def measured(folder: Path) -> int:
-    """Instructions of one run on the emulated machine.
+    """Instructions of one run on the emulated board.
 
     Raises: EmulatorError if it cannot run.
     """
@@ -65,36 +85,59 @@ def measured(folder: Path) -> int:
         each.name: random.standard_normal(each.elements).astype(each.dtype)
         for each in interface.inputs
     }
-    return run_on(MACHINE, folder / "net.c", [feeds]).runs[0].instructions
+    return run_on(BOARD, folder / "net.c", [feeds]).runs[0].instructions
 
 
-def row_of(model: Path) -> Row:
-    """Compile a model for the host, then for the small machine, and run it there."""
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        report = compiled(model, "host", folder / "host")
-        if isinstance(report, str):
-            return Row(model.stem, remark=report)
-        memory = report["memory"]
-        arena, bound = memory["arena_bytes"], memory["live_bound_bytes"]
-        small = compiled(model, MACHINE, folder / "small")
-        if isinstance(small, str):
-            return Row(model.stem, arena, bound, remark=f"host: {small}")
-        try:
-            return Row(model.stem, arena, bound, measured(folder / "small"), MACHINE)
-        except EmulatorError as error:
-            return Row(model.stem, arena, bound, remark=f"host: {error}")
+def row_of(name: str, form: str, model: Path, folder: Path) -> Row:
+    """Compile a model for the host, then for the smallest machine that holds it; run it."""
+    report = compiled(model, HOST, folder / HOST)
+    if isinstance(report, str):
+        return Row(name, form, remark=report)
+    memory = report["memory"]
+    row = Row(name, form, memory["arena_bytes"], memory["live_bound_bytes"])
+    for machine in machines(memory["live_bound_bytes"]):
+        if not isinstance(compiled(model, machine, folder / machine), str):
+            row = replace(row, machine=machine)
+            break
+    board = folder / BOARD
+    if not row.machine or (not board.exists() and isinstance(compiled(model, BOARD, board), str)):
+        return row
+    try:
+        return replace(row, instructions=measured(board))
+    except EmulatorError as error:
+        return replace(row, remark=str(error).splitlines()[0])
+
+
+def rows_of(model: Path, forms: Sequence[str]) -> list[Row]:
+    """The rows of a model in its forms."""
+    rows: list[Row] = []
+    for form in forms:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            made, source = FORMS[form], model
+            if made is not None:
+                source = folder / f"{model.stem}.onnx"
+                if said := made(model, source):
+                    rows.append(Row(model.stem, form, remark=f"not quantised: {said}"))
+                    continue
+            rows.append(row_of(model.stem, form, source, folder))
+            print(*rows[-1].cells, file=sys.stderr, flush=True)
+    return rows
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; returns 1 if a model is refused."""
     parser = argparse.ArgumentParser(description="Compile and compare the models of a folder.")
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--forms", nargs="+", choices=list(FORMS), default=["float"])
+    parser.add_argument("--names", nargs="+", default=(), metavar="NAME", help="these models only")
     options = parser.parse_args(arguments)
+    logging.disable(logging.CRITICAL)
     models = sorted(path for path in options.folder.iterdir() if path.suffix in SUFFIXES)
-    rows = [row_of(model) for model in models]
-    titles = ("network", "arena bytes", "bound", "instructions", "where, or why not")
-    print("\n".join(columns([titles, *(row.cells for row in rows)], 1)))
+    chosen = [model for model in models if not options.names or model.stem in options.names]
+    rows = [row for model in chosen for row in rows_of(model, options.forms)]
+    titles = ("network", "form", "arena bytes", "bound", "machine", "instructions", "remark")
+    print("\n".join(columns([titles, *(row.cells for row in rows)], 2)))
     good = sum(row.arena is not None for row in rows)
     print(f"\n{good} of {len(rows)} compile and agree with onnxruntime")
     return int(good < len(rows))

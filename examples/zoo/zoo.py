@@ -22,8 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import attention
+import branches
 import classic
 import image
+import mixed
 import sequences
 import torch
 from torch import nn
@@ -47,10 +49,14 @@ RGB32, RGB64, GREY = (1, 3, 32, 32), (1, 3, 64, 64), (1, 1, 32, 32)
 
 ZOO: dict[str, Entry] = {
     "autoencoder": Entry(classic.autoencoder, [(1, 640)]),
+    "bc_resnet": Entry(sequences.bc_resnet, [(1, 1, 40, 24)]),
     "cct": Entry(attention.CompactTransformer, [RGB32]),
+    "conformer": Entry(mixed.Conformer, [(1, 24, 40)]),
     "convnext": Entry(classic.convnext, [RGB32]),
+    "crnn": Entry(sequences.Spotter, [(1, 1, 40, 20)]),
     "deconvolution": Entry(image.deconvolution, [GREY]),
     "deeplab": Entry(image.SpatialPyramid, [RGB32]),
+    "denoiser": Entry(mixed.Denoiser, [GREY]),
     "densenet": Entry(classic.densenet, [RGB32]),
     "ds_cnn": Entry(classic.ds_cnn, [(1, 1, 49, 10)]),
     "ecg": Entry(sequences.ecg, [(1, 1, 96)]),
@@ -61,32 +67,49 @@ ZOO: dict[str, Entry] = {
     "fsrcnn": Entry(image.fsrcnn, [(1, 1, 16, 16)]),
     "fused_attention": Entry(attention.Fused, [(1, 12, 16)]),
     "ghostnet": Entry(classic.ghostnet, [RGB32]),
+    "graph": Entry(mixed.GraphConvolution, [(1, 12, 8), (1, 12, 12)]),
     "group_norm": Entry(classic.group_norm, [RGB32]),
     "gru": Entry(sequences.gru, [(1, 20, 20)]),
+    "hrnet": Entry(branches.HighResolution, [RGB32]),
+    "inception": Entry(branches.inception, [RGB32]),
     "keyword_transformer": Entry(attention.KeywordTransformer, [(1, 24, 40)]),
     "kws_1d": Entry(sequences.kws_1d, [(1, 40, 98)]),
     "leaky": Entry(classic.leaky, [RGB32]),
+    "lenet": Entry(branches.lenet, [GREY]),
     "lstm": Entry(sequences.lstm, [(1, 20, 20)]),
+    "matchbox": Entry(sequences.matchbox, [(1, 64, 48)]),
     "mixer": Entry(attention.MlpMixer, [RGB32]),
     "mobilenet_v1": Entry(classic.mobilenet_v1, [RGB64]),
     "mobilenet_v2": Entry(classic.mobilenet_v2, [RGB64]),
     "mobilenet_v3": Entry(classic.mobilenet_v3, [RGB64]),
+    "mobilevit": Entry(mixed.MobileViT, [RGB32]),
     "pads_and_cuts": Entry(image.PadsAndCuts, [RGB32]),
     "parametric": Entry(classic.parametric, [RGB32]),
     "pointnet": Entry(sequences.Points, [(1, 3, 64)]),
+    "pointnet_turned": Entry(sequences.TurnedPoints, [(1, 3, 64)]),
+    "regnet": Entry(branches.regnet, [RGB32]),
+    "repvgg": Entry(branches.repvgg, [RGB32]),
     "resnet8": Entry(classic.resnet8, [RGB32]),
     "resnet8_batch": Entry(classic.resnet8, [(3, 3, 32, 32)]),
     "shufflenet_v2": Entry(classic.shufflenet_v2, [RGB64]),
+    "squeezenet": Entry(branches.squeezenet, [RGB32]),
     "squeezenext": Entry(classic.squeezenext, [RGB32]),
+    "ssd": Entry(mixed.SingleShot, [RGB32]),
+    "style": Entry(mixed.style, [(1, 3, 24, 24)]),
+    "swin": Entry(mixed.Swin, [RGB32]),
     "tcn": Entry(sequences.tcn, [(1, 20, 50)]),
+    "twins": Entry(mixed.Twins, [GREY, GREY]),
     "two_inputs": Entry(image.TwoInputs, [GREY, GREY]),
+    "unet_1d": Entry(sequences.UNet1d, [(1, 1, 128)]),
     "unet_bilinear": Entry(image.unet_bilinear, [RGB32]),
     "unet_nearest": Entry(image.unet_nearest, [RGB32]),
     "unet_transposed": Entry(image.unet_transposed, [RGB32]),
+    "variational": Entry(mixed.Variational, [(1, 64), (1, 8)]),
     "vgg": Entry(classic.vgg, [RGB32]),
     "vit": Entry(attention.ViT, [RGB32]),
     "vit_batch": Entry(attention.ViT, [(2, 3, 32, 32)]),
     "wavenet": Entry(sequences.WaveNet, [(1, 1, 64)]),
+    "xception": Entry(branches.xception, [RGB32]),
     "yolo": Entry(image.Yolo, [RGB64]),
 }
 """The networks by name."""

@@ -82,6 +82,7 @@ def agree(
     opset: int = 18,
     folder: Path | None = None,
     target: str = "host",
+    language: str = "c",
 ) -> ModuleOp:
     """Compare all outputs of a model with onnxruntime; returns the imported module.
 
@@ -105,6 +106,7 @@ def agree(
             [by_name[name] for name in made.report.inputs],
             [value.shape for value in wanted],
             output_types=[value.dtype.name for value in wanted],
+            language=language,
         )
         compare("C", names, got, wanted)
     return module

@@ -94,6 +94,13 @@ def test_all_operators_in_c(kind: str, tmp_path: Path) -> None:
     agree(nodes, feeds, weights, folder=tmp_path)
 
 
+def test_maps_compared_with_themselves_in_c(tmp_path: Path) -> None:
+    """g++ warns about `a[i] <= a[i]` of integers; of floats it says whether one is NaN."""
+    feeds = {"a": filled(1, "int32", (2, 3)), "f": np.array(ODD, np.float32)}
+    nodes = [*pairs(ORDER, "a", "a"), *pairs(ORDER, "f", "f")]
+    agree(nodes, feeds, folder=tmp_path, language="c++")
+
+
 def test_logic_and_selection_in_c(tmp_path: Path) -> None:
     feeds = {name: filled(i, "bool", (3, 5)) for i, name in enumerate("cd")}
     feeds |= {"a": filled(3, "float32", (3, 5)), "b": filled(4, "float32", (5,))}

@@ -14,7 +14,7 @@ import pytest
 from helpers.random_moves import random_moves
 from helpers.road import Road, travel
 
-SEEDS = range(int(os.environ.get("NETWORKS", "12")))
+SEEDS = range(int(os.environ.get("NETWORKS", "8")))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

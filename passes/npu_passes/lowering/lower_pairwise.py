@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import CastOp, PairwiseOp, WhereOp
+from npu_dialect.npu.enums import COMPARISONS, BinaryKind
 from npu_dialect.npu.quantization import QUANTISED
 from npu_passes.lowering.lower_simple import elementwise
 from npu_passes.support.common import LoopOptions
@@ -21,8 +22,15 @@ BEYOND = float(2**31)
 
 
 def lower_pairwise(b: LoopBuilder, op: PairwiseOp, out: SSAValue, _: LoopOptions) -> None:
-    """Build the loops of `npu.binary`."""
+    """Build the loops of `npu.binary`.
+
+    A map of integers compared with itself is a constant: C compilers warn about the comparison.
+    """
     kind = op.kind.data
+    if kind in COMPARISONS and op.lhs is op.rhs and element_of(op.lhs) != f32:
+        holds = kind in (BinaryKind.EQUAL, BinaryKind.LESS_OR_EQUAL, BinaryKind.GREATER_OR_EQUAL)
+        elementwise(b, [], out, lambda _: b.integer(int(holds)))
+        return
     elementwise(b, [op.lhs, op.rhs], out, lambda values: paired(b, kind, *values))
 
 

@@ -42,7 +42,7 @@ f32 = np.float32
 def per_channel(values: Any, rank: int) -> Array:
     """One value for all channels, or one for each, in a shape that broadcasts to maps of a rank."""
     array = np.asarray(values)
-    return array.reshape(-1) if array.size == 1 else array.reshape(-1, *(1,) * (rank - 2))
+    return array.reshape(()) if array.size == 1 else array.reshape(-1, *(1,) * (rank - 2))
 
 
 def rounded(values: Array, zero_point: int, limits: tuple[int, int]) -> Array:

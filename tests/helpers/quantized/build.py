@@ -89,6 +89,7 @@ class Graph:
 
 
 MICROSOFT = (
+    "FastGelu",
     "QGemm",
     "QLinearAdd",
     "QLinearAveragePool",

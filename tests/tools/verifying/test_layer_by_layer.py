@@ -159,3 +159,21 @@ def test_shifts_are_in_steps_of_each_scale() -> None:
     by = {tensor.name: numpy_helper.to_array(tensor) for tensor in moved.graph.initializer}
     assert [node.op_type for node in moved.graph.node] == ["Add", "QuantizeLinear", "Add"]
     assert by[moved.graph.node[0].input[1]] == np.float32(0.125)
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+def test_sums_of_integers_that_lose_their_fraction(tmp_path: Path, kind: str) -> None:
+    """Resize of integers truncates: sums that are integers but for rounding may be one less."""
+    graph = Graph()
+    graph.constant("sizes", np.array([1, 8, 31, 29], np.int64))
+    more = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}
+    out = graph.add("Resize", ["x", "", "", "sizes"], "y", **more)
+    x = np.zeros((1, 8, 9, 8), kind)
+    made = compiled(graph.model({"x": x}, out, kind, 13), tmp_path)
+    found = verify(made, None, 0)
+    assert found.agrees, found.complaint
+    assert found.layers is not None
+    assert found.layers.ties > 0
+    wrong = graph.model({"x": x}, out, kind, 13)
+    wrong.graph.node[0].attribute.remove(wrong.graph.node[0].attribute[-1])
+    assert not verify(replace(made, reference=wrong), None, 0).agrees

@@ -152,6 +152,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for one run of the compiler: what it reads, checks, draws and prints."""
     add = parser.add_argument
     add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
+    add(
+        "--functions",
+        type=Path,
+        metavar="FILE",
+        help="operators that are no ONNX operators, as functions in ONNX's text",
+    )
     add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
     add("--jobs", type=positive, default=1, metavar="N", help="layers to search for tiles at once")
     add("--memory-map", type=Path, metavar="map.svg", help="draw SRAM address against time")
@@ -256,6 +262,7 @@ def job_of(options: argparse.Namespace) -> Job:
         flash=options.flash,
         keep_state=tuple(options.keep_state),
         input_dims=parse_input_dims(options.input_dim),
+        functions=options.functions,
         dump_ir=options.dump_ir,
         jobs=options.jobs,
         observers=tuple(observers(options)),

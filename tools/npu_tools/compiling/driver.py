@@ -92,6 +92,8 @@ class Job:
     keep_state: tuple[str, ...] = ()
     """What becomes state between runs: `INPUT=OUTPUT`, or names of recurrent nodes."""
     input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    functions: Path | None = None
+    """A table of further operators."""
     dump_ir: Path | None = None
     jobs: int = 1
     """How many layers are searched for tiles at the same time. Results do not depend on it."""
@@ -163,7 +165,7 @@ def take_the_road(job: Job) -> Compiled:
     """Import the model, run the passes, measure, emit C. Raises as `compile_model`."""
     name, machine = job.name, Machine.load(job.target)
     passes = job_passes(job, machine)
-    model, module = load(job.model, job.input_dims)
+    model, module = load(job.model, job.input_dims, job.functions)
     TARGET.set(module, TargetAttr.of(machine))
     prepare(module, job)
     tiles = any(each.name == TILE_LOOPS for each in passes)

@@ -32,17 +32,23 @@ def parse_input_dims(texts: Sequence[str]) -> dict[str, int]:
     return dims
 
 
-def load(path: Path, input_dims: Mapping[str, int]) -> tuple[ModelProto, ModuleOp]:
+def load(
+    path: Path, input_dims: Mapping[str, int], functions: Path | None = None
+) -> tuple[ModelProto, ModuleOp]:
     """Read a model's file; returns a model that onnxruntime can run, and the module of IR.
 
-    Raises: UserError if no front end has the extension, or if the model cannot be imported.
+    `functions` is a table of further operators (`importers/onnx/functions.py`).
+
+    Raises: UserError if no front end has the extension, or if the model or the table cannot be
+    imported.
     """
     if path.suffix.removeprefix(".") not in MODELS:
         known = " or ".join(f".{name}" for name in MODELS)
         raise UserError(f"{path}: unknown file extension: expected {known}")
-    from npu_tools.importers.onnx import build_module, load_file
+    from npu_tools.importers.onnx import build_module, load_file, read_table
 
-    model = load_file(path, input_dims=input_dims)
+    table = () if functions is None else read_table(functions)
+    model = load_file(path, input_dims=input_dims, functions=table)
     return model, build_module(model, name=path.stem, source=str(path))
 
 

@@ -11,19 +11,22 @@ If each layer is right on the same inputs, the network is right, however far its
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from npu_tools.compiling.check import RELATIVE, relative_error
 from npu_tools.reports.report import LayerReport
+from npu_tools.verifying.exact_reference import types_of
 from npu_tools.verifying.judging import TIE, Array, judge, judge_rounded
 from npu_tools.verifying.sessions import session_of, with_outputs
 
 COMPUTED = "/computed"
+RESIZE = "Resize"
+BYTES = (TensorProto.INT8, TensorProto.UINT8)
 
 
 @dataclass(frozen=True)
@@ -147,9 +150,13 @@ def cut_behind(model: ModelProto, found: Mapping[str, Array]) -> ModelProto:
 
 
 def shifted(model: ModelProto, steps: float) -> ModelProto:
-    """The model with `steps` quantisation steps added to what each QuantizeLinear reads."""
+    """The model with `steps` quantisation steps added to what each QuantizeLinear reads.
+
+    They are also added to sums of integers that Resize makes and that lose their fraction then.
+    """
     moved = ModelProto()
     moved.CopyFrom(model)
+    types = types_of(moved) if any(node.op_type == RESIZE for node in moved.graph.node) else {}
     scales = {tensor.name: tensor for tensor in moved.graph.initializer}
     nodes = list(moved.graph.node)
     del moved.graph.node[:]
@@ -159,10 +166,43 @@ def shifted(model: ModelProto, steps: float) -> ModelProto:
             shift = numpy_helper.to_array(scale) * np.float32(steps)
             if shift.size == 1:
                 name = f"{node.input[0]}/shifted{index}"
-                tensor = numpy_helper.from_array(shift.reshape(()), f"{name}/by")
-                moved.graph.initializer.append(tensor)
-                add = helper.make_node("Add", [node.input[0], tensor.name], [name])
-                moved.graph.node.append(add)
+                moved.graph.node.append(added(moved, node.input[0], shift.reshape(()), name))
                 node.input[0] = name
-        moved.graph.node.append(node)
+        if truncates(node, types):
+            moved.graph.node.extend(shifted_sums(moved, node, types[node.input[0]], steps))
+        else:
+            moved.graph.node.append(node)
     return moved
+
+
+def added(model: ModelProto, source: str, number: Array, name: str) -> NodeProto:
+    """A node that adds a number to a value; `name` is what it gives."""
+    tensor = numpy_helper.from_array(number, f"{name}/by")
+    model.graph.initializer.append(tensor)
+    return helper.make_node("Add", [source, tensor.name], [name])
+
+
+def truncates(node: NodeProto, types: Mapping[str, int]) -> bool:
+    """Whether a node resizes integers by sums in float32, whose fraction it drops."""
+    sums = any(each.name == "mode" and each.s != b"nearest" for each in node.attribute)
+    return node.op_type == RESIZE and sums and types.get(node.input[0]) in BYTES
+
+
+def shifted_sums(
+    model: ModelProto, node: NodeProto, element: int, steps: float
+) -> Iterator[NodeProto]:
+    """Nodes that do the same as a Resize of integers, with `steps` added before the truncation."""
+    name = f"{node.output[0]}/shifted"
+    yield helper.make_node("Cast", [node.input[0]], [f"{name}/in"], to=TensorProto.FLOAT)
+    floats = NodeProto()
+    floats.CopyFrom(node)
+    floats.input[0], floats.output[0] = f"{name}/in", f"{name}/sums"
+    yield floats
+    yield added(model, f"{name}/sums", np.array(steps, np.float32), f"{name}/moved")
+    limits = np.iinfo(helper.tensor_dtype_to_np_dtype(element))
+    ends = [np.array(limit, np.float32) for limit in (limits.min, limits.max)]
+    tensors = [numpy_helper.from_array(end, f"{name}/end{i}") for i, end in enumerate(ends)]
+    model.graph.initializer.extend(tensors)
+    operands = [f"{name}/moved", *(tensor.name for tensor in tensors)]
+    yield helper.make_node("Clip", operands, [f"{name}/held"])
+    yield helper.make_node("Cast", [f"{name}/held"], [node.output[0]], to=element)

@@ -40,9 +40,16 @@ from onnx import ModelProto, TensorProto, numpy_helper
 
 from npu_tools.compiling.check import RELATIVE, relative_error
 from npu_tools.compiling.driver import Compiled
+from npu_tools.verifying.exact_reference import types_of
 from npu_tools.verifying.harness import Bytes, Harness, built
 from npu_tools.verifying.judging import TIE, spread
-from npu_tools.verifying.layer_by_layer import Layers, judge_layers, shifted
+from npu_tools.verifying.layer_by_layer import (
+    RESIZE,
+    Layers,
+    judge_layers,
+    shifted,
+    truncates,
+)
 from npu_tools.verifying.outcome import OutputErrors, Verified, first_miscount, output_errors
 from npu_tools.verifying.samples import feeds_of, input_kinds, load_samples, random_samples
 from npu_tools.verifying.sessions import session_of, with_outputs
@@ -233,7 +240,10 @@ def step_of(model: ModelProto, name: str) -> float | None:
 
 def allowed_steps(model: ModelProto, *, exact: bool) -> int:
     """How many quantisation steps an output of the C may differ from onnxruntime."""
-    in_floats = any(node.op_type == "DequantizeLinear" for node in model.graph.node)
+    kinds = {node.op_type for node in model.graph.node}
+    in_floats = "DequantizeLinear" in kinds or (
+        RESIZE in kinds and any(truncates(node, types_of(model)) for node in model.graph.node)
+    )
     return STEPS if in_floats or not exact else 0
 
 

@@ -150,6 +150,8 @@ def test_wrong_masks_are_rejected() -> None:
     layer = node("Attention", "q k v mask")
     double = model([layer], shapes, weights={"mask": np.zeros((5, 6))}, opset=23)
     rejected(double, "mask 'mask' holds float64")
+    whole = model([layer], shapes, weights={"mask": np.zeros((5, 4), np.int64)}, opset=23)
+    rejected(whole, "mask 'mask' holds int64")
     wide = model([layer], shapes, weights={"mask": numbers(5, 7)}, opset=23)
     rejected(wide, "of shape [5, 7]; expected")
     short = model([layer], {**shapes, "mask": (5, 4)}, opset=23)

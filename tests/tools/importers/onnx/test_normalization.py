@@ -65,6 +65,26 @@ def test_group(opset: int, count: int, shape: tuple[int, ...]) -> None:
     assert layers(check(proto)) == GROUPS
 
 
+@pytest.mark.parametrize("opset", [18, 21])
+def test_group_in_front_of_another_node(opset: int) -> None:
+    """ONNX infers no shape of GroupNormalization, so none of what follows."""
+    nodes = [node("GroupNormalization", "x s b", "z", num_groups=1), node("Relu", "z")]
+    proto = model(nodes, {"x": (1, 1, 5)}, weights={"s": numbers(1), "b": numbers(1)}, opset=opset)
+    assert layers(check(proto)) == [*GROUPS, "npu.relu"]
+
+
+def test_layer_before_opset_17() -> None:
+    """onnxruntime has LayerNormalization in ONNX's domain from the first opset on."""
+    nodes = [node("LayerNormalization", "x s", "z"), node("Relu", "z")]
+    proto = model(nodes, {"x": (2, 4, 6)}, weights={"s": numbers(6)}, opset=13)
+    assert layers(check(proto)) == [*ONE, "npu.relu"]
+
+
+def test_a_statistic_of_a_layer_that_is_read() -> None:
+    nodes = [node("LayerNormalization", "x s", "y m i"), node("Softmax", "i", "z")]
+    check(model(nodes, {"x": (2, 4, 6)}, ["y", "z"], {"s": numbers(6)}, opset=17))
+
+
 @pytest.mark.parametrize("axes", [None, [1], [2, 0], [-1]])
 def test_mean_variance(axes: list[int] | None) -> None:
     layer = node("MeanVarianceNormalization", "x", **({} if axes is None else {"axes": axes}))

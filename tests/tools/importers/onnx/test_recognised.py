@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from onnx import NodeProto, helper
 
-from helpers.onnx_models import check, layers, model
+from helpers.onnx_models import check, layers, model, rejected
 from npu_dialect.npu import MapOp
 
 
@@ -129,3 +129,17 @@ def test_a_gate_that_others_read_stays() -> None:
     outputs = [g("Mul", gate, "x"), g("Neg", gate)]
     module = check(model(g.nodes, {"x": [2, 3]}, outputs, g.weights, opset=14))
     assert layers(module) == ["npu.map", "npu.mul", "npu.map"]
+
+
+@pytest.mark.parametrize("form", [form for form, _ in FORMS])
+def test_damaged_nodes_are_one_message(form: Callable[[Written], str]) -> None:
+    """No operands or too many, at each node: what looked like a function no longer does."""
+    g = Written()
+    output = form(g)
+    for damaged in g.nodes:
+        operands = list(damaged.input)
+        for names in ([], [*operands, *["x"] * 3]):
+            damaged.input[:] = names
+            proto = model(g.nodes, {"x": [2, 3, 4]}, [output], g.weights, opset=14)
+            rejected(proto, f"({damaged.op_type})")
+        damaged.input[:] = operands

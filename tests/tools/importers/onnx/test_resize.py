@@ -170,4 +170,20 @@ def test_integers(kind: str) -> None:
     assert compare(graph, {"x": x}, y, kind) == ["pick"]
     graph.nodes.clear()
     graph.add("Resize", ["x", "", "s"], "y", mode="linear")
-    rejected(graph.model({"x": x}, y, kind, 13), f"a map of {kind} elements; expected float32")
+    assert compare(graph, {"x": x}, y, kind) == ["cast", "resample", "cast"]
+    graph.nodes.clear()
+    graph.add("Resize", ["x", "", "s"], "y", mode="linear", antialias=1)
+    proto = graph.model({"x": x}, y, kind, 18)
+    rejected(proto, f"antialias of {kind} elements; expected float32")
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize(
+    ("start", "extent", "size"), [(0.13379909098148346, 6, 4), (0.11806150525808335, 5, 6)]
+)
+def test_region_that_ends_with_the_map(start: float, extent: int, size: int, mode: str) -> None:
+    """Rounding in float32 decides whether the last position lies outside: once not, once yes."""
+    more: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": CROP}
+    weights = {"r": real(0, 0, start, 0, 1, 1, 1, 1), "s": int64(1, 1, size, 7)}
+    shape = (1, 1, extent, 7)
+    check(build("x r _ s", weights, shape=shape, extrapolation_value=2.5, **more))

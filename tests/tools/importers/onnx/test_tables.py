@@ -16,6 +16,7 @@ from helpers.quantized.build import (
     integers,
     layers,
     onnxruntime_says,
+    rng,
 )
 from npu_dialect.interpreters import run_function
 from npu_tools.importers.onnx.rules.activation import FUNCTIONS
@@ -138,3 +139,32 @@ def test_softmax_of_the_operator_format(axis: int, opset: int, kind: str) -> Non
     params = [*graph.params("x", 0.0371, 7, kind), *graph.params("y", 1 / 256, low, kind)]
     out = graph.add("QLinearSoftmax", ["x", *params], "y", axis=axis, opset=opset)
     compare(graph, {"x": x}, out, kind, close=True)
+
+
+@pytest.mark.parametrize("scale", [1 / 255, 0.021])
+@pytest.mark.parametrize("kind", KINDS)
+def test_softmax_with_another_scale(kind: str, scale: float) -> None:
+    """onnxruntime divides by the integer below 1 / scale: 254 and 47 steps here."""
+    x, graph = integers(1, kind, 40, 3), Graph()
+    low = int(np.iinfo(kind).min)
+    params = [*graph.params("x", 0.0371, 7, kind), *graph.params("y", scale, low, kind)]
+    out = graph.add("QLinearSoftmax", ["x", *params], "y", axis=-1, opset=13)
+    compare(graph, {"x": x}, out, kind)
+
+
+@pytest.mark.parametrize("kind", [np.float32, "int8"])
+@pytest.mark.parametrize("width", [1, 6])
+def test_a_bias_in_front_of_fast_gelu(width: int, kind: Any) -> None:
+    graph = Graph()
+    graph.constant("b", rng(3).standard_normal(width).astype(np.float32))
+    if kind == "int8":
+        source = graph.dequantize("x", 0.03, 5, "int8")
+        graph.add("FastGelu", [source, "b"], "z")
+        out = graph.quantize("z", 0.02, 3, "int8")
+        compare(graph, {"x": integers(1, "int8", 200, width)}, out, kind, close=width > 1)
+        return
+    out = graph.add("FastGelu", ["x", "b"], "y")
+    x = rng(2).standard_normal((2, width)).astype(np.float32)
+    proto = graph.model({"x": x}, out, kind, 13)
+    (ours,) = run_function(imported(proto), None, [x])
+    np.testing.assert_allclose(ours, onnxruntime_says(proto, {"x": x}), rtol=1e-5, atol=1e-6)

@@ -21,6 +21,14 @@ from npu_tools.importers.onnx.api import (
     import_model,
     load_file,
     load_model,
+    read_table,
 )
 
-__all__ = ["build_module", "import_file", "import_model", "load_file", "load_model"]
+__all__ = [
+    "build_module",
+    "import_file",
+    "import_model",
+    "load_file",
+    "load_model",
+    "read_table",
+]

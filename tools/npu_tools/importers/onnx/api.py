@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from onnx import ModelProto
+from onnx import FunctionProto, ModelProto
 from xdsl.dialects.builtin import ModuleOp
 
-from npu_tools.importers.onnx.errors import diagnosed
+from npu_tools.importers.onnx.errors import diagnosed, first_line
+from npu_tools.importers.onnx.functions import parsed
 from npu_tools.importers.onnx.importer import build
 from npu_tools.importers.onnx.load import checked_model
 from npu_tools.importers.torch import exported_onnx
@@ -18,19 +20,37 @@ from npu_tools.shared.errors import UserError
 NO_DIMS: Mapping[str, int] = MappingProxyType({})
 
 
+def read_table(path: Path) -> list[FunctionProto]:
+    """The functions of a table of operators (`functions.py`).
+
+    Raises: UserError if the file cannot be read, or is no such table.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {first_line(error)}") from error
+    with diagnosed(str(path)):
+        return list(parsed(text))
+
+
 def load_model(
-    data: bytes, *, name: str, base_dir: Path | None, input_dims: Mapping[str, int] = NO_DIMS
+    data: bytes,
+    *,
+    name: str,
+    base_dir: Path | None,
+    input_dims: Mapping[str, int] = NO_DIMS,
+    functions: Sequence[FunctionProto] = (),
 ) -> ModelProto:
     """Read and check a model, for `build_module` and for onnxruntime.
 
     `name` starts the messages. External data is read from the folder `base_dir` only; None allows
     none. `input_dims` gives dynamic dims their sizes, by name; a dim without a name is called after
-    its input and axis, such as `x[0]`.
+    its input and axis, such as `x[0]`. `functions` are operators of a table.
 
     Raises: UserError if the model is damaged, wrong, or of an unsupported version.
     """
     with diagnosed(name):
-        return checked_model(data, base_dir, input_dims)
+        return checked_model(data, base_dir, input_dims, functions)
 
 
 def build_module(model: ModelProto, *, name: str, source: str | None = None) -> ModuleOp:
@@ -52,18 +72,24 @@ def import_model(
     return build_module(model, name=name)
 
 
-def load_file(path: Path, *, input_dims: Mapping[str, int] = NO_DIMS) -> ModelProto:
+def load_file(
+    path: Path,
+    *,
+    input_dims: Mapping[str, int] = NO_DIMS,
+    functions: Sequence[FunctionProto] = (),
+) -> ModelProto:
     """`load_model` for an .onnx file, or for a .pt2 file, which torch exports to ONNX first.
 
     Raises: UserError also if the file cannot be read.
     """
+    read = partial(load_model, name=str(path), input_dims=input_dims, functions=functions)
     if path.suffix == ".pt2":
-        return load_model(exported_onnx(path), name=str(path), base_dir=None, input_dims=input_dims)
+        return read(exported_onnx(path), base_dir=None)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    return load_model(data, name=str(path), base_dir=path.parent, input_dims=input_dims)
+    return read(data, base_dir=path.parent)
 
 
 def import_file(path: Path, *, input_dims: Mapping[str, int] = NO_DIMS) -> ModuleOp:

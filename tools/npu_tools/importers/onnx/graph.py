@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
@@ -232,6 +233,20 @@ def function_key(function: FunctionProto) -> tuple[str, str, str]:
 def call_key(node: NodeProto) -> tuple[str, str, str]:
     """The key of the local function that a node calls, if one has this key."""
     return node.domain, node.op_type, node.overload
+
+
+def reads(nodes: Sequence[NodeProto], graph: GraphProto) -> Counter[str]:
+    """How often nodes and those in their sub-graphs read each value.
+
+    Being an output of the graph, or of a sub-graph, counts as one read.
+    """
+    counts = Counter(value.name for value in graph.output)
+    for node in nested_nodes(nodes):
+        counts.update(node.input)
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                counts.update(value.name for value in inner.output)
+    return counts
 
 
 def nested_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:

@@ -7,10 +7,9 @@ that cannot be imported does not stop the walk: all such nodes are reported toge
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, defs
 from onnx.checker import C, ValidationError, check_node
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -20,17 +19,26 @@ from xdsl.utils.exceptions import VerifyException
 from npu_dialect.attributes import LAYER, PORT, VALUE
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
+from npu_tools.importers.onnx.branches import branch_of, check_defined, is_branch
 from npu_tools.importers.onnx.builder import Builder, Constant, Lazy, Unknown, Value, element_name
 from npu_tools.importers.onnx.errors import ModelError, NodeError, first_line
 from npu_tools.importers.onnx.finish import finish
 from npu_tools.importers.onnx.folding import SIZES, constant_value, fold
-from npu_tools.importers.onnx.graph import node_label
+from npu_tools.importers.onnx.graph import node_label, reads
 from npu_tools.importers.onnx.inferred import check_inferred_shapes
+from npu_tools.importers.onnx.listing import UNSUPPORTED, listing
 from npu_tools.importers.onnx.load import PORT_NAMES, PORTS, default_opset, model_inputs
 from npu_tools.importers.onnx.names import UniqueNames, identifier
 from npu_tools.importers.onnx.node import Node
 from npu_tools.importers.onnx.recognised import recognised
-from npu_tools.importers.onnx.rules import ANY_NUMBERS, FOREIGN, ON_BYTES, RULES, Rule
+from npu_tools.importers.onnx.rules import (
+    ANY_NUMBERS,
+    EARLY,
+    FOREIGN,
+    ON_BYTES,
+    RULES,
+    Rule,
+)
 from npu_tools.importers.onnx.rules.frame_maps import FrameMap
 from npu_tools.importers.onnx.rules.on_frames import ON_FRAMES
 from npu_tools.importers.onnx.rules.qlinear import QLINEAR
@@ -40,7 +48,6 @@ from npu_tools.importers.onnx.tensors import Array, decode, type_name
 from npu_tools.shared.text import printable
 
 LOGGER = logging.getLogger("npu-dialect")
-UNSUPPORTED = "the operator is not supported"
 CONSTANTS_ONLY = "the operator is supported between constants only"
 LARGEST_FOLDED_TOTAL = 2**30
 """Most bytes of all tensors together that constant folding computes."""
@@ -65,9 +72,6 @@ class Importer:
         self.is_quantised = any(is_quantised(node) for node in self.graph.node)
         self.problems: list[str] = []
         self.folded_bytes = 0
-        self.schema = C.CheckerContext()
-        self.schema.ir_version = model.ir_version
-        self.schema.opset_imports = {"": self.opset}
         self.inputs = model_inputs(model)
         self.block = Block(arg_types=[port_type(value) for value in self.inputs])
         self.names = UniqueNames()
@@ -157,6 +161,8 @@ class Importer:
 
         Raises: NodeError or VerifyException if it cannot be imported.
         """
+        if is_branch(node):
+            return [] if any(map(self.is_unknown, node.inputs)) else self.branch_taken(node)
         foreign = FOREIGN.get(node.proto.domain, {}).get(node.op_type)
         known = node.op_type in RULES or node.op_type in SIZES or node.op_type == "Constant"
         if foreign is None and not (node.is_standard and known):
@@ -179,6 +185,27 @@ class Importer:
             raise NodeError(CONSTANTS_ONLY)
         found = self.computed(node)
         return found if isinstance(found, list) else [found]
+
+    def branch_taken(self, node: Node) -> list[Value]:
+        """Import the nodes of an If whose condition is a constant; returns the branch's outputs.
+
+        Names in the branch hide those of the same name outside of it.
+
+        Raises: NodeError if the condition is computed, or if a value is not defined.
+        """
+        taken = branch_of(node, self.builder)
+        outside, emitted = dict(self.builder.values), list(self.builder.emitted)
+        for tensor in taken.initializer:
+            self.builder.values[tensor.name] = Constant(tensor.name, self.decoded(tensor))
+        for proto in taken.node:
+            check_defined(proto.input, self.builder.values)
+            self.import_node(Node(proto, self.opset))
+        check_defined([value.name for value in taken.output], self.builder.values)
+        results = [self.builder.values[value.name] for value in taken.output]
+        self.builder.values.clear()
+        self.builder.values.update(outside)
+        self.builder.emitted[:] = emitted
+        return results
 
     def foreign(self, node: Node, rule: Rule) -> list[Value]:
         """Import a node of another domain; a function of a quantised map becomes a table.
@@ -263,8 +290,11 @@ class Importer:
 
         Raises: NodeError if they do not fit it.
         """
+        schema = C.CheckerContext()
+        schema.ir_version = self.model.ir_version
+        schema.opset_imports = {"": max(self.opset, EARLY.get(node.op_type, 0))}
         try:
-            check_node(node.proto, self.schema)
+            check_node(node.proto, schema)
         except ValidationError as error:
             if not is_deprecated(node):
                 raise NodeError(first_line(error)) from error
@@ -313,7 +343,7 @@ class Importer:
         """
         self.builder.emitted.clear()
         try:
-            value = self.builder.as_map(self.builder.values[name], name)
+            value = self.builder.numbers(self.builder.values[name], name)
         except (NodeError, VerifyException) as error:
             raise ModelError(f"output '{name}': {first_line(error)}") from error
         for layer in self.builder.emitted:
@@ -357,13 +387,6 @@ def check_declared_shape(output: ValueInfoProto, shape: tuple[int, ...]) -> None
         )
 
 
-def reads(nodes: Sequence[NodeProto], graph: GraphProto) -> Counter[str]:
-    """How often nodes read each value; being an output of the graph counts as one read."""
-    counts = Counter(name for node in nodes for name in node.input)
-    counts.update(value.name for value in graph.output)
-    return counts
-
-
 def port_type(value: ValueInfoProto) -> TensorType[Attribute]:
     """The tensor type of an input."""
     type_ = value.type.tensor_type
@@ -373,19 +396,3 @@ def port_type(value: ValueInfoProto) -> TensorType[Attribute]:
 def port_names(values: Sequence[ValueInfoProto]) -> ArrayAttr[DictionaryAttr]:
     """The attributes of inputs or outputs that hold their names in the model."""
     return ArrayAttr([DictionaryAttr(PORT.entry(value.name)) for value in values])
-
-
-def listing(problems: Sequence[str]) -> str:
-    """The message for some problems: one as it is, several as a list.
-
-    If an operator is not supported, the supported ones are named at the end.
-    """
-    if len(problems) == 1:
-        text = problems[0]
-    else:
-        lines = "".join(f"\n  {problem}" for problem in problems)
-        text = f"{len(problems)} nodes cannot be imported:{lines}"
-    if any(problem.endswith(UNSUPPORTED) for problem in problems):
-        foreign = (name for rules in FOREIGN.values() for name in rules)
-        text += f"\nsupported: {', '.join(sorted((*RULES, *foreign)))}; more between constants"
-    return text

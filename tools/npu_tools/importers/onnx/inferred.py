@@ -21,8 +21,11 @@ from npu_dialect.npu.maps import map_type, shape_of
 from npu_tools.importers.onnx.builder import BlockFlags, Constant, Lazy, Value
 from npu_tools.importers.onnx.errors import ModelError, first_line
 from npu_tools.importers.onnx.load import PORTS, default_opset
-from npu_tools.importers.onnx.rules import FOREIGN
+from npu_tools.importers.onnx.rules import EARLY, FOREIGN
 from npu_tools.importers.onnx.tensors import MOST_SHAPE_ELEMENTS
+
+NOT_INFERRED = ("GroupNormalization", "If", "MeanVarianceNormalization")
+"""Operators of ONNX that its inference does not know, or not in all forms."""
 
 
 def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> None:
@@ -106,9 +109,11 @@ def skeleton(model: ModelProto, values: Mapping[str, Value]) -> ModelProto:
     for node in model.graph.node:
         if (tensor := constant_tensor(node)) is not None and is_large(tensor):
             graph.input.append(stand_in(node.output[0], tensor.data_type, tensor.dims))
-        elif is_inferred_wrong(node) and (shape := known_shape(values.get(node.output[0]))):
-            element = element_number(values.get(node.output[0]))
-            graph.input.append(stand_in(node.output[0], element, shape))
+        elif is_inferred_wrong(node) and known_shape(values.get(node.output[0])):
+            for name in node.output:
+                if shape := known_shape(values.get(name)):
+                    element = element_number(values.get(name))
+                    graph.input.append(stand_in(name, element, shape))
         else:
             graph.node.append(node)
     opset = helper.make_opsetid("", default_opset(model))
@@ -130,15 +135,18 @@ def constant_tensor(node: NodeProto) -> TensorProto | None:
 def is_inferred_wrong(node: NodeProto) -> bool:
     """Whether ONNX's inference gives no or a wrong shape for a node.
 
-    It does not know operators that ONNX does not define, and fails for MeanVarianceNormalization
-    without `axes`. With ceil_mode it counts windows that start beyond the map; the specification,
-    its reference implementation and onnxruntime do not. For an `output_shape` smaller than the map
-    it gives some axes only.
+    It does not know operators that ONNX does not define, GroupNormalization, and all outputs but
+    the first of LayerNormalization; it fails for MeanVarianceNormalization without `axes`. With
+    ceil_mode it counts windows that start beyond the map; the specification, its reference
+    implementation and onnxruntime do not. For an `output_shape` smaller than the map it gives some
+    axes only.
     """
-    unknown = node.op_type in FOREIGN.get(node.domain, ()) or node.domain != ""
+    foreign = {*EARLY, *FOREIGN.get(node.domain, ())}
+    unknown = node.op_type in foreign or node.domain != ""
     return (
         unknown
-        or node.op_type == "MeanVarianceNormalization"
+        or node.op_type in NOT_INFERRED
+        or (node.op_type == "LayerNormalization" and len(node.output) > 1)
         or any(
             (attribute.name == "ceil_mode" and attribute.i) or attribute.name == "output_shape"
             for attribute in node.attribute

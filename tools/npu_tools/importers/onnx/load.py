@@ -7,17 +7,18 @@ importer reads it, and onnxruntime can run it.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
 
-from onnx import IR_VERSION, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs
+from onnx import IR_VERSION, FunctionProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs
 from xdsl.dialects.builtin import f32, i8, i16, i32
 from xdsl.ir import Attribute
 
 from npu_dialect.npu.quantization import ui8
 from npu_tools.importers.onnx.errors import ModelError
 from npu_tools.importers.onnx.external import ExternalData
+from npu_tools.importers.onnx.functions import add_functions, built_in
 from npu_tools.importers.onnx.graph import (
     check_names,
     drop_dead_nodes,
@@ -47,8 +48,13 @@ OLDEST_IR = 3
 """The oldest IR version of ONNX that is imported: the first in which a model names its opset."""
 
 
-def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, int]) -> ModelProto:
-    """Parse, check and normalise a model.
+def checked_model(
+    data: bytes,
+    base_dir: Path | None,
+    input_dims: Mapping[str, int],
+    functions: Sequence[FunctionProto] = (),
+) -> ModelProto:
+    """Parse, check and normalise a model; `functions` are operators of a table.
 
     Local functions are inlined, external data is read, dynamic dims get their sizes, and nodes are
     sorted. Nodes that no output needs are dropped. Old opsets become opset 7.
@@ -58,6 +64,7 @@ def checked_model(data: bytes, base_dir: Path | None, input_dims: Mapping[str, i
     model = ModelProto.FromString(data)
     check_versions(model)
     name_domains(model)
+    add_functions(model, (*functions, *built_in()))
     model = inline_functions(model)
     if model.graph.sparse_initializer:
         name = model.graph.sparse_initializer[0].values.name

@@ -20,11 +20,13 @@ from math import isclose, pi, sqrt
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
 from npu_tools.importers.onnx.errors import ModelError
-from npu_tools.importers.onnx.graph import node_label
+from npu_tools.importers.onnx.graph import inputs_of, node_label, reads
 from npu_tools.importers.onnx.tensors import decode
 
 WRITTEN_OUT = "npu"
 """The domain of the new nodes; their operators are those of `rules/activation.py`."""
+OPERANDS = {"Clip": (1, 2, 3), **dict.fromkeys(("Add", "Div", "Mul", "Pow"), (2,))}
+"""How many operands nodes of an operator may have; others have one. Damaged nodes may have any."""
 MOST_FACTORS = 8
 """Most factors of a product that are collected."""
 
@@ -42,7 +44,7 @@ def recognised(graph: GraphProto) -> list[NodeProto]:
     for node in reversed(found):
         if any(name in needed for name in node.output if name):
             kept.append(node)
-            needed.update(node.input)
+            needed.update(inputs_of(node))
     return kept[::-1]
 
 
@@ -58,8 +60,7 @@ class Reader:
     def of(graph: GraphProto) -> Reader:
         """Read a graph."""
         producers = {name: node for node in graph.node for name in node.output if name}
-        uses = Counter(name for node in graph.node for name in node.input)
-        uses.update(value.name for value in graph.output)
+        uses = reads(graph.node, graph)
         numbers: dict[str, float] = {}
         for tensor in graph.initializer:
             add_number(numbers, tensor.name, tensor)
@@ -73,7 +74,7 @@ class Reader:
         node = self.producers.get(name)
         if node is None or node.domain != "" or node.op_type != kind or self.uses[name] != 1:
             return None
-        return node
+        return node if len(node.input) in OPERANDS.get(kind, (1,)) else None
 
     def plus(self, name: str, number: float) -> str | None:
         """The other summand of an addition of a number; None if the value is none."""
@@ -88,7 +89,7 @@ class Reader:
     def product(self, name: str) -> Product | None:
         """The factors of a product that only one node reads; None if the value is none."""
         node = self.inner(name, "Mul") or self.inner(name, "Div")
-        return None if node is None or len(node.input) != 2 else self.factors(node)
+        return None if node is None else self.factors(node)
 
     def factors(self, node: NodeProto) -> Product:
         """The factors of a Mul or Div, and of those that it reads alone."""
@@ -97,7 +98,6 @@ class Reader:
         while left:
             name, divides = left.pop()
             inner = self.inner(name, "Mul") or self.inner(name, "Div")
-            inner = inner if inner is not None and len(inner.input) == 2 else None
             if name in self.numbers:
                 number = self.numbers[name]
                 found.number *= number if not divides else 1 / number if number else 0.0
@@ -140,8 +140,8 @@ def function_of(reader: Reader, node: NodeProto) -> NodeProto | None:
     if len(product.names) != 2:
         return None
     for x, other in (product.names, product.names[::-1]):
-        for kind, number, reads in FORMS:
-            if close(product.number, number) and reads(reader, other, x):
+        for kind, number, fits in FORMS:
+            if close(product.number, number) and fits(reader, other, x):
                 return helper.make_node(
                     kind, [x], node.output, name=node_label(node), domain=WRITTEN_OUT
                 )

@@ -167,6 +167,9 @@ RULES: Mapping[str, Rule] = {
 }
 """The rules of ONNX's operators; some operators need no layer and vanish."""
 
+EARLY: Mapping[str, int] = {"LayerNormalization": 17, "ThresholdedRelu": 10}
+"""Operators that onnxruntime has in ONNX's own domain before ONNX has them: from which opset on."""
+
 RECURRENT = ("GRU", "LSTM", "RNN")
 """Operators with integers among their operands, the lengths of sequences."""
 

@@ -117,18 +117,17 @@ BY_DOMAIN: Mapping[str, Mapping[str, Reading]] = {
 
 
 def read_function(node: Node) -> FunctionAttr:
-    """The function that a node computes.
-
-    Raises: NodeError if it adds a bias first.
-    """
-    if node.operand(1):
-        raise NodeError("a bias as second input; expected an Add in front of it")
+    """The function that a node computes."""
     return BY_DOMAIN[node.proto.domain][node.op_type](node)
 
 
 def function(node: Node, graph: Builder) -> Value:
-    """One layer for any function of one number."""
-    return mapped(graph, graph.map(node, 0), read_function(node))
+    """One layer for any function of one number; one more for a bias that is added first."""
+    source = graph.map(node, 0)
+    if node.operand(1):
+        number, bias = source, graph.map(node, 1)
+        source = graph.emit(lambda out: AddOp(number, bias, out))
+    return mapped(graph, source, read_function(node))
 
 
 def mapped(graph: Builder, source: SSAValue, what: FunctionAttr) -> SSAValue:

@@ -214,7 +214,7 @@ def constant_mask(constant: Constant, sizes: Sizes) -> Array:
     if mask.dtype == np.bool_:
         mask = hidden(~mask)
     missing = sizes.keys - mask.shape[-1] if mask.ndim else 0
-    if missing > 0 and mask.shape[-1] != 1:
+    if missing > 0 and mask.shape[-1] != 1 and mask.dtype == np.float32:
         around = [(0, 0)] * (mask.ndim - 1) + [(0, missing)]
         mask = np.pad(mask, around, constant_values=-np.inf)
     try:

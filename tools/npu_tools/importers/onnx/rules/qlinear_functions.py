@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -40,6 +41,9 @@ def function(node: Node, graph: Builder) -> Value:
 def softmax(node: Node, graph: Builder) -> Value:
     """QLinearSoftmax, computed in float32.
 
+    As in onnxruntime, the step of the result is the reciprocal of an integer: 1 / 256 if the scale
+    is a bit more than that.
+
     Raises: NodeError for the form of opset 12 and before over several axes.
     """
     source, params = operands(node, graph)
@@ -48,7 +52,8 @@ def softmax(node: Node, graph: Builder) -> Value:
         raise NodeError("opset below 13 and axes behind `axis`; expected the last axis")
     real = source.as_float(graph)
     shares = graph.emit(lambda out: SoftmaxOp(real, axis, out), f32)
-    return quantized_floats(graph, shares, params)
+    steps = np.maximum(np.floor(np.float32(1) / params.scale), np.float32(1))
+    return quantized_floats(graph, shares, replace(params, scale=np.float32(1) / steps))
 
 
 FUNCTIONS_OF_BYTES: Mapping[str, Rule] = {

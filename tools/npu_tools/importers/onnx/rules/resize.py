@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite, nextafter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import f32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from npu_dialect.npu import ResampleOp
+from npu_dialect.npu import CastOp, ResampleOp
 from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.resampling import Axis
 from npu_dialect.runs import NONE, Run
@@ -80,6 +80,20 @@ class Resized:
             exact = np.float64(shift) + (index.astype(np.float64) + 0.5) / np.float64(scale) - 0.5
             return exact.astype(index.dtype)
         return (index + one(0.5)) / scale - one(0.5)
+
+    def line(self, mode: str) -> tuple[float, float]:
+        """The distance of two neighbours in the input, and the position of the first element.
+
+        The last element lies beyond the map if it does so in float32.
+        """
+        first, second = self.position(np.arange(2, dtype=np.float64), mode).tolist()
+        step, last, count = second - first, self.extent - 1, self.size - 1
+        if mode == CROP and count and abs(first + step * count - last) < TIE * self.extent:
+            beyond = self.position(np.array([count], np.float32), mode)[0] > last
+            step = (last - first) / count
+            while (step * count + first > last) != beyond:
+                step = nextafter(step, inf if beyond else -inf)
+        return step, first
 
 
 def resize(node: Node, graph: Builder) -> Value:
@@ -158,23 +172,24 @@ def resampled(
 ) -> SSAValue:
     """Add the layer that sums weighted neighbours.
 
-    Raises: NodeError if the map's elements are not float32.
+    Sums of integers are computed in float32 and lose their fraction, as in onnxruntime.
+
+    Raises: NodeError for integers with `antialias`.
     """
-    element = map_type(source).get_element_type()
-    if element != f32:
-        raise NodeError(f"a map of {element_name(element)} elements; expected float32")
-    antialias = node.int("antialias", 0)
+    element, antialias = map_type(source).get_element_type(), node.int("antialias", 0)
+    if element != f32 and antialias:
+        raise NodeError(f"antialias of {element_name(element)} elements; expected float32")
     found: dict[int, Axis] = {}
     for number, axis in axes.items():
-        first, second = axis.position(np.arange(2, dtype=np.float64), grid).tolist()
         width = max(1.0, 1 / axis.scale) if antialias else 1.0
-        found[number] = Axis(axis.size, second - first, first, width)
+        found[number] = Axis(axis.size, *axis.line(grid), width)
     cubic = node.string("mode", "nearest") == "cubic"
     if not found:
         return source
-    return graph.emit(
+    floats = converted(graph, source, f32)
+    result = graph.emit(
         lambda out: ResampleOp(
-            source,
+            floats,
             found,
             out,
             cubic=node.float("cubic_coeff_a", -0.75) if cubic else None,
@@ -182,6 +197,14 @@ def resampled(
             fill=fill,
         )
     )
+    return converted(graph, result, element)
+
+
+def converted(graph: Builder, source: SSAValue, element: Attribute) -> SSAValue:
+    """A map with elements of a type; no layer if it has them."""
+    if map_type(source).get_element_type() == element:
+        return source
+    return graph.emit(lambda out: CastOp(source, out), element)
 
 
 def resized_axes(node: Node, graph: Builder, source: SSAValue, *, old: bool) -> dict[int, Resized]:

@@ -41,8 +41,8 @@ BINARY: Mapping[str, tuple[Rule, Callable[[Array, Array], Array]]] = {
 
 
 def of_function(node: Node, operands: Sequence[Array]) -> Array:
-    """A function of one number, of each of 256 numbers."""
-    return mapped(operands[0], read_function(node))
+    """A function of one number, of each of 256 numbers; a bias is added first."""
+    return mapped(reduce(np.add, operands), read_function(node))
 
 
 def of_operator(kind: str) -> IntegerRule:

@@ -1,0 +1,1 @@
+"""Tables of functions: what operators of other quantisers compute, as text of ONNX nodes."""
