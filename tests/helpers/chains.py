@@ -168,7 +168,8 @@ def growths(draw: st.DrawFn, network: Network) -> LayerMaker:
     """Pads around the rows and columns, repeated ones, parts of them, or interpolation."""
     extents = shape_of(network.value)[2:]
     if draw(st.sampled_from([False, False, False, True])):
-        axes = {axis: Resampled(2 * n, 0.5, -0.25) for axis, n in enumerate(extents, 2)}
+        times, offset = draw(st.sampled_from([(2, -0.25), (2, 0.0), (3, -1 / 3), (2, 0.5)]))
+        axes = {axis: Resampled(times * n, 1 / times, offset) for axis, n in enumerate(extents, 2)}
         return lambda x, out: ResampleOp(x, axes, out)
     picks: dict[int, tuple[Run, ...]] = {}
     fill = draw(st.sampled_from([0.0, 0.0, 1.5, float("-inf")]))

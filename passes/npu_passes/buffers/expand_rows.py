@@ -47,9 +47,16 @@ from npu_dialect import dma
 from npu_dialect.attributes import CONSUMES, RING, RUNS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PickOp, PoolOp
+from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PickOp, PoolOp, ResampleOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.row_windows import RowWindow, reads_row, regrouped, row_axis, row_window
+from npu_dialect.npu.row_windows import (
+    RowWindow,
+    phases_of,
+    reads_row,
+    regrouped,
+    row_axis,
+    row_window,
+)
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import provenance
 from npu_dialect.sram import AllocOp
@@ -139,10 +146,37 @@ class RowsExpansion:
             base = self.first_row(rows, row)
             view = stage.window
             self.turn(index, row, base, view)
-        layer = self.row_layer(stage, view, row, target)
+        if isinstance(stage.layer, ResampleOp) and rows.edges:
+            self.one_phase(stage, view, row, target, 0)
+        else:
+            self.put(self.row_layer(stage, view, row, target), stage.runs)
+
+    def put(self, layer: LayerOp, runs: int) -> None:
+        """Insert a layer that computes a row, `runs` times in all."""
         RING.drop(layer)
-        RUNS.set(layer, stage.runs)
-        b.insert(layer)
+        RUNS.set(layer, runs)
+        self.b.insert(layer)
+
+    def one_phase(
+        self, stage: Stage, view: SSAValue, row: Index, target: SSAValue, phase: int
+    ) -> tuple[()]:
+        """Compute a row of an interpolation: one of a few layers, as their positions alternate."""
+        b, rows = self.b, stage.rows
+
+        def compute() -> tuple[()]:
+            layer = self.row_layer(stage, view, row, target)
+            assert isinstance(layer, ResampleOp)
+            axis = row_axis(view)
+            place = phases_of(layer.by_axis[axis])[phase] + rows.before
+            layer.take_one(axis, place)
+            self.put(layer, -(-stage.runs // rows.each))
+            return ()
+
+        if phase == rows.each - 1:
+            return compute()
+        found = b.divides(b.add(row, rows.each - phase), rows.each)
+        b.choose(found, compute, lambda: self.one_phase(stage, view, row, target, phase + 1))
+        return ()
 
     def row_layer(self, stage: Stage, view: SSAValue, row: Index, target: SSAValue) -> LayerOp:
         """The layer on buffers that computes one row; it has no padding above and below."""
@@ -210,15 +244,31 @@ class RowsExpansion:
             if not rows.padded:
                 self.produce(index, new, target)
                 return ()
-            padding = pad_value(self.stages[index].layer)
-            b.choose(
-                b.between(b.value(new), 0, rows.height),
-                lambda: self.produce(index, new, target),
-                lambda: fill(b, target, padding),
-            )
+
+            def outside() -> tuple[()]:
+                if not rows.edges:
+                    return fill(b, target, pad_value(self.stages[index].layer))
+                copy(b, rows_of(b, written, b.sub(slot, 1), 1, "edge"), target)
+                return ()
+
+            inside = b.between(b.value(new), 0, rows.height)
+            b.choose(inside, lambda: self.produce(index, new, target), outside)
             return ()
 
-        b.loop(first, b.add(base, rows.reach), one_row, hint="s")
+        start = b.most(first, 0) if rows.edges else first
+        b.loop(start, b.add(base, rows.reach), one_row, hint="s")
+        if rows.edges and rows.before:
+            self.repeat_first(row, written)
+
+    def repeat_first(self, row: Index, written: SSAValue) -> None:
+        """For the first output row, copy the first row of the input to its place above the map."""
+        b = self.b
+
+        def repeat() -> tuple[()]:
+            copy(b, rows_of(b, written, 1, 1, "edge"), rows_of(b, written, 0, 1, "row"))
+            return ()
+
+        b.choose(b.compare(arith.CmpiOp, b.value(row), b.value(0), "eq"), repeat)
 
     def produce(self, index: int, row: Index, target: SSAValue) -> tuple[()]:
         """Put one row of a layer's input into `target`: compute it, or copy it from the source."""

@@ -8,6 +8,7 @@ row by row. Its other maps are whole: it reads them row by row too, or all of th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 from xdsl.ir import SSAValue
 
@@ -26,10 +27,12 @@ from npu_dialect.npu.layers import (
     PoolOp,
     QuantizeOp,
     RequantizeOp,
+    ResampleOp,
     ReshapeOp,
     SoftmaxOp,
 )
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.resampling import Axis as Resampled
 from npu_dialect.runs import Run, length_of
 from npu_dialect.windows import Axis
 
@@ -42,7 +45,7 @@ class RowWindow:
     """The rows of its IFM (of `height` rows) that a layer needs for a row of its OFM (of `rows`).
 
     Output row r needs the `reach` input rows from `r // each * stride - before` on; those outside
-    `[0, height)` are padding.
+    `[0, height)` are padding, or with `edges` copies of the row at the edge.
     """
 
     height: int
@@ -51,6 +54,7 @@ class RowWindow:
     stride: int
     before: int
     each: int = 1
+    edges: bool = False
 
     @property
     def padded(self) -> bool:
@@ -101,6 +105,8 @@ def row_window(layer: LayerOp, value: SSAValue | None = None) -> RowWindow | Non
         return window if window is not None and window.stride <= window.reach else None
     if isinstance(layer, PickOp):
         return pick_window(layer)
+    if isinstance(layer, ResampleOp):
+        return resample_window(layer)
     axis, shape, result = row_axis(value), shape_of(value), shape_of(layer.output)
     if axis < 0 or len(shape) != len(result) or shape[axis] != result[axis]:
         return None
@@ -176,7 +182,7 @@ def pool_window(layer: PoolOp) -> RowWindow | None:
 def pick_window(layer: PickOp) -> RowWindow | None:
     """The rows that a layer needs that picks neighbours in order, with rows of `fill` around.
 
-    None if it picks others, or repeats rows and has such rows above them.
+    None if it picks others, leaves out the first row, or repeats rows and has such rows above them.
     """
     axis = row_axis(layer.input)
     if axis < 0 or len(shape_of(layer.input)) != 4:
@@ -188,9 +194,45 @@ def pick_window(layer: PickOp) -> RowWindow | None:
         return None
     (run,), place = inner, runs.index(inner[0])
     above, below = length_of(runs[:place]), length_of(runs[place + 1 :])
-    if (above and (run.start or run.each > 1)) or (below and run.last != height - 1):
+    if run.start or (above and run.each > 1) or (below and run.last != height - 1):
         return None
-    return RowWindow(height, length_of(runs), 1, 1, above - run.start, run.each)
+    return RowWindow(height, length_of(runs), 1, 1, above, run.each)
+
+
+def resample_window(layer: ResampleOp) -> RowWindow | None:
+    """The rows that a linear interpolation needs that makes each row a whole number of rows.
+
+    None for other interpolations of rows. One of columns alone needs a row for a row.
+    """
+    axis, shape = row_axis(layer.input), shape_of(layer.input)
+    if len(shape) != 4:
+        return None
+    height, rows = shape[axis], layer.by_axis.get(axis)
+    if rows is None:
+        return RowWindow(height, height, 1, 1, 0)
+    places = phases_of(rows)
+    if not places:
+        return None
+    special = layer.cubic is not None or layer.fill is not None or rows.width != 1
+    if special or layer.exclude_outside is not None or rows.size != height * len(places):
+        return None
+    if not all(-1 <= place <= 1 for place in places):
+        return None
+    before = int(min(places) < 0)
+    return RowWindow(
+        height, rows.size, ceil(max(places)) + 1 + before, 1, before, len(places), edges=True
+    )
+
+
+def phases_of(axis: Resampled) -> list[float]:
+    """The positions of the output rows that belong to an input row, counted from that row.
+
+    None of them if an input row does not belong to a whole number of output rows.
+    """
+    count = round(1 / axis.scale) if 0 < axis.scale <= 1 else 0
+    if count and axis.scale * count != 1:
+        return []
+    return [axis.scale * place + axis.offset for place in range(count)]
 
 
 def regrouped(value: SSAValue) -> SSAValue:

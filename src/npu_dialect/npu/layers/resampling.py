@@ -65,6 +65,16 @@ def axes_of(attribute: DenseArrayBase[Float64Type]) -> list[tuple[int, Axis]]:
     return [(int(row[0]), Axis(int(row[1]), *row[2:])) for row in rows]
 
 
+def numbers_of(axes: Mapping[int, Axis]) -> DenseArrayBase[Float64Type]:
+    """The property that holds these axes."""
+    numbers = [
+        number
+        for place, axis in sorted(axes.items())
+        for number in (place, axis.size, axis.scale, axis.offset, axis.width)
+    ]
+    return DenseArrayBase.from_list(Float64Type(), numbers)
+
+
 @irdl_op_definition
 class ResampleOp(UnaryOp):
     """Linear or cubic interpolation along some axes (ONNX Resize).
@@ -107,12 +117,7 @@ class ResampleOp(UnaryOp):
         fill: float | None = None,
     ) -> None:
         super().__init__(input, out)
-        numbers = [
-            number
-            for place, axis in sorted(axes.items())
-            for number in (place, axis.size, axis.scale, axis.offset, axis.width)
-        ]
-        self.axes = DenseArrayBase.from_list(Float64Type(), numbers)
+        self.axes = numbers_of(axes)
         if cubic is not None:
             self.cubic = FloatAttr(cubic, Float64Type())
         if exclude_outside:
@@ -124,6 +129,10 @@ class ResampleOp(UnaryOp):
     def by_axis(self) -> dict[int, Axis]:
         """How each axis is resampled."""
         return dict(axes_of(self.axes))
+
+    def take_one(self, axis: int, place: float) -> None:
+        """Compute a single element along an axis, at this position of the input."""
+        self.axes = numbers_of({**self.by_axis, axis: Axis(1, 1.0, place)})
 
     @property
     def filter(self) -> Filter:
