@@ -19,13 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     PatternRewriteWalker,
@@ -133,17 +134,18 @@ def factor_of(
     return scale / np.sqrt(spread)
 
 
+MadeKey: TypeAlias = tuple[tuple[SSAValue, ...], str, tuple[int, ...], bytes]
+
+
 @dataclass(frozen=True)
 class FoldBatchNormPattern(RewritePattern):
     """Replace a layer and the batch normalisation behind it by the layer with new parameters.
 
-    `made` are the new parameters by block, type, shape and bytes: layers that share parameters do
-    so after folding too.
+    `made` are the new parameters by the old ones of the layer, type, shape and bytes: layers that
+    share parameters do so after folding too.
     """
 
-    made: dict[tuple[Block | None, str, tuple[int, ...], bytes], ConstantOp] = field(
-        default_factory=dict[tuple[Block | None, str, tuple[int, ...], bytes], ConstantOp]
-    )
+    made: dict[MadeKey, ConstantOp] = field(default_factory=dict[MadeKey, ConstantOp])
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
@@ -164,8 +166,8 @@ class FoldBatchNormPattern(RewritePattern):
         erase_unused(old, rewriter)
 
     def constant(self, layer: LayerOp, array: Array, hint: str | None) -> ConstantOp:
-        """A constant for a layer: an earlier one with the same numbers, or a new one."""
-        key = layer.parent, array.dtype.str, array.shape, array.tobytes()
+        """A constant for a layer: an earlier one with the same numbers and origin, or a new one."""
+        key = layer.parameter_inputs, array.dtype.str, array.shape, array.tobytes()
         known = self.made.get(key)
         if known is None or known.parent is None:
             known = self.made[key] = constant_of(array, hint)

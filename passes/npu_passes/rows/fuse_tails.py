@@ -30,7 +30,8 @@ from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.target import machine_of
-from npu_passes.rows.fuse_rows import Streamed, blocks_of, wrap
+from npu_passes.rows.chain_sizes import Streamed
+from npu_passes.rows.fuse_rows import blocks_of, wrap
 from npu_passes.support.refuse import RefusingPass
 from npu_passes.support.tails import tail_of
 
