@@ -160,7 +160,8 @@ def test_what_is_rejected() -> None:
     rejected(model([node("ArgMax", "x", axis=5)], x), "axis 5 of a map of rank 2")
     proto = model([node("ArgMax", "x", axis=1)], x)
     proto.graph.output[0].type.tensor_type.elem_type = TensorProto.INT64
-    rejected(proto, "output 'y' holds int64 elements; expected float32, int8, uint8, int16, int32")
+    elements = "float32, int8, uint8, int16, int32 or bool"
+    rejected(proto, f"output 'y' holds int64 elements; expected {elements}")
     nodes = [node("ArgMax", "x", "i"), node("Add", "i i", "j"), node("Cast", "j", to=1)]
     rejected(model(nodes, x), "value 'j' is computed with int64 elements")
     proto = model([node("ReduceL2", "x", axes=[0])], x, kind=TensorProto.INT32)

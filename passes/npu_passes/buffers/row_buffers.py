@@ -76,21 +76,21 @@ def move_up(b: LoopBuilder, window: SSAValue, stride: int, kept: int) -> tuple[(
         below = (*at[:axis], b.add(at[axis], stride), at[-1])
         b.store(b.load(window, below), window, at)
 
-    for_each(b, (*shape[:axis], kept, shape[-1]), one, hints_of(window, "k"))
+    for_each(b, (*shape[:axis], kept, shape[-1]), one, hints_of(window))
     return ()
 
 
 def copy(b: LoopBuilder, source: SSAValue, target: SSAValue) -> None:
     """Copy a row."""
-    names = hints_of(target, "k")
+    names = hints_of(target)
     for_each(b, shape_of(target), lambda at: b.store(b.load(source, at), target, at), names)
 
 
-def hints_of(buffer: SSAValue, row: str) -> tuple[str, ...]:
-    """Names for the indices of a map; `row` is that of its rows."""
+def hints_of(buffer: SSAValue) -> tuple[str, ...]:
+    """Names for the indices of a map."""
     if len(shape_of(buffer)) == 4:
-        return ("n", "c", row, "x")
-    return (*(f"i{place}" for place in range(row_axis(buffer))), row, "x")
+        return ("n", "c", "k", "x")
+    return (*(f"i{place}" for place in range(row_axis(buffer))), "k", "x")
 
 
 def fill(b: LoopBuilder, target: SSAValue, number: float) -> tuple[()]:
@@ -102,6 +102,6 @@ def fill(b: LoopBuilder, target: SSAValue, number: float) -> tuple[()]:
         value = b.integer(least if number == -inf else int(number), type_)
     else:
         value = b.real(number)
-    names = hints_of(target, "k")
+    names = hints_of(target)
     for_each(b, shape_of(target), lambda at: store(b, value, target, at), names)
     return ()

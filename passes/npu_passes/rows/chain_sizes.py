@@ -8,7 +8,6 @@ from math import prod
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.traits import ConstantLike
 
 from npu_dialect.arguments import argument_attributes, is_state
 from npu_dialect.attributes import LAYER, VALUE
@@ -21,6 +20,7 @@ from npu_dialect.npu.layers import (
 )
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.row_windows import RowWindow, reads_row, row_axis, row_window
+from npu_dialect.npu.structure import is_constant
 from npu_passes.buffers.buffer_plan import only_returned
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.choose import Link
@@ -142,11 +142,6 @@ def windows_of(step: Streamed) -> list[tuple[RowWindow, int]]:
     found = [window_bytes(part, part.maps[0]) for part in parts]
     discard(step.layer, parts)
     return found
-
-
-def is_constant(value: SSAValue) -> bool:
-    """Whether a map is a constant."""
-    return isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike)
 
 
 def chain_of(steps: Sequence[Streamed], storage: Storage) -> Chain:

@@ -47,7 +47,7 @@ from npu_dialect.npu.layers import (
 )
 from npu_dialect.npu.row_windows import regrouped, row_window
 from npu_dialect.npu.rows import RowsOp
-from npu_dialect.npu.structure import YieldOp
+from npu_dialect.npu.structure import YieldOp, is_constant
 from npu_dialect.target import machine_of
 from npu_passes.graph.fuse_additions import addition_fusion
 from npu_passes.rows.chain_sizes import (
@@ -55,7 +55,6 @@ from npu_passes.rows.chain_sizes import (
     apart,
     chain_of,
     discard,
-    is_constant,
     link_of,
 )
 from npu_passes.support.refuse import Refusal, RefusingPass

@@ -34,7 +34,7 @@ from npu_dialect.attributes import RING
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp
 from npu_dialect.npu.row_windows import regrouped, row_window
-from npu_dialect.npu.structure import YieldOp
+from npu_dialect.npu.structure import YieldOp, is_within
 
 
 @irdl_op_definition
@@ -92,10 +92,10 @@ class RowsOp(IRDLOperation):
         if not isinstance(op, LayerOp) or op.destination is not None:
             raise VerifyException(f"expected layers on tensors, got {op.name}")
         if value not in op.inputs or any(
-            self.is_inside(each) for each in op.inputs if each is not value
+            is_within(self, each) for each in op.inputs if each is not value
         ):
             raise VerifyException(f"expected a chain: {op.name} reads another map")
-        if self.is_inside(value) and not value.has_one_use():
+        if is_within(self, value) and not value.has_one_use():
             name = value.owner.name if isinstance(value.owner, Operation) else "a layer"
             raise VerifyException(f"expected a chain: the map of {name} is read twice")
         if isinstance(op, ReshapeOp):
@@ -117,8 +117,4 @@ class RowsOp(IRDLOperation):
 
     def streamed(self, layer: LayerOp) -> SSAValue:
         """The map that a layer reads row by row: that of the layer before, or the input."""
-        return next((each for each in layer.inputs if self.is_inside(each)), self.input)
-
-    def is_inside(self, value: SSAValue) -> bool:
-        """Whether a layer of the chain computes a value."""
-        return isinstance(value.owner, Operation) and value.owner.parent_op() is self
+        return next((each for each in layer.inputs if is_within(self, each)), self.input)
