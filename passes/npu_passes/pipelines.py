@@ -36,11 +36,14 @@ def road(fusion: str, strategy: str, concat: str = "", code: str = "") -> str:
         fusion,
         "npu-bufferize",
         concat,
+        code and "npu-overlay-maps",
         f"npu-assign-sram-offsets{{strategy={strategy}}}",
+        code and "npu-turn-layers",
         "npu-outline-layers",
         code and "npu-share-functions{before-lowering=true}",
         "npu-lower-to-loops",
         code,
+        code and "npu-check-overlays",
     )
     return ",".join(step for step in passes if step)
 

@@ -5,8 +5,8 @@
 
 Each entry has the attribute's name, the ops on which it may stand, its type, its meaning, its
 writers and readers, and what holds if it is absent. No attribute here changes what a program
-computes or lets buffers overlap: such facts are properties of ops, or are recomputed where they are
-used. `contract.py` checks a module against this table and that of `module_attributes.py`.
+computes: such facts are properties of ops, or are recomputed where they are used. One lets buffers
+overlap, `npu.overlays`; npu-check-overlays proves on the loops what it says. `contract.py` checks a module against this table and that of `module_attributes.py`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from npu_dialect.kinds import (
     ANY,
     DOUBLE,
     INT,
+    INTS,
     MACHINE,
     RECORD,
     SINGLE,
@@ -157,6 +158,29 @@ CONSUMES = Key(
     writers="npu-fuse-tails, npu-bufferize",
     readers="npu-move-maps, npu-assign-sram-offsets",
     absent="no hint",
+)
+OVERLAYS = Key(
+    "npu.overlays",
+    (Place.ANY,),
+    INTS,
+    (
+        "four numbers for each operand that the op may overwrite while it reads it: the number of "
+        "that operand and of the one that is written; the least bytes by which the first must lie "
+        "behind the second; and the least bytes by which the second must lie behind the first if "
+        "the op runs backwards, or -1 if it cannot"
+    ),
+    writers="npu-overlay-maps, npu-outline-layers",
+    readers="npu-assign-sram-offsets, npu-turn-layers, npu-check-overlays",
+    absent="the output overlaps no operand",
+)
+BACKWARDS = Key(
+    "npu.backwards",
+    (Place.LAYER,),
+    UNIT,
+    "the outermost loops of the layer run from the last iteration to the first",
+    writers="npu-turn-layers",
+    readers="npu-share-functions, npu-lower-to-loops",
+    absent="they run forwards",
 )
 # -- tiles and transfers -------------------------------------------------------------------------
 TILE = Key(

@@ -37,6 +37,7 @@ from npu_passes.analysis.on_chip import (
     pin_of,
     size_of,
 )
+from npu_passes.analysis.overlaid import claimed
 from npu_passes.analysis.views import aliases_of
 from npu_plans.arena.fillings import Filling, Occupancy, floor, overlays
 from npu_plans.arena.problem import Buffer, Overlay
@@ -115,7 +116,8 @@ def lifetimes_of(function: Operation, space: Attribute) -> Lifetimes:
         )
         fillings.append(numbering.filling(value))
         lives.append(Life(aliases, buffers[-1].size, first, last, fillings[-1]))
-    rows = tuple(consumed(ops, lives))
+    points = {op: point for point, op in enumerate(ops)}
+    rows = (*consumed(ops, lives), *claimed(points, lives))
     plain = [each.plain() for each in buffers]
     pairs = (*overlays(plain, fillings), *rows)
     least = floor(plain, fillings, rows)

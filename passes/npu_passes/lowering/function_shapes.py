@@ -16,6 +16,8 @@ from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
+from npu_dialect.attributes import BACKWARDS
+
 COMMENTS = "npu."
 """Prefix of discardable attributes that do not affect what loops compute."""
 
@@ -81,7 +83,13 @@ class FunctionShape:
 
 def plain(attributes: dict[str, Attribute]) -> Hashable:
     """The discardable attributes that may affect what a function computes, sorted."""
-    return tuple(sorted(each for each in attributes.items() if not each[0].startswith(COMMENTS)))
+    return tuple(
+        sorted(
+            each
+            for each in attributes.items()
+            if each[0] == BACKWARDS.name or not each[0].startswith(COMMENTS)
+        )
+    )
 
 
 def value_of(op: Constant) -> Hashable:

@@ -25,8 +25,9 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, f32, i8, i16, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
+from npu_dialect.attributes import BACKWARDS
 from npu_dialect.npu import (
     AddOp,
     AvgPool2dOp,
@@ -100,6 +101,7 @@ from npu_passes.lowering.lower_simple import (
 from npu_passes.lowering.lower_transpose import lower_transpose
 from npu_passes.lowering.lower_zero_blocks import lower_prune_zero_blocks
 from npu_passes.lowering.quantized_pairs import lower_quantized_binary
+from npu_passes.lowering.turned import can_turn, turn
 from npu_passes.lowering.unused import drop_unused
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.loop_builder import LoopBuilder
@@ -261,7 +263,26 @@ def lower_layer(layer: LayerOp, options: LoopOptions) -> None:
     out = layer.destination
     assert out is not None
     if not is_empty(layer):
+        before = layer.prev_op
         builder = LoopBuilder(layer, rounds=options.rounds)
         LOWERINGS[type(layer)](builder, layer, out, options)
+        if BACKWARDS.is_on(layer):
+            turn_round(layer, before)
     layer.detach()
     layer.erase()
+
+
+def turn_round(layer: LayerOp, before: Operation | None) -> None:
+    """Let the loops of a layer, which stand between an op and the layer, run backwards.
+
+    Raises: PassFailedException, attached to the layer, if they depend on each other.
+    """
+    block = layer.parent_block()
+    assert block is not None
+    ops, op = list[Operation](), block.first_op if before is None else before.next_op
+    while op is not None and op is not layer:
+        ops.append(op)
+        op = op.next_op
+    if not can_turn(ops):
+        layer.emit_error("cannot run backwards", Refusal("expected loops that may run backwards"))
+    turn(ops)

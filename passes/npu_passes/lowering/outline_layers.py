@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 
 from xdsl.context import Context
@@ -32,8 +32,9 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import LAYER, VALUE, WHAT
+from npu_dialect.attributes import LAYER, OVERLAYS, VALUE, WHAT
 from npu_dialect.npu.layer import LayerOp, getattr_operands
+from npu_passes.analysis.overlaid import claims_of
 from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.support.refuse import RefusingPass
 from npu_passes.support.symbols import GlobalNames, identifier
@@ -105,6 +106,13 @@ def outlined(outline: Outline, name: str) -> tuple[FuncOp, CallOp]:
     LAYER.copy(layer, function)
     LAYER.copy(layer, call)
     VALUE.copy(layer, call)
+    numbers: list[int] = []
+    for claim in claims_of(layer):
+        ends = (layer.operands[claim.source], layer.operands[claim.target])
+        source, target = (list(outline.buffers).index(each) for each in ends)
+        numbers += replace(claim, source=source, target=target).numbers()
+    if numbers:
+        OVERLAYS.set(call, tuple(numbers))
     WHAT.set(function, outline.what)
     return function, call
 

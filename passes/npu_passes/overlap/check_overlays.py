@@ -1,0 +1,76 @@
+"""`npu-check-overlays`: prove that layers overwrite only what they have read (on loops).
+
+    func.call @dw1(%x, %y) {npu.overlays = array<i64: 0, 1, 640, 640>} : ...
+    func.func private @dw1(%ifm: ..., %ofm: ...) { scf.for ... }
+
+Level of IR: loops in functions of their own, with offsets in the caller. Where the two buffers of a
+claim share memory, the pass follows the bytes that the loops of the function touch. It changes
+nothing, and rejects a call whose loops may read a byte after they have overwritten it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation
+from xdsl.traits import SymbolTable
+
+from npu_dialect.attributes import LAYER
+from npu_passes.analysis.nests import NestReader
+from npu_passes.analysis.overlaid import Claim, claims_of, distance_of
+from npu_passes.analysis.views import is_buffer
+from npu_passes.support.refuse import RefusingPass, refuse
+from npu_plans.overlays.nest import Node, TooManyForms, distance, mirrored
+
+
+@dataclass(frozen=True)
+class CheckOverlaysPass(RefusingPass):
+    """Prove that layers overwrite only what they have read; see the module."""
+
+    name = "npu-check-overlays"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Check call by call; a function is followed once."""
+        nests: dict[Operation, tuple[Node, ...]] = {}
+        for call in op.walk():
+            if not isinstance(call, CallOp):
+                continue
+            for claim in claims_of(call):
+                apart = distance_of(call, claim)
+                callee = SymbolTable.lookup_symbol(op, call.callee)
+                if apart is None or not isinstance(callee, FuncOp) or callee.is_declaration:
+                    continue
+                if callee not in nests:
+                    nests[callee] = nest_of(callee)
+                if not is_safe(nests[callee], claim, apart):
+                    refuse(
+                        call,
+                        f"expected operand {claim.source} to be read before operand "
+                        f"{claim.target}, {apart} bytes in front of it, is written there",
+                        f'"{LAYER.get(call) or call.callee.string_value()}"',
+                    )
+
+
+def nest_of(function: FuncOp) -> tuple[Node, ...]:
+    """The nest of a function; buffers have the numbers of arguments."""
+    block = function.body.block
+    reader = NestReader()
+    for argument in block.args:
+        if is_buffer(argument):
+            reader.add(argument, argument.index)
+    return reader.nodes(block.ops)
+
+
+def is_safe(nest: tuple[Node, ...], claim: Claim, apart: int) -> bool:
+    """Whether no byte is read after it was overwritten, if the input is `apart` bytes behind."""
+    for nodes, given in ((nest, apart), (mirrored(nest), -apart)):
+        try:
+            least = distance(nodes, claim.source, claim.target)
+        except TooManyForms:
+            continue
+        if least is None or given >= least:
+            return True
+    return False

@@ -1,0 +1,194 @@
+"""`npu-overlay-maps`: say how close the output of a layer may follow its dying input (on buffers).
+
+    npu.conv2d ins(%x, %w, %b : ...) outs(%y : ...) ... {npu.layer = "dw1"}
+becomes
+    npu.conv2d ins(%x, %w, %b : ...) outs(%y : ...) ... {npu.overlays = array<i64: 0, 3, 640, 640>}
+
+Level of IR: layers on buffers without offsets. A layer that reads its input once, from its start to
+its end, may write its output over what it will not read again. How far apart the two must lie
+depends on the loops that really run: the order of rows, columns and channels, blocks of pixels, the
+halo of the kernel, and what is read ahead in words. So the pass lowers a copy of the layer, follows
+the bytes that its loops touch, and writes the distances to the layer. It decides no offset:
+npu-assign-sram-offsets may use a distance or not.
+
+Layers whose input and output fit below the peak side by side are left alone. So are layers in
+loops, with regions, that run in place, or whose buffers are in use elsewhere at that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.traits import SymbolTable
+
+from npu_dialect.attributes import OVERLAYS
+from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.npu.layer import LayerOp
+from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
+from npu_passes.analysis.nests import NestReader
+from npu_passes.analysis.on_chip import functions, on_chip_values
+from npu_passes.analysis.overlaid import Claim
+from npu_passes.analysis.views import base_of
+from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
+from npu_passes.lowering.turned import can_turn
+from npu_passes.support.refuse import RefusingPass
+from npu_plans.arena.problem import Overlay, Problem, live_bound
+from npu_plans.overlays.nest import Node, TooManyForms, backwards, distance, mirrored
+
+
+@dataclass(frozen=True)
+class OverlayMapsPass(RefusingPass):
+    """Say how close the outputs of layers may follow their dying inputs; see the module."""
+
+    name = "npu-overlay-maps"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Find the layers at the peak of each function, then measure them together."""
+        found: dict[LayerOp, list[tuple[int, int]]] = {}
+        for function in functions(op):
+            if any(on_chip_values(function, SramSpace())):
+                found.update(worth_it(lifetimes_of(function, SramSpace())))
+        measured = measure(ctx, op, found)
+        for layer in found:
+            if claims := measured[shape_of(layer)]:
+                OVERLAYS.set(layer, tuple(n for each in claims for n in each.numbers()))
+
+
+def worth_it(lifetimes: Lifetimes) -> dict[LayerOp, list[tuple[int, int]]]:
+    """The layers whose buffers are too many for the peak of a plan with every overlay.
+
+    With each the pairs of its operands that may overlap: one that dies, and the destination.
+    """
+    pairs = dict(candidates(lifetimes))
+    buffers = tuple(each.plain() for each in lifetimes.buffers)
+    place = {each.value: index for index, each in enumerate(lifetimes.buffers)}
+    overlays = [
+        Overlay(place[base_of(layer.operands[target])], place[base_of(layer.operands[source])], 0)
+        for layer, each in pairs.items()
+        for source, target in each
+    ]
+    problem = Problem(buffers, (*lifetimes.overlays, *overlays))
+    least, points = live_bound(problem).bytes, {op: i for i, op in enumerate(lifetimes.ops)}
+    return {
+        layer: each
+        for layer, each in pairs.items()
+        if sum(buffers[index].size for index in problem.live_at(points[layer])) > least
+    }
+
+
+def candidates(lifetimes: Lifetimes) -> Iterator[tuple[LayerOp, list[tuple[int, int]]]]:
+    """Layers at the top of the function with operands that die where their output begins."""
+    lives = {each.value: each for each in lifetimes.buffers}
+    entry = lifetimes.function.regions[0].blocks[0]
+    for point, op in enumerate(lifetimes.ops):
+        if not isinstance(op, LayerOp) or op.destination is None or op.regions:
+            continue
+        out, operands = lives.get(base_of(op.destination)), list(op.operands)
+        if op.parent is not entry or out is None or out.first != point:
+            continue
+        roots = [base_of(value) for value in operands]
+        target = operands.index(op.destination)
+        if roots.count(out.value) > 1 or op.properties.get("accumulate") is not None:
+            continue
+        pairs = [
+            (index, target)
+            for index, root in enumerate(roots)
+            if root in lives and lives[root].last == point and roots.count(root) == 1
+            if index != target
+        ]
+        if pairs:
+            yield op, pairs
+
+
+def shape_of(layer: LayerOp) -> Hashable:
+    """What the loops of a layer depend on: the op, its properties and the types of its operands."""
+    operands = list(layer.operands)
+    same = tuple(operands.index(value) for value in operands)
+    types = tuple(value.type for value in operands)
+    return layer.name, tuple(sorted(layer.properties.items())), types, same
+
+
+def measure(
+    ctx: Context, module: ModuleOp, layers: dict[LayerOp, list[tuple[int, int]]]
+) -> dict[Hashable, list[Claim]]:
+    """The claims of layers by their shape; layers of one shape are lowered once."""
+    first: dict[Hashable, LayerOp] = {}
+    for layer in layers:
+        first.setdefault(shape_of(layer), layer)
+    if not first:
+        return {}
+    copies = [alone(layer, f"layer{index}") for index, layer in enumerate(first.values())]
+    scratch = ModuleOp([*globals_of(module, list(first.values())), *copies])
+    scratch.attributes.update(module.attributes)
+    LowerToLoopsPass().apply(ctx, scratch)
+    found: dict[Hashable, list[Claim]] = {}
+    for shape, layer, copy in zip(first, first.values(), copies, strict=True):
+        found[shape] = claims_of(layer, layers[layer], copy)
+    return found
+
+
+def globals_of(module: ModuleOp, layers: Sequence[LayerOp]) -> list[Operation]:
+    """Copies of the globals that layers read."""
+    names = dict.fromkeys(
+        value.owner.name_
+        for layer in layers
+        for value in layer.operands
+        if isinstance(value.owner, memref.GetGlobalOp)
+    )
+    found = (SymbolTable.lookup_symbol(module, name) for name in names)
+    return [op.clone() for op in found if op is not None]
+
+
+def alone(layer: LayerOp, name: str) -> FuncOp:
+    """A function with a copy of a layer; its arguments are the operands that are no constants."""
+    operands = dict.fromkeys(layer.operands)
+    constants = {v: v.owner for v in operands if isinstance(v.owner, memref.GetGlobalOp)}
+    outer = [value for value in operands if value not in constants]
+    block = Block(arg_types=[value.type for value in outer])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(outer, block.args, strict=True))
+    for value, op in constants.items():
+        copy = op.clone()
+        block.add_op(copy)
+        mapping[value] = copy.memref
+    block.add_ops((layer.clone(mapping), ReturnOp()))
+    types: list[Attribute] = [value.type for value in outer]
+    return FuncOp(name, (types, []), Region(block), "private")
+
+
+def claims_of(layer: LayerOp, pairs: Sequence[tuple[int, int]], function: FuncOp) -> list[Claim]:
+    """The claims of a layer whose loops stand in a function.
+
+    A layer may run backwards for one input only: two could want different directions.
+    """
+    outer = [
+        value
+        for value in dict.fromkeys(layer.operands)
+        if not isinstance(value.owner, memref.GetGlobalOp)
+    ]
+    arguments = dict(zip(outer, function.body.block.args, strict=True))
+    buffers = [each for each in arguments.values() if isinstance(each.type, MemRefType)]
+    ops = list(function.body.block.ops)[:-1]
+    nodes = NestReader.read(ops, buffers)
+    turned = backwards(nodes) if len(pairs) == 1 and can_turn(ops) else None
+    found: list[Claim] = []
+    for source, target in pairs:
+        ends = [buffers.index(arguments[layer.operands[each]]) for each in (source, target)]
+        near = least(nodes, *ends)
+        far = None if turned is None else least(mirrored(turned), *ends)
+        if near is not None:
+            found.append(Claim(source, target, near, None if far is None else max(far, 0)))
+    return found
+
+
+def least(nodes: Sequence[Node], source: int, target: int) -> int | None:
+    """The distance of a nest, at least 0; None if it is not known."""
+    try:
+        return max(0, distance(nodes, source, target) or 0)
+    except TooManyForms:
+        return None
