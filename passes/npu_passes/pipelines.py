@@ -25,25 +25,27 @@ START = "npu-split-conv-transpose,npu-fold-picks,npu-fuse-normalizations,npu-fol
 """Split, find and fold layers."""
 
 
-def road(fusion: str, strategy: str, concat: str = "", code: str = "") -> str:
+def road(
+    fusion: str, strategy: str, concat: str = "", code: str = "", *, overlays: bool = False
+) -> str:
     """The text of the passes from a graph of layers to loops, for a machine without DMA.
 
     `fusion`, `concat` and `code` are passes to insert, or empty. `strategy` is that of
-    `npu-assign-sram-offsets`.
+    `npu-assign-sram-offsets`. With `overlays`, outputs overwrite what their layers have read.
     """
     passes = (
         START,
         fusion,
         "npu-bufferize",
         concat,
-        code and "npu-overlay-maps",
+        "npu-overlay-maps" if overlays else "",
         f"npu-assign-sram-offsets{{strategy={strategy}}}",
-        code and "npu-turn-layers",
+        "npu-turn-layers" if overlays else "",
         "npu-outline-layers",
         code and "npu-share-functions{before-lowering=true}",
         "npu-lower-to-loops",
         code,
-        code and "npu-check-overlays",
+        "npu-check-overlays" if overlays else "",
     )
     return ",".join(step for step in passes if step)
 
@@ -102,6 +104,10 @@ PIPELINES = {
     "rows": Pipeline(
         road(f"{FUSE},npu-fuse-rows{{when=smallest}},{SUMS}", "greedy", BYTES, SHARE),
         "as default, but the layers at the memory peak run row by row, a few rows between them",
+    ),
+    "overlaid": Pipeline(
+        road(f"{FUSE},{SUMS}", "greedy", BYTES, SHARE, overlays=True),
+        "as default, but a layer may write its output over what it has read of its input",
     ),
     "unlu2020": Pipeline(
         road("npu-fuse-conv-relu-pool{overlap=none}", "ping-pong"),

@@ -48,8 +48,8 @@ class CheckOverlaysPass(RefusingPass):
                 if not is_safe(nests[callee], claim, apart):
                     refuse(
                         call,
-                        f"expected operand {claim.source} to be read before operand "
-                        f"{claim.target}, {apart} bytes in front of it, is written there",
+                        f"expected operand {claim.source} farther than {apart} bytes behind "
+                        f"operand {claim.target}: its bytes are read after they are overwritten",
                         f'"{LAYER.get(call) or call.callee.string_value()}"',
                     )
 

@@ -1,0 +1,37 @@
+// RUN: npu-opt %s -p npu-overlay-maps --allow-unregistered-dialect --split-input-file | filecheck %s
+
+// Output element (y, x) is written before the window of (y, x + 1) is read, from (y - 1, x) on:
+// forwards a row and an element apart. Backwards, only the order of rows is turned.
+// CHECK-LABEL: func.func @depthwise
+// CHECK:       npu.max_pool2d {{.*}} {npu.overlays = array<i64: 0, 1, 17, 33>}
+func.func @depthwise(%x : memref<1x1x16x16xi8, #npu.sram> {sram.input}) {
+  %y = sram.alloc : memref<1x1x16x16xi8, #npu.sram>
+  npu.max_pool2d ins(%x : memref<1x1x16x16xi8, #npu.sram>) outs(%y : memref<1x1x16x16xi8, #npu.sram>) kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1]
+  "use"(%y) : (memref<1x1x16x16xi8, #npu.sram>) -> ()
+  func.return
+}
+
+// -----
+
+// Planes one after the other: each filter reads the whole input, so only the last one may overlap it.
+// CHECK-LABEL: func.func @planes
+// CHECK:       npu.conv2d {{.*}} {npu.overlays = array<i64: 0, 2, 768, 512>}
+func.func @planes(%x : memref<1x2x8x8xf32, #npu.sram> {sram.input}, %w : memref<4x2x1x1xf32>) {
+  %y = sram.alloc : memref<1x4x8x8xf32, #npu.sram>
+  npu.conv2d ins(%x, %w : memref<1x2x8x8xf32, #npu.sram>, memref<4x2x1x1xf32>) outs(%y : memref<1x4x8x8xf32, #npu.sram>) strides [1, 1] pads [0, 0, 0, 0]
+  "use"(%y) : (memref<1x4x8x8xf32, #npu.sram>) -> ()
+  func.return
+}
+
+// -----
+
+// Left alone: an input that is read later, and one that runs in place.
+// CHECK-LABEL: func.func @read_later
+// CHECK-NOT:   npu.overlays
+func.func @read_later(%x : memref<1x1x16x16xi8, #npu.sram> {sram.input}) {
+  %y = sram.alloc : memref<1x1x16x16xi8, #npu.sram>
+  npu.max_pool2d ins(%x : memref<1x1x16x16xi8, #npu.sram>) outs(%y : memref<1x1x16x16xi8, #npu.sram>) kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1]
+  npu.relu ins(%y : memref<1x1x16x16xi8, #npu.sram>) outs(%y : memref<1x1x16x16xi8, #npu.sram>)
+  "use"(%x, %y) : (memref<1x1x16x16xi8, #npu.sram>, memref<1x1x16x16xi8, #npu.sram>) -> ()
+  func.return
+}
