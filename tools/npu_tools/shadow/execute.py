@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import SymbolTable
 
 from npu_dialect import dma, dram
 from npu_dialect.arguments import argument_attributes, is_input, is_output
@@ -39,6 +38,8 @@ class Execution(Values):
         super().__init__(module, world)
         self.alignment = alignment
         self.nests: dict[tuple[Operation, int], list[Nest]] = {}
+        every = (each for each in module.ops if isinstance(each, func.FuncOp))
+        self.functions = {function.sym_name.data: function for function in every}
         self.eventful: dict[Operation, bool] = {}
 
     # -- ops -------------------------------------------------------------------------------------
@@ -201,8 +202,8 @@ class Execution(Values):
 
     def call(self, op: func.CallOp) -> None:
         """Run the function that a call names."""
-        callee = SymbolTable.lookup_symbol(self.module, op.callee)
-        if not isinstance(callee, func.FuncOp) or callee.is_declaration:
+        callee = self.functions.get(op.callee.string_value())
+        if callee is None or callee.is_declaration:
             raise NotFollowed(f"expected a function with a body, got {op.callee}")
         if len(self.frames) >= DEEPEST:
             raise NotFollowed(f"expected at most {DEEPEST} functions that call each other")

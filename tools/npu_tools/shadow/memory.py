@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -91,12 +92,18 @@ class Layout:
     def bytes(self) -> Bytes:
         """The bytes of all elements. The start must be a number without axes."""
         assert isinstance(self.start, int)
-        if not prod(self.shape):
-            return np.zeros(0, np.int64)
-        found = np.array([self.start], np.int64)
-        for extent, stride in zip(self.shape, self.strides, strict=True):
-            found = (found[:, None] + np.arange(extent) * stride).reshape(-1)
-        return unique((found[:, None] + np.arange(self.itemsize)).reshape(-1))
+        return element_bytes(self.shape, self.strides, self.itemsize) + self.start
+
+
+@lru_cache(maxsize=4096)
+def element_bytes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> Bytes:
+    """The bytes of all elements of a view that starts at byte 0."""
+    if not prod(shape):
+        return np.zeros(0, np.int64)
+    found = np.zeros(1, np.int64)
+    for extent, stride in zip(shape, strides, strict=True):
+        found = (found[:, None] + np.arange(extent) * stride).reshape(-1)
+    return unique((found[:, None] + np.arange(itemsize)).reshape(-1))
 
 
 def unique(positions: NDArray[np.int64]) -> Bytes:
@@ -154,12 +161,18 @@ class Part:
 
         Raises: NotFollowed if an entry depends on data.
         """
-        sizes = entries(op.static_sizes.get_values(), op.sizes, number)
-        steps = entries(op.static_strides.get_values(), op.strides, number)
+        sizes = entries(unpacked(op.static_sizes), op.sizes, number)
+        steps = entries(unpacked(op.static_strides), op.strides, number)
         if not all(isinstance(each, int) for each in (*sizes, *steps)):
             raise NotFollowed("expected a view whose size is the same in each iteration")
-        offsets = entries(op.static_offsets.get_values(), op.offsets, number)
+        offsets = entries(unpacked(op.static_offsets), op.offsets, number)
         return Part(offsets, tuple(map(int, sizes)), tuple(map(int, steps)))
+
+
+@lru_cache(maxsize=1024)
+def unpacked(numbers: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    """The numbers of a list; those of a view of a tile are asked for in each iteration."""
+    return numbers.get_values()
 
 
 def entries(static: Sequence[int], dynamic: Sequence[SSAValue], number: Read) -> tuple[Number, ...]:
@@ -167,6 +180,8 @@ def entries(static: Sequence[int], dynamic: Sequence[SSAValue], number: Read) ->
 
     Raises: NotFollowed if one depends on data.
     """
+    if not dynamic:
+        return tuple(static)
     rest = iter(dynamic)
     found: list[Number] = []
     for each in static:
@@ -186,7 +201,7 @@ def viewed(op: Operation, source: Layout, number: Read) -> Layout:
         case memref.CastOp() | memref.MemorySpaceCastOp():
             return source
         case memref.SubviewOp():
-            return subview(Part.of(op, number), source, len(shape))
+            return subview(op, Part.of(op, number), source)
         case memref.ViewOp():
             shift = number(op.byte_shift)
             if shift is None:
@@ -194,7 +209,7 @@ def viewed(op: Operation, source: Layout, number: Read) -> Layout:
             return replace(Layout.of(type_), start=added(source.start, shift))
         case memref.ReinterpretCastOp():
             before = memref_offset(op.source.type) * source.itemsize
-            (offset,) = entries(op.static_offsets.get_values(), op.offsets, number)
+            (offset,) = entries(unpacked(op.static_offsets), op.offsets, number)
             start = added(source.start, offset * source.itemsize - before)
         case _:
             start = source.start
@@ -207,9 +222,10 @@ def memref_offset(type_: Attribute) -> int:
     return type_.get_offset() or 0
 
 
-def subview(part: Part, source: Layout, rank: int) -> Layout:
+def subview(op: memref.SubviewOp, part: Part, source: Layout) -> Layout:
     """The layout of a part, without axes of length 1 that the result type drops."""
-    start = source.start
+    assert isa(op.result.type, MemRefType)
+    start, rank = source.start, op.result.type.get_num_dims()
     for offset, stride in zip(part.offsets, source.strides, strict=True):
         start = added(start, offset * stride)
     strides = [a * b for a, b in zip(source.strides, part.steps, strict=True)]

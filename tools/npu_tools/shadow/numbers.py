@@ -41,7 +41,7 @@ def is_number(type_: Attribute) -> bool:
 
 def aligned(*numbers: Number) -> tuple[Any, ...]:
     """Numbers with as many axes as the largest has; those that are missing are the innermost."""
-    rank = max(np.ndim(each) for each in numbers)
+    rank = max(each.ndim if isinstance(each, np.ndarray) else 0 for each in numbers)
     return tuple(
         each.reshape(each.shape + (1,) * (rank - each.ndim))
         if isinstance(each, np.ndarray)
@@ -52,6 +52,8 @@ def aligned(*numbers: Number) -> tuple[Any, ...]:
 
 def added(one: Number, two: Number) -> Number:
     """The sum of two numbers."""
+    if isinstance(one, int) and isinstance(two, int):
+        return one + two
     first, second = aligned(one, two)
     return first + second
 

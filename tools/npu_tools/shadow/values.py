@@ -11,9 +11,9 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import SymbolTable
 
 from npu_tools.shadow.faults import Fault, NotFollowed, name_of, place_of
-from npu_tools.shadow.memory import VIEWS, Layout, Memory, Part, buffer_bytes, viewed
+from npu_tools.shadow.memory import VIEWS, Layout, Memory, Part, buffer_bytes, subview, viewed
 from npu_tools.shadow.nest import Port
-from npu_tools.shadow.numbers import Read, constant_data, evaluated, gathered, is_number
+from npu_tools.shadow.numbers import constant_data, evaluated, gathered, is_number
 from npu_tools.shadow.order import Place, World
 from npu_tools.shadow.transfers import Transfer
 
@@ -89,11 +89,14 @@ class Values:
     def viewed(self, op: Operation) -> View:
         """The view that an op makes."""
         place, layout = self.view(op.operands[0])
-        if isinstance(op, memref.SubviewOp) and (wrong := beyond(op, layout, self.number)):
-            self.world.faults.add(
-                Fault(place_of(op) + self.frame.context, place.buffer.name, None, wrong)
-            )
-        found = viewed(op, layout, self.number)
+        if isinstance(op, memref.SubviewOp):
+            part = Part.of(op, self.number)
+            if wrong := beyond(part, layout):
+                where = place_of(op) + self.frame.context
+                self.world.faults.add(Fault(where, place.buffer.name, None, wrong))
+            found = subview(op, part, layout)
+        else:
+            found = viewed(op, layout, self.number)
         assert isinstance(found.start, int), "no loops, so no axes"
         moved = Place(place.buffer, place.start + found.start)
         return moved, Layout(0, found.shape, found.strides, found.itemsize)
@@ -139,9 +142,8 @@ class Values:
         return Port(layout, place.buffer.memory is None, data)
 
 
-def beyond(op: memref.SubviewOp, layout: Layout, number: Read) -> str | None:
-    """Which axis of its source a subview leaves; None if none. No loops, so no axes."""
-    part = Part.of(op, number)
+def beyond(part: Part, layout: Layout) -> str | None:
+    """Which axis of its source a part leaves; None if none. No loops, so no axes."""
     for offset, size, step, extent in zip(
         part.offsets, part.sizes, part.steps, layout.shape, strict=True
     ):
