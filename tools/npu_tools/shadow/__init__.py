@@ -27,7 +27,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.target import machine_of
 from npu_tools.shadow.builder import is_buffer
 from npu_tools.shadow.execute import EVENTS, Execution
-from npu_tools.shadow.faults import Fault, Faults, NotFollowed, TooMany, place_of
+from npu_tools.shadow.faults import Fault, Faults, NotFollowed, Stop, place_of
 from npu_tools.shadow.memory import VIEWS
 from npu_tools.shadow.order import World
 
@@ -70,7 +70,7 @@ def check(module: ModuleOp, most: int = MOST) -> Sequence[Fault]:
             if isinstance(function, func.FuncOp) and is_entry(function):
                 world = World(faults)
                 Execution(module, world, machine.alignment if machine else 1).enter(function)
-    except TooMany:
+    except Stop:
         pass
     return faults.all
 

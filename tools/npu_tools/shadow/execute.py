@@ -17,7 +17,7 @@ from npu_dialect.arguments import argument_attributes, is_input, is_output
 from npu_dialect.attributes import ARENA, DRAM_BYTES, LAYER, SRAM_OFFSET
 from npu_dialect.placed import PlacedAllocOp
 from npu_tools.shadow.builder import Builder, Outside, Sequential, is_buffer
-from npu_tools.shadow.faults import Fault, NotFollowed, name_of, place_of
+from npu_tools.shadow.faults import Fault, NotFollowed, Stop, name_of, place_of
 from npu_tools.shadow.memory import VIEWS, Layout, Memory, buffer_bytes
 from npu_tools.shadow.nest import Large, Nest
 from npu_tools.shadow.order import Place, Step, World, settle
@@ -93,8 +93,9 @@ class Execution(Values):
             nest = self.nest(ops)
         except Outside as error:
             where = place_of(error.op) + self.frame.context
-            self.world.faults.add(Fault(where, name_of(error.op.operands[0]), None, error.what))
-            return
+            buffer = next(filter(is_buffer, error.op.operands))
+            self.world.faults.add(Fault(where, name_of(buffer), None, error.what))
+            raise Stop from None
         except (Sequential, Large):
             nest = None
         is_single = len(ops) == 1 and not isinstance(ops[0], scf.ForOp | scf.IfOp)

@@ -15,8 +15,8 @@ class NotFollowed(Exception):
     """The checker cannot follow a program: addresses depend on data, or an op is unknown."""
 
 
-class TooMany(Exception):
-    """As many faults as wanted have been found."""
+class Stop(Exception):
+    """The search ends: enough faults have been found, or one hides all that follow."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class Faults:
     )
 
     def add(self, fault: Fault) -> None:
-        """Add a fault. Raises: TooMany if that are enough."""
+        """Add a fault. Raises: Stop if they are enough."""
         self.found.setdefault((fault.where, fault.buffer, fault.what), fault)
         if len(self.found) >= self.most:
-            raise TooMany
+            raise Stop
 
     @property
     def all(self) -> Sequence[Fault]:
