@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from xdsl.context import Context
 
 from helpers.pipeline import context, parse
 from helpers.shadow.planted import PLANTED
@@ -10,13 +11,18 @@ from helpers.shadow.programs import LAYERS, ROWS, TILES
 from npu_tools.shadow import check
 
 
+@pytest.fixture(scope="module")
+def ctx() -> Context:
+    return context()
+
+
 @pytest.mark.parametrize("program", [LAYERS, TILES, ROWS], ids=["layers", "tiles", "rows"])
-def test_right_plans(program: str) -> None:
-    assert not check(parse(context(), program))
+def test_right_plans(program: str, ctx: Context) -> None:
+    assert not check(parse(ctx, program))
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_planted(name: str) -> None:
+def test_planted(name: str, ctx: Context) -> None:
     planted = PLANTED[name]
-    messages = "\n".join(map(str, check(parse(context(), planted.text()))))
+    messages = "\n".join(map(str, check(parse(ctx, planted.text()))))
     assert planted.found in messages
