@@ -220,3 +220,37 @@ func.func private @sum(%x : !rows, %y : !row) {
 """
 """Two sums of three rows, row by row, with three rows between them; the output is where the input
 was, row r over row r, which nobody reads again."""
+
+
+def pointwise(order: str, filters: int, channels: int = 3, pixels: int = 5) -> str:
+    """A layer that sums the channels of each pixel, once for each filter; one loop nest.
+
+    `order` has the loops over filters and pixels, the outer one first: "fp" or "pf".
+    """
+    bounds = {"f": filters, "p": pixels}
+    outer, inner = order
+    return f"""
+!x = memref<{channels}x{pixels}xi8, #npu.sram>
+!y = memref<{filters}x{pixels}xi8, #npu.sram>
+func.func @net(%x : !x {{sram.input, sram.offset = 0 : i64}},
+               %y : !y {{sram.output, sram.offset = 16 : i64}})
+    attributes {{sram.arena = 32 : i64}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i8
+  %outer = arith.constant {bounds[outer]} : index
+  %inner = arith.constant {bounds[inner]} : index
+  %channels = arith.constant {channels} : index
+  scf.for %{outer} = %c0 to %outer step %c1 {{
+    scf.for %{inner} = %c0 to %inner step %c1 {{
+      %sum = scf.for %c = %c0 to %channels step %c1 iter_args(%before = %zero) -> (i8) {{
+        %v = memref.load %x[%c, %p] : !x
+        %after = arith.addi %before, %v : i8
+        scf.yield %after : i8
+      }}
+      memref.store %sum, %y[%f, %p] : !y
+    }}
+  }}
+  func.return
+}}
+"""

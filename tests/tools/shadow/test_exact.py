@@ -14,13 +14,13 @@ import pytest
 from helpers.pipeline import context, parse
 from helpers.shadow.moved import entry, moved, offsets, results, same
 from helpers.shadow.networks import lowered
-from helpers.shadow.programs import ROWS
+from helpers.shadow.programs import ROWS, pointwise
 from npu_dialect.attributes import ARENA
 from npu_dialect.interpreters import Signature, find_function
 from npu_tools.shadow import check
 
 
-@pytest.mark.parametrize("index, first", [(1, 0), (2, 32)], ids=["output", "ring"])
+@pytest.mark.parametrize(("index", "first"), [(1, 0), (2, 32)], ids=["output", "ring"])
 def test_every_offset_of_rows(index: int, first: int) -> None:
     """An output may overwrite rows that are not read again, and no others."""
     module = parse(context(), ROWS)
@@ -32,6 +32,24 @@ def test_every_offset_of_rows(index: int, first: int) -> None:
         assert is_right == same(results(other, [image]), expected), offset
         accepted += is_right
     assert 0 < accepted < 20
+
+
+@pytest.mark.parametrize(
+    ("order", "filters", "overlaid"),
+    [("fp", 2, []), ("pf", 2, []), ("pf", 1, [0, 5, 10])],
+)
+def test_every_offset_of_an_output(order: str, filters: int, overlaid: list[int]) -> None:
+    """An output in the place of an input, in one loop nest that may read a pixel many times."""
+    module = parse(context(), pointwise(order, filters))
+    image = np.random.default_rng(0).integers(-128, 128, (3, 5)).astype(np.int8)
+    expected = results(module, [image])
+    accepted: list[int] = []
+    for offset in range(20):
+        other = moved(module, 1, offset)
+        is_right = not check(other)
+        assert is_right == same(results(other, [image]), expected), offset
+        accepted += [offset] * is_right
+    assert accepted == [*overlaid, *range(15, 20)]
 
 
 @pytest.mark.parametrize("seed", [2, 6, 16])
