@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
+from xdsl.utils.exceptions import InterpretationError
 
 from npu_dialect import dma, dsp
 from npu_dialect.npu.layer import LayerOp
@@ -72,6 +73,8 @@ def check(module: ModuleOp, most: int = MOST) -> Sequence[Fault]:
                 Execution(module, world, machine.alignment if machine else 1).enter(function)
     except Stop:
         pass
+    except InterpretationError as error:
+        raise NotFollowed(str(error)) from None
     return faults.all
 
 

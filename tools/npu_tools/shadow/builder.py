@@ -18,6 +18,8 @@ from npu_tools.shadow.faults import NotFollowed, name_of
 from npu_tools.shadow.memory import VIEWS, Layout, Part, viewed
 from npu_tools.shadow.nest import Access, Axis, Nest, Port, widened
 from npu_tools.shadow.numbers import (
+    LARGEST,
+    Large,
     Number,
     Numbers,
     added,
@@ -198,10 +200,14 @@ class Builder:
         if any(each is None for each in bounds):
             raise NotFollowed("expected a loop whose bounds do not depend on data")
         low, high, step = aligned(*(each for each in bounds if each is not None))
+        if np.min(step) <= 0:
+            raise NotFollowed(f"expected a loop with a positive step, got {np.min(step)}")
         trips = np.maximum(-((low - high) // step), 0)
         count = int(trips.max())
         if not count:
             return
+        if count > LARGEST:
+            raise Large
         steps = np.arange(count).reshape((1,) * len(self.axes) + (count,))
         axis = Axis(count, self.tick)
         before = self.mask

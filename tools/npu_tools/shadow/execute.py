@@ -19,7 +19,8 @@ from npu_dialect.placed import PlacedAllocOp
 from npu_tools.shadow.builder import Builder, Outside, Sequential, is_buffer
 from npu_tools.shadow.faults import Fault, NotFollowed, Stop, name_of, place_of
 from npu_tools.shadow.memory import VIEWS, Layout, Memory, buffer_bytes
-from npu_tools.shadow.nest import Large, Nest
+from npu_tools.shadow.nest import Nest
+from npu_tools.shadow.numbers import Large
 from npu_tools.shadow.order import Place, Step, World, settle
 from npu_tools.shadow.transfers import End, Transfer, start, wait
 from npu_tools.shadow.values import Bound, Frame, Values, View
@@ -135,6 +136,8 @@ class Execution(Values):
         if None in bounds:
             raise NotFollowed("expected a loop whose bounds do not depend on data")
         low, high, step = (each or 0 for each in bounds)
+        if step <= 0:
+            raise NotFollowed(f"expected a loop with a positive step, got {step}")
         carried = [self.bound(each) for each in op.iter_args]
         block = op.body.block
         for index in range(low, high, step):

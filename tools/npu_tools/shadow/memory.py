@@ -23,6 +23,10 @@ Bytes = NDArray[np.int64]
 """Positions of bytes, in ascending order."""
 
 
+MOST_BYTES = 1 << 30
+"""The largest memory that is followed; each byte takes 16 bytes here."""
+
+
 @dataclass(eq=False)
 class Memory:
     """A block of bytes. `owner`: the number of the buffer for which a byte was written last.
@@ -40,7 +44,9 @@ class Memory:
     sources: NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Nobody has written a byte."""
+        """Nobody has written a byte. Raises: NotFollowed if there are too many."""
+        if not 0 <= self.size <= MOST_BYTES:
+            raise NotFollowed(f"expected at most {MOST_BYTES} bytes in {self.name}: {self.size}")
         self.owner, self.writer, self.target, self.sources = (
             np.zeros(self.size, np.int32) for _ in range(4)
         )
@@ -95,7 +101,7 @@ class Layout:
         return element_bytes(self.shape, self.strides, self.itemsize) + self.start
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=64)
 def element_bytes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> Bytes:
     """The bytes of all elements of a view that starts at byte 0."""
     if not prod(shape):

@@ -20,13 +20,7 @@ from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
 
 from npu_tools.shadow.memory import Bytes, Layout, unique
-from npu_tools.shadow.numbers import (
-    Number,
-    Numbers,
-)
-
-LARGEST = 1 << 22
-"""The most positions of one access that are looked at together."""
+from npu_tools.shadow.numbers import LARGEST, Large, Number, Numbers
 
 
 @dataclass(eq=False)
@@ -93,10 +87,6 @@ class Access:
         if self.width == 1:
             return found
         return unique((found[:, None] + np.arange(self.width)).reshape(-1))
-
-
-class Large(Exception):
-    """A nest has too many iterations to look at all of them together."""
 
 
 def widened(number: Numbers, rank: int) -> Numbers:

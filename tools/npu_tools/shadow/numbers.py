@@ -11,6 +11,7 @@ A number without loops is a Python integer. A number that depends on data is `No
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +33,14 @@ Numbers: TypeAlias = NDArray[Any]
 Number: TypeAlias = "int | Numbers"
 Read: TypeAlias = Callable[[SSAValue], "Number | None"]
 """A function that gives the number of a value."""
+
+
+LARGEST = 1 << 22
+"""The most numbers in an array."""
+
+
+class Large(Exception):
+    """A nest has too many iterations to look at all of them together."""
 
 
 def is_number(type_: Attribute) -> bool:
@@ -117,7 +126,10 @@ SAME_NUMBER = (
 
 
 def evaluated(op: Operation, number: Read) -> Number | None:
-    """The result of an integer operator; None if it depends on data or on an op unknown here."""
+    """The result of an integer operator; None if it depends on data or on an op unknown here.
+
+    Raises: Large if there are too many numbers.
+    """
     if isinstance(op, arith.ConstantOp):
         return op.value.value.data if isinstance(op.value, IntegerAttr) else None
     if not isinstance(op, (*BINARY, *SAME_NUMBER, arith.CmpiOp, arith.SelectOp)):
@@ -128,7 +140,13 @@ def evaluated(op: Operation, number: Read) -> Number | None:
         if found is None:
             return None
         operands.append(found)
-    return simplified(applied(op, aligned(*operands)))
+    numbers = aligned(*operands)
+    if prod(np.broadcast_shapes(*(np.shape(each) for each in numbers))) > LARGEST:
+        raise Large
+    try:
+        return simplified(applied(op, numbers))
+    except (ArithmeticError, ValueError):  # such as a division by zero
+        return None
 
 
 def applied(op: Operation, operands: Sequence[Any]) -> Any:
