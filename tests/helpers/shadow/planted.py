@@ -170,6 +170,10 @@ PLANTED = {
     "tile-over-the-output": tiles(
         "overwritten by", ("%out = sram.alloc at 32", "%out = sram.alloc at 31")
     ),
+    "tile-outside-of-the-arena": tiles(
+        "%out at byte 15: outside of the buffer of 16 bytes in the arena",
+        ("sram.arena = 48", "sram.arena = 40"),
+    ),
     "maps-overlap-off-the-chip": tiles(
         "%map at byte 32: overwritten by %other",
         ("%other = dram.alloc at 64", "%other = dram.alloc at 32"),

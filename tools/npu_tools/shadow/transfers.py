@@ -45,7 +45,9 @@ def start(world: World, op: dma.StartOp, source: End, target: End, index: End | 
     """
     text = place_of(op)
     blocks = op.block is not None
+    source, target = inside(world, text, source), inside(world, text, target)
     read(world, text, source, may_be_unwritten=blocks)
+    index = None if index is None else inside(world, text, index)
     if index is not None and index.place.buffer is not target.place.buffer:
         read(world, text, index, may_be_unwritten=True)
         own(world, text, index)
@@ -75,7 +77,7 @@ def wait(world: World, op: dma.WaitOp, transfer: Transfer) -> None:
 def read(world: World, text: str, end: End, *, may_be_unwritten: bool) -> None:
     """Check that a source has the bytes of its buffer, and that no transfer writes them."""
     memory, buffer = end.memory, end.place.buffer
-    if memory is None or not end.bytes.size or not fits(world, text, end):
+    if memory is None:
         return
     owner = memory.owner[end.bytes]
     wrong = owner != buffer.number
@@ -95,8 +97,6 @@ def write(world: World, text: str, end: End) -> None:
     if memory is None:
         note(world, text, end, end.place.buffer.base, "a write to a constant")
         return
-    if not end.bytes.size or not fits(world, text, end):
-        return
     for byte in end.bytes[memory.target[end.bytes] > 0][:1]:
         running = world.transfers[int(memory.target[byte])]
         note(world, text, end, int(byte), f"the target of a running transfer, too: {running}")
@@ -111,16 +111,18 @@ def own(world: World, text: str, end: End) -> None:
         end.memory.writer[end.bytes] = world.writer(text)
 
 
-def fits(world: World, text: str, end: End) -> bool:
-    """Whether all bytes lie inside the buffer; if not, this is a fault."""
+def inside(world: World, text: str, end: End) -> End:
+    """The end, without its bytes if some lie outside of the buffer, which is a fault."""
     buffer, memory = end.place.buffer, end.memory
-    assert memory is not None
+    if memory is None or not end.bytes.size:
+        return end
     low, high = int(end.bytes[0]), int(end.bytes[-1])
-    if buffer.base <= low and high < min(buffer.base + buffer.size, memory.size):
-        return True
+    first, last = max(buffer.base, 0), min(buffer.base + buffer.size, memory.size) - 1
+    if first <= low and high <= last:
+        return end
     what = f"outside of the buffer of {buffer.size} bytes in {memory.name}"
-    note(world, text, end, low if low < buffer.base else high, what)
-    return False
+    note(world, text, end, low if low < first else high, what)
+    return End(end.place, end.bytes[:0])
 
 
 def note(world: World, text: str, end: End, byte: int, what: str) -> None:
