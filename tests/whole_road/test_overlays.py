@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
-from xdsl.dialects.func import CallOp
+from onnx import NodeProto
 
-from helpers.c_harness import needs_compiler
-from helpers.every_operator.draw import draw
-from helpers.onnx_models import model, node, weights_of
-from helpers.road import Road, travel
-from npu_passes.analysis.overlaid import claims_of, distance_of
+from helpers.onnx_models import Array, model, node
+from npu_tools.commands.compile import main
+from npu_tools.shared.installed import context  # noqa: F401

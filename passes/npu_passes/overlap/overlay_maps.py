@@ -12,7 +12,8 @@ the bytes that its loops touch, and writes the distances to the layer. It decide
 npu-assign-sram-offsets may use a distance or not.
 
 Layers whose input and output fit below the peak side by side are left alone. So are layers in
-loops, with regions, that run in place, or whose buffers are in use elsewhere at that time.
+loops, with regions, that run in place, or whose buffers are in use elsewhere at that time; and maps
+of two types that C takes for different memory, as int32 and float32.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from xdsl.traits import SymbolTable
 from npu_dialect.attributes import OVERLAYS
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import map_type
+from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.nests import NestReader
 from npu_passes.analysis.on_chip import functions, on_chip_values
@@ -100,10 +103,16 @@ def candidates(lifetimes: Lifetimes) -> Iterator[tuple[LayerOp, list[tuple[int, 
             (index, target)
             for index, root in enumerate(roots)
             if root in lives and lives[root].last == point and roots.count(root) == 1
-            if index != target
+            if index != target and may_alias(operands[index], op.destination)
         ]
         if pairs:
             yield op, pairs
+
+
+def may_alias(one: SSAValue, other: SSAValue) -> bool:
+    """Whether C lets a function reach the same bytes through both element types."""
+    types = [map_type(each).get_element_type() for each in (one, other)]
+    return types[0] == types[1] or any(each in BYTE_TYPES for each in types)
 
 
 def shape_of(layer: LayerOp) -> Hashable:
