@@ -114,13 +114,12 @@ def rows_of(model: Path, forms: Sequence[str]) -> list[Row]:
     for form in forms:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
-            made, source = FORMS[form], model
-            if made is not None:
-                source = folder / f"{model.stem}.onnx"
-                if said := made(model, source):
-                    rows.append(Row(model.stem, form, remark=f"not quantised: {said}"))
-                    continue
-            rows.append(row_of(model.stem, form, source, folder))
+            made = FORMS[form]
+            source = folder / f"{model.stem}.onnx" if made else model
+            if made and (said := made(model, source)):
+                rows.append(Row(model.stem, form, remark=f"not quantised: {said}"))
+            else:
+                rows.append(row_of(model.stem, form, source, folder))
             print(*rows[-1].cells, file=sys.stderr, flush=True)
     return rows
 
