@@ -28,6 +28,7 @@ from forms import FORMS
 
 from npu_dialect.machine import Machine
 from npu_tools.commands import compile
+from npu_tools.importers.torch import exported_onnx
 from npu_tools.reports.table import columns
 from npu_tools.verifying.emulators import EmulatorError, Interface, run_on
 
@@ -56,9 +57,12 @@ class Row:
 
 
 def machines(least: int) -> list[str]:
-    """The listed machines with at least so much SRAM: those without transfers first, by size."""
+    """The listed machines that may hold so many live bytes: those without transfers first, by size.
+
+    A machine with transfers holds maps that are larger than its SRAM too.
+    """
     known = [Machine.load(name) for name in Machine.known() if name != HOST]
-    large = [each for each in known if each.sram_bytes >= least]
+    large = [each for each in known if each.dma_channels or each.sram_bytes >= least]
     large.sort(key=lambda each: (each.dma_channels > 0, each.sram_bytes, each.flash_bytes))
     return [each.name for each in large]
 
@@ -108,6 +112,15 @@ def row_of(name: str, form: str, model: Path, folder: Path) -> Row:
         return replace(row, remark=str(error).splitlines()[0])
 
 
+def as_onnx(model: Path, folder: Path) -> Path:
+    """The model as an ONNX file, which is written to the folder for a program of torch.export."""
+    if model.suffix == ".onnx":
+        return model
+    path = folder / "exported.onnx"
+    path.write_bytes(exported_onnx(model))
+    return path
+
+
 def rows_of(model: Path, forms: Sequence[str]) -> list[Row]:
     """The rows of a model in its forms."""
     rows: list[Row] = []
@@ -116,7 +129,7 @@ def rows_of(model: Path, forms: Sequence[str]) -> list[Row]:
             folder = Path(temporary)
             made = FORMS[form]
             source = folder / f"{model.stem}.onnx" if made else model
-            if made and (said := made(model, source)):
+            if made and (said := made(as_onnx(model, folder), source)):
                 rows.append(Row(model.stem, form, remark=f"not quantised: {said}"))
             else:
                 rows.append(row_of(model.stem, form, source, folder))
