@@ -18,8 +18,10 @@ import logging
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -143,11 +145,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--forms", nargs="+", choices=list(FORMS), default=["float"])
     parser.add_argument("--names", nargs="+", default=(), metavar="NAME", help="these models only")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="models at a time")
     options = parser.parse_args(arguments)
-    logging.disable(logging.CRITICAL)
     models = sorted(path for path in options.folder.iterdir() if path.suffix in SUFFIXES)
     chosen = [model for model in models if not options.names or model.stem in options.names]
-    rows = [row for model in chosen for row in rows_of(model, options.forms)]
+    with ProcessPoolExecutor(options.jobs, None, logging.disable, (logging.CRITICAL,)) as pool:
+        found = pool.map(partial(rows_of, forms=options.forms), chosen)
+        rows = [row for rows in found for row in rows]
     titles = ("network", "form", "arena bytes", "bound", "machine", "instructions", "remark")
     print("\n".join(columns([titles, *(row.cells for row in rows)], 2)))
     good = sum(row.arena is not None for row in rows)
