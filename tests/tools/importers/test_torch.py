@@ -57,6 +57,7 @@ def test_recurrent_layers_and_attention(tmp_path: Path) -> None:
 
         def forward(self, x: Any) -> Any:
             y = self.gru(x)[0]
+            # torch's exporter takes attention with heads only.
             y = torch.nn.functional.scaled_dot_product_attention(y, y, y, is_causal=True)
             return self.lstm(y)
 
@@ -69,6 +70,26 @@ def test_recurrent_layers_and_attention(tmp_path: Path) -> None:
         run_function(module, None, [given]), (theirs, hidden, cell), strict=True
     ):
         np.testing.assert_allclose(ours, expected.detach().numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.torch
+def test_what_torch_does_not_export(tmp_path: Path) -> None:
+    torch: Any = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+
+    class Values(torch.nn.Module):
+        """The singular values of a matrix."""
+
+        def forward(self, x: Any) -> Any:
+            return torch.linalg.svd(x)[1]
+
+    path = tmp_path / "small.pt2"
+    torch.export.save(torch.export.export(Values(), (torch.ones(3, 3),)), str(path))
+    told = (
+        r"cannot export this program: node '_linalg_svd': No ONNX function found for .*_linalg_svd"
+    )
+    with pytest.raises(UserError, match=told):
+        import_file(path)
 
 
 @pytest.mark.torch
