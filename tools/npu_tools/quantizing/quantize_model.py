@@ -26,7 +26,7 @@ from onnx.shape_inference import infer_shapes
 
 from npu_tools.importers.onnx.errors import first_line
 from npu_tools.importers.onnx.load import DOMAINS, default_opset
-from npu_tools.quantizing.batch_norms import fold_batch_norms
+from npu_tools.quantizing.batch_norms import fold_batch_norms, norms_as_convolutions
 from npu_tools.quantizing.fidelity import fidelity, spread
 from npu_tools.quantizing.infinite_maps import infinite_maps, nodes_in_float
 from npu_tools.quantizing.least_error import Histogram, least_error_range
@@ -119,6 +119,8 @@ def quantised(
         try:
             opset = OPSET if recipe.int16 == "none" else OPSET_WIDE
             prepared = simplified(at_least_opset(model, opset), Path(folder))
+            if recipe.per_channel:
+                norms_as_convolutions(prepared)
             infinite = infinite_maps(prepared, runs)
             ranges = measured_ranges(prepared, runs, recipe.method, Path(folder), infinite)
             in_float = nodes_in_float(prepared, infinite, QUANTISED)
