@@ -6,7 +6,8 @@
 Each entry has the attribute's name, the ops on which it may stand, its type, its meaning, its
 writers and readers, and what holds if it is absent. No attribute here changes what a program
 computes: such facts are properties of ops, or are recomputed where they are used. One lets buffers
-overlap, `npu.overlays`; npu-check-overlays proves on the loops what it says. `contract.py` checks a module against this table and that of `module_attributes.py`.
+overlap, `npu.overlays`; npu-check-overlays proves on the loops what it says. `contract.py` checks a
+module against this table and that of `module_attributes.py`.
 """
 
 from __future__ import annotations

@@ -68,10 +68,7 @@ def turn(ops: Sequence[Operation]) -> None:
 
 def turn_loop(loop: scf.ForOp) -> None:
     """Run a loop backwards."""
-    first, end, step = map(constant_of, (loop.lb, loop.ub, loop.step))
-    assert first is not None and end is not None
-    assert step is not None
-    numbers = range(first, end, step)
+    numbers = range(*(constant_of(bound) or 0 for bound in (loop.lb, loop.ub, loop.step)))
     if len(numbers) < 2:
         return
     variable = loop.body.block.args[0]

@@ -38,6 +38,7 @@ from npu_passes.analysis.nests import NestReader
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.overlaid import Claim
 from npu_passes.analysis.views import base_of
+from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.lowering.turned import can_turn
 from npu_passes.support.refuse import RefusingPass
@@ -51,13 +52,21 @@ class OverlayMapsPass(RefusingPass):
 
     name = "npu-overlay-maps"
 
+    registers: int | None = None
+    """The option of npu-lower-to-loops, which must get the same."""
+    unroll: int = 256
+    """The option of npu-lower-to-loops, which must get the same."""
+    flash: Flash | None = None
+    """The option of npu-lower-to-loops, which must get the same."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Find the layers at the peak of each function, then measure them together."""
         found: dict[LayerOp, list[tuple[int, int]]] = {}
         for function in functions(op):
             if any(on_chip_values(function, SramSpace())):
                 found.update(worth_it(lifetimes_of(function, SramSpace())))
-        measured = measure(ctx, op, found)
+        lowering = LowerToLoopsPass(self.registers, self.unroll, self.flash)
+        measured = measure(ctx, op, found, lowering)
         for layer in found:
             if claims := measured[shape_of(layer)]:
                 OVERLAYS.set(layer, tuple(n for each in claims for n in each.numbers()))
@@ -124,7 +133,10 @@ def shape_of(layer: LayerOp) -> Hashable:
 
 
 def measure(
-    ctx: Context, module: ModuleOp, layers: dict[LayerOp, list[tuple[int, int]]]
+    ctx: Context,
+    module: ModuleOp,
+    layers: dict[LayerOp, list[tuple[int, int]]],
+    lowering: LowerToLoopsPass,
 ) -> dict[Hashable, list[Claim]]:
     """The claims of layers by their shape; layers of one shape are lowered once."""
     first: dict[Hashable, LayerOp] = {}
@@ -135,7 +147,7 @@ def measure(
     copies = [alone(layer, f"layer{index}") for index, layer in enumerate(first.values())]
     scratch = ModuleOp([*globals_of(module, list(first.values())), *copies])
     scratch.attributes.update(module.attributes)
-    LowerToLoopsPass().apply(ctx, scratch)
+    lowering.apply(ctx, scratch)
     found: dict[Hashable, list[Claim]] = {}
     for shape, layer, copy in zip(first, first.values(), copies, strict=True):
         found[shape] = claims_of(layer, layers[layer], copy)
