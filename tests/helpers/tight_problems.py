@@ -7,10 +7,11 @@ from random import Random
 from npu_plans.arena.problem import Buffer, Problem
 
 
-def tight(seed: int, cuts: int, capacity: int = 1024, points: int = 64) -> Problem:
+def tight(seed: int, cuts: int, pins: int = 0, capacity: int = 1024, points: int = 64) -> Problem:
     """A rectangle of time and bytes, cut at random into rectangles: its buffers, in random order.
 
-    Each cut divides one of the largest pieces in time or in bytes. The arena is `capacity`.
+    Each cut divides one of the largest pieces in time or in bytes. The arena is `capacity`. The
+    first `pins` buffers are pinned.
     """
     random = Random(seed)
     pieces = [(0, points, 0, capacity)]
@@ -28,7 +29,7 @@ def tight(seed: int, cuts: int, capacity: int = 1024, points: int = 64) -> Probl
     random.shuffle(pieces)
     return Problem(
         tuple(
-            Buffer(f"b{index}", high - low, 1, first, end - 1)
+            Buffer(f"b{index}", high - low, 1, first, end - 1, pin=low if index < pins else None)
             for index, (first, end, low, high) in enumerate(pieces)
         )
     )

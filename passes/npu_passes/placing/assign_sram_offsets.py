@@ -58,10 +58,11 @@ LARGEST_ARENA = 2**63 - 1
 class AssignSramOffsetsPass(RefusingPass):
     """Lay out the on-chip buffers of each function. Functions without any stay as they are.
 
-    `strategy`: `greedy` (any graph), `exact` (any graph; where `greedy` takes more than the live-set
-    bound, it searches for a smaller arena with the work in `budget`), `modules` (paper 001: MIFM
-    and MOFM at their planned offsets, see `module_places.py`; all other buffers as with `greedy`),
-    `ping-pong` (paper 002, section 3.2; chains only), or `none` (no two buffers share memory).
+    `strategy`: `greedy` (any graph), `exact` (any graph; where `greedy` takes more than the bytes
+    that live together, it searches for a smaller arena with the work in `budget`), `modules` (paper
+    001: MIFM and MOFM at their planned offsets, see `module_places.py`; all other buffers as with
+    `greedy`), `ping-pong` (paper 002, section 3.2; chains only), or `none` (no two buffers share
+    memory).
     `alignment`: the least alignment of every buffer in bytes; its elements, its allocation and the
     machine may require more. `space`: the on-chip memory space, as text.
 

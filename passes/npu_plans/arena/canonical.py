@@ -14,7 +14,7 @@ lowest offset of an unplaced buffer and the sizes of all unplaced buffers exceed
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -81,11 +81,15 @@ class Layout:
         """For each neighbour of a buffer: 1 if the two may overlap at an exact distance."""
         self.steps = np.array([buffer.alignment for buffer in problem.buffers], np.int64)
         self.is_aligned = bool((self.steps > 1).any())
-        self.exact = {
-            i: exact
-            for i, near in enumerate(problem.neighbours)
-            if (exact := tuple(other for other in near if other.exact))
+        self.pins = {
+            i: buffer.pin for i, buffer in enumerate(problem.buffers) if buffer.pin is not None
         }
+        self.fences = {
+            i: fences
+            for i, near in enumerate(problem.neighbours)
+            if (fences := tuple(o for o in near if o.exact or o.index in self.pins))
+        }
+        """For each buffer the neighbours that block ranges of offsets, not all below one."""
         self.work = STEP_WORK + len(self.entries)
 
 
@@ -159,10 +163,11 @@ class Descent:
         layout = self.layout
         low = np.zeros(layout.count + 1, np.int64)
         high = self.ceiling - layout.sizes
-        for index, buffer in enumerate(layout.problem.buffers):
-            if buffer.pin is not None:
-                low[index] = buffer.pin
-                high[index] = min(high[index], buffer.pin)
+        for index in layout.fences:
+            low[index] = self.lifted(index, 0, layout.pins)
+        for index, pin in layout.pins.items():
+            low[index] = pin
+            high[index] = min(high[index], pin)
         low[layout.count] = self.ceiling
         if bool((low[:-1] > high).any()):
             return None
@@ -190,9 +195,11 @@ class Descent:
             new = np.where(old < FAR, -(-new // layout.steps[near]) * layout.steps[near], FAR)
         low[near] = new
         low[index] = high[index] = FAR
-        for other in near.tolist() if layout.exact else ():
-            if other in layout.exact and low[other] < FAR:
-                low[other] = self.lifted(other, int(low[other]), (index, int(at)))
+        if layout.fences:
+            placed = {**self.placed(), index: int(at)}
+            for other in near.tolist():
+                if other in layout.fences and low[other] < FAR:
+                    low[other] = self.lifted(other, int(low[other]), placed)
         if bool((low[near] > high[near]).any()):
             return None
         rest[layout.spans[index]] -= layout.sizes[index]
@@ -210,7 +217,7 @@ class Descent:
             return None
         low = state.low.copy()
         new = align(least, buffer.alignment)
-        low[index] = self.lifted(index, new, None) if index in layout.exact else new
+        low[index] = self.lifted(index, new, self.placed()) if index in layout.fences else new
         if low[index] > state.high[index]:
             return None
         return self.checked(low, state.high, state.rest)
@@ -230,17 +237,16 @@ class Descent:
         self.is_proof = False
         return FAR
 
-    def lifted(self, index: int, at: int, last: tuple[int, int] | None) -> int:
-        """The lowest offset from `at` on that placed buffers with exact distances leave.
+    def placed(self) -> dict[int, int]:
+        """The offsets of placed and pinned buffers."""
+        return self.layout.pins | {i: int(state.low[i]) for state, i in self.path}
 
-        `last` is the buffer that is being placed, with its offset.
-        """
+    def lifted(self, index: int, at: int, placed: Mapping[int, int]) -> int:
+        """The lowest offset from `at` on that the fences of a buffer leave."""
         layout = self.layout
-        placed = {i: int(state.low[i]) for state, i in self.path}
-        placed.update([last] if last else [])
         spans = sorted(
             span
-            for other in layout.exact[index]
+            for other in layout.fences[index]
             if other.index in placed
             for span in other.blocked(placed[other.index])
         )
@@ -260,6 +266,9 @@ class Descent:
 
     def choose(self, state: State) -> int:
         """The buffer to be placed next."""
+        for index in self.layout.pins:
+            if state.low[index] < FAR and self.is_lowest(state, index):
+                return index
         tightest = self.tightest(state) if self.rule == "tightest" else None
         if tightest is not None:
             return tightest
