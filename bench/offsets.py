@@ -6,9 +6,10 @@ FOLDER holds CSV files named NAME.CAPACITY.csv with the columns id, lower, upper
 lives from `lower` up to `upper`, which is excluded. Google's repository `minimalloc` has eleven
 such instances in `benchmarks/challenging`; they are not in this repository.
 
-Arenas are in percent above the capacity, `bound` is the largest live set in bytes, times are
-processor seconds with `greedy`, `work` is in millions of visits by the search. The exit code is 1 if an `exact` plan is wrong, takes more than the capacity in
-more than two files or over 3 % more in any, or takes 120 seconds, or if there is no file.
+`over` is in percent of the capacity, `bound` is the largest live set in bytes, `seconds` are
+processor time with `greedy`, `work` is in millions of visits by the search. The exit code is 1 if
+an `exact` plan is wrong, takes more than the capacity in more than two files or over 3 % more in
+any, or takes 120 seconds, or if there is no file.
 """
 
 from __future__ import annotations
