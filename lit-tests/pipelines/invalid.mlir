@@ -4,7 +4,7 @@
 // RUN: not npu-opt %s -p 'func.func(cse)' 2>&1 | filecheck %s --check-prefix=ANCHOR
 
 // PASS:   npu-opt: error: pass pipeline: unknown pass 'npu-bufferise': did you mean 'npu-bufferize'?
-// VALUE:  npu-opt: error: pass npu-assign-sram-offsets: option strategy: expected one of greedy, modules, ping-pong, none, got 'best'
+// VALUE:  npu-opt: error: pass npu-assign-sram-offsets: option strategy: expected one of greedy, exact, modules, ping-pong, none, got 'best'
 // OPTION: npu-opt: error: pass npu-assign-sram-offsets: unknown option 'strateg': expected strategy
 // ANCHOR: npu-opt: error: pass pipeline: unknown anchor 'func.func': expected passes on builtin.module
 func.func @f() {

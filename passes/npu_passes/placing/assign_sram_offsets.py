@@ -16,9 +16,10 @@ in a function with `attributes {sram.arena = 8800 : i64}`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from xdsl.context import Context
@@ -46,7 +47,7 @@ from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.placing.module_places import with_module_places
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.support.safe_text import SafeParser
-from npu_plans.arena import STRATEGIES
+from npu_plans.arena import STRATEGIES, exact
 from npu_plans.arena.problem import Buffer, PlanError, Problem, Solution, check, live_bound
 
 LARGEST_ARENA = 2**63 - 1
@@ -57,11 +58,13 @@ LARGEST_ARENA = 2**63 - 1
 class AssignSramOffsetsPass(RefusingPass):
     """Lay out the on-chip buffers of each function. Functions without any stay as they are.
 
-    `strategy`: `greedy` (any graph), `modules` (paper 001: MIFM and MOFM at their planned offsets,
-    see `module_places.py`; all other buffers as with `greedy`), `ping-pong` (paper 002, section
-    3.2; chains only), or `none` (no two buffers share memory). `alignment`: the least alignment of
-    every buffer in bytes; its elements, its allocation and the machine may require more. `space`:
-    the on-chip memory space, as text.
+    `strategy`: `greedy` (any graph), `exact` (any graph; where `greedy` takes more than the bytes
+    that live together, it searches for a smaller arena with the work in `budget`), `modules` (paper
+    001: MIFM and MOFM at their planned offsets, see `module_places.py`; all other buffers as with
+    `greedy`), `ping-pong` (paper 002, section 3.2; chains only), or `none` (no two buffers share
+    memory).
+    `alignment`: the least alignment of every buffer in bytes; its elements, its allocation and the
+    machine may require more. `space`: the on-chip memory space, as text.
 
     Offsets that are in the IR already are kept. With an `npu.target`, a plan that does not fit into
     the SRAM is an error.
@@ -69,9 +72,13 @@ class AssignSramOffsetsPass(RefusingPass):
 
     name = "npu-assign-sram-offsets"
 
-    strategy: Literal["greedy", "modules", "ping-pong", "none"] = "greedy"
-    """How to find offsets: `greedy` for any graph, `modules` at the offsets of the module plan,
-    `ping-pong` with two buffers in turns (chains only), `none` without sharing memory."""
+    strategy: Literal["greedy", "exact", "modules", "ping-pong", "none"] = "greedy"
+    """How to find offsets: `greedy` for any graph, `exact` for the smallest arena that `budget`
+    allows, `modules` at the offsets of the module plan, `ping-pong` with two buffers in turns
+    (chains only), `none` without sharing memory."""
+    budget: int = exact.BUDGET
+    """Work of `exact` besides `greedy`, counted in visits of a buffer by the search. The same
+    number gives the same plan on every machine; the default takes about half a second."""
     alignment: int = 1
     """The least alignment of every buffer in bytes: a power of two."""
     space: str = "#npu.sram"
@@ -81,12 +88,16 @@ class AssignSramOffsetsPass(RefusingPass):
         """Plan every function, then write the offsets."""
         if self.alignment < 1 or self.alignment & (self.alignment - 1):
             raise Refusal(f"expected an alignment of 2^n, got {self.alignment}")
+        if self.budget < 0:
+            raise Refusal(f"expected a budget of 0 or more, got {self.budget}")
         space, machine = parse_space(ctx, self.space), machine_of(op)
         alignment = max(self.alignment, machine.alignment if machine else 1)
         planned = [each for each in functions(op) if any(on_chip_values(each, space))]
         owners = {name_of(each) for each in functions(op) if each in planned or ARENA.is_on(each)}
         plans: list[tuple[Lifetimes, Solution]] = []
-        strategy = "greedy" if self.strategy == "modules" else self.strategy
+        strategy = STRATEGIES["greedy" if self.strategy == "modules" else self.strategy]
+        if self.strategy == "exact":
+            strategy = partial(exact.solve, work=self.budget)
         for function in planned:
             reject_calls(function, owners)
             lifetimes = lifetimes_of(function, space)
@@ -155,7 +166,10 @@ def problem_of(lifetimes: Lifetimes, alignment: int) -> Problem:
 
 
 def solve(
-    strategy: str, lifetimes: Lifetimes, problem: Problem, machine: Machine | None
+    strategy: Callable[[Problem], Solution],
+    lifetimes: Lifetimes,
+    problem: Problem,
+    machine: Machine | None,
 ) -> Solution:
     """Offsets for all buffers with which the arena fits on the machine.
 
@@ -174,7 +188,7 @@ def solve(
                     where,
                 )
     try:
-        solution, reason = STRATEGIES[strategy](problem), ""
+        solution, reason = strategy(problem), ""
     except PlanError as error:
         solution, reason = None, str(error)
     if solution is None:

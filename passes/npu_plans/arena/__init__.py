@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from npu_plans.arena import greedy, none, ping_pong
+from npu_plans.arena import exact, greedy, none, ping_pong
 from npu_plans.arena.problem import Problem, Solution
 
 STRATEGIES: Mapping[str, Callable[[Problem], Solution]] = MappingProxyType(
-    {"greedy": greedy.solve, "ping-pong": ping_pong.solve, "none": none.solve}
+    {
+        "greedy": greedy.solve,
+        "exact": exact.solve,
+        "ping-pong": ping_pong.solve,
+        "none": none.solve,
+    }
 )
 """The strategies by name. Each raises PlanError if it finds no plan."""

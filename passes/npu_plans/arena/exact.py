@@ -1,128 +1,138 @@
-"""Branch and bound over the order of buffers by offset: optimal, if the work budget suffices.
+"""Strategy `exact`: the smallest arena, if the work budget suffices; handles any graph.
 
-In a plan where no buffer can be moved down, each one rests on the arena's floor or on buffers below
-it. So the search tries orders of the buffers by offset. Each buffer gets the lowest free offset
-that is not below the offset of the buffer before it. Two rules cut the search:
+It starts from the plan of `greedy`. As long as that takes more bytes than the proven lower bound,
+searches for a plan below a ceiling (`canonical`) try that bound first, and then bisect the range up
+to the best plan. For each ceiling there are sixteen short searches, which differ in what is placed
+first. If no ceiling is left, the searches start again with three times the work.
 
-* A branch is dropped if a buffer would end at or above the end of the best plan so far, or if the
-  unplaced buffers that live at one program point cannot be stacked below that end.
-* A buffer is not placed next if another unplaced one would fit entirely below it.
-
-If an overlay has a distance of zero or less, the result is valid but may not be optimal.
+A search that has tried all there is proves that no plan is as small as its ceiling.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from math import gcd
 
-from npu_plans.arena.placement import Budget, gap
-from npu_plans.arena.problem import Problem
+from npu_plans.arena import greedy
+from npu_plans.arena.canonical import Descent, Layout, Rule
+from npu_plans.arena.placement import Budget
+from npu_plans.arena.problem import Problem, Solution, align, arena_of, live_bound
+
+RULES: tuple[Rule, ...] = ("tightest", "lowest")
+STEPS = 3
+"""Steps of the first searches for each buffer; a plan takes at least one."""
+GROWTH = 3
+"""How many times as many steps the next searches get."""
+SHARE = 4
+"""No ceiling gets more than this part of the budget that is left."""
+
+BUDGET = 20_000_000
+"""The work unless told otherwise, in visits of a buffer: about half a second."""
 
 
-@dataclass
+def solve(problem: Problem, work: int = BUDGET) -> Solution:
+    """The smallest plan found with at most `work` visits besides those of `greedy`.
+
+    A visit is a look at one buffer in one section of one state of the search.
+
+    Raises: PlanError if a pin is misaligned or two pinned buffers collide.
+    """
+    start = greedy.solve(problem)
+    least = live_bound(problem).bytes
+    if start.arena <= least or work <= 0:
+        return start
+    search = Search(problem, start, least, work)
+    search.run()
+    return search.best
+
+
 class Search:
-    """The state of one search.
+    """A search for a smaller plan than `best`; no plan takes less than `least` bytes."""
 
-    `best` is the smallest plan so far, which takes `arena` bytes; the search stops at `goal` bytes
-    or fewer.
-    """
+    def __init__(self, problem: Problem, best: Solution, least: int, work: int) -> None:
+        """Start from a plan, and a bound that need not be exact."""
+        self.problem = problem
+        self.best = best
+        self.budget = Budget(work)
+        self.layout = Layout(problem)
+        self.unit = unit_of(problem)
+        self.orders = orders_of(self.layout)
+        self.least = align(least, self.unit)
 
-    problem: Problem
-    pins: Mapping[int, int]
-    budget: Budget
-    goal: int
-    best: dict[int, int]
-    arena: int
-    offsets: dict[int, int] = field(default_factory=dict[int, int])
-    points: list[list[int]] = field(default_factory=list[list[int]])
-    """For each program point where a buffer starts: the live buffers that `cut` counts there.
+    def run(self) -> None:
+        """Make the plan smaller, or the bound larger, until they meet or the budget is used up."""
+        steps = STEPS * self.layout.count
+        while self.best.arena > self.least and self.has_work():
+            self.lower(steps)
+            steps *= GROWTH
 
-    Pinned buffers and buffers with an overlay are left out.
-    """
+    def has_work(self) -> bool:
+        """Whether a plan could still be found within the budget."""
+        return self.budget.left >= SHARE * self.layout.work * self.layout.count
 
-    def __post_init__(self) -> None:
-        """Place the pinned buffers and collect the program points."""
-        self.offsets.update(self.pins)
-        overlaid = {i for each in self.problem.overlays for i in (each.below, each.above)}
-        starts = sorted({buffer.first for buffer in self.problem.buffers})
-        for point in starts:
-            live = self.problem.live_at(point)
-            self.points.append([i for i in live if i not in self.pins and i not in overlaid])
+    def lower(self, steps: int) -> None:
+        """Try the bound as a ceiling, then bisect; each search takes some steps."""
+        low = ceiling = self.least
+        while ceiling < self.best.arena and self.has_work():
+            if not self.fits(ceiling, steps):
+                low = ceiling + self.unit
+            ceiling = low + (self.best.arena - low) // self.unit // 2 * self.unit
 
-    def run(self) -> dict[int, int]:
-        """The best plan found within the budget: an offset for each buffer."""
-        free = [i for i in range(len(self.problem.buffers)) if i not in self.pins]
-        self.descend(free, 0, -1)
-        return self.best
-
-    def descend(self, free: list[int], level: int, last: int) -> None:
-        """Place all `free` buffers at offset `level` or above, and keep the plan if it is smaller.
-
-        `last` is the buffer that was placed before. Buffers with the same offset are placed in
-        ascending order only, so that no plan is tried twice.
-        """
-        if not free:
-            arena = self.top()
-            if arena < self.arena:
-                self.best, self.arena = dict(self.offsets), arena
-            return
-        work = sum(len(self.problem.neighbours[index]) for index in free)
-        if not self.budget.spend(work + len(self.points)) or self.cut(level):
-            return
-        buffers = self.problem.buffers
-        lowest = {i: gap(self.problem, i, self.offsets, least=level) for i in free}
-        ends = {i: at + buffers[i].size for i, at in lowest.items()}
-        if max(ends.values()) >= self.arena:
-            return
-        ceiling = min((end for i, end in ends.items() if buffers[i].size), default=self.arena)
-        for index in sorted(free, key=lambda i: (lowest[i], -buffers[i].size, i)):
-            at = lowest[index]
-            if at >= ceiling and buffers[index].size:
-                break
-            if at == level and index < last:
-                continue
-            self.offsets[index] = at
-            self.descend([other for other in free if other != index], at, index)
-            del self.offsets[index]
-            if self.arena <= self.goal or self.budget.left < 0:
-                return
-
-    def top(self) -> int:
-        """The highest end of a placed buffer, in bytes."""
-        buffers = self.problem.buffers
-        return max((at + buffers[i].size for i, at in self.offsets.items()), default=0)
-
-    def cut(self, level: int) -> bool:
-        """Whether, at some point, the unplaced buffers do not fit below the best plan's end."""
-        buffers, offsets = self.problem.buffers, self.offsets
-        for live in self.points:
-            base, rest = level, 0
-            for index in live:
-                size = buffers[index].size
-                if index in offsets:
-                    base = max(base, offsets[index] + size)
-                else:
-                    rest += size
-            if rest and base + rest >= self.arena:
-                return True
+    def fits(self, ceiling: int, steps: int) -> bool:
+        """Whether a plan of at most `ceiling` bytes is found; it becomes the best one."""
+        left = self.budget.left // SHARE
+        for order in self.orders:
+            for rule in RULES:
+                work = min(steps * self.layout.work, left)
+                budget = Budget(work)
+                descent = Descent(self.layout, ceiling, rule, order, budget)
+                found = descent.run()
+                used = work - budget.left
+                left -= used
+                self.budget.spend(used)
+                if found is not None:
+                    offsets = tuple(found[index] for index in range(self.layout.count))
+                    self.best = Solution(offsets, arena_of(self.problem, offsets))
+                    return True
+                if descent.is_proof:
+                    self.least = ceiling + self.unit
+                    return False
+                if left <= 0:
+                    return False
         return False
 
 
-def exact(
-    problem: Problem,
-    pins: Mapping[int, int],
-    best: Mapping[int, int],
-    arena: int,
-    goal: int,
-    work: int,
-) -> tuple[dict[int, int], bool]:
-    """Improve a plan of `arena` bytes, down to `goal` bytes, with at most `work` neighbour visits.
+def unit_of(problem: Problem) -> int:
+    """A number of bytes; the arena of each plan in which nothing can move down is a multiple."""
+    sizes = [buffer.size for buffer in problem.buffers]
+    pins = [buffer.pin or 0 for buffer in problem.buffers]
+    unit = gcd(*sizes, *pins, *(overlay.distance for overlay in problem.overlays))
+    steps = {buffer.alignment for buffer in problem.buffers}
+    return gcd(unit, *(step for step in steps if unit % step)) or 1
 
-    Returns: the best plan found, and whether it is proven to be the smallest: the search finished
-    within the budget, and no overlay has a distance of zero or less.
+
+def orders_of(layout: Layout) -> Sequence[Sequence[int]]:
+    """Orders of the buffers: from the fullest section, the largest, the longest-lived, and so on.
+
+    Ties are broken by position.
     """
-    search = Search(problem, pins, Budget(work), goal, dict(best), arena)
-    found = search.run()
-    is_complete = all(overlay.distance > 0 for overlay in problem.overlays)
-    return found, is_complete and search.budget.left >= 0
+    buffers = layout.problem.buffers
+    peaks = [int(layout.totals[span].max(initial=0)) for span in layout.spans]
+    spans = [len(span) for span in layout.spans]
+    sizes = [buffer.size for buffer in buffers]
+    times = [buffer.last - buffer.first + 1 for buffer in buffers]
+    areas = [size * span for size, span in zip(sizes, spans, strict=True)]
+    bytes_in_time = [size * time for size, time in zip(sizes, times, strict=True)]
+    keys: tuple[Sequence[Sequence[int]], ...] = (
+        (peaks, areas),
+        (peaks, spans),
+        (peaks, sizes),
+        (spans,),
+        (sizes,),
+        (areas,),
+        (times,),
+        (bytes_in_time,),
+    )
+    return [
+        sorted(range(layout.count), key=lambda i: (*(-each[i] for each in key), i)) for key in keys
+    ]

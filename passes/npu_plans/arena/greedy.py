@@ -6,7 +6,7 @@ It tries these in turn, and stops as soon as the arena is as small as the live-s
    best fit. On chains and on most networks this reaches the bound.
 2. `two_sided`, if at most two buffers live at a time.
 3. `timeline`, a search in the order of time with backjumping.
-4. Branch and bound (`exact`), starting from the best plan so far.
+4. `branch_and_bound`, starting from the best plan so far.
 5. If branch and bound does not finish: a local search that moves buffers at the top of the arena
    forward in the order.
 
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import TypeAlias
 
-from npu_plans.arena.exact import exact
+from npu_plans.arena.branch_and_bound import branch_and_bound
 from npu_plans.arena.placement import Budget, Fit, place
 from npu_plans.arena.problem import Problem, Solution, arena_of, live_bound, live_bytes, pinned
 from npu_plans.arena.timeline import timeline
@@ -60,7 +60,7 @@ def solve(problem: Problem, enough: int = 0) -> Solution:
         arena = bytes_of(problem, best)
     proven = arena <= goal
     if not proven and len(problem.buffers) <= EXACT_BUFFERS:
-        best, proven = exact(problem, pins, best, arena, goal, EXACT_WORK)
+        best, proven = branch_and_bound(problem, pins, best, arena, goal, EXACT_WORK)
     if not proven:
         best = min(
             best, improve(problem, pins, order, goal), key=lambda plan: bytes_of(problem, plan)

@@ -1,4 +1,4 @@
-"""Places buffers one by one into the gaps between placed buffers, for `greedy` and `exact`."""
+"""Places buffers one by one into the gaps between placed buffers, for `greedy` and its helpers."""
 
 from __future__ import annotations
 

@@ -190,8 +190,13 @@ def live_bytes(problem: Problem, live: Sequence[int]) -> int:
 
     Of a group of buffers that overlays connect, only the largest one counts.
     """
+    return sum(problem.buffers[index].size for index in largest_of_groups(problem, live))
+
+
+def largest_of_groups(problem: Problem, live: Sequence[int]) -> Sequence[int]:
+    """Of each group of live buffers that overlays connect, the largest one; in order."""
     if not problem.overlays:
-        return sum(problem.buffers[index].size for index in live)
+        return live
     group = {index: index for index in live}
     for overlay in problem.overlays:
         if overlay.below in group and overlay.above in group:
@@ -199,8 +204,10 @@ def live_bytes(problem: Problem, live: Sequence[int]) -> int:
             group = {index: new if home == old else home for index, home in group.items()}
     largest: dict[int, int] = {}
     for index, home in group.items():
-        largest[home] = max(largest.get(home, 0), problem.buffers[index].size)
-    return sum(largest.values())
+        known = largest.setdefault(home, index)
+        if problem.buffers[index].size > problem.buffers[known].size:
+            largest[home] = index
+    return sorted(largest.values())
 
 
 def check(problem: Problem, solution: Solution) -> tuple[str, ...]:

@@ -85,7 +85,9 @@ def argument_parser() -> argparse.ArgumentParser:
         metavar="HOW",
         help="line-buffer|recompute|none: how to fuse pools whose windows overlap",
     )
-    add("--strategy", metavar="HOW", help="greedy|modules|ping-pong|none: how to find offsets")
+    add(
+        "--strategy", metavar="HOW", help="greedy|exact|modules|ping-pong|none: how to find offsets"
+    )
     add("--json", action="store_true", help="print report.json and nothing else")
     add_c_options(parser)
     add_run_options(parser)
