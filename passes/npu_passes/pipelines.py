@@ -75,6 +75,7 @@ def off_chip(
         f"npu-reorder-branches{{order=liveness{order}}}",
         "npu-plan-modules{misfit=leave}",
         "npu-inline-modules",
+        "npu-order-layers{when=needed}",
         tails,
         "npu-fuse-rows{when=needed}",
         SUMS,

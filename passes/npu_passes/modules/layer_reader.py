@@ -14,7 +14,7 @@ A step has the ops of one layer: views of its map follow it. Constants are no st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func, memref
@@ -120,7 +120,9 @@ class Reader:
         for number, op in enumerate(layers):
             conv = taken.get(op)
             ops = (op,) if conv is None else (conv, op)
-            sources = list(dict.fromkeys(value for each in ops for value in self.maps(each)))
+            sources = dict.fromkeys(value for each in ops for value in self.maps(each))
+            if conv is not None:
+                sources.pop(conv.results[0])
             before = 0
             for value in sources:
                 before |= 1 << makers[value] if value in makers else 0
@@ -186,7 +188,7 @@ class Reader:
         assert op is not None
         return size_of(op, type_) if type_.memory_space == self.spaces.maps else 0
 
-    def step(self, op: LayerOp, sources: Sequence[SSAValue], before: int) -> LayerStep:
+    def step(self, op: LayerOp, sources: Iterable[SSAValue], before: int) -> LayerStep:
         """The step of a layer that reads some maps."""
         buffer, span = self.home(op.results[0])
         reads = tuple(dict.fromkeys(self.home(value)[0] for value in sources))
