@@ -48,18 +48,20 @@ def network(name: str, options: Options, recipe: Recipe) -> ModelProto:
     return net.model(net.classifier("fc", net.relu("last", last)))
 
 
-def inputs(net: Network, name: str, before: Map, last: Map, filters: int) -> tuple[Map, Map]:
-    """The two maps that a cell reads, with the same size and number of filters."""
+def inputs(
+    net: Network, name: str, before: Map, last: Map, filters: int, variance: float = 1.0
+) -> tuple[Map, Map]:
+    """The two maps that a cell reads, with the same size, number of filters and variance."""
     stride = 2 if before.size != last.size else 1
     return (
-        relu_conv(net, f"{name}/before", before, filters, stride),
-        relu_conv(net, f"{name}/last", last, filters, 1),
+        relu_conv(net, f"{name}/before", before, filters, stride, variance),
+        relu_conv(net, f"{name}/last", last, filters, 1, variance),
     )
 
 
-def relu_conv(net: Network, name: str, x: Map, filters: int, stride: int) -> Map:
+def relu_conv(net: Network, name: str, x: Map, filters: int, stride: int, variance: float) -> Map:
     """A ReLU, then a 1x1 convolution."""
-    return net.conv(name, net.relu(name, x), filters, 1, stride=stride)
+    return net.conv(name, net.relu(name, x), filters, 1, stride=stride, variance=variance)
 
 
 def separable(

@@ -28,6 +28,8 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 OPSET = 13
 IR_VERSION = 8
 BIAS_DEVIATION = 0.05
+GATE_VARIANCE = 0.15
+"""Of hard sigmoids: more than of a normally distributed map, as measured in MobileNetV3."""
 LARGEST_MODEL = 2**31 - 2**20
 """The most bytes of parameters: a protobuf file holds less than 2 GB, names and nodes included."""
 
@@ -175,7 +177,7 @@ class Network:
     def hard_sigmoid(self, name: str, x: Map) -> Map:
         """The hard sigmoid of the layer `name`."""
         output = self._add("HardSigmoid", f"{name}/gate", [x.name], alpha=1 / 6, beta=0.5)
-        return Map(output, x.channels, x.size, Moments(0.5, 0.05))
+        return Map(output, x.channels, x.size, Moments(0.5, GATE_VARIANCE))
 
     def multiply(self, name: str, lhs: Map, rhs: Map) -> Map:
         """The product of two maps; the second one may have one pixel."""

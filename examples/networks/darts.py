@@ -40,8 +40,11 @@ def normal(net: Network, name: str, before: Map, last: Map, filters: int) -> Map
 
 
 def reduction(net: Network, name: str, before: Map, last: Map, filters: int) -> Map:
-    """Four sums of max pools and of the first sum, concatenated."""
-    n0, n1 = inputs(net, name, before, last, filters)
+    """Four sums of max pools and of the first sum, concatenated.
+
+    Max pools have large means, so the maps that they read are scaled down.
+    """
+    n0, n1 = inputs(net, name, before, last, filters, variance=1 / 4)
 
     def pool(node: str, x: Map) -> Map:
         return net.max_pool(f"{name}/{node}", x, padded=True)
