@@ -13,8 +13,9 @@ and what no order can be below:
     func.func @f(...) attributes {npu.peak = 12288 : i64, npu.peak_bound = 12288 : i64}
 
 Both are equal if the search was exact. If `budget` tried steps do not suffice for that, the order
-is the best one found. Nothing is changed unless the peak becomes lower. With `when=needed` nothing
-is changed either if all maps fit on the chip in the given order.
+is the best one found. Nothing is changed unless the peak becomes lower. With `when=fits` it must
+also become so low that all maps fit on the chip, and they must not fit in the given order: an order
+with a lower peak does not always send fewer bytes off the chip.
 
 A function keeps its order if it has states, several blocks, or an op on tensors that is neither a
 layer nor a constant: a call, an op with an effect, `npu.module` or `npu.rows`. So the pass runs
@@ -48,22 +49,21 @@ class OrderLayersPass(RefusingPass):
 
     budget: int = BUDGET
     """How many steps the search may try in a function."""
-    when: Literal["always", "needed"] = "always"
-    """`needed`: only if the maps of the given order do not fit on the chip."""
+    when: Literal["always", "fits"] = "always"
+    """`fits`: only if all maps fit on the machine's chip then, and do not in the given order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Order the functions of a program."""
         if self.budget < 0:
             refuse(op, f"expected a budget of 0 steps or more, got {self.budget}")
         machine = machine_of(op)
-        needed = self.when == "needed" and machine is not None
-        enough = machine.sram_bytes if machine is not None and needed else 0
+        fits = machine.sram_bytes if machine is not None and self.when == "fits" else None
         spaces = Spaces.of_module(op)
         for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
             program = read_layers(function, spaces)
             if program is None:
                 continue
-            found = least_peak(program.graph, self.budget, enough, everywhere=needed)
+            found = least_peak(program.graph, self.budget, fits)
             if found.gains:
                 rewrite(function, program, found)
 

@@ -108,14 +108,23 @@ class LayerGraph:
         """For each buffer whether no more than one step writes it."""
         return tuple(each.bit_count() <= 1 for each in self.writers)
 
+    @cached_property
+    def hulls(self) -> tuple[dict[int, int], ...]:
+        """For each buffer the bytes in use by the set of its writers that have run, once asked."""
+        return tuple({} for _ in self.sizes)
+
     def hull(self, buffer: int, done: int) -> int:
         """Bytes of a buffer in use, dead or not, once the steps in `done` have run."""
         writers = self.writers[buffer]
         if self.single[buffer]:
             return self.sizes[buffer] if not writers or writers & done else 0
-        spans = [self.steps[each].span for each in members(writers & done)]
-        filled = [span for span in spans if span[0] < span[1]]
-        return max((end for _, end in filled), default=0) - min((at for at, _ in filled), default=0)
+        known = self.hulls[buffer]
+        if (used := known.get(writers & done)) is None:
+            spans = (self.steps[each].span for each in members(writers & done))
+            filled = [span for span in spans if span[0] < span[1]]
+            ends = max((end for _, end in filled), default=0)
+            used = known[writers & done] = ends - min((at for at, _ in filled), default=0)
+        return used
 
     @cached_property
     def widened(self) -> LayerGraph:

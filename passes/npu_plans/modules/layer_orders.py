@@ -65,17 +65,15 @@ class Budget:
     left: int
 
 
-def least_peak(
-    graph: LayerGraph, budget: int = BUDGET, enough: int = 0, *, everywhere: bool = False
-) -> Ordered:
+def least_peak(graph: LayerGraph, budget: int = BUDGET, fits: int | None = None) -> Ordered:
     """The best order found with at most `budget` tried steps; the given one if none is better.
 
-    A part of the order that needs at most `enough` bytes is not changed. `everywhere`: all other
-    parts are searched, not only those at the highest peak.
+    `fits`: only an order that needs at most so many bytes counts as better, and any such order is
+    good enough.
     """
     given = tuple(range(len(graph.steps)))
     peak = graph.peak(given)
-    task = Task(graph, parts_of(graph), enough, everywhere)
+    task = Task(graph, parts_of(graph), fits)
     purse = Budget(budget)
     found = task.search(purse)
     best, low, apart = given, peak, frozenset[int]()
@@ -84,10 +82,12 @@ def least_peak(
         if (reached := graph.peak(order)) < low:
             best, low = order, reached
         more = graph.begun_early(order, low - 1) - apart
-        if not more or low <= max(bound, enough) or purse.left <= 0:
+        if not more or low <= max(bound, fits or 0) or purse.left <= 0:
             break
         apart |= more
         order = task.search(purse, apart, low).order
+    if fits is not None and low > fits:
+        best, low = given, peak
     return Ordered(best, low, peak, min(bound, low), budget - purse.left)
 
 
@@ -104,8 +104,7 @@ class Task:
 
     graph: LayerGraph
     parts: list[tuple[int, ...]]
-    enough: int
-    everywhere: bool
+    fits: int | None
 
     def search(self, budget: Budget, apart: frozenset[int] = frozenset(), high: int = 0) -> Found:
         """Search the parts, the one with the highest peak first; `apart`: see `PartSearch`.
@@ -116,17 +115,19 @@ class Task:
         peaks = part_peaks(self.graph, parts)
         alone = (peak for part, peak in zip(parts, peaks, strict=True) if len(part) == 1)
         bound = max(alone, default=0)
-        goal = self.enough if self.everywhere else max(self.enough, bound)
+        goal = bound if self.fits is None else self.fits
         found = list(parts)
         for place in sorted(range(len(parts)), key=lambda each: (-peaks[each], each)):
-            if peaks[place] <= goal or len(parts[place]) == 1:
-                continue
+            if peaks[place] <= goal or (self.fits is not None and bound > goal):
+                break
             before = (number for part in parts[:place] for number in part)
             search = PartSearch(self.graph, parts[place], before, budget, apart)
-            found[place] = search.run(max(high, peaks[place]), goal)
-            bound = max(bound, search.low)
-            if not self.everywhere:
+            if self.fits is None:
+                found[place] = search.run(max(high, peaks[place]), goal)
                 goal = max(goal, search.high)
+            else:
+                found[place] = search.fit(peaks[place], goal)
+            bound = max(bound, search.low)
         return Found(tuple(number for part in found for number in part), bound)
 
 
@@ -230,6 +231,18 @@ class PartSearch:
             other.bisect(goal, self.budget.left // 3)
             self.take(other.best)
         self.bisect(goal, self.budget.left)
+        return self.best
+
+    def fit(self, peak: int, limit: int) -> tuple[int, ...]:
+        """An order that needs at most `limit` bytes; the given one, with this peak, if none."""
+        self.high = peak
+        self.low = self.on_grid(min(peak, lower_bound(self.graph, self.part, self.start.done)))
+        if self.low <= limit:
+            answer = self.order_within(limit, self.budget.left // 2)
+            if answer is not None:
+                self.take(answer)
+            elif self.rejected is not None and not self.apart:
+                self.low = self.rejected
         return self.best
 
     def take(self, order: tuple[int, ...]) -> None:

@@ -151,10 +151,12 @@ def test_small_maps_before_the_large_one() -> None:
     assert (found.peak, found.bound) == (10 + 1 + 1 + 20, 32)
 
 
-def test_only_parts_above_what_is_enough_change() -> None:
+def test_only_an_order_that_fits_counts() -> None:
     graph = branches([1, 1, 20], 4)
-    assert not least_peak(graph, enough=38).gains
-    assert 32 <= least_peak(graph, enough=37).peak <= 37
+    assert not least_peak(graph, fits=38).gains
+    assert 32 <= least_peak(graph, fits=37).peak <= 37
+    found = least_peak(graph, fits=31)
+    assert (found.gains, found.bound) == (False, 32)
 
 
 def test_no_budget_no_change() -> None:

@@ -1,5 +1,5 @@
 // RUN: npu-opt %s --pass-pipeline='builtin.module(npu-order-layers)' | filecheck %s
-// RUN: npu-opt %s --pass-pipeline='builtin.module(npu-order-layers{when=needed})' | filecheck %s
+// RUN: npu-opt %s --pass-pipeline='builtin.module(npu-order-layers{when=fits})' | filecheck %s
 // CHECK-NOT: npu.peak
 
 builtin.module attributes {npu.target = #npu.target<"large", {sram_bytes = 4096 : i64, flash_bytes = 4096 : i64}>} {

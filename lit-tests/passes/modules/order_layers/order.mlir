@@ -1,7 +1,7 @@
 // RUN: npu-opt %s --pass-pipeline='builtin.module(npu-order-layers)' | filecheck %s
 // RUN: npu-opt %s --pass-pipeline='builtin.module(npu-order-layers,npu-order-layers)' | filecheck %s
 // RUN: npu-opt %s --pass-pipeline='builtin.module(npu-order-layers{budget=0})' | filecheck %s --check-prefix=NONE
-// RUN: npu-opt %s --pass-pipeline='builtin.module(npu-order-layers{when=needed})' | filecheck %s
+// RUN: npu-opt %s --pass-pipeline='builtin.module(npu-order-layers{when=fits})' | filecheck %s
 // RUN: npu-opt %s --pass-pipeline='builtin.module(npu-order-layers,npu-bufferize,npu-concat-in-place,npu-assign-sram-offsets)' | filecheck %s --check-prefix=ARENA
 // NONE-NOT: npu.peak
 
