@@ -77,7 +77,7 @@ def off_chip(
         "npu-inline-modules",
         "npu-order-layers{when=fits}",
         tails,
-        "npu-fuse-rows{when=fits}",
+        "npu-fuse-rows{when=needed}",
         SUMS,
         "npu-bufferize",
         "npu-concat-in-place",

@@ -13,13 +13,6 @@
 // CHECK: npu.concat
 builtin.module attributes {npu.target = #npu.target<"dma", {sram_bytes = 1344 : i64, flash_bytes = 0 : i64, dma_channels = 1 : i64}>} {
 
-func.func @fits_already
-// ALWAYS: npu.peak = 1088
-// ALWAYS: npu.concat
-// ALWAYS: npu.softmax
-// NEEDED-NOT: npu.peak
-// NEEDED: npu.softmax
-// NEEDED: npu.concat
 func.func @fits_already(%x: tensor<1x1x8x8xf32>) -> tensor<1x32xf32> {
   %a = npu.softmax %x axis 3 : tensor<1x1x8x8xf32> -> tensor<1x1x8x8xf32>
   %big = npu.concat %x, %x, %x, %x axis 1 : (tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32>) -> tensor<1x4x8x8xf32>
@@ -44,13 +37,6 @@ func.func @fits_already(%x: tensor<1x1x8x8xf32>) -> tensor<1x32xf32> {
 // CHECK: npu.softmax
 builtin.module attributes {npu.target = #npu.target<"dma", {sram_bytes = 1300 : i64, flash_bytes = 0 : i64, dma_channels = 1 : i64}>} {
 
-func.func @fits_then
-// ALWAYS: npu.peak = 1088
-// ALWAYS: npu.concat
-// ALWAYS: npu.softmax
-// NEEDED-NOT: npu.peak
-// NEEDED: npu.softmax
-// NEEDED: npu.concat
 func.func @fits_then(%x: tensor<1x1x8x8xf32>) -> tensor<1x32xf32> {
   %a = npu.softmax %x axis 3 : tensor<1x1x8x8xf32> -> tensor<1x1x8x8xf32>
   %big = npu.concat %x, %x, %x, %x axis 1 : (tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32>) -> tensor<1x4x8x8xf32>
@@ -75,13 +61,6 @@ func.func @fits_then(%x: tensor<1x1x8x8xf32>) -> tensor<1x32xf32> {
 // CHECK: npu.concat
 builtin.module attributes {npu.target = #npu.target<"dma", {sram_bytes = 1087 : i64, flash_bytes = 0 : i64, dma_channels = 1 : i64}>} {
 
-func.func @fits_never
-// ALWAYS: npu.peak = 1088
-// ALWAYS: npu.concat
-// ALWAYS: npu.softmax
-// NEEDED-NOT: npu.peak
-// NEEDED: npu.softmax
-// NEEDED: npu.concat
 func.func @fits_never(%x: tensor<1x1x8x8xf32>) -> tensor<1x32xf32> {
   %a = npu.softmax %x axis 3 : tensor<1x1x8x8xf32> -> tensor<1x1x8x8xf32>
   %big = npu.concat %x, %x, %x, %x axis 1 : (tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32>) -> tensor<1x4x8x8xf32>
