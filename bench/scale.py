@@ -1,18 +1,22 @@
-"""Times the compiler on an empty module, a small network and a large one; each has a limit.
+"""Times the compiler on an empty module, a small network and large ones; each has a limit.
 
     python bench/scale.py
+    python bench/scale.py resnet8.onnx      and this model, for the Cortex-M4, without a limit
 
-Times are wall-clock seconds, the best of three for the short ones. The exit code is 1 if one is
-over its limit.
+Times are seconds of wall clock and of processor, that of the compiler for C included; the best of
+three for the short ones. The exit code is 1 if one is over its limit.
 """
 
 from __future__ import annotations
 
+import argparse
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +25,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).resolve().parent.parent
 LENET = ROOT / "examples" / "lenet5" / "lenet5.onnx"
-LAYERS = 500
 CHANNELS = 37
-"""Channels of each 3x3 convolution. It has 49 284 bytes of weights; 500 of them have 25 MB."""
+"""Channels of each 3x3 convolution of the model that is only planned: 49 284 bytes of weights."""
+PLANNED, COMPILED = 500, 200
+"""Layers of the model that is only planned, and of the one of 8 channels that is compiled."""
 
 PIPELINE = (
     "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-bufferize,"
@@ -31,84 +36,103 @@ PIPELINE = (
 )
 
 
-def large_model() -> onnx.ModelProto:
-    """A chain of 500 convolutions, each followed by a ReLU; the weights take 25 MB."""
+@dataclass(frozen=True)
+class Task:
+    """A command, and the most seconds that it may take: of wall clock, or of processor."""
+
+    name: str
+    command: Sequence[str]
+    limit: float | None = None
+    of_processor: bool = False
+    repeats: int = 3
+
+
+def chain(layers: int, channels: int) -> onnx.ModelProto:
+    """A chain of 3x3 convolutions, each followed by a ReLU."""
     generator = np.random.default_rng(0)
     nodes: list[onnx.NodeProto] = []
     weights: list[onnx.TensorProto] = []
-    value = "input"
-    for index in range(LAYERS):
-        shape = (CHANNELS, CHANNELS, 3, 3)
+    value, shape = "input", (channels, channels, 3, 3)
+    for index in range(layers):
         array = generator.standard_normal(shape, dtype=np.float32)
         weights.append(numpy_helper.from_array(array, f"weight{index}"))
-        names = [f"conv{index}", "output" if index == LAYERS - 1 else f"relu{index}"]
+        names = [f"conv{index}", "output" if index == layers - 1 else f"relu{index}"]
         conv = helper.make_node("Conv", [value, weights[-1].name], names[:1], pads=[1, 1, 1, 1])
         nodes += [conv, helper.make_node("Relu", names[:1], names[1:])]
         value = names[-1]
-    shape = [1, CHANNELS, 16, 16]
-    graph = helper.make_graph(
-        nodes,
-        "large",
-        [helper.make_tensor_value_info("input", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)],
-        weights,
+    source, result = (
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, channels, 16, 16])]
+        for name in ("input", "output")
     )
+    graph = helper.make_graph(nodes, "large", source, result, weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
     return model
 
 
-def seconds(command: Sequence[str], repeats: int) -> float:
-    """The shortest wall-clock time of a command over `repeats` runs.
+def seconds(task: Task) -> tuple[float, float]:
+    """The shortest wall-clock and processor times of a command.
 
     Raises: CalledProcessError if a run fails.
     """
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.monotonic()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        best = min(best, time.monotonic() - start)
+    best = float("inf"), float("inf")
+    for _ in range(task.repeats):
+        start, before = time.monotonic(), processor()
+        subprocess.run(task.command, check=True, stdout=subprocess.DEVNULL)
+        best = min(best[0], time.monotonic() - start), min(best[1], processor() - before)
     return best
 
 
-def main() -> int:
-    """Measure the times, and compare them with their limits; returns the exit code."""
+def processor() -> float:
+    """The seconds of processor that ended child processes and theirs took."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def tasks(folder: Path, models: Sequence[Path]) -> list[Task]:
+    """What is measured; files are made in `folder`."""
     opt = [sys.executable, "-m", "npu_tools.commands.opt"]
-    npu_compile = [sys.executable, "-m", "npu_tools.commands.compile"]
+    npu_compile = [sys.executable, "-m", "npu_tools.commands.compile", "-o", str(folder / "c")]
+    empty, large, many = folder / "empty.mlir", folder / "large.onnx", folder / "many.onnx"
+    empty.write_text("builtin.module {}\n", encoding="utf-8")
+    large.write_bytes(chain(PLANNED, CHANNELS).SerializeToString())
+    many.write_bytes(chain(COMPILED, 8).SerializeToString())
+    plan = [*opt, str(large), f"--pass-pipeline={PIPELINE}", "-o", str(folder / "out.mlir")]
+    size = large.stat().st_size / 1e6
+    name = f"{PLANNED} layers, {size:.0f} MB: import, fuse, bufferize, offsets"
+    compiled = [*npu_compile, str(many), "--target", "host"]
+    return [
+        Task("npu-opt, empty module", [*opt, str(empty)], 0.6),
+        Task("npu-compile, LeNet-5", [*npu_compile, str(LENET), "--target", "fe310"], 3.0),
+        Task(name, plan, 20.0, repeats=1),
+        Task(f"npu-compile, {COMPILED} convolutions", compiled, 4.0, of_processor=True),
+        *(
+            Task(f"npu-compile, {each.name}", [*npu_compile, str(each), "--target", "cortex-m4"])
+            for each in models
+        ),
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure the times, and compare them with their limits; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Time the compiler.")
+    parser.add_argument("models", nargs="*", type=Path, help="further models to compile")
+    options, late = parser.parse_args(arguments), 0
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        empty = folder / "empty.mlir"
-        empty.write_text("builtin.module {}\n", encoding="utf-8")
-        large = folder / "large.onnx"
-        large.write_bytes(large_model().SerializeToString())
-        size = large.stat().st_size / 1e6
-        out = str(folder / "lenet5")
-        measured = [
-            ("npu-opt, empty module", 0.6, [*opt, str(empty)], 3),
-            (
-                "npu-compile, LeNet-5",
-                3.0,
-                [*npu_compile, str(LENET), "--target", "fe310", "-o", out],
-                3,
-            ),
-            (
-                f"{LAYERS} layers, {size:.0f} MB: import, fuse, bufferize, offsets",
-                20.0,
-                [*opt, str(large), f"--pass-pipeline={PIPELINE}", "-o", str(folder / "out.mlir")],
-                1,
-            ),
-        ]
-        late = 0
-        for name, limit, command, repeats in measured:
+        for task in tasks(Path(temporary), options.models):
             try:
-                taken = seconds(command, repeats)
+                wall, used = seconds(task)
             except subprocess.CalledProcessError as error:
-                print(f"{name:<56} failed with exit code {error.returncode}", flush=True)
+                print(f"{task.name:<56} failed with exit code {error.returncode}", flush=True)
                 late += 1
                 continue
-            late += taken > limit
-            verdict = "" if taken <= limit else "  TOO SLOW"
-            print(f"{name:<56} {taken:6.2f} s  limit {limit:4.1f} s{verdict}", flush=True)
+            said = ""
+            if task.limit is not None:
+                is_late = (used if task.of_processor else wall) > task.limit
+                late += is_late
+                kind = " of processor" if task.of_processor else ""
+                said = f"  limit {task.limit:4.1f} s{kind}{'  TOO SLOW' * is_late}"
+            print(f"{task.name:<56} {wall:6.2f} s  processor {used:6.2f} s{said}", flush=True)
     return 1 if late else 0
 
 

@@ -48,6 +48,15 @@ class RandomNetwork:
             return None
         return names[-1] if self.random.random() < 0.6 else self.random.choice(names)
 
+    def hide(self, name: str) -> None:
+        """Let no later node read a value."""
+        del self.values[name]
+
+    def undo(self, name: str) -> None:
+        """Remove the last node, which gives this value."""
+        self.nodes.pop()
+        del self.values[name]
+
     def constant(self, array: NDArray[Any]) -> str:
         """A new initialiser."""
         name = f"w{len(self.weights)}"
@@ -161,9 +170,10 @@ def conv_behind_pad(net: RandomNetwork) -> bool:
     weight = net.normal(2, shape[1], 2, 2)
     net.values[name] = shape
     found = net.add("Conv", [name, weight])
-    del net.values[name]
-    if not found:
-        net.nodes.pop()
+    if found:
+        net.hide(name)
+    else:
+        net.undo(name)
     return found
 
 

@@ -72,6 +72,14 @@ class Network(RandomNetwork):
             return None
         return names[-1] if self.random.random() < 0.6 else self.random.choice(names)
 
+    def hide(self, name: str) -> None:
+        """Do nothing: later nodes may read any value."""
+
+    def undo(self, name: str) -> None:
+        """Remove the last node, which gives this value."""
+        super().undo(name)
+        del self.data[name]
+
     def add(self, kind: str, inputs: Sequence[str], **attributes: Any) -> bool:
         """Append a node if it is stable and not too large.
 

@@ -13,14 +13,5 @@ class Known(NamedTuple):
     cause: str
 
 
-ALIGNED = Known(
-    "wrong: Y differs from what is expected",
-    "ONNX's text and onnxruntime divide by the size of the output less one; the test divides by "
-    "scale times size less one, which is no integer here. Our results are those of onnxruntime.",
-)
-
-NOT_RIGHT: Mapping[str, Known] = {
-    "test_resize_downsample_scales_cubic_align_corners": ALIGNED,
-    "test_resize_downsample_scales_linear_align_corners": ALIGNED,
-}
+NOT_RIGHT: Mapping[str, Known] = {}
 """By the test's name."""

@@ -99,13 +99,25 @@ def test_maxima_that_somebody_else_reads_stay() -> None:
         (zebra(8, 8, 4, ("align_corners", "floor")), "each flag repeated 4 times"),
         (zebra(9, 9, 4, ends=(9, 8)), "flags of the blocks of the map that they multiply"),
         (zebra(8, 8, 4, last="x keep"), "flags of the blocks of the map that they multiply"),
-        (zebra(8, 8, 4, last="r c"), "flags of the blocks of the map that they multiply"),
         (zebra(8, 8, 4, threshold=-1), "a threshold of -1.0; expected a number of at least 0"),
         (zebra(8, 8, 4, threshold=np.nan), "a threshold of nan; expected a number of at least 0"),
     ],
 )
 def test_other_chains(proto: ModelProto, message: str) -> None:
     rejected(proto, message)
+
+
+@pytest.mark.parametrize("last", ["Cast", "Where"])
+@pytest.mark.parametrize("threshold", [0.5, -0.5])
+def test_compared_maxima_that_no_resize_reads(last: str, threshold: float) -> None:
+    after = {"Cast": node("Cast", "ge", to=TensorProto.FLOAT), "Where": node("Where", "ge m t")}
+    nodes = [
+        node("MaxPool", "x", "m", kernel_shape=[2, 2], strides=[2, 2]),
+        node("GreaterOrEqual", "m t", "ge"),
+        after[last],
+    ]
+    weights = {"t": np.array(threshold, np.float32)}
+    check(model(nodes, {"x": (1, 3, 8, 8)}, weights=weights, opset=18))
 
 
 STEP, POINT = np.array(0.05, np.float32), np.array(-100, np.int8)

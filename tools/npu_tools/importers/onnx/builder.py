@@ -10,6 +10,7 @@ from math import prod
 from typing import TypeAlias
 
 import numpy as np
+from onnx import NodeProto
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     BytesAttr,
@@ -98,8 +99,15 @@ Value: TypeAlias = SSAValue | Constant | Padded | Lazy | BlockFlags | Unknown
 class Builder:
     """The function under construction, and the IR value of each value of the model."""
 
-    def __init__(self, block: Block, uses: Mapping[str, int], names: UniqueNames) -> None:
+    def __init__(
+        self,
+        block: Block,
+        uses: Mapping[str, int],
+        names: UniqueNames,
+        readers: Mapping[str, Sequence[NodeProto]],
+    ) -> None:
         self.block = block
+        self.readers = readers
         self.names = names
         self.values: dict[str, Value] = {}
         self.uses = Counter(uses)

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import numpy as np
 from onnx import AttributeProto, ModelProto, TensorProto, helper
-from onnx.reference import ReferenceEvaluator
 
 from npu_tools.importers.onnx.builder import Constant
 from npu_tools.importers.onnx.errors import ModelError, NodeError, first_line
@@ -156,6 +155,8 @@ def evaluate(node: Node, operands: Sequence[Constant | None]) -> list[Array]:
 
     Raises: NodeError if the evaluator rejects it.
     """
+    from onnx.reference import ReferenceEvaluator  # loads all of ONNX's operators
+
     # A constant keeps its first name behind Identity; the node reads it by another one.
     named = zip(node.inputs, operands, strict=True)
     feeds = {name: operand.array for name, operand in named if operand is not None}

@@ -249,6 +249,15 @@ def reads(nodes: Sequence[NodeProto], graph: GraphProto) -> Counter[str]:
     return counts
 
 
+def readers(nodes: Iterable[NodeProto]) -> dict[str, list[NodeProto]]:
+    """The nodes, among these and those in their sub-graphs, that read each value."""
+    found: dict[str, list[NodeProto]] = {}
+    for node in nested_nodes(nodes):
+        for name in node.input:
+            found.setdefault(name, []).append(node)
+    return found
+
+
 def nested_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
     """The nodes, each followed by those of its sub-graphs."""
     for node in nodes:

@@ -24,7 +24,7 @@ from npu_tools.importers.onnx.builder import Builder, Constant, Lazy, Unknown, V
 from npu_tools.importers.onnx.errors import ModelError, NodeError, first_line
 from npu_tools.importers.onnx.finish import finish
 from npu_tools.importers.onnx.folding import SIZES, constant_value, fold
-from npu_tools.importers.onnx.graph import node_label, reads
+from npu_tools.importers.onnx.graph import node_label, readers, reads
 from npu_tools.importers.onnx.inferred import check_inferred_shapes
 from npu_tools.importers.onnx.listing import UNSUPPORTED, listing
 from npu_tools.importers.onnx.load import PORT_NAMES, PORTS, default_opset, model_inputs
@@ -75,7 +75,8 @@ class Importer:
         self.inputs = model_inputs(model)
         self.block = Block(arg_types=[port_type(value) for value in self.inputs])
         self.names = UniqueNames()
-        self.builder = Builder(self.block, reads(self.nodes, self.graph), self.names)
+        uses = reads(self.nodes, self.graph)
+        self.builder = Builder(self.block, uses, self.names, readers(self.nodes))
 
     def module(self, symbol: str) -> ModuleOp:
         """Import the whole model into a function of this name.

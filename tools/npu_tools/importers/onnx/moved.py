@@ -74,7 +74,7 @@ def moved(rule: Rule, node: Node, graph: Builder, source: Quantized) -> MovedMap
     The shape of its result is found by a trial on a block that is thrown away.
     """
     block = Block(arg_types=[TensorType(f32, source.shape)])
-    trial = Builder(block, Counter(graph.uses), UniqueNames())
+    trial = Builder(block, Counter(graph.uses), UniqueNames(), graph.readers)
     trial.values.update(graph.values)
     result = shape_of(applied(rule, node, trial, block.args[0]))
     return MovedMap(source, node, rule, result, label=node.label)

@@ -241,9 +241,27 @@ def resized_axes(node: Node, graph: Builder, source: SSAValue, *, old: bool) -> 
         expect_length(size, axis)
         alike = size == shape[axis] and bool(node.int("antialias", 0))
         if scale != 1 and not (stays or alike):
+            expect_one_meaning(node, shape[axis], size, scale)
             roi = rois[place], rois[place + len(axes)]
             found[axis] = Resized(shape[axis], size, scale, roi)
     return found
+
+
+def expect_one_meaning(node: Node, extent: int, size: int, scale: float) -> None:
+    """Refuse corners aligned by a scale that gives no whole number of elements.
+
+    ONNX's reference and its tests divide by scale x extent - 1, its text and
+    onnxruntime by size - 1.
+
+    Raises: NodeError in that case.
+    """
+    grid = node.string("coordinate_transformation_mode", "half_pixel")
+    nearest = node.string("mode", "nearest") == "nearest"
+    if grid == "align_corners" and abs(scale * extent - size) > TIE * extent and not nearest:
+        raise NodeError(
+            f"align_corners with scale {scale} of {extent} elements, which are no whole number: "
+            "ONNX's reference and onnxruntime compute different numbers; expected sizes"
+        )
 
 
 def scaled(extent: int, scale: float) -> int:

@@ -86,10 +86,26 @@ def flags_or(rule: Rule) -> Rule:
 
 
 def are_maxima(node: Node, graph: Builder, maxima: SSAValue) -> bool:
-    """Whether the first operand may be maxima of blocks, and the second is a number."""
+    """Whether the first operand may be maxima of blocks, the second a number, and a Resize follows.
+
+    Without a Resize the flags are those of the maxima, not of the elements of blocks.
+    """
     threshold = graph.value(node, 1)
     is_number = isinstance(threshold, Constant) and threshold.array.size == 1
-    return isinstance(maxima.owner, MaxPool2dOp) and is_number
+    found = isinstance(maxima.owner, MaxPool2dOp) and is_number
+    return found and are_resized(graph, node.outputs[0])
+
+
+def are_resized(graph: Builder, name: str) -> bool:
+    """Whether a Resize alone reads a value, maybe behind casts and quantisation."""
+    while graph.uses[name] == 1 and graph.readers.get(name):
+        reader = graph.readers[name][0]
+        if reader.op_type == "Resize":
+            return True
+        if reader.op_type not in ("Cast", "QuantizeLinear", "DequantizeLinear"):
+            return False
+        name = reader.output[0]
+    return False
 
 
 def large_integers(node: Node, graph: Builder) -> Value | None:
