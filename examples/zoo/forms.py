@@ -1,7 +1,8 @@
 """The forms in which a network of the zoo is compiled: as it is, or quantised in several ways.
 
 npu-quantize makes two of them. The others come from onnxruntime's own `quantize_static`, with all
-operators that it knows.
+operators that it knows, but those at maps that a mask of minus infinity makes infinite: it gives
+them infinite scales, and its model computes zeros.
 """
 
 # onnxruntime's quantiser has no types.
@@ -21,6 +22,7 @@ import numpy as np
 import onnx
 
 from npu_tools.commands import quantize
+from npu_tools.quantizing.infinite_maps import infinite_maps, nodes_in_float
 
 Form = Callable[[Path, Path], str]
 """Writes a quantised model: model, output. Returns what is wrong, or ""."""
@@ -62,7 +64,8 @@ def by_runtime(form: str, kind: str, *, model: Path, output: Path, per_channel: 
     """Quantise a model with onnxruntime's `quantize_static`; `kind` is that of the maps."""
     from onnxruntime import quantization as ort
 
-    feeds = iter(feeds_of(model))
+    samples = feeds_of(model)
+    feeds = iter(samples)
 
     class Reader(ort.CalibrationDataReader):
         """Reads the samples one by one."""
@@ -72,6 +75,7 @@ def by_runtime(form: str, kind: str, *, model: Path, output: Path, per_channel: 
 
     kinds = {"int8": ort.QuantType.QInt8, "uint8": ort.QuantType.QUInt8}
     prepared = output.with_suffix(".prepared.onnx")
+    level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     with warnings.catch_warnings(), redirect_stdout(StringIO()):
         warnings.simplefilter("ignore")
@@ -79,6 +83,9 @@ def by_runtime(form: str, kind: str, *, model: Path, output: Path, per_channel: 
             ort.shape_inference.quant_pre_process(
                 str(model), str(prepared), skip_symbolic_shape=True
             )
+            simplified = onnx.load(prepared)
+            in_float = nodes_in_float(simplified, infinite_maps(simplified, samples))
+            onnx.save(simplified, prepared)
             ort.quantize_static(
                 str(prepared),
                 str(output),
@@ -87,11 +94,12 @@ def by_runtime(form: str, kind: str, *, model: Path, output: Path, per_channel: 
                 activation_type=kinds[kind],
                 weight_type=ort.QuantType.QInt8,
                 per_channel=per_channel,
+                nodes_to_exclude=in_float,
             )
         except Exception as error:  # the quantiser's own limit, of many types
             return f"onnxruntime: {type(error).__name__}: {error}".splitlines()[0]
         finally:
-            logging.disable(logging.NOTSET)
+            logging.disable(level)
     return ""
 
 

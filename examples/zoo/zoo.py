@@ -143,7 +143,8 @@ def exported(name: str, exporter: str, folder: Path) -> Path:
         elif exporter == "old":
             torch.onnx.export(module, inputs, str(path), opset_version=17, dynamo=False)
         else:
-            torch.onnx.export(module, inputs, str(path), dynamo=True, external_data=False)
+            modern = {"dynamo": True, "external_data": False, "verbose": False}
+            torch.onnx.export(module, inputs, str(path), **modern)
     return path
 
 

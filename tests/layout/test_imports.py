@@ -29,7 +29,7 @@ ROOMS = {
         *("tiling", "lowering", "overlap", "spilling", "zero_blocks", "emit", "pipelines"),
     ),
     "npu_tools": (
-        *("shared", "importers", "quantizing", "reports", "compiling", "verifying"),
+        *("shared", "shadow", "importers", "quantizing", "reports", "compiling", "verifying"),
         *("pictures", "integration", "universe", "commands"),
     ),
 }

@@ -151,6 +151,21 @@ def test_softmax_in_c(tmp_path: Path) -> None:
     agree(nodes, {"x": numbers(1, (2, 5, 3, 4)) * 9}, folder=tmp_path)
 
 
+def test_all_and_any_of_bytes_as_int64(tmp_path: Path) -> None:
+    nodes = [node("Greater", "x zero", "b"), node("Cast", "b", "i", to=TensorProto.INT64)]
+    for op in ("ReduceMin", "ReduceMax"):
+        nodes += [node(op, "i axes", op), node("Cast", op, f"y{op}", to=TensorProto.BOOL)]
+    weights: dict[str, Array] = {"zero": np.zeros((), np.float32), "axes": int64(1)}
+    agree(nodes, {"x": numbers(3, (4, 3))}, weights=weights, folder=tmp_path)
+    cast = node("Cast", "x", "i", to=TensorProto.INT64)
+    last = node("Cast", "j", to=TensorProto.FLOAT)
+    for op, operands in (("Sub", "i i"), ("Mul", "i i"), ("Pow", "i three")):
+        nodes = [cast, node(op, operands, "j"), last]
+        three: dict[str, Array] = {"three": np.array(3, np.int64)}
+        proto = model(nodes, {"x": (3, 3)}, weights=three, kind=TensorProto.UINT8)
+        rejected(proto, "value 'j' is computed with int64 elements")
+
+
 def test_what_is_rejected() -> None:
     x = {"x": (2, 3)}
     proto = model([node("ReduceSum", "x axes")], x, weights={"axes": int64(2)})

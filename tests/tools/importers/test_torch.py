@@ -42,6 +42,57 @@ def test_exported_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
+def test_recurrent_layers_and_attention(tmp_path: Path) -> None:
+    torch: Any = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+    torch.manual_seed(0)
+
+    class Network(torch.nn.Module):
+        """A GRU, causal attention over its outputs, and an LSTM."""
+
+        def __init__(self) -> None:
+            super().__init__()  # pyright: ignore[reportUnknownMemberType]
+            self.gru = torch.nn.GRU(6, 4, batch_first=True, bidirectional=True)
+            self.lstm = torch.nn.LSTM(8, 5, batch_first=True)
+
+        def forward(self, x: Any) -> Any:
+            y = self.gru(x)[0]
+            # torch's exporter takes attention with heads only.
+            y = torch.nn.functional.scaled_dot_product_attention(y, y, y, is_causal=True)
+            return self.lstm(y)
+
+    network, given, path = Network().eval(), numbers(1, 7, 6), tmp_path / "small.pt2"
+    torch.export.save(torch.export.export(network, (torch.from_numpy(given),)), str(path))
+    module = import_file(path)
+    assert {"npu.recurrent", "npu.matmul"} <= set(layers(module))
+    theirs, (hidden, cell) = network(torch.from_numpy(given))
+    for ours, expected in zip(
+        run_function(module, None, [given]), (theirs, hidden, cell), strict=True
+    ):
+        np.testing.assert_allclose(ours, expected.detach().numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.torch
+def test_what_torch_does_not_export(tmp_path: Path) -> None:
+    torch: Any = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+
+    class Values(torch.nn.Module):
+        """The singular values of a matrix."""
+
+        def forward(self, x: Any) -> Any:
+            return torch.linalg.svd(x)[1]
+
+    path = tmp_path / "small.pt2"
+    torch.export.save(torch.export.export(Values(), (torch.ones(3, 3),)), str(path))
+    told = (
+        r"cannot export this program: node '_linalg_svd': No ONNX function found for .*_linalg_svd"
+    )
+    with pytest.raises(UserError, match=told):
+        import_file(path)
+
+
+@pytest.mark.torch
 def test_other_files(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("onnxscript")

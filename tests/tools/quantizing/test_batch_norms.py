@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, helper
+from onnx.shape_inference import infer_shapes
 
 from helpers.quantized.build import onnxruntime_says
 from helpers.small_models import Weights, model_of
-from npu_tools.quantizing.batch_norms import fold_batch_norms
+from npu_tools.quantizing.batch_norms import fold_batch_norms, norms_as_convolutions
 
 
 def two_norms(*, transposed: bool, bias: bool, **more: Any) -> ModelProto:
@@ -56,3 +57,25 @@ def test_not_folded() -> None:
     scaled = two_norms(transposed=False, bias=True, beta=0.0)
     fold_batch_norms(scaled)
     assert len(scaled.graph.node) == 3
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 7), (2, 3, 4, 5)])
+def test_convolutions(shape: tuple[int, ...]) -> None:
+    """A normalisation in front of a layer, of a map with places; one without places stays."""
+    rng = np.random.default_rng(8)
+    weights: Weights = {
+        name: rng.uniform(0.5, 2, 3).astype(np.float32) for name in ("s", "b", "m", "v")
+    }
+    nodes = [
+        helper.make_node("BatchNormalization", ["input", "s", "b", "m", "v"], ["n"], epsilon=0.1),
+        helper.make_node("Relu", ["n"], ["r"]),
+        helper.make_node("ReduceMax", ["r"], ["f"], axes=[*range(2, len(shape))], keepdims=0),
+        helper.make_node("BatchNormalization", ["f", "s", "b", "m", "v"], ["y"]),
+    ]
+    proto = infer_shapes(model_of(nodes, weights, shape, "y"))
+    x = {"input": rng.normal(0, 1, shape).astype(np.float32)}
+    expected = onnxruntime_says(proto, x)
+    norms_as_convolutions(proto)
+    kinds = [node.op_type for node in proto.graph.node]
+    assert kinds == ["Conv", "Relu", "ReduceMax", "BatchNormalization"]
+    np.testing.assert_allclose(onnxruntime_says(proto, x), expected, rtol=1e-5, atol=1e-5)

@@ -283,6 +283,47 @@ def test_numbers_that_are_none(folder: Path, capsys: pytest.CaptureFixture[str])
         rejected(folder, capsys, arguments, "net.onnx: ", part)
 
 
+def masked() -> ModelProto:
+    """A dense layer whose scores, bounded by 0 and infinity, get a mask of minus infinity."""
+    mask = np.triu(np.full((4, 4), -np.inf, np.float32), 1)
+    weight = np.random.default_rng(2).standard_normal((4, 4), np.float32)
+    bounds = {"zero": np.zeros((), np.float32), "most": np.array(np.inf, np.float32)}
+    nodes = [
+        helper.make_node("MatMul", ["input", "w"], ["scores"], "dense"),
+        helper.make_node("Clip", ["scores", "zero", "most"], ["bounded"], "bounds"),
+        helper.make_node("Add", ["bounded", "mask"], ["masked"]),
+        helper.make_node("Transpose", ["masked"], ["turned"], perm=[0, 2, 1]),
+        helper.make_node("Softmax", ["turned"], ["shares"], "shares"),
+        helper.make_node("MatMul", ["shares", "w"], ["mixed"], "mix"),
+    ]
+    weights: dict[str, Array] = {"w": weight, "mask": mask, **bounds}
+    return model_of(nodes, weights, (1, 4, 4), "mixed")
+
+
+@pytest.mark.parametrize(("form", "kept"), [("qdq", "MatMul"), ("operators", "QLinearMatMul")])
+def test_infinite_constants(
+    form: str, kept: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = save(folder, masked(), input=inputs(8, (4, 4)))
+    result = quantised_small(arguments, "--format", form, "--json")
+    report = json.loads(capsys.readouterr().out)
+    assert report["warnings"] == []
+    assert report["calibration"]["outputs"][0]["snr_db"] > 30
+    assert {each["name"]: each["snr_db"] for each in report["layers"]}["masked"] > 30
+    by_output = {node.output[0]: node for node in result.graph.node}
+    assert by_output["masked"].input[1] == "mask"
+    assert by_output["turned"].input[0] == "masked"
+    assert [node.op_type for node in result.graph.node].count(kept) == 2
+    capsys.readouterr()
+    verified(capsys, "input", inputs(2, (4, 4)))
+
+
+def test_infinite_maps_have_no_percentile(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [*save(folder, masked(), input=inputs(8, (4, 4))), "--method", "percentile"]
+    part = "constants make map 'masked' infinite, which has no percentile; expected --method minmax"
+    rejected(folder, capsys, arguments, part)
+
+
 @pytest.mark.parametrize("form", ["qdq", "operators"])
 def test_names_that_the_quantiser_gives(form: str, folder: Path) -> None:
     quantised_small(save(folder, small_net(), input=inputs()), "--format", form)

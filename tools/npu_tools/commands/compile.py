@@ -169,7 +169,11 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "smaller sizes, in steps of a sixteenth, are tried too",
     )
     add("--verbose", action="store_true", help="print the remarks of the passes")
-    add("--check-passes", action="store_true", help="interpret the IR after every pass (slow)")
+    add(
+        "--check-passes",
+        action="store_true",
+        help="interpret the IR after every pass, and check the memory plan byte by byte (slow)",
+    )
     add(
         "--verify",
         metavar="inputs.npz",
@@ -277,7 +281,9 @@ def observers(options: argparse.Namespace) -> Iterator[Observer]:
         yield Remarks(lambda remark: say(remark, beside(options)))
     if options.check_passes:
         from npu_tools.compiling.check import MeaningCheck
+        from npu_tools.compiling.plan_check import PlanCheck
 
+        yield PlanCheck()
         yield MeaningCheck(seed=options.seed)
 
 

@@ -10,7 +10,7 @@ import io
 import logging
 import re
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,57 @@ def exported_onnx(path: Path) -> bytes:
     with quiet():
         program = loaded(torch, path)
         try:
-            found = torch.onnx.export(program, dynamo=True, verbose=False)
+            found = converted(torch, program)
             return bytes(found.model_proto.SerializeToString())
         except Exception as error:  # the exporter raises its own and Python's exceptions
             raise UserError(
-                f"{path}: torch.onnx.export cannot export this program: {reason(error)}"
+                f"{path}: torch.onnx.export cannot export this program: {cause(error)}"
             ) from error
+
+
+def converted(torch: Any, program: Any) -> Any:
+    """torch's own conversion of a program to ONNX.
+
+    An operator that torch converts in some forms only, such as attention without heads, is first
+    replaced by those that torch defines it by.
+    """
+    replaced: set[Any] = set()
+    while True:
+        try:
+            return torch.onnx.export(program, dynamo=True, verbose=False)
+        except Exception as error:  # the exporter raises its own and Python's exceptions
+            operator = refused(program, error)
+            definitions = torch.export.default_decompositions()
+            if operator not in definitions or operator in replaced:
+                raise
+            program = program.run_decompositions({operator: definitions[operator]})
+            replaced.add(operator)
+
+
+def refused(program: Any, error: Exception) -> Any:
+    """The operator of the node that torch could not convert; None if it names no node."""
+    name = named_node(error)
+    return next((node.target for node in program.graph.nodes if node.name == name), None)
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception, that which caused it, and so on."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def named_node(error: Exception) -> str | None:
+    """The node whose translation failed, as torch's exceptions name it."""
+    matches = (re.search(r"translating node %(\w+)", str(each)) for each in chain(error))
+    return next((match[1] for match in matches if match), None)
+
+
+def cause(error: Exception) -> str:
+    """The node that torch could not convert, if it names one, and the first cause."""
+    *_, first = chain(error)
+    name = named_node(error)
+    return f"node '{name}': {reason(first)}" if name else reason(first)
 
 
 @contextlib.contextmanager
@@ -72,7 +117,7 @@ def loaded(torch: Any, path: Path) -> Any:
         ) from error
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """The first line of an exception's text, or its class if it has no text."""
     return str(error).strip().partition("\n")[0] or type(error).__name__
 

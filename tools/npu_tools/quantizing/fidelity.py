@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, log10, prod
+from math import inf, isfinite, log10, prod
 
 import numpy as np
 from onnx import ModelProto, NodeProto, numpy_helper
@@ -37,16 +37,22 @@ class Noise:
 
     def add(self, true: Array, found: Array) -> None:
         """Add the numbers of one run."""
-        wide = true.astype(np.float64)
-        self.signal += float(np.sum(wide**2))
-        self.noise += float(np.sum((wide - found) ** 2))
+        self.signal += float(np.sum(np.where(np.isfinite(true), true, 0).astype(np.float64) ** 2))
+        self.noise += float(np.sum(errors(true, found) ** 2))
 
     @property
     def decibels(self) -> float:
         """Signal to noise in dB; infinite if nothing is lost."""
         if self.noise == 0:
             return inf
-        return 10 * log10(self.signal / self.noise) if self.signal else -inf
+        lost = not self.signal or not isfinite(self.noise)
+        return -inf if lost else 10 * log10(self.signal / self.noise)
+
+
+def errors(true: Array, found: Array) -> Array:
+    """The differences of two maps; equal infinities have none."""
+    with np.errstate(invalid="ignore"):
+        return np.where(true == found, 0.0, true.astype(np.float64) - found)
 
 
 @dataclass(frozen=True)
@@ -125,8 +131,9 @@ def compared(name: str, true: Array, found: Array, rows: Sequence[Array | None])
     """Compare one output on all samples; `rows` are the classes of both models."""
     noise = Noise()
     noise.add(true, found)
-    away = np.abs(true.astype(np.float64) - found)
-    step = (float(true.max()) - float(true.min())) / STEPS or 1.0
+    away = np.abs(errors(true, found))
+    finite = true[np.isfinite(true)]
+    step = (float(finite.max()) - float(finite.min())) / STEPS or 1.0 if finite.size else 1.0
     first, second = rows
     return OutputFidelity(
         name,

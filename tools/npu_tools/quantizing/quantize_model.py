@@ -26,8 +26,9 @@ from onnx.shape_inference import infer_shapes
 
 from npu_tools.importers.onnx.errors import first_line
 from npu_tools.importers.onnx.load import DOMAINS, default_opset
-from npu_tools.quantizing.batch_norms import fold_batch_norms
+from npu_tools.quantizing.batch_norms import fold_batch_norms, norms_as_convolutions
 from npu_tools.quantizing.fidelity import fidelity, spread
+from npu_tools.quantizing.infinite_maps import infinite_maps, nodes_in_float
 from npu_tools.quantizing.least_error import Histogram, least_error_range
 from npu_tools.quantizing.mixed_precision import bounded_maps, groups_of, sensitive_maps
 from npu_tools.quantizing.quantize_data import Feeds
@@ -118,8 +119,12 @@ def quantised(
         try:
             opset = OPSET if recipe.int16 == "none" else OPSET_WIDE
             prepared = simplified(at_least_opset(model, opset), Path(folder))
-            ranges = measured_ranges(prepared, runs, recipe.method, Path(folder))
-            return prepared, with_widths(prepared, runs, ranges, recipe, Path(folder))
+            if recipe.per_channel:
+                norms_as_convolutions(prepared)
+            infinite = infinite_maps(prepared, runs)
+            ranges = measured_ranges(prepared, runs, recipe.method, Path(folder), infinite)
+            in_float = nodes_in_float(prepared, infinite, QUANTISED)
+            return prepared, with_widths(prepared, runs, ranges, recipe, Path(folder), in_float)
         except UserError:
             raise
         except Exception as error:  # onnxruntime's exceptions share no public base
@@ -188,7 +193,12 @@ def without_clashes(model: ModelProto) -> ModelProto:
 
 
 def with_widths(
-    model: ModelProto, runs: Sequence[Feeds], ranges: Any, recipe: Recipe, folder: Path
+    model: ModelProto,
+    runs: Sequence[Feeds],
+    ranges: Any,
+    recipe: Recipe,
+    folder: Path,
+    in_float: Sequence[str],
 ) -> ModelProto:
     """Quantise a simplified model, with those maps in 16 bits that the recipe asks for."""
     groups = groups_of(model, ranges.keys())
@@ -196,7 +206,7 @@ def with_widths(
 
     def quantise(wide: Collection[str]) -> ModelProto:
         measured = unified(ranges, bounded_maps(model)) if wide else ranges
-        return cleaned(static(model, measured, recipe, wide, folder))
+        return cleaned(static(model, measured, recipe, wide, folder, in_float))
 
     def measure(wide: Collection[str]) -> float:
         outputs = fidelity(model, quantise(wide), some).outputs
@@ -226,13 +236,19 @@ def unified(ranges: Any, bounded: Mapping[str, str]) -> object:
 
 
 def static(
-    model: ModelProto, ranges: object, recipe: Recipe, wide: Collection[str], folder: Path
+    model: ModelProto,
+    ranges: object,
+    recipe: Recipe,
+    wide: Collection[str],
+    folder: Path,
+    in_float: Sequence[str] = (),
 ) -> ModelProto:
     """Quantise a simplified model with onnxruntime; `folder` is for its files.
 
-    The maps `wide` have 16 bits. Where there are any, Relu and Clip stay: onnxruntime removes them
-    also from symmetric maps of 16 bits, which do not saturate as Relu does. This does the same as
-    onnxruntime's `quantize_static`, which cannot take ranges of our own.
+    The nodes `in_float` stay as they are. The maps `wide` have 16 bits. Where there are any, Relu
+    and Clip stay: onnxruntime removes them also from symmetric maps of 16 bits, which do not
+    saturate as Relu does. This does the same as onnxruntime's `quantize_static`, which cannot take
+    ranges of our own.
     """
     ort: Any = import_module("onnxruntime.quantization")
     elements = {"int8": ort.QuantType.QInt8, "uint8": ort.QuantType.QUInt8}
@@ -241,8 +257,8 @@ def static(
         ort.QuantType.QInt8,
         elements[recipe.activations],
         ranges,
-        [],  # all nodes ...
-        [],  # ... and no exceptions
+        [],  # all nodes but ...
+        list(in_float),
         list(QUANTISED),
         {
             "MatMulConstBOnly": True,
@@ -263,12 +279,24 @@ def static(
 
 
 def measured_ranges(
-    model: ModelProto, runs: Sequence[Feeds], method: Method, folder: Path
+    model: ModelProto,
+    runs: Sequence[Feeds],
+    method: Method,
+    folder: Path,
+    infinite: Collection[str] = (),
 ) -> object:
     """Measure the range of each map on the runs; the result is an object of onnxruntime.
 
-    Raises: UserError if a map is not finite.
+    The maps `infinite` get none.
+
+    Raises: UserError if another map is not finite, or if some are infinite and the method is
+        percentile: onnxruntime makes no histogram of them.
     """
+    if method == "percentile" and nodes_in_float(model, infinite, QUANTISED):
+        raise UserError(
+            f"constants make map '{min(infinite)}' infinite, which has no percentile; expected "
+            "--method minmax or mse"
+        )
     ort: Any = import_module("onnxruntime.quantization")
     methods = ort.CalibrationMethod
     path = folder / "prepared.onnx"
@@ -283,6 +311,7 @@ def measured_ranges(
     for first in range(0, len(runs), step):
         calibrator.collect_data(reader(runs[first : first + step]))
     ranges: Any = calibrator.compute_data()
+    ranges.data = {name: data for name, data in ranges.items() if name not in infinite}
     for name, data in ranges.items():
         low, high = data.range_value
         if not (np.isfinite(low) and np.isfinite(high)):

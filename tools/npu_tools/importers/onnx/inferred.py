@@ -52,7 +52,8 @@ def check_inferred_shapes(model: ModelProto, values: Mapping[str, Value]) -> Non
 def check_width(info: ValueInfoProto, value: Value | None) -> None:
     """Check that no arithmetic of int64 is done in i32, where it could overflow.
 
-    Indices of ArgMax are i32, as they always fit; layers that move or compare them may follow.
+    Indices of ArgMax and casts of bytes are i32, as they always fit; layers that move or compare
+    them may follow.
 
     Raises: ModelError if a sum, difference or product is int64 in the model.
     """

@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 from onnx import TensorProto
+from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import CastOp, ConcatOp, PairwiseOp, TransposeOp
@@ -57,10 +58,14 @@ def dropout(node: Node, graph: Builder) -> Value:
 def cast(node: Node, graph: Builder) -> Value:
     """Cast of a map; to bool it is a comparison with zero.
 
+    Bytes, which bools are too, become i32 where the model has int64, as they always fit.
+
     Raises: NodeError for types that no layer has.
     """
     source, target = graph.operand(node, 0), node.int("to", TensorProto.FLOAT)
     element = map_type(source).get_element_type()
+    if target == TensorProto.INT64 and element in (i8, ui8):
+        target = TensorProto.INT32
     if target not in PORTS:
         raise NodeError(f"cast of a map to {type_name(target)}; expected {PORT_NAMES}")
     if target == TensorProto.BOOL:
