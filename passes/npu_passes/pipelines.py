@@ -75,7 +75,6 @@ def off_chip(
         f"npu-reorder-branches{{order=liveness{order}}}",
         "npu-plan-modules{misfit=leave}",
         "npu-inline-modules",
-        "npu-order-layers{when=fits}",
         tails,
         "npu-fuse-rows{when=needed}",
         SUMS,
