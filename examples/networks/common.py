@@ -28,6 +28,8 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 OPSET = 13
 IR_VERSION = 8
 BIAS_DEVIATION = 0.05
+GATE_VARIANCE = 0.15
+"""Of hard sigmoids: more than of a normally distributed map, as measured in MobileNetV3."""
 LARGEST_MODEL = 2**31 - 2**20
 """The most bytes of parameters: a protobuf file holds less than 2 GB, names and nodes included."""
 
@@ -121,9 +123,19 @@ class Network:
         shape = (count, x.channels, *pair(kernel))
         return self._conv(name, x, shape, stride, padded, variance)
 
-    def depthwise(self, name: str, x: Map, kernel: int, *, stride: int = 1) -> Map:
-        """A padded convolution with one filter for each channel."""
-        return self._conv(name, x, (x.channels, 1, kernel, kernel), stride, True, 1.0)
+    def depthwise(
+        self, name: str, x: Map, kernel: int, *, stride: int = 1, dilation: int = 1
+    ) -> Map:
+        """A padded convolution with one filter for each channel; its taps are `dilation` apart."""
+        shape = (x.channels, 1, kernel, kernel)
+        return self._conv(name, x, shape, stride, True, 1.0, dilation)
+
+    def separable(
+        self, name: str, x: Map, filters: int, kernel: int, *, stride: int = 1, dilation: int = 1
+    ) -> Map:
+        """A depthwise and a 1x1 convolution."""
+        spread = self.depthwise(f"{name}_depthwise", x, kernel, stride=stride, dilation=dilation)
+        return self.conv(f"{name}_pointwise", spread, filters, 1)
 
     def conv_relu(
         self,
@@ -158,9 +170,25 @@ class Network:
         output = self._add("MaxPool", name, [x.name], **attributes)
         return Map(output, x.channels, size, x.moments.largest())
 
-    def average_pool(self, name: str, x: Map, kernel: int = 3) -> Map:
-        """An average pool with stride 1 and padding, whose zeros count as elements, as in torch."""
-        attributes, size = window(name, x.size, pair(kernel), 1, True)
+    def hard_swish(self, name: str, x: Map) -> Map:
+        """The map times its hard sigmoid, x * clip(x / 6 + 1 / 2, 0, 1)."""
+        return self.multiply(f"{name}/swish", x, self.hard_sigmoid(name, x))
+
+    def hard_sigmoid(self, name: str, x: Map) -> Map:
+        """The hard sigmoid of the layer `name`."""
+        output = self._add("HardSigmoid", f"{name}/gate", [x.name], alpha=1 / 6, beta=0.5)
+        return Map(output, x.channels, x.size, Moments(0.5, GATE_VARIANCE))
+
+    def multiply(self, name: str, lhs: Map, rhs: Map) -> Map:
+        """The product of two maps; the second one may have one pixel."""
+        output = self._add("Mul", name, [lhs.name, rhs.name])
+        scale = rhs.moments.power**0.5
+        moments = Moments(lhs.moments.mean * scale, lhs.moments.variance * scale**2)
+        return Map(output, lhs.channels, lhs.size, moments)
+
+    def average_pool(self, name: str, x: Map, kernel: int = 3, *, stride: int = 1) -> Map:
+        """An average pool with padding, whose zeros count as elements, as in torch."""
+        attributes, size = window(name, x.size, pair(kernel), stride, True)
         output = self._add("AveragePool", name, [x.name], count_include_pad=1, **attributes)
         return Map(output, x.channels, size, x.moments.averaged(kernel**2))
 
@@ -213,8 +241,9 @@ class Network:
         stride: int,
         padded: bool,
         variance: float,
+        dilation: int = 1,
     ) -> Map:
-        attributes, size = window(name, x.size, shape[2:], stride, padded)
+        attributes, size = window(name, x.size, shape[2:], stride, padded, dilation)
         weight, bias = self._filters(name, shape, x.moments, variance)
         group = x.channels // shape[1]
         output = self._add("Conv", name, [x.name, weight, *bias], group=group, **attributes)
@@ -266,15 +295,15 @@ def port(value: Map, flat: bool) -> ValueInfoProto:
 
 
 def window(
-    name: str, size: Pair, kernel: Pair, stride: int, padded: bool
+    name: str, size: Pair, kernel: Pair, stride: int, padded: bool, dilation: int = 1
 ) -> tuple[dict[str, list[int]], Pair]:
     """Attributes of a sliding window, and the size of its result.
 
     Raises: NetworkError if the window is larger than the padded map.
     """
-    pads = [extent // 2 if padded else 0 for extent in kernel]
+    pads = [extent // 2 * dilation if padded else 0 for extent in kernel]
     height, width = (
-        (extent + 2 * pad - taps) // stride + 1
+        (extent + 2 * pad - (taps - 1) * dilation - 1) // stride + 1
         for extent, taps, pad in zip(size, kernel, pads, strict=True)
     )
     if height < 1 or width < 1:
@@ -283,6 +312,8 @@ def window(
             "expected a larger image"
         )
     attributes = {"kernel_shape": list(kernel), "strides": [stride] * 2, "pads": pads * 2}
+    if dilation > 1:
+        attributes["dilations"] = [dilation] * 2
     return attributes, (height, width)
 
 

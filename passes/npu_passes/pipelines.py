@@ -55,6 +55,9 @@ FUSE = "npu-fuse-conv-relu-pool{overlap=line-buffer},npu-fold-zero-points"
 SUMS = "npu-fuse-additions,npu-fuse-activations"
 """Fuse additions, and activations behind additions."""
 
+ORDER = "npu-order-layers"
+"""Run the layers in the order that needs the least memory."""
+
 BYTES = "npu-concat-in-place,npu-choose-layouts,npu-transpose-in-place"
 """Choose where maps are stored: slices of concatenations, layouts with channels last, and views of
 transposed maps."""
@@ -97,12 +100,12 @@ def off_chip(
 
 PIPELINES = {
     "default": Pipeline(
-        road(f"{FUSE},{SUMS}", "greedy", BYTES, SHARE),
+        road(f"{FUSE},{SUMS},{ORDER}", "greedy", BYTES, SHARE),
         "fuse pools, also if their windows overlap, and additions; concatenate in place; offsets "
         "for any graph",
     ),
     "rows": Pipeline(
-        road(f"{FUSE},npu-fuse-rows{{when=smallest}},{SUMS}", "greedy", BYTES, SHARE),
+        road(f"{FUSE},{ORDER},npu-fuse-rows{{when=smallest}},{SUMS}", "greedy", BYTES, SHARE),
         "as default, but the layers at the memory peak run row by row, a few rows between them",
     ),
     "overlaid": Pipeline(

@@ -127,19 +127,19 @@ NOT_PLANNED = Key(
 )
 PEAK = Key(
     "npu.peak",
-    (Place.MODULE,),
+    (Place.MODULE, Place.FUNCTION),
     INT,
-    "the peak of the module's branch order: the most bytes that live on chip while it runs",
-    writers="npu-reorder-branches",
+    "the peak of the order of branches or layers: the most bytes that live on chip while it runs",
+    writers="npu-reorder-branches, npu-order-layers",
     readers="reports",
     absent="the peak has not been computed",
 )
 PEAK_BOUND = Key(
     "npu.peak_bound",
-    (Place.MODULE,),
+    (Place.MODULE, Place.FUNCTION),
     INT,
     "a lower bound on npu.peak: the smallest peak of any order of the layers, in bytes",
-    writers="npu-reorder-branches",
+    writers="npu-reorder-branches, npu-order-layers",
     readers="reports",
     absent="the bound has not been computed, or the search for it was too long",
 )

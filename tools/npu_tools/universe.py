@@ -55,6 +55,7 @@ PASSES = {
     "npu-plan-as": "npu_passes.graph.plan_as:PlanAsPass",
     "npu-plan-modules": "npu_passes.modules.plan_modules:PlanModulesPass",
     "npu-prune-zero-blocks": "npu_passes.zero_blocks.prune_zero_blocks:PruneZeroBlocksPass",
+    "npu-order-layers": "npu_passes.modules.order_layers:OrderLayersPass",
     "npu-reorder-branches": "npu_passes.modules.reorder_branches:ReorderBranchesPass",
     "npu-requantize-mode": "npu_passes.graph.requantize_mode:RequantizeModePass",
     "npu-share-functions": "npu_passes.lowering.share_functions:ShareFunctionsPass",

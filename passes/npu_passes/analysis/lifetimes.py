@@ -199,7 +199,11 @@ def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:
     If the view is smaller than the buffer along one axis only, it also includes the padding bytes
     in front of the next index of that axis, as a buffer in patches has them.
     """
-    type_, source = view.result.type, view.source.type
+    return span_of(view.result.type, view.source.type)
+
+
+def span_of(type_: Attribute, source: Attribute) -> tuple[int, int] | None:
+    """First byte and end (excluded) of a view with a type in a buffer; see `slice_of`."""
     if not isa(type_, MemRefType[Attribute]) or not isinstance(type_.layout, StridedLayoutAttr):
         return None
     assert isa(source, MemRefType[Attribute])

@@ -20,19 +20,27 @@ from helpers.paths import ROOT
 
 FOLDER = ROOT / "examples" / "networks"
 NETWORKS = (
+    "darts",
     "flownet_s",
     "inception_small",
     "inception_v3",
     "mobilenet_v2",
+    "mobilenet_v3",
+    "nasnet_a",
+    "randwire",
     "resnet18",
     "resnet50",
     "squeezenet1_1",
 )
 TINY: dict[str, dict[str, Any]] = {
+    "darts": {"width": 1 / 4, "size": (8, 8)},
     "flownet_s": {"width": 1 / 16, "size": (64, 128)},
     "inception_small": {"size": (15, 15)},
     "inception_v3": {"width": 1 / 16, "size": (75, 75), "classes": 10},
     "mobilenet_v2": {"width": 1 / 4, "size": (32, 32), "classes": 10},
+    "mobilenet_v3": {"width": 1 / 4, "size": (32, 32), "classes": 10},
+    "nasnet_a": {"width": 1 / 16, "size": (8, 8)},
+    "randwire": {"width": 1 / 16, "size": (32, 32), "classes": 10},
     "resnet18": {"width": 1 / 16, "size": (32, 32), "classes": 10},
     "resnet50": {"width": 1 / 16, "size": (32, 32), "classes": 10},
     "squeezenet1_1": {"width": 1 / 4, "size": (32, 32), "classes": 10},

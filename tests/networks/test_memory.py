@@ -1,0 +1,154 @@
+"""The memory of networks: the tables of docs/memory.md are what npu-compile prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from helpers.c_harness import run_c
+from helpers.networks.zoo import TINY, build, image, run
+from helpers.paths import ROOT
+from helpers.road import c_files
+from npu_dialect.attributes import TARGET
+from npu_dialect.machine import Machine
+from npu_dialect.module_attributes import PEAK, PEAK_BOUND
+from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.target import TargetAttr
+from npu_passes.analysis.lifetimes import lifetimes_of
+from npu_passes.buffers.spaces import Spaces
+from npu_passes.modules.layer_reader import read_layers
+from npu_passes.pipelines import ORDER, PIPELINES
+from npu_tools.compiling.driver import Job, compile_model, job_passes, run_passes, through_offsets
+from npu_tools.importers.frontends import load
+
+PAGE = ROOT / "docs" / "memory.md"
+DEFAULT = PIPELINES["default"].text
+IN_FILE_ORDER = DEFAULT.replace(f"{ORDER},", "")
+
+
+def rows_of(heading: str) -> list[list[str]]:
+    """The cells of the table below a heading of the page, without its two first lines."""
+    text = PAGE.read_text(encoding="utf-8")
+    lines = text[text.index(heading) :].splitlines()[1:]
+    table = [line for line in lines[: end_of(lines)] if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+
+
+def end_of(lines: list[str]) -> int:
+    """The line of the next heading."""
+    ends = (place for place, line in enumerate(lines) if line.startswith("#"))
+    return next(ends, len(lines))
+
+
+def number(cell: str) -> int:
+    return int(re.sub(r"[^\d]", "", cell))
+
+
+def saved(folder: Path, name: str) -> Path:
+    """The file of a network; `randwire 1` has seed 1."""
+    name, _, seed = name.partition(" ")
+    path = folder / f"{name}{seed}.onnx"
+    path.write_bytes(build(name, bias=False, seed=int(seed or 0)).SerializeToString())
+    return path
+
+
+class Measured(NamedTuple):
+    """The bytes of arena of a network, and all that `npu-order-layers` has noted."""
+
+    arena: int
+    notes: set[tuple[int | None, int | None]]
+
+
+def measured(model: Path, pipeline: str) -> Measured:
+    """Compile as npu-compile does, for int8 maps."""
+    notes: set[tuple[int | None, int | None]] = set()
+
+    def note(_: str, module: ModuleOp) -> None:
+        notes.add(order_of(function(module)))
+
+    job = Job(model, "host", pipeline=pipeline, plan_as="i8", observers=(note,))
+    return Measured(compile_model(job).report.memory.arena_bytes, notes)
+
+
+def order_of(network: func.FuncOp) -> tuple[int | None, int | None]:
+    """What `npu-order-layers` has noted: peak and bound; nothing if it has changed nothing."""
+    return PEAK.get(network), PEAK_BOUND.get(network)
+
+
+def function(module: ModuleOp) -> func.FuncOp:
+    """The network's function."""
+    return next(op for op in module.walk() if isinstance(op, func.FuncOp))
+
+
+@pytest.mark.slow
+def test_the_orders_of_the_table(tmp_path: Path) -> None:
+    """The arena in the order of the file and in the best one, and the bound of the search."""
+    rows = rows_of("## The order of layers")
+    assert len(rows) == 6
+    for name, before, after, change, peak, bound in rows:
+        model = saved(tmp_path, name.strip("`"))
+        best = measured(model, "default")
+        arenas = measured(model, IN_FILE_ORDER).arena, best.arena
+        assert arenas == (number(before), number(after)), name
+        assert change == f"{100 * arenas[1] / arenas[0] - 100:.0f} %", name
+        noted = (None, None) if peak == "-" else (number(peak), number(bound))
+        assert best.notes == {(None, None), noted}, name
+
+
+@pytest.mark.parametrize(
+    ("name", "element"),
+    [
+        ("inception_small", None),
+        ("inception_small", "i8"),
+        pytest.param("darts", None, marks=pytest.mark.slow),
+        pytest.param("nasnet_a", "i8", marks=pytest.mark.slow),
+        pytest.param("randwire", "i8", marks=pytest.mark.slow),
+    ],
+)
+def test_the_peak_is_that_of_the_buffers(name: str, element: str | None, tmp_path: Path) -> None:
+    """What the search counts on tensors is what the buffers need at least, before and after it.
+
+    A part of a concatenation of bytes takes all of it here, and a few bytes less there.
+    """
+    path = tmp_path / "net.onnx"
+    path.write_bytes(build(name, **TINY[name]).SerializeToString())
+    machine = Machine.load("host")
+    for pipeline in (IN_FILE_ORDER, DEFAULT):
+        passes = through_offsets(
+            job_passes(Job(path, "host", pipeline=pipeline, plan_as=element), machine)
+        )
+        _, module = load(path, {})
+        TARGET.set(module, TargetAttr.of(machine))
+        place = [each.name for each in passes].index("npu-bufferize")
+        run_passes(module, passes[:place], ())
+        program = read_layers(function(module), Spaces.of_module(module))
+        assert program is not None
+        peak = program.graph.peak(range(len(program.units)))
+        assert order_of(function(module))[0] in (None, peak)
+        run_passes(module, passes[place:-1], ())
+        floor = lifetimes_of(function(module), SramSpace()).floor
+        assert floor == peak if element is None else 0.98 * peak <= floor <= peak
+
+
+@pytest.mark.parametrize("name", ["inception_small", pytest.param("darts", marks=pytest.mark.slow)])
+def test_the_new_order_computes_the_same(name: str, tmp_path: Path) -> None:
+    model = build(name, **{**TINY[name], "width": 1 / 8})
+    source = image(model, 1)
+    path = tmp_path / "net.onnx"
+    path.write_bytes(model.SerializeToString())
+    notes: set[tuple[int | None, int | None]] = set()
+
+    def note(_: str, module: ModuleOp) -> None:
+        notes.add(order_of(function(module)))
+
+    compiled = compile_model(Job(path, "host", observers=(note,)))
+    assert len(notes) == 2
+    (wanted,) = run(model, source)
+    (got,) = run_c(c_files(compiled), "net", [source], [wanted.shape])
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
