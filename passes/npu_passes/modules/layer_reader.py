@@ -129,7 +129,8 @@ class Reader:
             steps.append(self.step(op, sources, before))
             makers[op.results[0]] = number
             units.append((*ops, *self.views(op.results[0])))
-        kept = {self.homes[value][0] for value in self.returned()}
+        # An input that is returned without a layer that reads it has no buffer here.
+        kept = {self.homes[value][0] for value in self.returned() if value in self.homes}
         return LayerProgram(LayerGraph(tuple(self.sizes), tuple(steps), frozenset(kept)), (*units,))
 
     def is_step(self, op: LayerOp) -> bool:
