@@ -117,7 +117,11 @@ def check_types(**options: list[str]) -> Result:
     config = ROOT / ".pyright.json"  # its folder is where imports are looked for
     config.write_text(json.dumps({**settings["tool"]["pyright"], **here, **options}))
     try:
-        return Result(failed=["pyright"]) if run("pyright", "-p", config.name) else Result(passed=1)
+        return (
+            Result(failed=["pyright"])
+            if run("pyright", "--threads", "2", "-p", config.name)
+            else Result(passed=1)
+        )
     finally:
         config.unlink()
 

@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 LEFT_OUT_MARKS = "not slow"
 """The value of option -m in pyproject.toml."""
-QUICK = 4
+QUICK = 6
 """Without the slow tests, the number of examples of a property is divided by this."""
 LEAST = 2
 SETTINGS = "_hypothesis_internal_use_settings"
