@@ -97,7 +97,7 @@ def test_slow_tests_are_left_out_by_name(tmp_path: Path) -> None:
     assert "left out" not in everything
 
 
-@pytest.mark.parametrize(("more", "count"), [((), 5), (("-m", ""), 20)])
+@pytest.mark.parametrize(("more", "count"), [((), 3), (("-m", ""), 20)])
 def test_properties_have_fewer_examples_without_slow_tests(
     tmp_path: Path, more: tuple[str, ...], count: int
 ) -> None:
@@ -136,8 +136,8 @@ def test_types_without_torch(
     seen: list[dict[str, list[str]]] = []
 
     def run(module: str, *arguments: str) -> int:
-        assert (module, arguments[0]) == ("pyright", "-p")
-        seen.append(json.loads((tmp_path / arguments[1]).read_text(encoding="utf-8")))
+        assert (module, arguments[-2]) == ("pyright", "-p")
+        seen.append(json.loads((tmp_path / arguments[-1]).read_text(encoding="utf-8")))
         return 0
 
     def find_spec(name: str) -> object:
