@@ -16,10 +16,11 @@ from typing import TypeAlias
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.dialects.memref import LoadOp, StoreOp
+from xdsl.dialects.memref import LoadOp, ReinterpretCastOp, StoreOp, SubviewOp
 from xdsl.dialects.scf import ForOp, IfOp, YieldOp
 from xdsl.ir import Attribute, ErasedSSAValue, Operation, SSAValue
 
+from npu_dialect.dsp import DSP
 from npu_dialect.npu import NPU
 from npu_dialect.npu.layer import LayerOp
 
@@ -27,8 +28,10 @@ LAYERS = [op for op in NPU.operations if issubclass(op, LayerOp)]
 
 Key: TypeAlias = tuple[object, ...]
 
+MEMORY = (LoadOp, ReinterpretCastOp, StoreOp, SubviewOp)
+
 LOCAL: frozenset[type[Operation]] = frozenset(
-    (*Arith.operations, LoadOp, StoreOp, CallOp, ForOp, IfOp, YieldOp, *LAYERS)
+    (*Arith.operations, *DSP.operations, *MEMORY, CallOp, ForOp, IfOp, YieldOp, *LAYERS)
 )
 """Ops whose verifiers read nothing but their types and attributes; the arguments and terminators
 of their blocks; the class of the op around them; and the function that they call. None of them
