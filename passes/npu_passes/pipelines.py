@@ -109,7 +109,7 @@ PIPELINES = {
         "as default, but the layers at the memory peak run row by row, a few rows between them",
     ),
     "overlaid": Pipeline(
-        road(f"{FUSE},{SUMS}", "greedy", BYTES, SHARE, overlays=True),
+        road(f"{FUSE},{SUMS},{ORDER}", "greedy", BYTES, SHARE, overlays=True),
         "as default, but a layer may write its output over what it has read of its input",
     ),
     "unlu2020": Pipeline(

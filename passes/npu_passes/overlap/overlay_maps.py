@@ -13,7 +13,8 @@ npu-assign-sram-offsets may use a distance or not.
 
 Layers whose input and output fit below the peak side by side are left alone. So are layers in
 loops, with regions, that run in place, or whose buffers are in use elsewhere at that time; and maps
-of two types that C takes for different memory, as int32 and float32.
+of two types that C takes for different memory, as int32 and float32; and programs that are planned
+as another type, which have no loops.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
-from npu_dialect.attributes import OVERLAYS
+from npu_dialect.attributes import OVERLAYS, PLANNED_AS
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type
@@ -62,6 +63,8 @@ class OverlayMapsPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Find the layers at the peak of each function, then measure them together."""
         found: dict[LayerOp, list[tuple[int, int]]] = {}
+        if PLANNED_AS.is_on(op):
+            return
         for function in functions(op):
             if any(on_chip_values(function, SramSpace())):
                 found.update(worth_it(lifetimes_of(function, SramSpace())))

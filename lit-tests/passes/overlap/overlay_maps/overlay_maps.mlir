@@ -35,3 +35,17 @@ func.func @read_later(%x : memref<1x1x16x16xi8, #npu.sram> {sram.input}) {
   "use"(%x, %y) : (memref<1x1x16x16xi8, #npu.sram>, memref<1x1x16x16xi8, #npu.sram>) -> ()
   func.return
 }
+
+// -----
+
+// Sizes only, no numbers: there are no loops to follow.
+// CHECK-LABEL: func.func @planned
+// CHECK-NOT:   npu.overlays
+builtin.module attributes {npu.planned_as = i8} {
+  func.func @planned(%x : memref<1x1x16x16xi8, #npu.sram> {sram.input}) {
+    %y = sram.alloc : memref<1x1x16x16xi8, #npu.sram>
+    npu.max_pool2d ins(%x : memref<1x1x16x16xi8, #npu.sram>) outs(%y : memref<1x1x16x16xi8, #npu.sram>) kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1]
+    "use"(%y) : (memref<1x1x16x16xi8, #npu.sram>) -> ()
+    func.return
+  }
+}
