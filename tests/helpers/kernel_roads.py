@@ -28,6 +28,8 @@ NO_FPU = Road("cortex-m4", "registers=0")
 BYTES = Road("fe310")
 M0 = Road("cortex-m0")
 ROADS = (DSP, SMALL, NO_FPU, BYTES)
+SLOW = (SMALL, NO_FPU)
+"""The roads that tests of whole plans leave to the slow tests."""
 
 
 def placed(module: ModuleOp, *, layouts: bool = True, fold: bool = False) -> ModuleOp:

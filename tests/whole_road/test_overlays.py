@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 
 from helpers.kernel_chains import ChainMaker
-from helpers.kernel_roads import FUSE, ROADS, Road
+from helpers.kernel_roads import FUSE, ROADS, SLOW, Road
 from helpers.pipeline import context, run_passes
 from npu_passes.analysis.overlaid import claims_of, distance_of
 from npu_tools.shadow import check
@@ -37,7 +37,11 @@ def shared(module: ModuleOp) -> Counter[bool]:
     return Counter(distance >= 0 for distance in distances if distance is not None)
 
 
-@pytest.mark.parametrize("road", ROADS, ids=str)
+@pytest.mark.parametrize(
+    "road",
+    [pytest.param(each, marks=pytest.mark.slow) if each in SLOW else each for each in ROADS],
+    ids=str,
+)
 def test_no_byte_is_read_after_it_was_overwritten(road: Road) -> None:
     found = Counter[bool]()
     for seed in range(SEEDS):

@@ -45,7 +45,14 @@ def test_many(first: int, tmp_path: Path) -> None:
         checked(tmp_path, seed)
 
 
-@pytest.mark.parametrize("road", kernel_roads.ROADS, ids=str)
+@pytest.mark.parametrize(
+    "road",
+    [
+        pytest.param(each, marks=pytest.mark.slow) if each in kernel_roads.SLOW else each
+        for each in kernel_roads.ROADS
+    ],
+    ids=str,
+)
 def test_kernels(road: kernel_roads.Road) -> None:
     """Kernels of int8 layers load words, and read ahead."""
     for seed in range(3):
