@@ -27,6 +27,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
 from npu_dialect.pl330 import ProgramOp
+from npu_dialect.walking import walk
 
 TABLES = (_attributes, _module_attributes)
 """The Python modules that define the keys."""
@@ -78,7 +79,7 @@ STANDS_ON: Mapping[Place, Callable[[Operation], bool]] = {
 
 def problems(module: Operation) -> Iterator[tuple[Operation, str]]:
     """Each wrong attribute of a module, as (op, error message), in the order of the IR text."""
-    for op in module.walk():
+    for op in walk(module):
         for name, attribute in op.attributes.items():
             if (text := problem(name, attribute, op)) is not None:
                 yield op, text

@@ -69,6 +69,7 @@ from npu_dialect.npu.layers import SumsOp
 from npu_dialect.npu.maps import Map, map_type
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.target import machine_of
+from npu_dialect.walking import walk
 from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.graph.use_flash import Flash, flash_of
 from npu_passes.lowering.kernels.constants import symbol_users
@@ -193,7 +194,7 @@ class LowerToLoopsPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
         options = self.options(op)
-        layers = [layer for layer in op.walk() if isinstance(layer, LayerOp)]
+        layers = [layer for layer in walk(op) if isinstance(layer, LayerOp)]
         for layer in layers:
             reject(layer)
         for layer in layers:
@@ -216,7 +217,7 @@ class LowerToLoopsPass(RefusingPass):
             )
         features = machine.features if machine else ()
         flash = self.flash or flash_of(op)
-        return LoopOptions(registers, self.unroll, features, flash, symbol_users(op.walk()))
+        return LoopOptions(registers, self.unroll, features, flash, symbol_users(walk(op)))
 
 
 def reject(layer: LayerOp) -> None:

@@ -40,6 +40,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from npu_dialect import dma
 from npu_dialect.attributes import LAYER, WHAT
 from npu_dialect.keys import Key
+from npu_dialect.walking import walk
 from npu_passes.lowering.function_shapes import Constant, FunctionShape, value_of
 from npu_passes.lowering.kernels.constants import Users, symbol_users
 from npu_passes.support.loop_builder import memref_type
@@ -95,7 +96,7 @@ def can_be_shared(function: func.FuncOp, users: Users) -> bool:
     return not any(
         isinstance(op, (func.CallOp, *dma.DMA.operations))
         or any(len(region.blocks) > 1 for region in op.regions)
-        for op in function.walk()
+        for op in walk(function)
     )
 
 
@@ -224,6 +225,6 @@ class ShareFunctionsPass(RefusingPass):
         """
         if self.scalars < 0:
             raise Refusal(f"expected scalars of at least 0, got {self.scalars}")
-        users = symbol_users(op.walk())
+        users = symbol_users(walk(op))
         for shared in functions_to_share(op, users, self.scalars, self.before_lowering):
             share(shared, users)

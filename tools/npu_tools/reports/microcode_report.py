@@ -19,6 +19,7 @@ from npu_dialect.dma import StartOp
 from npu_dialect.machine import Machine
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.target import machine_of
+from npu_dialect.walking import walk
 from npu_passes.emit.pl330.assemble import programs_of
 from npu_passes.pl330.lower_dma_to_pl330 import longest_burst, microcode_transfer, widest_beat
 from npu_plans.transfers.bursts import bursts_of
@@ -33,7 +34,7 @@ def microcode_of(module: ModuleOp) -> tuple[Mapping[str, Any], ...]:
 
 def starts_of(module: ModuleOp) -> Iterator[tuple[str, StartOp]]:
     """Each transfer that has a program, with the program's name first."""
-    for op in module.walk():
+    for op in walk(module):
         if isinstance(op, StartOp):
             reference = PROGRAM.get(op)
             if reference is not None:

@@ -17,6 +17,7 @@ from npu_dialect import dram, sram
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import ARENA, DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
 from npu_dialect.keys import Key
+from npu_dialect.walking import walk
 from npu_passes.emit.c.buffers import argument_offset, memory_of
 from npu_passes.emit.c.types import element_type, memref_of
 
@@ -90,7 +91,7 @@ def allocations(
 ) -> Iterator[tuple[str, SSAValue]]:
     """The buffers that ops of a kind allocate, each with its name for messages."""
     for function in functions:
-        for op in function.walk():
+        for op in walk(function):
             if isinstance(op, kind):
                 yield f"{op.name} in @{function.sym_name.data}", op.results[0]
 

@@ -18,6 +18,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from npu_dialect import dma, dsp
+from npu_dialect.walking import walk
 from npu_passes.emit.c.carried import Variables
 from npu_passes.emit.c.expr import Expr
 from npu_passes.emit.c.names import Scope, identifier
@@ -186,4 +187,4 @@ def is_literal(value: SSAValue) -> bool:
 
 def writes_memory(op: Operation) -> bool:
     """Whether an op, or one in its regions, writes memory."""
-    return any(isinstance(inner, WRITERS) for inner in op.walk())
+    return any(isinstance(inner, WRITERS) for inner in walk(op))

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.attributes import LAYER, VALUE
+from npu_dialect.walking import walk
 from npu_passes.analysis.views import base_of
 from npu_passes.emit.c.buffers import Memory, memory_of
 
@@ -114,7 +115,7 @@ def conflict(places: dict[int, Memory], index: int, written: set[int]) -> bool:
 
 def calls_in(function: FuncOp) -> Iterator[CallOp]:
     """All calls in a function."""
-    return (op for op in function.walk() if isinstance(op, CallOp))
+    return (op for op in walk(function) if isinstance(op, CallOp))
 
 
 def layers_of(graph: CallGraph, in_tiles: bool) -> dict[CallOp, tuple[int, str]]:
@@ -163,7 +164,7 @@ def effects_of(
     """
     written: set[SSAValue] = set()
     used: set[str] = set()
-    for op in function.walk():
+    for op in walk(function):
         if use := USE_OF.get(type(op)):
             used.add(use)
         match op:

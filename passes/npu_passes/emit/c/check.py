@@ -29,6 +29,7 @@ from npu_dialect.attributes import LAYER, SRAM_OFFSET
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.target import machine_of
+from npu_dialect.walking import walk
 from npu_passes.analysis.views import FROM_BASE
 from npu_passes.emit.c.operators import OPERATORS
 from npu_passes.emit.c.types import (
@@ -62,6 +63,12 @@ STRUCTURE = (
     *FROM_BASE,
 )
 """Printable ops that are not scalar operators and have no rule of their own."""
+
+PRINTABLE = frozenset((*STRUCTURE, sram.AllocOp, memref.AllocOp, *OPERATORS))
+"""All ops that can be printed. Looking up the class of an op is faster than `isinstance`."""
+
+PLAIN = frozenset(OPERATORS) - {arith.ConstantOp, arith.SelectOp, UnrealizedConversionCastOp}
+"""Scalar operators, which neither `problem_of_memory` nor `problem_of_kind` looks at."""
 
 REMEDY = {
     "npu": "run npu-bufferize and npu-lower-to-loops before",
@@ -126,7 +133,7 @@ def problems_of_signature(function: FuncOp) -> Iterator[str]:
 
 def problems_of_body(function: FuncOp) -> Iterator[str]:
     """What is wrong with the ops of a function."""
-    for op in function.walk():
+    for op in walk(function):
         if op is not function and (problem := problem_of(op)):
             layer = LAYER.get(op)
             where = f"@{function.sym_name.data}" + (f" (layer {layer!r})" if layer else "")
@@ -146,7 +153,7 @@ def type_problem(type_: Attribute) -> str | None:
 
 def problem_of(op: Operation) -> str | None:
     """Why an op in a function cannot be printed as C; None if it can."""
-    if not isinstance(op, (*STRUCTURE, sram.AllocOp, memref.AllocOp, *OPERATORS)):
+    if type(op) not in PRINTABLE:
         dialect = op.name.partition(".")[0]
         return REMEDY.get(
             dialect, "expected an op of arith, math, scf, memref, func, sram, dram, dma or dsp"
@@ -158,7 +165,7 @@ def problem_of(op: Operation) -> str | None:
             continue  # the token between a start and its wait
         if problem := type_problem(value.type):
             return problem
-    return problem_of_memory(op) or problem_of_kind(op)
+    return None if type(op) in PLAIN else problem_of_memory(op) or problem_of_kind(op)
 
 
 def problem_of_memory(op: Operation) -> str | None:

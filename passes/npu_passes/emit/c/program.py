@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.arguments import argument_attributes, is_input, is_output, is_state
 from npu_dialect.attributes import PORT
+from npu_dialect.walking import walk
 from npu_passes.emit.c import off_chip
 from npu_passes.emit.c.arena import arena_size, dram_size
 from npu_passes.emit.c.buffers import argument_offset
@@ -278,7 +279,7 @@ def weights_of(
     used = {
         op.name_.string_value()
         for function in graph.order
-        for op in function.walk()
+        for op in walk(function)
         if isinstance(op, memref.GetGlobalOp)
     }
     found: dict[str, Weights] = {}

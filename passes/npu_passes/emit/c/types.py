@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect.dma import StartOp
 from npu_dialect.npu.maps import storage_elements
+from npu_dialect.walking import walk
 from npu_passes.support.block_runs import BlockRuns, block_runs_of
 from npu_passes.support.transfer_runs import transfer_runs as byte_runs_of
 from npu_plans.transfers.runs import Runs
@@ -98,7 +99,7 @@ def index_type(elements: int) -> CType:
 def largest_index(module: ModuleOp) -> int:
     """The largest number of elements of a buffer, or magnitude of an index constant."""
     largest = 0
-    for op in module.walk():
+    for op in walk(module):
         if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, IndexType):
             value = op.value
             largest = max(largest, abs(value.value.data) if isinstance(value, IntegerAttr) else 0)

@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect.machine import MOST_JUMP_OF_PL330
 from npu_dialect.pl330 import AnyLoopOp, InstructionOp, LoopOp, OneOp, ProgramOp
+from npu_dialect.walking import walk
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Line:
 
 def programs_of(module: ModuleOp) -> list[ProgramOp]:
     """The programs of a module, in order."""
-    return [op for op in module.walk() if isinstance(op, ProgramOp)]
+    return [op for op in walk(module) if isinstance(op, ProgramOp)]
 
 
 def assemble(program: ProgramOp) -> list[Line]:
