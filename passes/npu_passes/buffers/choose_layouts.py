@@ -8,11 +8,12 @@ The decision: if all channels of a pixel are contiguous, a kernel row of a convo
 bytes or of 16-bit integers, which a core reads a word at a time. The shape stays [N, C, H, W], so
 layers compute the same; only the strides of the type change. Runs before offsets are assigned.
 
-A map keeps the model's layout if an op other than a layer uses it (a reshape, as in front of a
-fully connected layer, a copy, a call), or if it has fewer than 4 channels. A map of one pixel keeps
-it too, as both layouts are the same. So do inputs and outputs of the function, as the caller
-expects the model's layout. Slices of a map, such as the parts of a concatenation or the phases of a
-transposed convolution, follow it.
+A map keeps the model's layout if an op other than a layer uses it (a reshape, a copy, a call), or
+if it has fewer than 4 channels. A map of one pixel keeps it too, as both layouts are the same. So
+do inputs and outputs of the function, as the caller expects the model's layout. Slices of a map
+follow it, such as the parts of a concatenation or the phases of a transposed convolution. If a map
+is flattened for fully connected layers, the columns of their weights follow
+(`flatten_in_order.py`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npu_dialect.npu.layer import LayerOp
@@ -32,6 +34,7 @@ from npu_dialect.npu.quantization import QUANTISED
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.views import uses_of
 from npu_passes.buffers.concat_in_place import is_box, retype_boxes
+from npu_passes.buffers.flatten_in_order import is_flattened, permute_weights
 from npu_passes.support.refuse import RefusingPass
 
 WORD = 4
@@ -48,10 +51,13 @@ class ChooseLayoutsPass(RefusingPass):
         """See the module's docstring."""
         for buffer in list(maps_to_relayout(op)):
             assert is_buffer_type(buffer.type)
+            for use in buffer.uses:
+                if isinstance(use.operation, memref.ReinterpretCastOp):
+                    permute_weights(use.operation, op)
             retype_boxes(Rewriter.replace_value_with_new_type(buffer, channels_last(buffer.type)))
 
 
-def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
+def maps_to_relayout(module: ModuleOp) -> Iterator[SSAValue]:
     """The map buffers that change to channels last, in the order of the IR."""
     for op in module.walk():
         if not isinstance(op, AllocOp):
@@ -61,7 +67,10 @@ def maps_to_relayout(module: Operation) -> Iterator[SSAValue]:
         users = [use.operation for use in op.buffer.uses]
         readers = [use.operation for use in uses_of(op.buffer)]
         layers = [reader for reader in readers if isinstance(reader, LayerOp)]
-        follows = all(isinstance(user, LayerOp) or is_box(user) for user in users)
+        follows = all(
+            isinstance(user, LayerOp) or is_box(user) or is_flattened(user, module)
+            for user in users
+        )
         if gains(type_) and follows and any(map(reads_integers, layers)):
             yield op.buffer
 
