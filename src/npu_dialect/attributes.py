@@ -171,7 +171,7 @@ OVERLAYS = Key(
         "the op runs backwards, or -1 if it cannot"
     ),
     writers="npu-overlay-maps, npu-outline-layers",
-    readers="npu-assign-sram-offsets, npu-turn-layers, npu-check-overlays",
+    readers="npu-assign-sram-offsets, npu-turn-layers, npu-check-overlays, npu-run",
     absent="the output overlaps no operand",
 )
 BACKWARDS = Key(

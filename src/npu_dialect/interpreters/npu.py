@@ -21,6 +21,7 @@ from xdsl.interpreter import (
 )
 from xdsl.utils.exceptions import InterpretationError
 
+from npu_dialect.attributes import OVERLAYS
 from npu_dialect.interpreters.normalize import normalize
 from npu_dialect.interpreters.pairwise import cast, pairwise, where
 from npu_dialect.interpreters.pointwise import activate
@@ -300,8 +301,11 @@ def spoils(op: LayerOp, index: int, array: Array, out: Array) -> bool:
     """Whether the OFM overwrites an input that the layer may not overwrite.
 
     Then the buffer plan is wrong. Inputs in `in_place_inputs` may be overwritten by an OFM of the
-    same layout.
+    same layout. Those in `npu.overlays` may be overwritten once they are read, and here all inputs
+    are read before the OFM is written.
     """
+    if index in (OVERLAYS.get(op) or ())[::4]:
+        return False
     if index in op.in_place_inputs() and array.__array_interface__ == out.__array_interface__:
         return False
     return np.shares_memory(array, out)
