@@ -43,14 +43,19 @@ def fits(problem: Problem, ceiling: int, offsets: tuple[int, ...]) -> bool:
 @settings(max_examples=60, deadline=None)
 @given(problem=problems(largest=5, most=6))
 def test_small_plans_are_optimal(problem: Problem) -> None:
-    """From the worst plan, without `greedy`; the proven bound never passes the optimum."""
+    """From the worst plan, without `greedy`; the proven bound never passes the optimum.
+
+    It may stay below it where alignments leave gaps, and with overlays.
+    """
     search = Search(problem, none.solve(problem), live_bound(problem).bytes, 20_000_000)
     search.run()
     best = optimum(problem)
     assert check(problem, search.best) == ()
     assert search.least <= best <= search.best.arena
     if not problem.overlays:
-        assert search.least == best == search.best.arena
+        assert best == search.best.arena
+        if all(buffer.alignment == 1 for buffer in problem.buffers):
+            assert search.least == best
 
 
 @settings(max_examples=10, deadline=None)
