@@ -171,7 +171,9 @@ def pytest(folder: Path, *selection: str) -> Result:
     """
     report = folder / "pytest.xml"
     workers = str(min(os.cpu_count() or 1, 8))
-    code = run("pytest", "-q", "-n", workers, f"--junit-xml={report}", *FILES, *selection)
+    # Idle workers take tests from others: some tests take minutes.
+    cores = ("-n", workers, "--dist", "worksteal")
+    code = run("pytest", "-q", *cores, f"--junit-xml={report}", *FILES, *selection)
     result = Result()
     if report.exists():
         for case in ElementTree.parse(report).getroot().iter("testcase"):
