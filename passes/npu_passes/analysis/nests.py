@@ -19,16 +19,16 @@ from itertools import count
 from typing import TypeAlias
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, MemRefType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
-from xdsl.utils.hints import isa
 
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
 from npu_dialect.dsp.memory import WORD_BYTES
 from npu_dialect.npu.maps import storage_elements
 from npu_passes.analysis.affine_index import constant_of
 from npu_passes.analysis.views import is_buffer, is_view
+from npu_passes.support.loop_builder import memref_type
 from npu_plans.overlays.nest import Access, Choice, Form, Loop, Node
 
 MOST_CHOICES = 16
@@ -331,27 +331,21 @@ def constant(form: Form) -> int:
     return form.constant
 
 
-def type_of(value: SSAValue) -> MemRefType[Attribute]:
-    """The type of a buffer."""
-    assert isa(value.type, MemRefType[Attribute])
-    return value.type
-
-
 def element_bytes(value: SSAValue) -> int:
     """The bytes of an element of a buffer."""
-    element = type_of(value).element_type
+    element = memref_type(value).element_type
     assert isinstance(element, FixedBitwidthType)
     return element.size
 
 
 def storage_bytes(value: SSAValue) -> int:
     """The bytes of a buffer with a static layout, gaps included; 0 for another one."""
-    return (storage_elements(type_of(value)) or 0) * element_bytes(value)
+    return (storage_elements(memref_type(value)) or 0) * element_bytes(value)
 
 
 def strides_of(value: SSAValue) -> tuple[int, ...] | None:
     """The strides of a buffer in elements; None if one is not static."""
-    strides = type_of(value).get_strides()
+    strides = memref_type(value).get_strides()
     if strides is None or None in strides:
         return None
     return tuple(step for step in strides if step is not None)
@@ -359,4 +353,4 @@ def strides_of(value: SSAValue) -> tuple[int, ...] | None:
 
 def offset_of(value: SSAValue) -> int | None:
     """The first element of a buffer or view by its type; None if it is not static."""
-    return type_of(value).get_offset()
+    return memref_type(value).get_offset()

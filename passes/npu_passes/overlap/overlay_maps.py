@@ -62,16 +62,16 @@ class OverlayMapsPass(RefusingPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Find the layers at the peak of each function, then measure them together."""
-        found: dict[LayerOp, list[tuple[int, int]]] = {}
         if PLANNED_AS.is_on(op):
             return
+        found: dict[LayerOp, list[tuple[int, int]]] = {}
         for function in functions(op):
             if any(on_chip_values(function, SramSpace())):
                 found.update(worth_it(lifetimes_of(function, SramSpace())))
         lowering = LowerToLoopsPass(self.registers, self.unroll, self.flash)
         measured = measure(ctx, op, found, lowering)
-        for layer in found:
-            if claims := measured[shape_of(layer)]:
+        for layer, pairs in found.items():
+            if claims := measured[shape_of(layer, pairs)]:
                 OVERLAYS.set(layer, tuple(n for each in claims for n in each.numbers()))
 
 
@@ -127,12 +127,12 @@ def may_alias(one: SSAValue, other: SSAValue) -> bool:
     return types[0] == types[1] or any(each in BYTE_TYPES for each in types)
 
 
-def shape_of(layer: LayerOp) -> Hashable:
-    """What the loops of a layer depend on: the op, its properties and the types of its operands."""
+def shape_of(layer: LayerOp, pairs: Sequence[tuple[int, int]]) -> Hashable:
+    """What the claims of a layer depend on: op, properties, types of operands, and its pairs."""
     operands = list(layer.operands)
     same = tuple(operands.index(value) for value in operands)
     types = tuple(value.type for value in operands)
-    return layer.name, tuple(sorted(layer.properties.items())), types, same
+    return layer.name, tuple(sorted(layer.properties.items())), types, same, tuple(pairs)
 
 
 def measure(
@@ -143,8 +143,8 @@ def measure(
 ) -> dict[Hashable, list[Claim]]:
     """The claims of layers by their shape; layers of one shape are lowered once."""
     first: dict[Hashable, LayerOp] = {}
-    for layer in layers:
-        first.setdefault(shape_of(layer), layer)
+    for layer, pairs in layers.items():
+        first.setdefault(shape_of(layer, pairs), layer)
     if not first:
         return {}
     copies = [alone(layer, f"layer{index}") for index, layer in enumerate(first.values())]
@@ -171,9 +171,8 @@ def globals_of(module: ModuleOp, layers: Sequence[LayerOp]) -> list[Operation]:
 
 def alone(layer: LayerOp, name: str) -> FuncOp:
     """A function with a copy of a layer; its arguments are the operands that are no constants."""
-    operands = dict.fromkeys(layer.operands)
-    constants = {v: v.owner for v in operands if isinstance(v.owner, memref.GetGlobalOp)}
-    outer = [value for value in operands if value not in constants]
+    outer = outer_operands(layer)
+    constants = {v: v.owner for v in layer.operands if isinstance(v.owner, memref.GetGlobalOp)}
     block = Block(arg_types=[value.type for value in outer])
     mapping: dict[SSAValue, SSAValue] = dict(zip(outer, block.args, strict=True))
     for value, op in constants.items():
@@ -185,17 +184,18 @@ def alone(layer: LayerOp, name: str) -> FuncOp:
     return FuncOp(name, (types, []), Region(block), "private")
 
 
+def outer_operands(layer: LayerOp) -> list[SSAValue]:
+    """The distinct operands of a layer that are no constants."""
+    operands = dict.fromkeys(layer.operands)
+    return [value for value in operands if not isinstance(value.owner, memref.GetGlobalOp)]
+
+
 def claims_of(layer: LayerOp, pairs: Sequence[tuple[int, int]], function: FuncOp) -> list[Claim]:
     """The claims of a layer whose loops stand in a function.
 
     A layer may run backwards for one input only: two could want different directions.
     """
-    outer = [
-        value
-        for value in dict.fromkeys(layer.operands)
-        if not isinstance(value.owner, memref.GetGlobalOp)
-    ]
-    arguments = dict(zip(outer, function.body.block.args, strict=True))
+    arguments = dict(zip(outer_operands(layer), function.body.block.args, strict=True))
     buffers = [each for each in arguments.values() if isinstance(each.type, MemRefType)]
     ops = list(function.body.block.ops)[:-1]
     nodes = NestReader.read(ops, buffers)
@@ -206,7 +206,7 @@ def claims_of(layer: LayerOp, pairs: Sequence[tuple[int, int]], function: FuncOp
         near = least(nodes, *ends)
         far = None if turned is None else least(mirrored(turned), *ends)
         if near is not None:
-            found.append(Claim(source, target, near, None if far is None else max(far, 0)))
+            found.append(Claim(source, target, near, far))
     return found
 
 
