@@ -233,13 +233,14 @@ def place_of_weights(job: Job, report: Report) -> Literal["c", "bin"]:
 def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str, str | bytes]:
     """The files of the C program: `name.c`, `name.h`, and `name_weights.bin` if `weights` is `bin`.
 
-    A program with transfers also gets the runtime and the files of the DMA engine.
+    A program with transfers also gets the runtime and the files of the DMA engine. The module loses
+    its dead ops.
     """
     from npu_passes.emit.c import emit as emit_c
     from npu_passes.emit.c.off_chip import RUNTIME
     from npu_passes.emit.pl330.tables import engine_files
 
-    made = emit_c(module, name, weights)
+    made = emit_c(module, name, weights, may_change=True)
     files: dict[str, str | bytes] = {f"{name}.c": made.source, f"{name}.h": made.header}
     if made.runtime is not None:
         files[RUNTIME] = made.runtime

@@ -18,9 +18,9 @@ from pathlib import Path
 from npu_dialect.machine import Toolchain
 from npu_tools.verifying.library_stack import library_stack
 
-FLAGS = ("-std=c99", "-O2", "-ffunction-sections", "-fdata-sections", "-c", "-fcallgraph-info=su")
-"""The flags with which the C is meant to be built, as others give other frames, and the option for
-the call graph."""
+FLAGS = ("-std=c99", "-O2", "-ffunction-sections", "-fdata-sections", "-S", "-fcallgraph-info=su")
+"""The flags with which the C is meant to be built, as others give other frames, and the options for
+the call graph. Nobody reads the assembly code, so it need not be assembled."""
 VALUES = re.compile(r"^static (const \w+ \w+\[\d+\] \w+) = \{\n(?:    .*\n){64,}\};$", re.MULTILINE)
 """An array of weights with at least 64 lines of values. Parsing these takes longer than compiling
 the rest, and no frame depends on them: gcc folds only short arrays into code."""
@@ -99,7 +99,7 @@ def measure_stack(files: Mapping[str, str | bytes], name: str, target: str) -> S
         for file in (each for each in files if each.endswith((".c", ".h"))):
             text = VALUES.sub(r"extern \1;", str(files[file]))
             Path(folder, file).write_text(text, encoding="utf-8")
-        command = [compiler, *toolchain.flags, *FLAGS, f"{name}.c", "-o", f"{name}.o"]
+        command = [compiler, *toolchain.flags, *FLAGS, f"{name}.c", "-o", f"{name}.s"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         written = Path(folder, f"{name}.ci")
         if done.returncode or not written.exists():

@@ -17,15 +17,13 @@ from npu_passes.emit.c.body import writes_memory
 from npu_passes.emit.c.types import memref_of
 
 
-def without_dead_code(module: ModuleOp) -> ModuleOp:
-    """A copy of a module of loops without dead ops."""
-    module = module.clone()
+def remove_dead_code(module: ModuleOp) -> None:
+    """Remove the dead ops of a module of loops."""
     for function in module.ops:
         for region in function.regions:
             for block in region.blocks:
                 drop_known_indices(block)
                 sweep(block)
-    return module
 
 
 def drop_known_indices(block: Block) -> None:

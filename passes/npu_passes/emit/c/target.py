@@ -20,7 +20,7 @@ from xdsl.utils.target import Target
 from npu_passes.emit.c import off_chip
 from npu_passes.emit.c import weights as weight_text
 from npu_passes.emit.c.check import check
-from npu_passes.emit.c.dead_code import without_dead_code
+from npu_passes.emit.c.dead_code import remove_dead_code
 from npu_passes.emit.c.entry import public_function, reset_function
 from npu_passes.emit.c.functions import layer_function
 from npu_passes.emit.c.header import header
@@ -88,16 +88,24 @@ class CFiles:
     """The prefix of all names."""
 
 
-def emit(module: ModuleOp, prefix: str | None = None, weights: Literal["c", "bin"] = "c") -> CFiles:
-    """Print a module of loops as C. The module is not changed.
+def emit(
+    module: ModuleOp,
+    prefix: str | None = None,
+    weights: Literal["c", "bin"] = "c",
+    *,
+    may_change: bool = False,
+) -> CFiles:
+    """Print a module of loops as C.
 
     Without a prefix the name of the public function is taken. `weights`: as arrays in the C file,
-    or as a file of their own.
+    or as a file of their own. `may_change`: dead ops are removed from the module itself. Without
+    it they are removed from a copy.
 
     Raises: PassFailedException with a list of everything that cannot be printed.
     """
     check(module)
-    module = without_dead_code(module)
+    module = module if may_change else module.clone()
+    remove_dead_code(module)
     program = Program.of(module, prefix or None, weights)
     return CFiles(
         source(program),
