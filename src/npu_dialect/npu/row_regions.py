@@ -194,8 +194,10 @@ def ring_of(
         top, bottom = read.padding(outputs)
         if top or bottom:
             pads[pad_value(layer)] = layer.name
-        above, end = max(above, top), max(end, read.end(outputs - 1))
-        ring = max(ring, ring_rows(read, time, times[layer.output]))
+        above, reader_time = max(above, top), times[layer.output]
+        # The ring moves until the last row of the reader, though there may be no new rows by then.
+        end = max(end, time.last(reader_time.step(outputs - 1)) + 1)
+        ring = max(ring, ring_rows(read, time, reader_time))
     if len(pads) > 1:
         raise VerifyException(
             f"expected readers with the same value of padding, got {' and '.join(pads.values())}"
@@ -203,10 +205,16 @@ def ring_of(
     pad = next(iter(pads), 0.0)
     first = next(iter(readers))
     if len(readers) == 1 and ring == 1 and RING.get(map_layer(map_)) == 0:
-        reader_time = times[first.output]
-        if overwrites_row(first, map_) and reader_time == time:
+        alone = overwritten(first) == [map_]
+        if alone and overwrites_row(first, map_) and times[first.output] == time:
             ring = 0
     return RegionMap(time, end, height, ring, above, pad)
+
+
+def overwritten(layer: LayerOp) -> list[SSAValue]:
+    """The maps that a layer is said to overwrite; it has one row for them."""
+    owners = {each: each.owner for each in layer.inputs}
+    return [map_ for map_, op in owners.items() if isinstance(op, LayerOp) and RING.get(op) == 0]
 
 
 def map_layer(map_: SSAValue) -> LayerOp:
