@@ -50,6 +50,7 @@ class RowLayer:
 class Schedule:
     """When rows are computed, and the rows of each ring, by the number of the map.
 
+    The times are in the order of the layers.
     The result has a time, but no ring. A map that is overwritten in its row has a ring of 0 rows.
     """
 
@@ -93,19 +94,25 @@ def periods_of(layers: Sequence[RowLayer]) -> dict[int, int] | None:
     return found
 
 
-def schedule(layers: Sequence[RowLayer]) -> Schedule | None:
-    """The schedule of a region with the fewest bytes in rings; None if its rates do not agree.
+def schedule(
+    layers: Sequence[RowLayer], known: dict[tuple[int, int, bool], Part] | None = None
+) -> Schedule:
+    """The schedule of a region with the fewest bytes in rings.
 
-    Each map but the last must have a reader, and be computed before.
+    Expects that the rates of all maps agree (`periods_of`), and that each map but the last has a
+    reader behind it. `known` are parts that were found for other regions of the same function,
+    where the same parts come again.
     """
-    if periods_of(layers) is None:
-        return None
-    ends = cuts(layers)
-    starts = [0, *(end + 1 for end in ends[:-1])]
-    parts = [
-        search(layers[start : end + 1], None if start == 0 else layers[start - 1])
-        for start, end in zip(starts, ends, strict=True)
-    ]
+    known = {} if known is None else known
+    parts: list[Part] = []
+    start = 0
+    for end in cuts(layers):
+        key = layers[start].map, layers[end].map, start == 0
+        if key not in known:
+            source = layers[start - 1] if start else None
+            known[key] = search(layers[start : end + 1], source)
+        parts.append(known[key])
+        start = end + 1
     return joined(layers, parts)
 
 

@@ -45,7 +45,7 @@ def row_read(layer: LayerOp, value: SSAValue) -> RowRead | None:
     """How a layer reads the rows of a map; None if it cannot do so in a region."""
     if isinstance(layer, PickOp | ResampleOp | ReshapeOp):
         return None
-    window = row_window(layer, value)
+    window = row_window(layer, value, skips=True)
     if window is None:
         return None
     return RowRead(window.height, window.reach, window.stride, window.before)

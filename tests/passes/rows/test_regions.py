@@ -39,9 +39,7 @@ def residual(kernel: int) -> Case:
     return Case(network.module())
 
 
-def convolution(
-    weight: SSAValue, pads: tuple[int, int, int, int], x: SSAValue, out: Attribute
-) -> Conv2dOp:
+def convolution(weight: SSAValue, pads: tuple[int, ...], x: SSAValue, out: Attribute) -> Conv2dOp:
     return Conv2dOp(x, weight, None, out, pads=pads)
 
 

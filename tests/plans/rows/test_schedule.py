@@ -173,7 +173,6 @@ def test_a_wide_skip_is_computed_late() -> None:
         RowLayer(5, 4, 8, (MapRead(4, RowRead(9, 1, 2)),)),
     ]
     found = schedule(layers)
-    assert found is not None
     assert found.rings == {1: 0, 2: 3, 3: 1, 4: 1}
     assert found.ring_bytes == 3 + 50 + 50
     assert found.times == {
@@ -193,14 +192,13 @@ def test_rates_must_agree() -> None:
         RowLayer(3, 4, 1, (MapRead(1, RowRead(4)), MapRead(2, RowRead(8)))),
     ]
     assert periods_of(layers[:2]) == {1: 2, 2: 1}
-    assert schedule(layers) is None
+    assert periods_of(layers) is None
 
 
 @settings(max_examples=300, deadline=None)
 @given(layers=regions())
 def test_every_read_finds_its_rows_and_no_ring_has_one_too_many(layers: list[RowLayer]) -> None:
     found = schedule(layers)
-    assert found is not None
     assert found.rings == rings_of(layers, found.times)
     assert found.ring_bytes == bytes_of(layers, found.rings)
     assert Machine(layers, found, found.rings).runs()
@@ -214,7 +212,6 @@ def test_every_read_finds_its_rows_and_no_ring_has_one_too_many(layers: list[Row
 @given(layers=regions(most=4))
 def test_no_delays_need_fewer_bytes(layers: list[RowLayer]) -> None:
     found = schedule(layers)
-    assert found is not None
     span = max(time.delay for time in found.times.values())
     if (span + 3) ** len(layers) <= 40_000:
         assert found.ring_bytes <= least_bytes(layers, span + 2)
