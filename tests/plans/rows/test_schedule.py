@@ -184,6 +184,23 @@ def test_a_wide_skip_is_computed_late() -> None:
     }
 
 
+def test_a_branch_that_starts_late_waits() -> None:
+    """A branch from the region's input begins with the layers of the other one, not before."""
+    window, one = RowRead(9, 5, 1, 2), RowRead(9)
+    layers = [
+        RowLayer(1, 9, 1, (MapRead(0, one),)),
+        RowLayer(2, 9, 1, (MapRead(1, window),)),
+        RowLayer(3, 9, 9, (MapRead(0, one),)),
+        RowLayer(4, 9, 9, (MapRead(2, window), MapRead(3, one))),
+    ]
+    assert schedule(layers).times == {
+        1: RowTime(1, 0),
+        2: RowTime(1, 2),
+        3: RowTime(1, 4),
+        4: RowTime(1, 4),
+    }
+
+
 def test_rates_must_agree() -> None:
     fast, slow = MapRead(0, RowRead(8, 2, 2)), MapRead(0, RowRead(8))
     layers = [
