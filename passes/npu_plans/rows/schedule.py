@@ -11,14 +11,15 @@ are done. If these rows are wider than those of the branch, it is better to comp
 A region falls into parts at maps through which all other maps go. In a part, the delays do not
 depend on the parts before. They are found by dynamic programming over the layers in their order: a
 state has the delays, and the rows so far, of the maps that layers behind still read. The search is
-exact for delays that are multiples of the period of the part's input, as long as it does not meet
-more than `STATES` states at a time. Then it keeps the best ones.
+exact for delays that are multiples of the period that the maps of a part share, as long as it does
+not meet more than `STATES` states at a time. Then it keeps the best ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import NamedTuple, TypeAlias
 
 from npu_dialect.row_times import RowRead, RowTime, least_delay, period_of, ring_rows
@@ -60,11 +61,10 @@ class Schedule:
 
 
 class Part(NamedTuple):
-    """Delays within a part of a region, counted from the part's input, in its periods."""
+    """Delays within a part of a region, counted from the map before it, in units, and rings."""
 
     delays: Mapping[int, int]
     rings: Mapping[int, int]
-    ring_bytes: int
 
 
 OpenMap: TypeAlias = tuple[int, int, int]
@@ -103,17 +103,27 @@ def schedule(
     reader behind it. `known` are parts that were found for other regions of the same function,
     where the same parts come again.
     """
+    periods = periods_of(layers)
+    assert periods is not None
     known = {} if known is None else known
-    parts: list[Part] = []
-    start = 0
+    times: dict[int, RowTime] = {}
+    rings: dict[int, int] = {}
+    start = begin = 0
     for end in cuts(layers):
-        key = layers[start].map, layers[end].map, start == 0
+        source = layers[start - 1] if start else None
+        part = layers[start : end + 1]
+        key = part[0].map, part[-1].map, source is None
         if key not in known:
-            source = layers[start - 1] if start else None
-            known[key] = search(layers[start : end + 1], source)
-        parts.append(known[key])
-        start = end + 1
-    return joined(layers, parts)
+            known[key] = Search(part, source, periods).best()
+        unit = unit_of(part if source is None else (source, *part), periods)
+        for number, delay in known[key].delays.items():
+            times[number] = RowTime(periods[number], begin + delay * unit)
+        rings |= known[key].rings
+        start, begin = end + 1, times[part[-1].map].delay
+    first = min(time.delay for time in times.values())
+    times = {number: RowTime(time.period, time.delay - first) for number, time in times.items()}
+    sizes = {layer.map: layer.row_bytes for layer in layers}
+    return Schedule(times, rings, sum(ring * sizes[number] for number, ring in rings.items()))
 
 
 def cuts(layers: Sequence[RowLayer]) -> list[int]:
@@ -128,41 +138,23 @@ def cuts(layers: Sequence[RowLayer]) -> list[int]:
     return found
 
 
-def joined(layers: Sequence[RowLayer], parts: Sequence[Part]) -> Schedule:
-    """The schedule of a region from those of its parts."""
-    periods = periods_of(layers)
-    assert periods is not None
-    times: dict[int, RowTime] = {}
-    rings: dict[int, int] = {}
-    start, unit = 0, 1
-    for part in parts:
-        for number, delay in part.delays.items():
-            times[number] = RowTime(periods[number], start + delay * unit)
-        rings |= part.rings
-        number = list(part.delays)[-1]
-        start, unit = times[number].delay, periods[number]
-    first = min(time.delay for time in times.values())
-    times = {number: RowTime(time.period, time.delay - first) for number, time in times.items()}
-    return Schedule(times, rings, sum(part.ring_bytes for part in parts))
-
-
-def search(layers: Sequence[RowLayer], source: RowLayer | None) -> Part:
-    """The best delays of a part, from a map of the region, or from its input (None).
-
-    The period of the source counts as 1, and its delay as 0.
-    """
-    return Search(layers, source).best()
+def unit_of(layers: Sequence[RowLayer], periods: Mapping[int, int]) -> int:
+    """The unit in which delays are counted in a part: the period that all its maps share."""
+    return gcd(*(periods[layer.map] for layer in layers))
 
 
 class Search:
-    """The search in one part."""
+    """The search in one part, from a map of the region, or from its input (None)."""
 
-    def __init__(self, layers: Sequence[RowLayer], source: RowLayer | None) -> None:
-        """Find periods, the last reader of each map, and bounds."""
+    def __init__(
+        self, layers: Sequence[RowLayer], source: RowLayer | None, periods: Mapping[int, int]
+    ) -> None:
+        """Find the readers of each map, and bounds."""
         self.layers = layers
         self.inner = [*([] if source is None else [source]), *layers]
         self.bytes = {layer.map: layer.row_bytes for layer in self.inner}
-        self.periods = self.relative_periods(source)
+        unit = unit_of(self.inner, periods)
+        self.periods = {number: periods[number] // unit for number in self.bytes}
         self.readers: dict[int, list[int]] = {layer.map: [] for layer in self.inner}
         for place, layer in enumerate(layers):
             for each in self.inner_reads(layer):
@@ -175,14 +167,6 @@ class Search:
         early = self.earliest()
         self.span = max(early.delays) - min(0, *early.delays) + max(self.periods.values())
         self.limit = early.closed
-
-    def relative_periods(self, source: RowLayer | None) -> dict[int, int]:
-        """The periods, as multiples of the source's, or of those that all maps share."""
-        periods = {} if source is None else {source.map: 1}
-        for layer in self.layers:
-            each = next((each for each in layer.reads if each.map in periods), layer.reads[0])
-            periods[layer.map] = period_of(each.read, RowTime(periods.get(each.map, 1), 0))
-        return periods
 
     def inner_reads(self, layer: RowLayer) -> Iterator[MapRead]:
         """What a layer reads of maps in rings."""
@@ -284,4 +268,4 @@ class Search:
         state = states[0]
         numbers = [layer.map for layer in self.layers]
         delays = dict(zip(numbers, state.delays, strict=True))
-        return Part(delays, dict(state.rings), state.closed)
+        return Part(delays, dict(state.rings))

@@ -18,14 +18,15 @@ def rows_behind(height: int, reach: int, stride: int, before: int, after: int) -
 
 
 @st.composite
-def regions(draw: st.DrawFn, most: int = 8) -> list[RowLayer]:
-    """Random regions with branches, in which the rates of all maps agree."""
-    heights, rates = [draw(st.integers(1, 12))], [1]
+def regions(draw: st.DrawFn, most: int = 8, stride: int = 2) -> list[RowLayer]:
+    """Random regions with branches, in which the rates of all maps agree; strides up to `stride`."""
+    heights, rates, widths = [draw(st.integers(1, 12))], [1], [0]
     layers: list[RowLayer] = []
     for number in range(1, draw(st.integers(2, most)) + 1):
         sources = draw(st.sets(st.integers(max(0, number - 3), number - 1), min_size=1, max_size=2))
         chosen = [number - 1] if number == 1 else sorted(sources)
         first = chosen[-1]
+        widths.append(draw(st.sampled_from([widths[first], *range(1, 10)])) or 1)
         same = [
             each
             for each in chosen
@@ -34,20 +35,20 @@ def regions(draw: st.DrawFn, most: int = 8) -> list[RowLayer]:
         if len(same) == 2 or draw(st.booleans()):
             rows, rate = heights[first], rates[first]
             reads = tuple(
-                MapRead(each, RowRead(rows), overwrites=each > 0 and draw(st.booleans()))
+                MapRead(each, RowRead(rows), widths[each] == widths[number] and draw(st.booleans()))
                 for each in same
             )
         else:
-            reach, stride = draw(st.integers(1, 5)), draw(st.integers(1, 2))
+            reach, step = draw(st.integers(1, 5)), draw(st.integers(1, stride))
             before, after = draw(st.integers(0, reach - 1)), draw(st.integers(0, reach - 1))
-            rows = rows_behind(heights[first], reach, stride, before, after)
+            rows = rows_behind(heights[first], reach, step, before, after)
             if rows < 1:
-                reach, stride, before, rows = 1, 1, 0, heights[first]
-            rate = rates[first] * stride
-            reads = (MapRead(first, RowRead(heights[first], reach, stride, before)),)
+                reach, step, before, rows = 1, 1, 0, heights[first]
+            rate = rates[first] * step
+            reads = (MapRead(first, RowRead(heights[first], reach, step, before)),)
         heights.append(rows)
         rates.append(rate)
-        layers.append(RowLayer(number, rows, draw(st.integers(1, 9)), reads))
+        layers.append(RowLayer(number, rows, widths[number], reads))
     return needed_by_last(layers)
 
 
@@ -226,7 +227,7 @@ def test_every_read_finds_its_rows_and_no_ring_has_one_too_many(layers: list[Row
 
 
 @settings(max_examples=60, deadline=None)
-@given(layers=regions(most=4))
+@given(layers=regions(most=4, stride=1))
 def test_no_delays_need_fewer_bytes(layers: list[RowLayer]) -> None:
     found = schedule(layers)
     span = max(time.delay for time in found.times.values())
