@@ -19,7 +19,7 @@ def rows_behind(height: int, reach: int, stride: int, before: int, after: int) -
 
 @st.composite
 def regions(draw: st.DrawFn, most: int = 8, stride: int = 2) -> list[RowLayer]:
-    """Random regions with branches, in which the rates of all maps agree; strides up to `stride`."""
+    """Random regions with branches, in which rates agree; strides up to `stride`."""
     heights, rates, widths = [draw(st.integers(1, 12))], [1], [0]
     layers: list[RowLayer] = []
     for number in range(1, draw(st.integers(2, most)) + 1):
