@@ -9,11 +9,12 @@ bytes or of 16-bit integers, which a core reads a word at a time. The shape stay
 layers compute the same; only the strides of the type change. Runs before offsets are assigned.
 
 A map keeps the model's layout if an op other than a layer or an access to one element uses it (a
-reshape, a copy, a call), or if it has fewer than 4 channels. A map of one pixel keeps it too, as both layouts are the same. So
-do inputs and outputs of the function, as the caller expects the model's layout. Slices of a map
-follow it, such as the parts of a concatenation or the phases of a transposed convolution. So do
-rows that a loop copies: with channels last, a row is one run of bytes. If a map is flattened for
-fully connected layers, the columns of their weights follow (`flatten_in_order.py`).
+reshape, a copy, a call), or if it has fewer than 4 channels. A map of one pixel keeps it too, as
+both layouts are the same. So do inputs and outputs of the function, as the caller expects the
+model's layout. Slices of a map follow it, such as the parts of a concatenation or the phases of a
+transposed convolution. So do rows that a loop copies: with channels last, a row is one run of
+bytes. If a map is flattened for fully connected layers, the columns of their weights follow
+(`flatten_in_order.py`).
 """
 
 from __future__ import annotations
