@@ -105,8 +105,15 @@ PIPELINES = {
         "for any graph",
     ),
     "rows": Pipeline(
-        road(f"{FUSE},{ORDER},npu-fuse-rows{{when=smallest}},{SUMS}", "greedy", BYTES, SHARE),
-        "as default, but the layers at the memory peak run row by row, a few rows between them",
+        road(
+            f"{FUSE},{ORDER},npu-fuse-rows{{when=smallest}},{SUMS}",
+            "greedy",
+            BYTES,
+            SHARE,
+            overlays=True,
+        ),
+        "as default, but the layers at the memory peak run row by row, a few rows between them, "
+        "and outputs may overwrite what was read of inputs",
     ),
     "overlaid": Pipeline(
         road(f"{FUSE},{SUMS},{ORDER}", "greedy", BYTES, SHARE, overlays=True),
