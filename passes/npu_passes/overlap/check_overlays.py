@@ -16,7 +16,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
-from xdsl.traits import SymbolTable
 
 from npu_dialect.attributes import LAYER
 from npu_passes.analysis.nests import NestReader
@@ -35,13 +34,14 @@ class CheckOverlaysPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Check call by call; a function is followed once."""
         nests: dict[Operation, tuple[Node, ...]] = {}
+        functions = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}
         for call in op.walk():
             if not isinstance(call, CallOp):
                 continue
             for claim in claims_of(call):
                 apart = distance_of(call, claim)
-                callee = SymbolTable.lookup_symbol(op, call.callee)
-                if apart is None or not isinstance(callee, FuncOp) or callee.is_declaration:
+                callee = functions.get(call.callee.string_value())
+                if apart is None or callee is None or callee.is_declaration:
                     continue
                 if callee not in nests:
                     nests[callee] = nest_of(callee)
