@@ -45,7 +45,10 @@ VALUE = Key(
     (Place.PROVENANCE,),
     TEXT,
     "the name of the value that the layer computes, in the model",
-    writers="importers, npu-split-conv-transpose, npu-fuse-conv-relu-pool, npu-fuse-rows",
+    writers=(
+        "importers, npu-split-conv-transpose, npu-fuse-conv-relu-pool, npu-fuse-regions, "
+        "npu-fuse-rows"
+    ),
     readers="npu-bufferize, npu-spill-maps, verify, reports, c",
     absent="the value has no name in the model",
 )
@@ -135,9 +138,22 @@ RING = Key(
     (Place.LAYER,),
     INT,
     "for a layer in npu.rows: how many rows of its OFM are on chip at one time",
-    writers="npu-fuse-rows",
+    writers="npu-fuse-regions, npu-fuse-rows",
     readers="npu.rows",
     absent="the layer is the last one in its npu.rows",
+)
+ROW_TIME = Key(
+    "npu.row_time",
+    (Place.LAYER,),
+    INTS,
+    (
+        "for a layer in npu.rows: its period and its delay; it computes row s of its OFM in step "
+        "s * period + delay of the loop"
+    ),
+    writers="npu-fuse-regions",
+    readers="npu.rows, npu-bufferize",
+    absent="the npu.rows is a chain; a layer runs when the one behind it needs a row",
+    droppable=False,
 )
 RUNS = Key(
     "npu.runs",
