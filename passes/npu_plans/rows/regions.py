@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from math import inf
 
 from npu_dialect.row_times import RowTime, period_of
 from npu_plans.modules.layer_graph import LayerGraph
@@ -108,7 +109,8 @@ class Choice:
 
 def smallest_regions(function: FunctionRows, max_slowdown: float) -> Choice:
     """The regions with the lowest peak that add at most `max_slowdown` percent of work."""
-    parts = [*alone(function), *found_regions(function)]
+    steps = list(alone(function))
+    parts = [*steps, *found_regions(function, max((each.bytes for each in steps), default=0))]
     budget = function.work * max_slowdown / 100
     limits = sorted({part.bytes for part in parts})
     low, high = 0, len(limits) - 1
@@ -167,12 +169,15 @@ def alone(function: FunctionRows) -> Iterator[RowRegion]:
         yield RowRegion(first, first, used)
 
 
-def found_regions(function: FunctionRows) -> Iterator[RowRegion]:
-    """All regions of the function, each with the schedule that needs the fewest bytes in rings."""
+def found_regions(function: FunctionRows, limit: float = inf) -> Iterator[RowRegion]:
+    """The regions of the function, each with the schedule that needs the fewest bytes in rings.
+
+    All but some that need more bytes than the limit.
+    """
     known: dict[tuple[int, int, bool], Part] = {}
     for growing, _ in walked(function):
         for last in range(growing.first, len(function.steps)):
-            if not growing.take(last):
+            if not growing.take(last) or growing.least_bytes() > limit:
                 break
             if len(growing.layers) > 1 and growing.is_closed:
                 found = schedule(growing.layers, known)
@@ -211,7 +216,10 @@ class Growing:
         self.layers: list[RowLayer] = []
         self.source: int | None = None
         self.periods: dict[int, int] = {}
+        self.row_bytes: dict[int, int] = {}
         self.pads: dict[int, float] = {}
+        self.rings: dict[int, int] = {}
+        """Bytes that the ring of each inner map has at least."""
         self.needed = -1
         """The last step that reads an inner map."""
 
@@ -239,11 +247,22 @@ class Growing:
                 if self.source not in (None, each.map):
                     return False
                 self.source = each.map
+            elif not each.overwrites:
+                size = each.read.reach * self.row_bytes[each.map]
+                self.rings[each.map] = max(self.rings.get(each.map, 0), size)
             rates.add(period_of(each.read, RowTime(self.periods.get(each.map, 1), 0)))
         if len(rates) != 1:
             return False
         self.periods[layer.map] = rates.pop()
+        self.row_bytes[layer.map] = layer.row_bytes
         return True
+
+    def least_bytes(self) -> int:
+        """Bytes that all regions need that start here and have the layers up to now."""
+        used = self.live + sum(self.rings.values())
+        if self.function.overlays and self.source is not None:
+            used -= self.function.graph.sizes[self.function.homes[self.source]]
+        return used
 
     @property
     def is_closed(self) -> bool:

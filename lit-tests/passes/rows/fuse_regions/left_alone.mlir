@@ -1,13 +1,16 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-fuse-regions{when=always}' | filecheck %s
 
-// A layer that needs all rows, and a map that is returned too, end a region. One layer is none.
+// A layer that needs all rows, and a map that is returned or viewed, end a region. One layer is none.
 // CHECK-LABEL: func.func @ends
 // CHECK-NOT: npu.rows
-func.func @ends(%x : tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) {
+func.func @ends(%x : tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x16xf32>, tensor<1x1x4x4xf32>) {
   %0 = npu.relu %x : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
   %1 = npu.softmax %0 axis 2 : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
   %2 = npu.relu %1 : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
-  func.return %0, %2 : tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>
+  %3 = npu.relu %2 : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
+  %4 = npu.reshape %3 : tensor<1x1x4x4xf32> -> tensor<1x16xf32>
+  %5 = npu.relu %3 : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
+  func.return %2, %4, %5 : tensor<1x1x4x4xf32>, tensor<1x16xf32>, tensor<1x1x4x4xf32>
 }
 
 // -----
