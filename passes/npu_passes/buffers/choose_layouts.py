@@ -11,9 +11,9 @@ layers compute the same; only the strides of the type change. Runs before offset
 A map keeps the model's layout if an op other than a layer uses it (a reshape, a copy, a call), or
 if it has fewer than 4 channels. A map of one pixel keeps it too, as both layouts are the same. So
 do inputs and outputs of the function, as the caller expects the model's layout. Slices of a map
-follow it, such as the parts of a concatenation or the phases of a transposed convolution. If a map
-is flattened for fully connected layers, the columns of their weights follow
-(`flatten_in_order.py`).
+follow it, such as the parts of a concatenation or the phases of a transposed convolution. So do
+rows that a loop copies: with channels last, a row is one run of bytes. If a map is flattened for
+fully connected layers, the columns of their weights follow (`flatten_in_order.py`).
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def channels_last(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
 
 
 def is_channels_last(type_: MemRefType[Attribute]) -> bool:
-    """Whether a map is stored densely as [N, H, W, C], with offset 0."""
-    if type_.get_num_dims() != 4 or type_.get_offset() != 0:
+    """Whether a map, or some rows of one, is stored densely as [N, H, W, C]."""
+    if type_.get_num_dims() != 4:
         return False
     expected = channels_last(type_).get_strides()
     assert expected is not None

@@ -132,7 +132,7 @@ class RegionExpansion:
         if found.ring > 1:
             move_up(b, ring, 1, found.ring - 1)
         target = rows_of(b, ring, found.ring - 1, 1, "newest")
-        if found.end <= found.height:
+        if found.end <= found.computed:
             self.compute(group, row, target)
             return
 
@@ -140,7 +140,7 @@ class RegionExpansion:
             self.compute(group, row, target)
             return ()
 
-        exists = b.between(b.value(row), 0, found.height)
+        exists = b.between(b.value(row), 0, found.computed)
         b.choose(exists, inside, lambda: fill(b, target, found.pad))
 
     def compute(self, group: Sequence[SSAValue], row: Index, target: SSAValue) -> None:
