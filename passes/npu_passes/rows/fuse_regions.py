@@ -15,7 +15,9 @@ The decision: the maps between the layers never exist as a whole, also where one
 readers, as before a residual sum. A ring keeps the rows of it that a reader still needs
 (`npu_dialect/row_times.py`). `when=smallest` takes the regions with which the peak of the function
 is lowest (`npu_plans/rows/regions.py`), but not those that add more than `max-slowdown` percent of
-instructions, as they are estimated there. `when=always` puts as many layers as it can into regions.
+instructions, as they are estimated there. `when=needed` takes those that add the fewest
+instructions if the function then fits into the SRAM, as far as its bytes at a time tell; else it
+does as `smallest`. `when=always` puts as many layers as it can into regions.
 
 A region reads one map, and its last layer computes the only map that is read behind it. A
 convolution with a fused pool whose windows overlap becomes convolution and pool again, because the
@@ -43,12 +45,19 @@ from npu_dialect.attributes import RING, ROW_TIME
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import YieldOp, is_constant
+from npu_dialect.target import machine_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import read_layers
 from npu_passes.rows.chain_sizes import apart, discard
 from npu_passes.rows.region_reader import RegionReader
 from npu_passes.support.refuse import Refusal, RefusingPass
-from npu_plans.rows.regions import most_layers, smallest_regions
+from npu_plans.rows.regions import (
+    Choice,
+    FunctionRows,
+    most_layers,
+    needed_regions,
+    smallest_regions,
+)
 from npu_plans.rows.schedule import Schedule
 
 
@@ -58,10 +67,12 @@ class FuseRegionsPass(RefusingPass):
 
     name = "npu-fuse-regions"
 
-    when: Literal["smallest", "always"] = "smallest"
-    """Which layers: those with which the peak is lowest, or as many as possible."""
+    when: Literal["needed", "smallest", "always"] = "smallest"
+    """Which layers: few that make the function fit, those with the lowest peak, or all."""
     max_slowdown: int = 10
     """With `smallest`, by how many percent the instructions of a function may grow."""
+    sram_bytes: int | None = None
+    """With `needed`, the on-chip memory to fit into, in bytes. Default: the machine's."""
     overlays: bool = False
     """Whether `npu-overlay-maps` runs later, so that outputs may lie over inputs."""
 
@@ -69,7 +80,7 @@ class FuseRegionsPass(RefusingPass):
         """Choose the regions of each function, and put them into `npu.rows`."""
         if self.max_slowdown < 0:
             raise Refusal(f"expected a slowdown of 0 % or more, got {self.max_slowdown}")
-        spaces = Spaces.of_module(op)
+        spaces, sram = Spaces.of_module(op), self.sram_of(op)
         if spaces.ends_off_chip:
             return
         for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
@@ -77,15 +88,30 @@ class FuseRegionsPass(RefusingPass):
             if program is None:
                 continue
             reader = RegionReader(program)
-            rows = reader.function(overlays=self.overlays)
-            if self.when == "always":
-                choice = most_layers(rows)
-            else:
-                choice = smallest_regions(rows, self.max_slowdown)
+            choice = self.choose(reader.function(overlays=self.overlays), sram)
             for region in choice.regions:
                 assert region.schedule is not None
                 steps = reader.layers[region.first : region.last + 1]
                 wrap([op for layers in steps for op in layers], region.schedule)
+
+    def sram_of(self, module: ModuleOp) -> int:
+        """The bytes to fit into; 0 if it does not matter.
+
+        Raises: Refusal if they are needed and not known.
+        """
+        machine, sram = machine_of(module), self.sram_bytes
+        if sram is None and machine is not None:
+            sram = machine.sram_bytes
+        if sram is None and self.when == "needed":
+            raise Refusal("expected the size of the SRAM: run npu-attach-target, or set sram-bytes")
+        return sram or 0
+
+    def choose(self, function: FunctionRows, sram: int) -> Choice:
+        """The regions that the options ask for."""
+        if self.when == "always":
+            return most_layers(function)
+        fitting = needed_regions(function, sram) if self.when == "needed" else None
+        return smallest_regions(function, self.max_slowdown) if fitting is None else fitting
 
 
 def wrap(layers: Sequence[LayerOp], found: Schedule) -> None:

@@ -109,21 +109,39 @@ class Choice:
 
 def smallest_regions(function: FunctionRows, max_slowdown: float) -> Choice:
     """The regions with the lowest peak that add at most `max_slowdown` percent of work."""
-    steps = list(alone(function))
-    parts = [*steps, *found_regions(function, max((each.bytes for each in steps), default=0))]
+    parts = parts_of(function)
     budget = function.work * max_slowdown / 100
     limits = sorted({part.bytes for part in parts})
     low, high = 0, len(limits) - 1
     best = Choice(())
     while low <= high:
         middle = (low + high) // 2
-        fitting = [part for part in parts if part.bytes <= limits[middle]]
-        choice = best_cover(fitting, len(function.steps), lambda part: (part.work, part.fused))
+        choice = least_work(parts, len(function.steps), limits[middle])
         if choice is not None and choice.work <= budget:
             best, high = choice, middle - 1
         else:
             low = middle + 1
     return best
+
+
+def needed_regions(function: FunctionRows, limit: int) -> Choice | None:
+    """The regions that add the least work so that no step needs more bytes than the limit.
+
+    None if there are none.
+    """
+    return least_work(parts_of(function), len(function.steps), limit)
+
+
+def parts_of(function: FunctionRows) -> list[RowRegion]:
+    """All steps, and the regions that may lower the peak."""
+    steps = list(alone(function))
+    return [*steps, *found_regions(function, max((each.bytes for each in steps), default=0))]
+
+
+def least_work(parts: Sequence[RowRegion], steps: int, limit: int) -> Choice | None:
+    """The parts within a limit of bytes that cover all steps with the least work."""
+    fitting = [part for part in parts if part.bytes <= limit]
+    return best_cover(fitting, steps, lambda part: (part.work, part.fused))
 
 
 def most_layers(function: FunctionRows) -> Choice:

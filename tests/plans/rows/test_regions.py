@@ -16,6 +16,7 @@ from npu_plans.rows.regions import (
     FunctionRows,
     RowStep,
     most_layers,
+    needed_regions,
     smallest_regions,
 )
 from npu_plans.rows.schedule import MapRead, RowLayer
@@ -147,6 +148,17 @@ def test_what_costs_too_much_is_not_taken() -> None:
     found = smallest_regions(function_of(residual(10), 8, 10**3), 10)
     assert not found.regions
     assert found.peak == 3 * 80
+
+
+def test_what_fits_by_itself_is_left_alone() -> None:
+    function = function_of(residual(10), 8)
+    fits = needed_regions(function, 240)
+    assert fits is not None
+    assert not fits.regions
+    tight = needed_regions(function, 239)
+    assert tight is not None
+    assert [(each.first, each.last, each.bytes) for each in tight.regions] == [(1, 2, 80 + 30 + 80)]
+    assert needed_regions(function, 85) is None
 
 
 def test_readers_that_pad_with_two_values_are_apart() -> None:
