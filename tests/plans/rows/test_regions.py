@@ -157,7 +157,7 @@ def test_what_fits_by_itself_is_left_alone() -> None:
     assert not fits.regions
     tight = needed_regions(function, 239)
     assert tight is not None
-    assert [(each.first, each.last, each.bytes) for each in tight.regions] == [(1, 2, 80 + 30 + 80)]
+    assert [(each.first, each.last, each.bytes) for each in tight.regions] == [(1, 3, 80 + 30 + 80)]
     assert needed_regions(function, 85) is None
 
 
