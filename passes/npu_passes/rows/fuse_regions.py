@@ -19,7 +19,8 @@ instructions, as they are estimated there. `when=needed` takes those that add th
 instructions if the function then fits into the SRAM, as far as its bytes at a time tell; else it
 does as `smallest`. `when=always` puts as many layers as it can into regions.
 
-A region reads one map, and its last layer computes the only map that is read behind it. A
+A region reads one map row by row, and its last layer computes the only map that is read behind it.
+Sums in it may also read maps that are there as a whole. A
 convolution with a fused pool whose windows overlap becomes convolution and pool again, because the
 rows between them are the smallest buffer for the overlap. Readers of a map that pad it must pad
 with one value.
@@ -31,7 +32,6 @@ change are left alone (see there), and so are machines on which maps lie off chi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,7 +44,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from npu_dialect.attributes import RING, ROW_TIME
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.rows import RowsOp
-from npu_dialect.npu.structure import YieldOp, is_constant
+from npu_dialect.npu.structure import YieldOp
 from npu_dialect.target import machine_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import read_layers
@@ -54,11 +54,11 @@ from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.rows.regions import (
     Choice,
     FunctionRows,
+    RowRegion,
     most_layers,
     needed_regions,
     smallest_regions,
 )
-from npu_plans.rows.schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,7 @@ class FuseRegionsPass(RefusingPass):
             reader = RegionReader(program)
             choice = self.choose(reader.function(overlays=self.overlays), sram)
             for region in choice.regions:
-                assert region.schedule is not None
-                steps = reader.layers[region.first : region.last + 1]
-                wrap([op for layers in steps for op in layers], region.schedule)
+                wrap(region, reader)
 
     def sram_of(self, module: ModuleOp) -> int:
         """The bytes to fit into; 0 if it does not matter.
@@ -114,8 +112,11 @@ class FuseRegionsPass(RefusingPass):
         return smallest_regions(function, self.max_slowdown) if fitting is None else fitting
 
 
-def wrap(layers: Sequence[LayerOp], found: Schedule) -> None:
+def wrap(region: RowRegion, reader: RegionReader) -> None:
     """Move the layers of a region into `npu.rows`."""
+    steps, found = reader.layers[region.first : region.last + 1], region.schedule
+    assert found is not None
+    layers = [op for step in steps for op in step]
     last = layers[-1]
     inner: dict[SSAValue, SSAValue] = {}
     body: list[LayerOp] = []
@@ -133,16 +134,13 @@ def wrap(layers: Sequence[LayerOp], found: Schedule) -> None:
         if op is not body[-1]:
             RING.set(op, found.rings[number])
     result = body[-1].results[0]
-    rows = RowsOp(source_of(body), Region(Block([*body, YieldOp(result)])), result.type)
+    source = next(
+        value for op in body for value in op.maps if reader.numbers.get(value) == region.source
+    )
+    rows = RowsOp(source, Region(Block([*body, YieldOp(result)])), result.type)
     Rewriter.insert_op(rows, InsertPoint.before(last))
     rows.result.name_hint = last.results[0].name_hint
     last.results[0].replace_all_uses_with(rows.result)
+    reader.numbers[rows.result] = reader.numbers[last.results[0]]
     for op in reversed(layers):
         Rewriter.erase_op(op)
-
-
-def source_of(body: Sequence[LayerOp]) -> SSAValue:
-    """The map that the layers of a region read and do not compute."""
-    inner = {op.results[0] for op in body}
-    read = (value for op in body for value in op.maps if value not in inner)
-    return next(value for value in read if not is_constant(value))

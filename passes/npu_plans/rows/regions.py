@@ -2,8 +2,8 @@
 
 A region is a run of layers in the order of the function. They read one map, of which all rows are
 there, and only the map of the last one is read behind them. It holds both maps, the rings of the
-maps between, and all maps that live past it. The output may lie over rows of the input that are
-read for the last time before, if `overlays`.
+maps between, and all maps that live past it. A sum in it may also read a map from before. The
+output may lie over rows of the input that are read for the last time before, if `overlays`.
 
     layer   bytes alone          regions          bytes
     conv    3 + 16               conv, conv, sum  3 + 16 + 4 of rings
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from npu_dialect.row_times import RowTime, period_of
@@ -73,7 +73,7 @@ class RowRegion:
     """Steps `first` to `last`, both included, with what they need.
 
     `bytes` are all bytes in use while they run, and `work` the instructions that they add. Without
-    a schedule, it is one step that runs by itself.
+    a schedule, it is one step that runs by itself. `source` is the map that the region reads.
     """
 
     first: int
@@ -81,6 +81,7 @@ class RowRegion:
     bytes: int
     work: int = 0
     schedule: Schedule | None = None
+    source: int | None = None
 
     @property
     def fused(self) -> int:
@@ -203,7 +204,7 @@ def found_regions(function: FunctionRows, limit: float = inf) -> Iterator[RowReg
             if len(growing.layers) > 1 and growing.is_closed:
                 found = schedule(growing.layers, known)
                 used, work = growing.bytes_with(found), added_work(growing.layers, found)
-                yield RowRegion(growing.first, last, used, work, found)
+                yield RowRegion(growing.first, last, used, work, found, growing.source)
 
 
 def walked(function: FunctionRows) -> Iterator[tuple[Growing, tuple[int, int]]]:
@@ -253,7 +254,6 @@ class Growing:
                 self.needed = max(self.needed, *users)
             if not self.reads(layer):
                 return False
-            self.layers.append(layer)
         for map_, pad in step.pads.items():
             if map_ in self.periods and self.pads.setdefault(map_, pad) != pad:
                 return False
@@ -261,21 +261,24 @@ class Growing:
         return bool(step.layers)
 
     def reads(self, layer: RowLayer) -> bool:
-        """Note the period of a layer; False if it reads a second map from outside, or two rates."""
-        rates: set[int] = set()
-        for each in layer.reads:
-            if each.map not in self.periods:
-                if self.source not in (None, each.map):
-                    return False
-                self.source = each.map
-            elif not each.overwrites:
+        """Add a layer; False if it reads a second map from outside by row, or maps of two rates."""
+        inside = [each for each in layer.reads if each.map in (*self.periods, self.source)]
+        outside = [each for each in layer.reads if each not in inside]
+        if outside and self.source is None and not inside:
+            self.source = outside[0].map
+            inside, outside = outside[:1], outside[1:]
+        if not inside or not all(each.aside for each in outside):
+            return False
+        for each in inside:
+            if each.map in self.periods and not each.overwrites:
                 size = each.read.reach * self.row_bytes[each.map]
                 self.rings[each.map] = max(self.rings.get(each.map, 0), size)
-            rates.add(period_of(each.read, RowTime(self.periods.get(each.map, 1), 0)))
+        rates = {period_of(each.read, RowTime(self.periods.get(each.map, 1), 0)) for each in inside}
         if len(rates) != 1:
             return False
         self.periods[layer.map] = rates.pop()
         self.row_bytes[layer.map] = layer.row_bytes
+        self.layers.append(replace(layer, reads=tuple(inside)))
         return True
 
     def least_bytes(self) -> int:

@@ -161,6 +161,23 @@ def test_what_fits_by_itself_is_left_alone() -> None:
     assert needed_regions(function, 85) is None
 
 
+def test_a_sum_reads_a_map_from_before() -> None:
+    """If map 1 is computed before the region, the sum reads it as a whole."""
+    one, window = RowRead(8), RowRead(8, 3, 1, 1)
+    layers = residual(10)
+    layers[3] = RowLayer(
+        4, 8, 10, (MapRead(1, one, aside=True), MapRead(3, one, overwrites=True, aside=True))
+    )
+    found = most_layers(function_of(layers, 8))
+    assert [(each.first, each.last, each.source) for each in found.regions] == [(0, 4, 0)]
+    layers[0] = RowLayer(1, 8, 10, ())
+    found = most_layers(function_of(layers, 8))
+    assert [(each.first, each.last, each.source) for each in found.regions] == [(1, 4, 1)]
+    layers[1] = RowLayer(2, 8, 10, (MapRead(0, window),))
+    found = most_layers(function_of(layers, 8))
+    assert [(each.first, each.last, each.source) for each in found.regions] == [(1, 4, 0)]
+
+
 def test_readers_that_pad_with_two_values_are_apart() -> None:
     """The first two layers pad one map differently; a region may begin behind one of them."""
     pads: list[dict[int, float]] = [{}, {1: 0.0}, {}, {1: 1.0}, {}]

@@ -15,13 +15,17 @@ func.func @ends(%x : tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x16xf
 
 // -----
 
-// A sum of a map from outside is no region with the layer before it: that map and %x would be two inputs.
+// Both convolutions would be read by row: only the one before the sum is, and the other map is there as a whole.
 // CHECK-LABEL: func.func @two_inputs
-// CHECK-NOT: npu.rows
-func.func @two_inputs(%x : tensor<1x1x4x4xf32>, %y : tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
-  %0 = npu.relu %x : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
-  %1 = npu.add %0, %y : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
-  func.return %1 : tensor<1x1x4x4xf32>
+// CHECK:      %0 = npu.conv2d %x, %w
+// CHECK-NEXT: npu.rows of %y
+// CHECK-NEXT:   npu.conv2d %y, %w {{.*}} {npu.row_time = array<i64: 1, 0>, npu.ring = 0 : i64}
+// CHECK-NEXT:   npu.add %0, %{{.*}} {npu.row_time = array<i64: 1, 0>}
+func.func @two_inputs(%x : tensor<1x1x4x4xf32>, %y : tensor<1x1x4x4xf32>, %w : tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32> {
+  %0 = npu.conv2d %x, %w : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+  %1 = npu.conv2d %y, %w : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+  %2 = npu.add %0, %1 : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
+  func.return %2 : tensor<1x1x4x4xf32>
 }
 
 // -----
