@@ -61,7 +61,7 @@ def bytes_at_once(module: ModuleOp) -> int:
 @settings(max_examples=30, deadline=None)
 @given(case=regions(), always=st.booleans())
 def test_regions_compute_the_same_in_the_bytes_that_are_planned(case: Case, always: bool) -> None:
-    """The bytes are those of the plan if no layer is left by itself, which may run in place."""
+    """No more bytes than planned are in use if no layer is left by itself, in place or not."""
     ctx, module = context(), case.module.clone()
     expected, choice = outputs(module.clone()), planned(module, always=always)
     assume(choice.parts)
@@ -72,6 +72,6 @@ def test_regions_compute_the_same_in_the_bytes_that_are_planned(case: Case, alwa
     FuseAdditionsPass().apply(ctx, module)
     BufferizePass().apply(ctx, module)
     if len(choice.regions) == len(choice.parts):
-        assert bytes_at_once(module) == choice.peak
+        assert bytes_at_once(module) <= choice.peak
     AssignSramOffsetsPass().apply(ctx, module)
     agree(module, expected)
