@@ -15,9 +15,12 @@ The decision: the maps between the layers never exist as a whole, also where one
 readers, as before a residual sum. A ring keeps the rows of it that a reader still needs
 (`npu_dialect/row_times.py`). `when=smallest` takes the regions with which the peak of the function
 is lowest (`npu_plans/rows/regions.py`), but not those that add more than `max-slowdown` percent of
-instructions, as they are estimated there. `when=always` puts as many layers as it can into regions.
+instructions, as they are estimated there. `when=needed` takes those that add the fewest
+instructions if the function then fits into the SRAM, as far as its bytes at a time tell; else it
+does as `smallest`. `when=always` puts as many layers as it can into regions.
 
-A region reads one map, and its last layer computes the only map that is read behind it. A
+A region reads one map row by row, and its last layer computes the only map that is read behind it.
+Sums in it may also read maps that are there as a whole. A
 convolution with a fused pool whose windows overlap becomes convolution and pool again, because the
 rows between them are the smallest buffer for the overlap. Readers of a map that pad it must pad
 with one value.
@@ -29,7 +32,6 @@ change are left alone (see there), and so are machines on which maps lie off chi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,14 +44,21 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from npu_dialect.attributes import RING, ROW_TIME
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.rows import RowsOp
-from npu_dialect.npu.structure import YieldOp, is_constant
+from npu_dialect.npu.structure import YieldOp
+from npu_dialect.target import machine_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import read_layers
 from npu_passes.rows.chain_sizes import apart, discard
 from npu_passes.rows.region_reader import RegionReader
 from npu_passes.support.refuse import Refusal, RefusingPass
-from npu_plans.rows.regions import most_layers, smallest_regions
-from npu_plans.rows.schedule import Schedule
+from npu_plans.rows.regions import (
+    Choice,
+    FunctionRows,
+    RowRegion,
+    most_layers,
+    needed_regions,
+    smallest_regions,
+)
 
 
 @dataclass(frozen=True)
@@ -58,10 +67,12 @@ class FuseRegionsPass(RefusingPass):
 
     name = "npu-fuse-regions"
 
-    when: Literal["smallest", "always"] = "smallest"
-    """Which layers: those with which the peak is lowest, or as many as possible."""
+    when: Literal["needed", "smallest", "always"] = "smallest"
+    """Which layers: few that make the function fit, those with the lowest peak, or all."""
     max_slowdown: int = 10
     """With `smallest`, by how many percent the instructions of a function may grow."""
+    sram_bytes: int | None = None
+    """With `needed`, the on-chip memory to fit into, in bytes. Default: the machine's."""
     overlays: bool = False
     """Whether `npu-overlay-maps` runs later, so that outputs may lie over inputs."""
 
@@ -69,7 +80,7 @@ class FuseRegionsPass(RefusingPass):
         """Choose the regions of each function, and put them into `npu.rows`."""
         if self.max_slowdown < 0:
             raise Refusal(f"expected a slowdown of 0 % or more, got {self.max_slowdown}")
-        spaces = Spaces.of_module(op)
+        spaces, sram = Spaces.of_module(op), self.sram_of(op)
         if spaces.ends_off_chip:
             return
         for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
@@ -77,19 +88,35 @@ class FuseRegionsPass(RefusingPass):
             if program is None:
                 continue
             reader = RegionReader(program)
-            rows = reader.function(overlays=self.overlays)
-            if self.when == "always":
-                choice = most_layers(rows)
-            else:
-                choice = smallest_regions(rows, self.max_slowdown)
+            choice = self.choose(reader.function(overlays=self.overlays), sram)
             for region in choice.regions:
-                assert region.schedule is not None
-                steps = reader.layers[region.first : region.last + 1]
-                wrap([op for layers in steps for op in layers], region.schedule)
+                wrap(region, reader)
+
+    def sram_of(self, module: ModuleOp) -> int:
+        """The bytes to fit into; 0 if it does not matter.
+
+        Raises: Refusal if they are needed and not known.
+        """
+        machine, sram = machine_of(module), self.sram_bytes
+        if sram is None and machine is not None:
+            sram = machine.sram_bytes
+        if sram is None and self.when == "needed":
+            raise Refusal("expected the size of the SRAM: run npu-attach-target, or set sram-bytes")
+        return sram or 0
+
+    def choose(self, function: FunctionRows, sram: int) -> Choice:
+        """The regions that the options ask for."""
+        if self.when == "always":
+            return most_layers(function)
+        fitting = needed_regions(function, sram) if self.when == "needed" else None
+        return smallest_regions(function, self.max_slowdown) if fitting is None else fitting
 
 
-def wrap(layers: Sequence[LayerOp], found: Schedule) -> None:
+def wrap(region: RowRegion, reader: RegionReader) -> None:
     """Move the layers of a region into `npu.rows`."""
+    steps, found = reader.layers[region.first : region.last + 1], region.schedule
+    assert found is not None
+    layers = [op for step in steps for op in step]
     last = layers[-1]
     inner: dict[SSAValue, SSAValue] = {}
     body: list[LayerOp] = []
@@ -107,16 +134,13 @@ def wrap(layers: Sequence[LayerOp], found: Schedule) -> None:
         if op is not body[-1]:
             RING.set(op, found.rings[number])
     result = body[-1].results[0]
-    rows = RowsOp(source_of(body), Region(Block([*body, YieldOp(result)])), result.type)
+    source = next(
+        value for op in body for value in op.maps if reader.numbers.get(value) == region.source
+    )
+    rows = RowsOp(source, Region(Block([*body, YieldOp(result)])), result.type)
     Rewriter.insert_op(rows, InsertPoint.before(last))
     rows.result.name_hint = last.results[0].name_hint
     last.results[0].replace_all_uses_with(rows.result)
+    reader.numbers[rows.result] = reader.numbers[last.results[0]]
     for op in reversed(layers):
         Rewriter.erase_op(op)
-
-
-def source_of(body: Sequence[LayerOp]) -> SSAValue:
-    """The map that the layers of a region read and do not compute."""
-    inner = {op.results[0] for op in body}
-    read = (value for op in body for value in op.maps if value not in inner)
-    return next(value for value in read if not is_constant(value))

@@ -13,7 +13,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ViewOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read
-from npu_dialect.npu.row_windows import row_axis
+from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.structure import is_constant
 from npu_passes.modules.layer_reader import LayerProgram
 from npu_passes.rows.chain_sizes import apart, discard
@@ -100,7 +100,9 @@ class RegionReader:
             assert read is not None
             if any(read.padding(rows)):
                 pads[self.number(value)] = pad_value(op)
-            found.append(MapRead(self.number(value), read, overwrites_row(op, value)))
+            aside = any(reads_row(op, each, value) for each in maps if each is not value)
+            over = overwrites_row(op, value)
+            found.append(MapRead(self.number(value), read, over, aside))
         size = bytes_of(map_type(result)) // rows
         yield RowLayer(self.number(result), rows, size, tuple(found))
 

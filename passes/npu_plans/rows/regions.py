@@ -2,8 +2,8 @@
 
 A region is a run of layers in the order of the function. They read one map, of which all rows are
 there, and only the map of the last one is read behind them. It holds both maps, the rings of the
-maps between, and all maps that live past it. The output may lie over rows of the input that are
-read for the last time before, if `overlays`.
+maps between, and all maps that live past it. A sum in it may also read a map from before. The
+output may lie over rows of the input that are read for the last time before, if `overlays`.
 
     layer   bytes alone          regions          bytes
     conv    3 + 16               conv, conv, sum  3 + 16 + 4 of rings
@@ -19,14 +19,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 
 from npu_dialect.row_times import RowTime, period_of
 from npu_plans.modules.layer_graph import LayerGraph
 from npu_plans.rows.schedule import Part, RowLayer, Schedule, schedule
 
-CALL = 150
-"""About how many instructions a layer costs for each row that it computes by itself."""
+CALL = 400
+"""About how many instructions a layer costs for each row that it computes by itself.
+
+A Cortex-M4 takes 300 to 900.
+"""
 MOVE = 2
 """About how many instructions it costs to move a word."""
 WORD = 4
@@ -69,7 +73,7 @@ class RowRegion:
     """Steps `first` to `last`, both included, with what they need.
 
     `bytes` are all bytes in use while they run, and `work` the instructions that they add. Without
-    a schedule, it is one step that runs by itself.
+    a schedule, it is one step that runs by itself. `source` is the map that the region reads.
     """
 
     first: int
@@ -77,6 +81,7 @@ class RowRegion:
     bytes: int
     work: int = 0
     schedule: Schedule | None = None
+    source: int | None = None
 
     @property
     def fused(self) -> int:
@@ -108,20 +113,39 @@ class Choice:
 
 def smallest_regions(function: FunctionRows, max_slowdown: float) -> Choice:
     """The regions with the lowest peak that add at most `max_slowdown` percent of work."""
-    parts = [*alone(function), *found_regions(function)]
+    parts = parts_of(function)
     budget = function.work * max_slowdown / 100
     limits = sorted({part.bytes for part in parts})
     low, high = 0, len(limits) - 1
     best = Choice(())
     while low <= high:
         middle = (low + high) // 2
-        fitting = [part for part in parts if part.bytes <= limits[middle]]
-        choice = best_cover(fitting, len(function.steps), lambda part: (part.work, part.fused))
+        choice = least_work(parts, len(function.steps), limits[middle])
         if choice is not None and choice.work <= budget:
             best, high = choice, middle - 1
         else:
             low = middle + 1
     return best
+
+
+def needed_regions(function: FunctionRows, limit: int) -> Choice | None:
+    """The regions that add the least work so that no step needs more bytes than the limit.
+
+    None if there are none.
+    """
+    return least_work(parts_of(function), len(function.steps), limit)
+
+
+def parts_of(function: FunctionRows) -> list[RowRegion]:
+    """All steps, and the regions that may lower the peak."""
+    steps = list(alone(function))
+    return [*steps, *found_regions(function, max((each.bytes for each in steps), default=0))]
+
+
+def least_work(parts: Sequence[RowRegion], steps: int, limit: int) -> Choice | None:
+    """The parts within a limit of bytes that cover all steps with the least work."""
+    fitting = [part for part in parts if part.bytes <= limit]
+    return best_cover(fitting, steps, lambda part: (part.work, part.fused))
 
 
 def most_layers(function: FunctionRows) -> Choice:
@@ -167,17 +191,20 @@ def alone(function: FunctionRows) -> Iterator[RowRegion]:
         yield RowRegion(first, first, used)
 
 
-def found_regions(function: FunctionRows) -> Iterator[RowRegion]:
-    """All regions of the function, each with the schedule that needs the fewest bytes in rings."""
+def found_regions(function: FunctionRows, limit: float = inf) -> Iterator[RowRegion]:
+    """The regions of the function, each with the schedule that needs the fewest bytes in rings.
+
+    All but some that need more bytes than the limit.
+    """
     known: dict[tuple[int, int, bool], Part] = {}
     for growing, _ in walked(function):
         for last in range(growing.first, len(function.steps)):
-            if not growing.take(last):
+            if not growing.take(last) or growing.least_bytes() > limit:
                 break
             if len(growing.layers) > 1 and growing.is_closed:
                 found = schedule(growing.layers, known)
                 used, work = growing.bytes_with(found), added_work(growing.layers, found)
-                yield RowRegion(growing.first, last, used, work, found)
+                yield RowRegion(growing.first, last, used, work, found, growing.source)
 
 
 def walked(function: FunctionRows) -> Iterator[tuple[Growing, tuple[int, int]]]:
@@ -211,7 +238,10 @@ class Growing:
         self.layers: list[RowLayer] = []
         self.source: int | None = None
         self.periods: dict[int, int] = {}
+        self.row_bytes: dict[int, int] = {}
         self.pads: dict[int, float] = {}
+        self.rings: dict[int, int] = {}
+        """Bytes that the ring of each inner map has at least."""
         self.needed = -1
         """The last step that reads an inner map."""
 
@@ -224,7 +254,6 @@ class Growing:
                 self.needed = max(self.needed, *users)
             if not self.reads(layer):
                 return False
-            self.layers.append(layer)
         for map_, pad in step.pads.items():
             if map_ in self.periods and self.pads.setdefault(map_, pad) != pad:
                 return False
@@ -232,18 +261,32 @@ class Growing:
         return bool(step.layers)
 
     def reads(self, layer: RowLayer) -> bool:
-        """Note the period of a layer; False if it reads a second map from outside, or two rates."""
-        rates: set[int] = set()
-        for each in layer.reads:
-            if each.map not in self.periods:
-                if self.source not in (None, each.map):
-                    return False
-                self.source = each.map
-            rates.add(period_of(each.read, RowTime(self.periods.get(each.map, 1), 0)))
+        """Add a layer; False if it reads a second map from outside by row, or maps of two rates."""
+        inside = [each for each in layer.reads if each.map in (*self.periods, self.source)]
+        outside = [each for each in layer.reads if each not in inside]
+        if outside and self.source is None and not inside:
+            self.source = outside[0].map
+            inside, outside = outside[:1], outside[1:]
+        if not inside or not all(each.aside for each in outside):
+            return False
+        for each in inside:
+            if each.map in self.periods and not each.overwrites:
+                size = each.read.reach * self.row_bytes[each.map]
+                self.rings[each.map] = max(self.rings.get(each.map, 0), size)
+        rates = {period_of(each.read, RowTime(self.periods.get(each.map, 1), 0)) for each in inside}
         if len(rates) != 1:
             return False
         self.periods[layer.map] = rates.pop()
+        self.row_bytes[layer.map] = layer.row_bytes
+        self.layers.append(replace(layer, reads=tuple(inside)))
         return True
+
+    def least_bytes(self) -> int:
+        """Bytes that all regions need that start here and have the layers up to now."""
+        used = self.live + sum(self.rings.values())
+        if self.function.overlays and self.source is not None:
+            used -= self.function.graph.sizes[self.function.homes[self.source]]
+        return used
 
     @property
     def is_closed(self) -> bool:

@@ -30,11 +30,16 @@ STATES = 2000
 
 @dataclass(frozen=True)
 class MapRead:
-    """A layer reads the map with a number. `overwrites`: it may put its row where it reads one."""
+    """A layer reads the map with a number.
+
+    `overwrites`: it may put its row where it reads one. `aside`: beside another map that it reads
+    row by row, this one may lie outside of the region.
+    """
 
     map: int
     read: RowRead
     overwrites: bool = False
+    aside: bool = False
 
 
 @dataclass(frozen=True)

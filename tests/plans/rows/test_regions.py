@@ -16,6 +16,7 @@ from npu_plans.rows.regions import (
     FunctionRows,
     RowStep,
     most_layers,
+    needed_regions,
     smallest_regions,
 )
 from npu_plans.rows.schedule import MapRead, RowLayer
@@ -147,6 +148,34 @@ def test_what_costs_too_much_is_not_taken() -> None:
     found = smallest_regions(function_of(residual(10), 8, 10**3), 10)
     assert not found.regions
     assert found.peak == 3 * 80
+
+
+def test_what_fits_by_itself_is_left_alone() -> None:
+    function = function_of(residual(10), 8)
+    fits = needed_regions(function, 240)
+    assert fits is not None
+    assert not fits.regions
+    tight = needed_regions(function, 239)
+    assert tight is not None
+    assert [(each.first, each.last, each.bytes) for each in tight.regions] == [(1, 3, 80 + 30 + 80)]
+    assert needed_regions(function, 85) is None
+
+
+def test_a_sum_reads_a_map_from_before() -> None:
+    """If map 1 is computed before the region, the sum reads it as a whole."""
+    one, window = RowRead(8), RowRead(8, 3, 1, 1)
+    layers = residual(10)
+    layers[3] = RowLayer(
+        4, 8, 10, (MapRead(1, one, aside=True), MapRead(3, one, overwrites=True, aside=True))
+    )
+    found = most_layers(function_of(layers, 8))
+    assert [(each.first, each.last, each.source) for each in found.regions] == [(0, 4, 0)]
+    layers[0] = RowLayer(1, 8, 10, ())
+    found = most_layers(function_of(layers, 8))
+    assert [(each.first, each.last, each.source) for each in found.regions] == [(1, 4, 1)]
+    layers[1] = RowLayer(2, 8, 10, (MapRead(0, window),))
+    found = most_layers(function_of(layers, 8))
+    assert [(each.first, each.last, each.source) for each in found.regions] == [(1, 4, 0)]
 
 
 def test_readers_that_pad_with_two_values_are_apart() -> None:

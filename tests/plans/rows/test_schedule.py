@@ -202,6 +202,17 @@ def test_a_branch_that_starts_late_waits() -> None:
     }
 
 
+def test_a_ring_has_the_rows_of_all_readers() -> None:
+    """The convolution needs five rows of the first map; the sum behind it needs three."""
+    one = RowRead(9)
+    layers = [
+        RowLayer(1, 9, 1, (MapRead(0, one),)),
+        RowLayer(2, 9, 1, (MapRead(1, RowRead(9, 5, 1, 2)),)),
+        RowLayer(3, 9, 1, (MapRead(1, one), MapRead(2, one, overwrites=True))),
+    ]
+    assert schedule(layers).rings == {1: 5, 2: 0}
+
+
 def test_rates_must_agree() -> None:
     fast, slow = MapRead(0, RowRead(8, 2, 2)), MapRead(0, RowRead(8))
     layers = [

@@ -1,6 +1,8 @@
 // RUN: npu-opt %s --pass-pipeline='npu-fuse-regions{when=always}' | filecheck %s
 // RUN: npu-opt %s --pass-pipeline='npu-fuse-regions{max-slowdown=1000}' | filecheck %s --check-prefix=SMALLEST
 // RUN: npu-opt %s --pass-pipeline='npu-fuse-regions{max-slowdown=0}' | filecheck %s --check-prefix=NONE
+// RUN: npu-opt %s --pass-pipeline='npu-fuse-regions{when=needed sram-bytes=2432}' | filecheck %s --check-prefix=NEEDED
+// RUN: npu-opt %s --pass-pipeline='npu-fuse-regions{when=needed sram-bytes=2431}' | filecheck %s --check-prefix=SMALLER
 
 // No region adds no instructions.
 // NONE-NOT: npu.rows
@@ -16,6 +18,12 @@
 // CHECK-NEXT:   npu.yield
 // SMALLEST-LABEL: func.func @residual
 // SMALLEST: npu.rows of %x
+// With its parameters, no layer needs more than 2432 bytes by itself.
+// NEEDED-LABEL: func.func @residual
+// NEEDED-NOT: npu.rows
+// NEEDED: func.return
+// SMALLER-LABEL: func.func @residual
+// SMALLER: npu.rows of
 func.func @residual(%x : tensor<1x2x8x8xf32>, %w0 : tensor<4x2x1x1xf32>, %w1 : tensor<4x4x3x3xf32>, %w2: tensor<2x4x3x3xf32>) -> tensor<1x2x3x3xf32> {
   %0 = npu.conv2d %x, %w0 : (tensor<1x2x8x8xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x8x8xf32>
   %1 = npu.conv2d %0, %w1 pads [1, 1, 1, 1] : (tensor<1x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x8x8xf32>

@@ -1,24 +1,31 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-fuse-regions{when=always}' | filecheck %s
 
-// A layer that needs all rows, and a map that is returned too, end a region. One layer is none.
+// A layer that needs all rows, and a map that is returned or viewed, end a region. One layer is none.
 // CHECK-LABEL: func.func @ends
 // CHECK-NOT: npu.rows
-func.func @ends(%x : tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) {
+func.func @ends(%x : tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x16xf32>, tensor<1x1x4x4xf32>) {
   %0 = npu.relu %x : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
   %1 = npu.softmax %0 axis 2 : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
   %2 = npu.relu %1 : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
-  func.return %0, %2 : tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>
+  %3 = npu.relu %2 : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
+  %4 = npu.reshape %3 : tensor<1x1x4x4xf32> -> tensor<1x16xf32>
+  %5 = npu.relu %3 : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
+  func.return %2, %4, %5 : tensor<1x1x4x4xf32>, tensor<1x16xf32>, tensor<1x1x4x4xf32>
 }
 
 // -----
 
-// A sum of a map from outside is no region with the layer before it: that map and %x would be two inputs.
+// Both convolutions would be read by row: only the one before the sum is, and the other map is there as a whole.
 // CHECK-LABEL: func.func @two_inputs
-// CHECK-NOT: npu.rows
-func.func @two_inputs(%x : tensor<1x1x4x4xf32>, %y : tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
-  %0 = npu.relu %x : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
-  %1 = npu.add %0, %y : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
-  func.return %1 : tensor<1x1x4x4xf32>
+// CHECK:      %0 = npu.conv2d %x, %w
+// CHECK-NEXT: npu.rows of %y
+// CHECK-NEXT:   npu.conv2d %y, %w {{.*}} {npu.row_time = array<i64: 1, 0>, npu.ring = 0 : i64}
+// CHECK-NEXT:   npu.add %0, %{{.*}} {npu.row_time = array<i64: 1, 0>}
+func.func @two_inputs(%x : tensor<1x1x4x4xf32>, %y : tensor<1x1x4x4xf32>, %w : tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32> {
+  %0 = npu.conv2d %x, %w : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+  %1 = npu.conv2d %y, %w : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+  %2 = npu.add %0, %1 : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
+  func.return %2 : tensor<1x1x4x4xf32>
 }
 
 // -----
