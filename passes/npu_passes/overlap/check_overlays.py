@@ -21,7 +21,6 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
-from xdsl.traits import SymbolTable
 
 from npu_dialect.attributes import LAYER, OVERLAYS
 from npu_passes.analysis.index_values import NotKnown
@@ -42,6 +41,7 @@ class CheckOverlaysPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Check call by call; a function is followed once."""
         nests: dict[Operation, tuple[Node, ...]] = {}
+        functions = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}
         for call in op.walk():
             if isinstance(call, scf.ForOp) and OVERLAYS.get(call):
                 check_rows(call)
@@ -49,8 +49,8 @@ class CheckOverlaysPass(RefusingPass):
                 continue
             for claim in claims_of(call):
                 apart = distance_of(call, claim)
-                callee = SymbolTable.lookup_symbol(op, call.callee)
-                if apart is None or not isinstance(callee, FuncOp) or callee.is_declaration:
+                callee = functions.get(call.callee.string_value())
+                if apart is None or callee is None or callee.is_declaration:
                     continue
                 if callee not in nests:
                     nests[callee] = nest_of(callee)
