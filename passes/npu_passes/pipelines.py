@@ -111,12 +111,11 @@ PIPELINES = {
         road(
             f"{FUSE},{ORDER},npu-fuse-rows{{when=smallest}},{SUMS}",
             "greedy",
-            BYTES,
+            CLOSE,
             SHARE,
             overlays=True,
         ),
-        "as default, but the layers at the memory peak run row by row, a few rows between them, "
-        "and outputs may overwrite what was read of inputs",
+        "as default, but the layers at the memory peak run row by row, a few rows between them",
     ),
     "unlu2020": Pipeline(
         road("npu-fuse-conv-relu-pool{overlap=none}", "ping-pong"),

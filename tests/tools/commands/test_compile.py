@@ -204,7 +204,7 @@ def test_pipelines_and_checks(pipeline: str, small: Path) -> None:
     out = small.parent / "out"
     run = [str(small), "--target", "host", "-o", str(out), "--pipeline", pipeline, "--json"]
     assert compile.main([*run, "--check-passes"]) == 0
-    expected = {"naive": 844, "fused": 412, "default": 276}
+    expected = {"naive": 844, "fused": 412, "default": 276, "rows": 276}
     report = json.loads((out / "report.json").read_text())
     assert report["arena_bytes"] == expected.get(pipeline, 364)
 
