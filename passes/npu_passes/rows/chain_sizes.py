@@ -19,9 +19,11 @@ from npu_dialect.npu.layers import (
     ViewOp,
 )
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
+from npu_dialect.npu.quantization import QUANTISED
 from npu_dialect.npu.row_windows import RowWindow, reads_row, row_axis, row_window
 from npu_dialect.npu.structure import is_constant
 from npu_passes.buffers.buffer_plan import only_returned
+from npu_passes.buffers.choose_layouts import WORD
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.choose import Link
 from npu_plans.rows.least_traffic import Chain, ChainLayer, ChainMap
@@ -78,11 +80,14 @@ def discard(op: LayerOp, parts: list[LayerOp]) -> None:
             part.erase()
 
 
-def link_of(unit: Sequence[Streamed], rest: Sequence[Streamed], *, weights: bool) -> Link:
+def link_of(
+    unit: Sequence[Streamed], rest: Sequence[Streamed], *, weights: bool, overlays: bool
+) -> Link:
     """The sizes of a layer in bytes; `weights`: whether its parameters must be on chip.
 
     `rest`: the layer and those behind it. Their further maps are alive while it runs, unless they
-    are computed later. A slice keeps its whole buffer alive.
+    are computed later. A slice keeps its whole buffer alive. `overlays`: whether outputs may be
+    laid over inputs later.
     """
     windows = [window for step in unit for window in windows_of(step)]
     parameters = sum(bytes_of(map_type(value)) for step in unit for value in step.parameters)
@@ -104,7 +109,33 @@ def link_of(unit: Sequence[Streamed], rest: Sequence[Streamed], *, weights: bool
         source=source,
         sides=sides,
         in_place=any(overwrites_a_side(step) for step in unit),
+        dies=overlays and unit[0].source.has_one_use() and has_rows_in_order(unit[0].source),
+        behind=bytes_behind(unit[-1].layer.results[0], windows[0][0]) if overlays else None,
     )
+
+
+def has_rows_in_order(value: SSAValue) -> bool:
+    """Whether the rows of a map will follow each other in memory.
+
+    So it is for one channel, and where `npu-choose-layouts` puts the channels last: for quantised
+    maps that are no inputs.
+    """
+    shape = shape_of(value)
+    if len(shape) != 4:
+        return False
+    quantised = map_type(value).get_element_type() in QUANTISED
+    return shape[1] == 1 or (quantised and shape[1] >= WORD and isinstance(value.owner, Operation))
+
+
+def bytes_behind(value: SSAValue, rows: RowWindow) -> int | None:
+    """By how many bytes a map stays behind the rows of the IFM that are read; None if it cannot.
+
+    It is as many of its rows as lie between a row and the first one that the row needs, and one.
+    """
+    if not has_rows_in_order(value):
+        return None
+    row = bytes_of(map_type(value)) // max(1, shape_of(value)[row_axis(value)])
+    return row * (1 + -(-rows.before // rows.stride))
 
 
 def overwrites_a_side(step: Streamed) -> bool:

@@ -73,6 +73,8 @@ class FuseRowsPass(RefusingPass):
     """Which layers: those that do not fit into the SRAM, those that set the peak, or all."""
     sram_bytes: int | None = None
     """The on-chip memory to fit into, in bytes. Default: the machine's."""
+    overlays: bool = False
+    """Whether `npu-overlay-maps` runs later, so that outputs may lie over inputs."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Choose the runs of each chain of layers, and put them into `npu.rows`."""
@@ -97,7 +99,10 @@ class FuseRowsPass(RefusingPass):
             ]
         units = units_of(steps)
         resident = machine is not None and machine.kernel_group > 0
-        chain = [link_of(unit, steps[steps.index(unit[0]) :], weights=resident) for unit in units]
+        chain = [
+            link_of(unit, steps[steps.index(unit[0]) :], weights=resident, overlays=self.overlays)
+            for unit in units
+        ]
         match self.when:
             case "needed":
                 runs = needed(chain, sram)

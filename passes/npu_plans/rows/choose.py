@@ -19,7 +19,9 @@ class Link:
     `inner`: row windows inside the layer, as a fused pool has; `weights`: its parameters, 0 if they
     need not be on chip. `direct`: whether it can read a whole map in place, without a window.
     `source` is the identity of the IFM. `sides` are the bytes of the further maps that it reads.
-    `in_place`: whether the OFM of the layer by itself overwrites one of these.
+    `in_place`: whether the OFM of the layer by itself overwrites one of these. `dies`: whether the
+    IFM may be overwritten row by row. `behind`: how many bytes of it an OFM that does so overwrites
+    must be read ahead; None if the OFM cannot.
     """
 
     ifm: int
@@ -31,12 +33,21 @@ class Link:
     source: Hashable = None
     sides: Mapping[Hashable, int] = field(default_factory=dict[Hashable, int])
     in_place: bool = False
+    dies: bool = False
+    behind: int | None = None
 
     @property
     def alone(self) -> int:
         """Bytes that the layer needs when it runs by itself."""
-        maps = self.ifm + sum(self.sides.values())
-        return maps + self.weights + (0 if self.in_place else self.ofm)
+        ends = self.ifm if self.in_place else ends_of(self, self)
+        return ends + sum(self.sides.values()) + self.weights
+
+
+def ends_of(first: Link, last: Link) -> int:
+    """Bytes of the IFM of one layer and the OFM of another, which may follow it in its memory."""
+    if first.dies and last.behind is not None:
+        return min(max(first.ifm, last.ofm) + last.behind, first.ifm + last.ofm)
+    return first.ifm + last.ofm
 
 
 @dataclass(frozen=True)
@@ -95,7 +106,7 @@ def footprint(chain: Sequence[Link], totals: Sequence[int], run: LayerRun) -> in
     for link in chain[run.first : run.last + 1]:
         sides |= link.sides
     sides.pop(start.source, None)
-    return start.ifm + chain[run.last].ofm + kept + sum(sides.values())
+    return ends_of(start, chain[run.last]) + kept + sum(sides.values())
 
 
 def needed(chain: Sequence[Link], sram: int) -> list[LayerRun]:
