@@ -1,13 +1,13 @@
-// RUN: npu-opt %s --pass-pipeline='builtin.module(default)' | filecheck %s
-// RUN: npu-opt %s -p unlu2020 | filecheck %s
-// RUN: npu-opt %s -p 'fused, canonicalize' | filecheck %s
+// RUN: npu-opt %s --pass-pipeline='builtin.module(default)' | filecheck %s -DARENA=256
+// RUN: npu-opt %s -p unlu2020 | filecheck %s -DARENA=292
+// RUN: npu-opt %s -p 'fused, canonicalize' | filecheck %s -DARENA=292
 // RUN: npu-opt %s -p naive | filecheck %s --check-prefix=NAIVE
 // RUN: npu-compile --list-pipelines | filecheck %s --check-prefix=LIST
 
 // A named pipeline ends at loops over buffers in one arena; no layer is left.
 
 // CHECK-LABEL: func.func @net
-// CHECK-SAME:    sram.arena = 256 : i64
+// CHECK-SAME:    sram.arena = [[ARENA]] : i64
 // CHECK-NOT:     npu.conv2d ins
 // CHECK:         func.call
 // CHECK:         func.func private
@@ -22,7 +22,7 @@
 
 // LIST:       default: {{.+}}
 // LIST-NEXT:    npu-split-conv-transpose,npu-fold-picks,npu-fuse-normalizations,npu-fold-batch-norm,npu-fuse-conv-relu-pool{overlap=line-buffer},
-// LIST-SAME:    npu-assign-sram-offsets{strategy=greedy},npu-outline-layers,npu-share-functions{before-lowering=true},npu-lower-to-loops,npu-share-functions
+// LIST-SAME:    npu-assign-sram-offsets{strategy=greedy},npu-turn-layers,npu-outline-layers,npu-share-functions{before-lowering=true},npu-lower-to-loops,npu-share-functions,npu-check-overlays
 // LIST:       unlu2020: {{.+}}
 // LIST-NEXT:    npu-fuse-conv-relu-pool{overlap=none}
 // LIST-SAME:    npu-assign-sram-offsets{strategy=ping-pong}

@@ -125,13 +125,14 @@ def test_the_peak_is_that_of_the_buffers(name: str, element: str | None, tmp_pat
         )
         _, module = load(path, {})
         TARGET.set(module, TargetAttr.of(machine))
-        place = [each.name for each in passes].index("npu-bufferize")
+        names = [each.name for each in passes]
+        place, end = (names.index(name) for name in ("npu-bufferize", "npu-overlay-maps"))
         run_passes(module, passes[:place], ())
         program = read_layers(function(module), Spaces.of_module(module))
         assert program is not None
         peak = program.graph.peak(range(len(program.units)))
         assert order_of(function(module))[0] in (None, peak)
-        run_passes(module, passes[place:-1], ())
+        run_passes(module, passes[place:end], ())
         floor = lifetimes_of(function(module), SramSpace()).floor
         assert floor == peak if element is None else 0.98 * peak <= floor <= peak
 
