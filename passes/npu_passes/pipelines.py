@@ -108,8 +108,15 @@ PIPELINES = {
         "outputs over what their layers have read; offsets for any graph",
     ),
     "rows": Pipeline(
-        road(f"{FUSE},{ORDER},npu-fuse-rows{{when=smallest}},{SUMS}", "greedy", BYTES, SHARE),
-        "as default, but the layers at the memory peak run row by row, a few rows between them",
+        road(
+            f"{FUSE},{ORDER},npu-fuse-rows{{when=smallest}},{SUMS}",
+            "greedy",
+            BYTES,
+            SHARE,
+            overlays=True,
+        ),
+        "as default, but the layers at the memory peak run row by row, a few rows between them, "
+        "and outputs may overwrite what was read of inputs",
     ),
     "unlu2020": Pipeline(
         road("npu-fuse-conv-relu-pool{overlap=none}", "ping-pong"),

@@ -8,12 +8,13 @@ The decision: if all channels of a pixel are contiguous, a kernel row of a convo
 bytes or of 16-bit integers, which a core reads a word at a time. The shape stays [N, C, H, W], so
 layers compute the same; only the strides of the type change. Runs before offsets are assigned.
 
-A map keeps the model's layout if an op other than a layer uses it (a reshape, a copy, a call), or
-if it has fewer than 4 channels. A map of one pixel keeps it too, as both layouts are the same. So
-do inputs and outputs of the function, as the caller expects the model's layout. Slices of a map
-follow it, such as the parts of a concatenation or the phases of a transposed convolution. So do
-rows that a loop copies: with channels last, a row is one run of bytes. If a map is flattened for
-fully connected layers, the columns of their weights follow (`flatten_in_order.py`).
+A map keeps the model's layout if an op other than a layer or an access to one element uses it (a
+reshape, a copy, a call), or if it has fewer than 4 channels. A map of one pixel keeps it too, as
+both layouts are the same. So do inputs and outputs of the function, as the caller expects the
+model's layout. Slices of a map follow it, such as the parts of a concatenation or the phases of a
+transposed convolution. So do rows that a loop copies: with channels last, a row is one run of
+bytes. If a map is flattened for fully connected layers, the columns of their weights follow
+(`flatten_in_order.py`).
 
 With `rows=true`, float maps at the memory peak are stored row by row, as [N, H, C, W]:
 
@@ -107,7 +108,10 @@ def follows(buffer: SSAValue, module: ModuleOp) -> bool:
     """Whether all users of a buffer take any layout."""
     users = [use.operation for use in buffer.uses]
     return all(
-        isinstance(user, LayerOp) or is_box(user) or is_flattened(user, module) for user in users
+        isinstance(user, LayerOp | memref.LoadOp | memref.StoreOp)
+        or is_box(user)
+        or is_flattened(user, module)
+        for user in users
     )
 
 

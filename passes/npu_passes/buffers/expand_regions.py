@@ -29,7 +29,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect.attributes import RING, ROW_TIME, RUNS
@@ -40,9 +39,10 @@ from npu_dialect.npu.row_regions import RegionMap, region_maps, streams
 from npu_dialect.npu.row_windows import reads_row
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.row_times import RowRead, place_in_ring
+from npu_passes.buffers.expand_rows import is_fetched
 from npu_passes.buffers.row_buffers import fill, move_up, rows_buffer, rows_of
 from npu_passes.buffers.spaces import Spaces
-from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.support.refuse import refuse
 
 
@@ -154,25 +154,28 @@ class RegionExpansion:
         rows = self.maps[layer.output].computed
         read = streams(self.op, layer).get(self.op.input)
         if read is None or read.padding(rows) == (0, 0):
-            self.insert(layer, row, target, (0, 0))
+            self.insert(layer, row, target, rows)
             return
-        cases = border_cases(read, rows)
-        self.choose_case(cases, row, lambda missing: self.insert(layer, row, target, missing))
+
+        def insert(where: range, missing: tuple[int, int]) -> None:
+            self.insert(layer, row, target, len(where), missing)
+
+        self.choose_case(border_cases(read, rows), row, insert)
 
     def choose_case(
         self,
         cases: Sequence[tuple[range, tuple[int, int]]],
         row: Index,
-        insert: Callable[[tuple[int, int]], None],
+        insert: Callable[[range, tuple[int, int]], None],
     ) -> tuple[()]:
         """Build what one of some ranges of rows needs, by a choice for all but the last."""
         (where, missing), *others = cases
         if not others:
-            insert(missing)
+            insert(where, missing)
             return ()
 
         def here() -> tuple[()]:
-            insert(missing)
+            insert(where, missing)
             return ()
 
         found = self.b.between(self.b.value(row), where.start, where.stop)
@@ -180,9 +183,14 @@ class RegionExpansion:
         return ()
 
     def insert(
-        self, layer: LayerOp, row: Index, target: SSAValue, missing: tuple[int, int]
+        self,
+        layer: LayerOp,
+        row: Index,
+        target: SSAValue,
+        runs: int,
+        missing: tuple[int, int] = (0, 0),
     ) -> None:
-        """Insert the layer on buffers that computes one row.
+        """Insert the layer on buffers that computes one row, `runs` times in all.
 
         `missing`: how many rows that it needs lie above and below the region's input.
         """
@@ -199,7 +207,7 @@ class RegionExpansion:
             new.pads = int_array((missing[0], left, missing[1], right))
         RING.drop(new)
         ROW_TIME.drop(new)
-        RUNS.set(new, self.maps[layer.output].computed)
+        RUNS.set(new, runs)
         self.b.insert(new)
 
     def view(
@@ -263,10 +271,8 @@ def expand_region(
 
     Raises: PassFailedException if a map or a parameter lies off chip, where nothing is read by row.
     """
-    outside = [buffers[value] for layer in op.layers for value in layer.maps if value in buffers]
+    outside = [buffers[value] for layer in op.layers for value in layer.inputs if value in buffers]
     for buffer in (source, out, *outside):
-        type_ = memref_type(buffer)
-        assert isinstance(type_, MemRefType)
-        if type_.memory_space != spaces.maps:
-            refuse(op, f"expected a region whose maps are on chip, got one in {type_}")
+        if is_fetched(buffer, spaces):
+            refuse(op, f"expected a region whose maps are on chip, got one in {buffer.type}")
     RegionExpansion(LoopBuilder(op), op, source, out, region_maps(op), buffers).build(spaces)

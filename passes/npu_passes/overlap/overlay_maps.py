@@ -11,6 +11,9 @@ halo of the kernel, and what is read ahead in words. So the pass lowers a copy o
 the bytes that its loops touch, and writes the distances to the layer. It decides no offset:
 npu-assign-sram-offsets may use a distance or not.
 
+A loop over rows of a map (`npu.rows`) reads rows of one buffer for the last time while it writes
+rows of others: its windows and its output. Its claims follow from running it, row by row.
+
 Layers whose input and output fit below the peak side by side are left alone. So are layers in
 loops, with regions, that run in place, or whose buffers are in use elsewhere at that time; and maps
 of two types that C takes for different memory, as int32 and float32; and programs that are planned
@@ -23,7 +26,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -32,9 +35,11 @@ from xdsl.traits import SymbolTable
 from npu_dialect.attributes import OVERLAYS, PLANNED_AS
 from npu_dialect.npu.epilogue import EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
+from npu_passes.analysis.index_values import NotKnown
 from npu_passes.analysis.nests import NestReader, storage_bytes
 from npu_passes.analysis.overlaid import Claim
-from npu_passes.analysis.peaks import layers_at_peaks
+from npu_passes.analysis.peaks import layers_at_peaks, may_alias
+from npu_passes.analysis.row_bytes import RowBytes, outer_buffers
 from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.lowering.turned import can_turn
@@ -59,12 +64,29 @@ class OverlayMapsPass(RefusingPass):
         """Find the layers at the peak of each function, then measure them together."""
         if PLANNED_AS.is_on(op):
             return
+        for loop in [each for each in op.walk() if isinstance(each, scf.ForOp)]:
+            if isinstance(loop.parent_op(), FuncOp) and (claims := claims_of_rows(loop)):
+                OVERLAYS.set(loop, tuple(n for each in claims for n in each.numbers()))
         found = layers_at_peaks(op)
         lowering = LowerToLoopsPass(self.registers, self.unroll, self.flash)
         measured = measure(ctx, op, found, lowering)
         for layer, pairs in found.items():
             if claims := measured[shape_of(layer, pairs)]:
                 OVERLAYS.set(layer, tuple(n for each in claims for n in each.numbers()))
+
+
+def claims_of_rows(loop: scf.ForOp) -> list[Claim]:
+    """The claims of a loop over rows: how close what it writes may follow what it only reads."""
+    try:
+        state = RowBytes.of(loop)
+    except NotKnown:
+        return []
+    buffers = outer_buffers(loop)
+    return [
+        Claim(source, target, least, None)
+        for (source, target), least in sorted(state.least.items())
+        if source not in state.written and may_alias(buffers[source], buffers[target])
+    ]
 
 
 def shape_of(layer: LayerOp, pairs: Sequence[tuple[int, int]]) -> Hashable:
