@@ -15,7 +15,7 @@ from helpers.c_harness import run_c
 from helpers.networks.zoo import TINY, build, image, run
 from helpers.paths import ROOT
 from helpers.road import c_files
-from npu_dialect.attributes import TARGET
+from npu_dialect.attributes import ARENA, TARGET
 from npu_dialect.machine import Machine
 from npu_dialect.module_attributes import PEAK, PEAK_BOUND
 from npu_dialect.npu.attributes import SramSpace
@@ -30,6 +30,8 @@ from npu_tools.importers.frontends import load
 PAGE = ROOT / "docs" / "memory.md"
 DEFAULT = PIPELINES["default"].text
 IN_FILE_ORDER = DEFAULT.replace(f"{ORDER},", "")
+OVERLAYS = ("npu-overlay-maps,", "npu-turn-layers,", ",npu-check-overlays", "{rows=true}")
+"""What `default` adds to a pipeline whose layers write beside their inputs."""
 
 
 def rows_of(heading: str) -> list[list[str]]:
@@ -86,6 +88,33 @@ def function(module: ModuleOp) -> func.FuncOp:
     return next(op for op in module.walk() if isinstance(op, func.FuncOp))
 
 
+def planned(model: Path, pipeline: str) -> int:
+    """The bytes of arena after the passes up to the offsets, for the host."""
+    machine = Machine.load("host")
+    passes = through_offsets(job_passes(Job(model, "host", pipeline=pipeline), machine))
+    _, module = load(model, {})
+    TARGET.set(module, TargetAttr.of(machine))
+    run_passes(module, passes, ())
+    return ARENA.get(function(module)) or 0
+
+
+def test_the_overlays_of_the_table(tmp_path: Path) -> None:
+    """The arena with outputs beside their inputs, and with outputs over them."""
+    side_by_side = DEFAULT
+    for part in OVERLAYS:
+        assert part in side_by_side
+        side_by_side = side_by_side.replace(part, "")
+    rows = [row for row in rows_of("## Outputs over inputs") if len(row) == 4]
+    assert len(rows) == 4
+    for name, before, after, change in rows:
+        name = name.strip("`")
+        model = ROOT / "examples" / "lenet5" / "lenet5.onnx"
+        model = model if name == "lenet5" else saved(tmp_path, name)
+        arenas = planned(model, side_by_side), planned(model, DEFAULT)
+        assert arenas == (number(before), number(after)), name
+        assert change == f"{100 * arenas[1] / arenas[0] - 100:.0f} %".replace("-0", "0"), name
+
+
 @pytest.mark.slow
 def test_the_orders_of_the_table(tmp_path: Path) -> None:
     """The arena in the order of the file and in the best one, and the bound of the search."""
@@ -125,13 +154,14 @@ def test_the_peak_is_that_of_the_buffers(name: str, element: str | None, tmp_pat
         )
         _, module = load(path, {})
         TARGET.set(module, TargetAttr.of(machine))
-        place = [each.name for each in passes].index("npu-bufferize")
+        names = [each.name for each in passes]
+        place, end = (names.index(name) for name in ("npu-bufferize", "npu-overlay-maps"))
         run_passes(module, passes[:place], ())
         program = read_layers(function(module), Spaces.of_module(module))
         assert program is not None
         peak = program.graph.peak(range(len(program.units)))
         assert order_of(function(module))[0] in (None, peak)
-        run_passes(module, passes[place:-1], ())
+        run_passes(module, passes[place:end], ())
         floor = lifetimes_of(function(module), SramSpace()).floor
         assert floor == peak if element is None else 0.98 * peak <= floor <= peak
 

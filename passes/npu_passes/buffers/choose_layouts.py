@@ -24,8 +24,8 @@ becomes
 
 A layer then computes all channels of a row before the next row, and its output can follow its dying
 input closely (`npu-overlay-maps`). Rows stay contiguous, so the inner loops are as fast as before.
-A map keeps the model's layout if an op other than a convolution or a pool uses it, or if none of
-these has both its input and its output at the peak.
+A map keeps the model's layout if an op other than a convolution or a pool uses it. So does one that
+is filled slice by slice, as its slices would not be contiguous.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, f32
-from xdsl.ir import Attribute, SSAValue, Use
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npu_dialect.attributes import PLANNED_AS
@@ -51,7 +51,6 @@ from npu_passes.analysis.peaks import layers_at_peaks
 from npu_passes.analysis.views import base_of, uses_of
 from npu_passes.buffers.concat_in_place import is_box, retype_boxes
 from npu_passes.buffers.flatten_in_order import is_flattened, permute_weights
-from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 
 WORD = 4
@@ -131,15 +130,9 @@ def maps_at_peaks(module: ModuleOp) -> Iterator[SSAValue]:
         dense = buffer.type.element_type == f32 and isinstance(buffer.type.layout, NoneAttr)
         if not dense or len(shape) != 4 or shape[1] == 1 or shape[2] == 1:
             continue
-        users = [use.operation for use in uses_of(buffer) if not is_flat(use)]
-        layers = [user for user in users if isinstance(user, LayerOp)]
-        if follows(buffer, module) and all(isinstance(layer, BY_WINDOWS) for layer in layers):
+        users = [use.operation for use in buffer.uses]
+        if all(isinstance(user, BY_WINDOWS) or is_flattened(user, module) for user in users):
             yield buffer
-
-
-def is_flat(use: Use) -> bool:
-    """Whether a map is used as one that has fewer axes, so flattened."""
-    return len(memref_type(use.operation.operands[use.index]).get_shape()) < 4
 
 
 def reads_integers(layer: LayerOp) -> bool:

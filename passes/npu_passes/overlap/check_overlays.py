@@ -41,6 +41,7 @@ class CheckOverlaysPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Check call by call; a function is followed once."""
         nests: dict[Operation, tuple[Node, ...]] = {}
+        safe: dict[tuple[Operation, Claim, int], bool] = {}
         functions = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}
         for call in op.walk():
             if isinstance(call, scf.ForOp) and OVERLAYS.get(call):
@@ -54,7 +55,10 @@ class CheckOverlaysPass(RefusingPass):
                     continue
                 if callee not in nests:
                     nests[callee] = nest_of(callee)
-                if not is_safe(nests[callee], claim, apart):
+                key = callee, claim, apart
+                if key not in safe:
+                    safe[key] = is_safe(nests[callee], claim, apart)
+                if not safe[key]:
                     refuse(
                         call,
                         f"expected operand {claim.source} farther than {apart} bytes behind "

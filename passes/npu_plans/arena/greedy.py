@@ -20,7 +20,7 @@ from random import Random
 from typing import TypeAlias
 
 from npu_plans.arena.branch_and_bound import branch_and_bound
-from npu_plans.arena.placement import Budget, Fit, place
+from npu_plans.arena.placement import Budget, Fit, place, place_below
 from npu_plans.arena.problem import Problem, Solution, arena_of, live_bound, live_bytes, pinned
 from npu_plans.arena.timeline import timeline
 from npu_plans.arena.two_sided import two_sided
@@ -152,9 +152,9 @@ def improve(problem: Problem, pins: Mapping[int, int], order: list[int], goal: i
         new = random.randrange(old) if old else random.randrange(len(order))
         trial = [index for index in order if index != moved]
         trial.insert(new, moved)
-        candidate = place(problem, trial, pins, random.choice(FITS))
-        if (needed := bytes_of(problem, candidate)) <= arena:
-            order, plan, arena = trial, candidate, needed
+        candidate = place_below(problem, trial, pins, random.choice(FITS), arena)
+        if candidate is not None:
+            order, plan, arena = trial, candidate, bytes_of(problem, candidate)
     return plan
 
 

@@ -60,8 +60,23 @@ def place(
     problem: Problem, order: Sequence[int], pins: Mapping[int, int], fit: Fit
 ) -> dict[int, int]:
     """Offsets of all buffers, placed one by one in this order around the pinned ones."""
-    offsets = dict(pins)
+    found = place_below(problem, order, pins, fit, None)
+    assert found is not None
+    return found
+
+
+def place_below(
+    problem: Problem,
+    order: Sequence[int],
+    pins: Mapping[int, int],
+    fit: Fit,
+    ceiling: int | None,
+) -> dict[int, int] | None:
+    """The same; None as soon as a placed buffer ends above the ceiling, if there is one."""
+    offsets, buffers = dict(pins), problem.buffers
     for index in order:
         if index not in pins:
-            offsets[index] = gap(problem, index, offsets, fit)
+            offsets[index] = at = gap(problem, index, offsets, fit)
+            if ceiling is not None and at + buffers[index].size > ceiling:
+                return None
     return offsets
