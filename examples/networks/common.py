@@ -30,6 +30,8 @@ IR_VERSION = 8
 BIAS_DEVIATION = 0.05
 GATE_VARIANCE = 0.15
 """Of hard sigmoids: more than of a normally distributed map, as measured in MobileNetV3."""
+SIGMOID_VARIANCE = 0.043
+"""Of the sigmoids of a normally distributed map."""
 LARGEST_MODEL = 2**31 - 2**20
 """The most bytes of parameters: a protobuf file holds less than 2 GB, names and nodes included."""
 
@@ -178,6 +180,15 @@ class Network:
         """The hard sigmoid of the layer `name`."""
         output = self._add("HardSigmoid", f"{name}/gate", [x.name], alpha=1 / 6, beta=0.5)
         return Map(output, x.channels, x.size, Moments(0.5, GATE_VARIANCE))
+
+    def swish(self, name: str, x: Map) -> Map:
+        """The map times its sigmoid."""
+        return self.multiply(f"{name}/swish", x, self.sigmoid(name, x))
+
+    def sigmoid(self, name: str, x: Map) -> Map:
+        """The sigmoid of the layer `name`."""
+        output = self._add("Sigmoid", f"{name}/gate", [x.name])
+        return Map(output, x.channels, x.size, Moments(0.5, SIGMOID_VARIANCE))
 
     def multiply(self, name: str, lhs: Map, rhs: Map) -> Map:
         """The product of two maps; the second one may have one pixel."""
