@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import prod, sqrt
+from math import exp, prod, sqrt
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -30,8 +30,6 @@ IR_VERSION = 8
 BIAS_DEVIATION = 0.05
 GATE_VARIANCE = 0.15
 """Of hard sigmoids: more than of a normally distributed map, as measured in MobileNetV3."""
-SIGMOID_VARIANCE = 0.043
-"""Of the sigmoids of a normally distributed map."""
 LARGEST_MODEL = 2**31 - 2**20
 """The most bytes of parameters: a protobuf file holds less than 2 GB, names and nodes included."""
 
@@ -183,12 +181,13 @@ class Network:
 
     def swish(self, name: str, x: Map) -> Map:
         """The map times its sigmoid."""
-        return self.multiply(f"{name}/swish", x, self.sigmoid(name, x))
+        result = self.multiply(f"{name}/swish", x, self.sigmoid(name, x))
+        return replace(result, moments=x.moments.through(lambda number: number * sigmoid(number)))
 
     def sigmoid(self, name: str, x: Map) -> Map:
         """The sigmoid of the layer `name`."""
         output = self._add("Sigmoid", f"{name}/gate", [x.name])
-        return Map(output, x.channels, x.size, Moments(0.5, SIGMOID_VARIANCE))
+        return Map(output, x.channels, x.size, x.moments.through(sigmoid))
 
     def multiply(self, name: str, lhs: Map, rhs: Map) -> Map:
         """The product of two maps; the second one may have one pixel."""
@@ -292,6 +291,11 @@ class Network:
         output = f"{name}_out"
         self.nodes.append(helper.make_node(kind, inputs, [output], name=name, **attributes))
         return output
+
+
+def sigmoid(number: float) -> float:
+    """1 / (1 + exp(-number))."""
+    return 1 / (1 + exp(-number))
 
 
 def pair(kernel: int | Pair) -> Pair:
