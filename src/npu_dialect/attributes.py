@@ -139,6 +139,19 @@ RING = Key(
     readers="npu.rows",
     absent="the layer is the last one in its npu.rows",
 )
+ROW_TIME = Key(
+    "npu.row_time",
+    (Place.LAYER,),
+    INTS,
+    (
+        "for a layer in npu.rows: its period and its delay; it computes row s of its OFM in step "
+        "s * period + delay of the loop"
+    ),
+    writers="npu-fuse-regions",
+    readers="npu.rows, npu-bufferize",
+    absent="the npu.rows is a chain; a layer runs when the one behind it needs a row",
+    droppable=False,
+)
 RUNS = Key(
     "npu.runs",
     (Place.LAYER,),

@@ -67,6 +67,7 @@ from npu_passes.buffers.buffer_plan import (
     plan_buffers,
     touches_tensors,
 )
+from npu_passes.buffers.expand_regions import expand_region
 from npu_passes.buffers.expand_rows import expand_rows
 from npu_passes.buffers.spaces import Spaces, dense_type
 from npu_passes.support.port_attributes import array_of, attributes_of
@@ -157,7 +158,8 @@ class Bufferizer:
                 self.convert_layer(op)
             elif isinstance(op, RowsOp):
                 source, out = self.buffers[op.input], self.destination(op)
-                expand_rows(op, source, out, self.buffers, self.spaces)
+                expand = expand_region if op.is_region else expand_rows
+                expand(op, source, out, self.buffers, self.spaces)
             else:
                 self.convert_constant(op)
         for op in reversed(old):

@@ -37,7 +37,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import MemRefType
@@ -47,8 +46,9 @@ from npu_dialect import dma
 from npu_dialect.attributes import CONSUMES, RING, RUNS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PickOp, PoolOp, ResampleOp
+from npu_dialect.npu.layers import Conv2dOp, PickOp, PoolOp, ResampleOp
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.row_regions import pad_value
 from npu_dialect.npu.row_windows import (
     RowWindow,
     phases_of,
@@ -377,15 +377,3 @@ def fetched(
             move(b, buffers[value], buffer, channel, layer, weights=weights)
             found[value] = buffer
     return found
-
-
-def pad_value(layer: LayerOp) -> float:
-    """The value of a padding row: it never wins a maximum, and adds nothing to a sum.
-
-    A layer that picks elements says what stands where there is none.
-    """
-    if isinstance(layer, PickOp) and layer.fill is not None:
-        return layer.fill.value.data
-    if isinstance(layer, Conv2dOp) and layer.zero_points is not None:
-        return float(int_values(layer.zero_points)[0])
-    return -inf if isinstance(layer, MaxPool2dOp) else 0.0

@@ -19,6 +19,17 @@ scores need one row.
     }
 
 Between two layers, reshapes may drop or add axes before the rows: [1, M, K] as [M, K].
+
+If the layers have `npu.row_time`, they are a region: a graph in which a map may have several
+readers. A ring then keeps the rows from the oldest one that a reader still needs to the newest one:
+
+    %y = npu.rows of %x : tensor<1x8x32x32xi8> -> tensor<1x8x32x32xi8> {
+      %0 = npu.conv2d %x, ...   {npu.ring = 4 : i64, npu.row_time = array<i64: 1, 0>} : ...
+      %1 = npu.conv2d %0, ...   {npu.ring = 3 : i64, npu.row_time = array<i64: 1, 1>} : ...
+      %2 = npu.conv2d %1, ...   {npu.ring = 0 : i64, npu.row_time = array<i64: 1, 2>} : ...
+      %3 = npu.quantized_add %2, %0 ...             {npu.row_time = array<i64: 1, 2>} : ...
+      npu.yield %3 : tensor<1x8x32x32xi8>
+    }
 """
 
 from __future__ import annotations
@@ -30,16 +41,17 @@ from xdsl.irdl import traits_def as traits
 from xdsl.traits import RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.attributes import RING
+from npu_dialect.attributes import RING, ROW_TIME
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp
+from npu_dialect.npu.row_regions import region_maps
 from npu_dialect.npu.row_windows import regrouped, row_window
 from npu_dialect.npu.structure import YieldOp, is_within
 
 
 @irdl_op_definition
 class RowsOp(IRDLOperation):
-    """A chain of layers that run row by row.
+    """A chain of layers, or a region with `npu.row_time`, that run row by row.
 
     The first layer reads the input, each further one the map of the layer before it. Parameters
     and further maps come from outside. If a layer has `npu.ring`, it is the reach of the next one.
@@ -71,19 +83,32 @@ class RowsOp(IRDLOperation):
         layers = (op for op in self.body.block.ops if isinstance(op, LayerOp))
         return tuple(op for op in layers if not isinstance(op, ReshapeOp))
 
+    @property
+    def is_region(self) -> bool:
+        """Whether the layers are a region: they say when they compute their rows."""
+        return any(ROW_TIME.get(op) is not None for op in self.body.block.ops)
+
     def verify_(self) -> None:
-        """Check that the body is a chain of layers that can run row by row."""
+        """Check that the body is a chain or region of layers that can run row by row."""
         *inner, last = self.body.block.ops
         if not isinstance(last, YieldOp):
             raise VerifyException("expected rows that end with npu.yield")
         if not inner:
             raise VerifyException("expected at least one layer")
+        if self.is_region:
+            region_maps(self)
+            self.verify_yield(last, inner[-1].results[0])
+            return
         if isinstance(inner[0], ReshapeOp) or isinstance(inner[-1], ReshapeOp):
             raise VerifyException("expected reshapes between layers only")
         value = self.input
         for op in inner:
             self.verify_link(op, value)
             value = op.results[0]
+        self.verify_yield(last, value)
+
+    def verify_yield(self, last: YieldOp, value: SSAValue) -> None:
+        """Check that the last layer's map is yielded, and that it has the type of the result."""
         if last.value != value or value.type != self.result.type:
             raise VerifyException(f"expected npu.yield of the last layer, a {self.result.type}")
 

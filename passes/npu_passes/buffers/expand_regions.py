@@ -1,0 +1,272 @@
+"""Expand regions of `npu.rows` into one loop over steps, as a part of `npu-bufferize`.
+
+Level of IR: from a graph of layers on tensors to a loop around the same layers on buffers. Each map
+between layers has a ring: a buffer for as many of its rows as `npu.ring` says. In a step, each
+layer whose turn it is (`npu.row_time`) computes one row. The rows of its ring move up by one, and
+the new row is put at the end. So a reader finds its rows at the same place in each step.
+
+    npu.rows of %x { %0 = conv %x {ring 4, time 1, 0} ; %1 = conv %0 {ring 0, time 1, 1}
+                     %2 = add %1, %0 {time 1, 1} ; yield %2 }
+->
+    %ring = sram.alloc : memref<1x8x4x32xi8, #npu.sram>          // of %0, filled with its padding
+    scf.for %t = 0 to 33 {
+      scf.if %t < 32 {
+        // move the rows of %ring up by one
+        npu.conv2d ins(rows of %x) outs(row 3 of %ring)          // row t of %0
+      } else { fill row 3 of %ring with the value of padding }
+      scf.if 1 <= %t {
+        npu.conv2d ins(rows 1..3 of %ring) outs(row t - 1 of the output)
+        npu.add ins(that row, row 2 of %ring) outs(that row)
+      }
+    }
+
+The region's input is whole. A layer that reads it runs without its padding above and below, except
+for the rows at the border, each of which is a layer of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from npu_dialect.attributes import RING, ROW_TIME, RUNS
+from npu_dialect.npu.attributes import int_array, int_values
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import Conv2dOp, PoolOp
+from npu_dialect.npu.row_regions import RegionMap, region_maps, streams
+from npu_dialect.npu.row_windows import reads_row
+from npu_dialect.npu.rows import RowsOp
+from npu_dialect.row_times import RowRead, place_in_ring
+from npu_passes.buffers.row_buffers import fill, move_up, rows_buffer, rows_of
+from npu_passes.buffers.spaces import Spaces
+from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.support.refuse import refuse
+
+
+@dataclass(frozen=True)
+class RegionExpansion:
+    """Builds the loop of one region, from buffer `source` to buffer `out`.
+
+    `maps` are the OFMs of its layers. `buffers` maps the parameters and further maps to their
+    buffers. `rings` are the rings of the maps between layers.
+    """
+
+    b: LoopBuilder
+    op: RowsOp
+    source: SSAValue
+    out: SSAValue
+    maps: Mapping[SSAValue, RegionMap]
+    buffers: Mapping[SSAValue, SSAValue]
+    rings: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+
+    def build(self, spaces: Spaces) -> None:
+        """Build the rings and the loop."""
+        b, (start, stop) = self.b, steps_of(self.maps)
+        for map_, found in self.maps.items():
+            if found.ring:
+                hint = map_.name_hint or "ring"
+                ring = rows_buffer(b, map_, found.ring, spaces.maps, hint)
+                self.rings[map_] = ring
+                if found.ring > 1 or found.above:
+                    fill(b, ring, found.pad)
+
+        def one_step(step: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            for group in self.groups():
+                self.turn(group, step, (start, stop))
+            return ()
+
+        b.loop(0, stop - start, one_step, hint="t")
+
+    def groups(self) -> list[list[SSAValue]]:
+        """The maps, each behind the maps that it overwrites, in the order of the region."""
+        waiting: dict[Operation, list[SSAValue]] = {}
+        found: list[list[SSAValue]] = []
+        for map_ in self.maps:
+            assert isinstance(map_.owner, LayerOp)
+            group = [*waiting.pop(map_.owner, ()), map_]
+            if map_ in self.rings or map_ is self.result:
+                found.append(group)
+            else:
+                (use,) = map_.uses
+                waiting[use.operation] = group
+        return found
+
+    @property
+    def result(self) -> SSAValue:
+        """The map that the region yields."""
+        return list(self.maps)[-1]
+
+    def turn(self, group: Sequence[SSAValue], step: Index, steps: tuple[int, int]) -> None:
+        """Compute the next row of a map and of those that it overwrites, if it is their turn."""
+        b, found = self.b, self.maps[group[-1]]
+        time, (first, last) = found.time, found.steps
+        since = b.sub(step, time.delay - steps[0], "since")
+
+        def put() -> tuple[()]:
+            self.put(group, b.floor_div(since, time.period, "row"))
+            return ()
+
+        def at_its_turn() -> tuple[()]:
+            if time.period == 1:
+                return put()
+            b.choose(b.divides(since, time.period), put)
+            return ()
+
+        if (first, last + 1) == steps:
+            at_its_turn()
+        else:
+            low, high = first - time.delay, last + 1 - time.delay
+            b.choose(b.between(b.value(since), low, high), at_its_turn)
+
+    def put(self, group: Sequence[SSAValue], row: Index) -> None:
+        """Put the next row of a map into its ring, or into the output."""
+        b, map_ = self.b, group[-1]
+        found = self.maps[map_]
+        if map_ is self.result:
+            self.compute(group, row, rows_of(b, self.out, row, 1, "row"))
+            return
+        ring = self.rings[map_]
+        if found.ring > 1:
+            move_up(b, ring, 1, found.ring - 1)
+        target = rows_of(b, ring, found.ring - 1, 1, "newest")
+        if found.end <= found.height:
+            self.compute(group, row, target)
+            return
+
+        def inside() -> tuple[()]:
+            self.compute(group, row, target)
+            return ()
+
+        exists = b.between(b.value(row), 0, found.height)
+        b.choose(exists, inside, lambda: fill(b, target, found.pad))
+
+    def compute(self, group: Sequence[SSAValue], row: Index, target: SSAValue) -> None:
+        """Compute one row of each map of a group into `target`, one over the other."""
+        for map_ in group:
+            assert isinstance(map_.owner, LayerOp)
+            self.run(map_.owner, row, target)
+
+    def run(self, layer: LayerOp, row: Index, target: SSAValue) -> None:
+        """Insert a layer that computes one row; one of several if it is a row at the border."""
+        rows = self.maps[layer.output].computed
+        read = streams(self.op, layer).get(self.op.input)
+        if read is None or read.padding(rows) == (0, 0):
+            self.insert(layer, row, target, (0, 0))
+            return
+        cases = border_cases(read, rows)
+        self.choose_case(cases, row, lambda missing: self.insert(layer, row, target, missing))
+
+    def choose_case(
+        self,
+        cases: Sequence[tuple[range, tuple[int, int]]],
+        row: Index,
+        insert: Callable[[tuple[int, int]], None],
+    ) -> tuple[()]:
+        """Build what one of some ranges of rows needs, by a choice for all but the last."""
+        (where, missing), *others = cases
+        if not others:
+            insert(missing)
+            return ()
+
+        def here() -> tuple[()]:
+            insert(missing)
+            return ()
+
+        found = self.b.between(self.b.value(row), where.start, where.stop)
+        self.b.choose(found, here, lambda: self.choose_case(others, row, insert))
+        return ()
+
+    def insert(
+        self, layer: LayerOp, row: Index, target: SSAValue, missing: tuple[int, int]
+    ) -> None:
+        """Insert the layer on buffers that computes one row.
+
+        `missing`: how many rows that it needs lie above and below the region's input.
+        """
+        reads = streams(self.op, layer)
+        inputs = [
+            self.view(layer, value, reads[value], row, target, missing)
+            if value in reads
+            else self.side(layer, value, reads, row)
+            for value in layer.inputs
+        ]
+        new = layer.rebuilt(inputs, target)
+        if isinstance(new, Conv2dOp | PoolOp):
+            _, left, _, right = int_values(new.pads)
+            new.pads = int_array((missing[0], left, missing[1], right))
+        RING.drop(new)
+        ROW_TIME.drop(new)
+        RUNS.set(new, self.maps[layer.output].computed)
+        self.b.insert(new)
+
+    def view(
+        self,
+        layer: LayerOp,
+        value: SSAValue,
+        read: RowRead,
+        row: Index,
+        target: SSAValue,
+        missing: tuple[int, int],
+    ) -> SSAValue:
+        """The rows of a map that a layer needs."""
+        b = self.b
+        if value is self.op.input:
+            first = b.sub(b.mul(row, read.stride), read.before - missing[0], "base")
+            return rows_of(b, self.source, first, read.reach - sum(missing), "window")
+        if value not in self.rings:
+            return target
+        found = self.maps[value]
+        place = place_in_ring(read, found.time, self.maps[layer.output].time, found.ring)
+        return rows_of(b, self.rings[value], place, read.reach, "window")
+
+    def side(
+        self, layer: LayerOp, value: SSAValue, reads: Mapping[SSAValue, RowRead], row: Index
+    ) -> SSAValue:
+        """A parameter, or what a layer needs of a map from outside of the region."""
+        if any(reads_row(layer, streamed, value) for streamed in reads):
+            return rows_of(self.b, self.buffers[value], row, 1, "line")
+        return self.buffers[value]
+
+
+def steps_of(maps: Mapping[SSAValue, RegionMap]) -> tuple[int, int]:
+    """The first step of a region, and the one behind its last."""
+    first, last = zip(*(found.steps for found in maps.values()), strict=True)
+    return min(first), max(last) + 1
+
+
+def border_cases(read: RowRead, rows: int) -> list[tuple[range, tuple[int, int]]]:
+    """Ranges of output rows, with how many of the rows that they need lie above and below the map.
+
+    The range with none comes last, if there is one.
+    """
+    found: list[tuple[range, tuple[int, int]]] = []
+    for row in range(rows):
+        missing = max(-read.first(row), 0), max(read.end(row) - read.height, 0)
+        if found and found[-1][1] == missing:
+            found[-1] = (range(found[-1][0].start, row + 1), missing)
+        else:
+            found.append((range(row, row + 1), missing))
+    return sorted(found, key=lambda case: (case[1] == (0, 0), case[0].start))
+
+
+def expand_region(
+    op: RowsOp,
+    source: SSAValue,
+    out: SSAValue,
+    buffers: Mapping[SSAValue, SSAValue],
+    spaces: Spaces,
+) -> None:
+    """Build the loop of a region in front of it, from buffer `source` to buffer `out`.
+
+    Raises: PassFailedException if a map or a parameter lies off chip, where nothing is read by row.
+    """
+    outside = [buffers[value] for layer in op.layers for value in layer.maps if value in buffers]
+    for buffer in (source, out, *outside):
+        type_ = memref_type(buffer)
+        assert isinstance(type_, MemRefType)
+        if type_.memory_space != spaces.maps:
+            refuse(op, f"expected a region whose maps are on chip, got one in {type_}")
+    RegionExpansion(LoopBuilder(op), op, source, out, region_maps(op), buffers).build(spaces)

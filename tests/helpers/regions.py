@@ -1,0 +1,137 @@
+"""Random regions of layers with skip connections, which run row by row."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
+
+from helpers.chains import ANY, Case, LayerMaker, Network, convolutions, pool_windows
+from npu_dialect.attributes import RING, ROW_TIME
+from npu_dialect.npu import AddOp, AvgPool2dOp, Conv2dOp, MaxPool2dOp, ReluOp
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read
+from npu_dialect.npu.rows import RowsOp
+from npu_dialect.npu.structure import YieldOp
+from npu_dialect.row_times import RowRead, RowTime, least_delay, period_of, ring_rows
+
+
+@st.composite
+def pools_by_row(draw: st.DrawFn) -> LayerMaker:
+    """A pooling layer with any window."""
+    window = draw(pool_windows())
+    kind = MaxPool2dOp if window.is_max else AvgPool2dOp
+    return lambda x, out: kind(x, window, out)
+
+
+@st.composite
+def skips(draw: st.DrawFn, network: Network, known: list[SSAValue]) -> LayerMaker:
+    """The sum of the last map and an earlier one, perhaps behind a 1x1 convolution of that."""
+    shape = shape_of(network.value)
+    same = [each for each in known if each is not network.value and shape_of(each)[2:] == shape[2:]]
+    if not same:
+        return lambda x, out: ReluOp(x, out)
+    other = draw(st.sampled_from(same))
+    if shape_of(other) != shape:
+        weight = network.constant(shape[1], shape_of(other)[1], 1, 1)
+        fit = Conv2dOp(other, weight, None, TensorType(f32, shape))
+        network.block.add_op(fit)
+        other = fit.output
+    return lambda x, out: AddOp(x, other, out)
+
+
+@st.composite
+def regions(draw: st.DrawFn) -> Case:
+    """A function whose layers can be one region."""
+    shape = (1, draw(st.integers(1, 3)), draw(st.integers(1, 11)), draw(st.integers(1, 7)))
+    network = Network.start(shape, draw(st.integers(0, 1000)))
+    known = [network.value]
+    for _ in range(draw(st.integers(1, 6))):
+        kind = draw(st.sampled_from(["conv", "conv", "pool", "skip", "relu"]))
+        make: LayerMaker = ReluOp
+        if kind == "conv":
+            make = draw(convolutions(network))
+        elif kind == "pool":
+            make = draw(pools_by_row())
+        elif kind == "skip":
+            make = draw(skips(network, known))
+        draft = make(network.value, ANY)
+        taken = all(row_read(draft, each) is not None for each in draft.maps)
+        agrees = taken and pads_agree(draft)
+        draft.erase()
+        if agrees and network.add(make):
+            known.append(network.value)
+    return Case(network.module())
+
+
+def pads_agree(layer: LayerOp) -> bool:
+    """Whether a layer's padding has the value that other readers of its map pad with."""
+    values = {
+        pad_value(use.operation)
+        for each in layer.maps
+        for use in each.uses
+        if isinstance(use.operation, LayerOp)
+    }
+    return len(values | {pad_value(layer)}) == 1
+
+
+def wrap_all(module: ModuleOp) -> bool:
+    """Move all layers that lead to the result into one region; returns False if there are none.
+
+    Each layer runs as early as it can.
+    """
+    (end,) = [op for op in module.walk() if isinstance(op, ReturnOp)]
+    (result,) = end.operands
+    block = end.parent_block()
+    assert block is not None
+    source = block.args[0]
+    layers = [op for op in block.ops if isinstance(op, LayerOp)]
+    for layer in reversed(layers):
+        if layer.output is not result and not layer.output.uses:
+            layers.remove(layer)
+            Rewriter.erase_op(layer)
+    if not layers:
+        return False
+    for layer in layers:
+        layer.detach()
+    schedule(layers)
+    region = RowsOp(source, Region(Block([*layers, YieldOp(result)])), result.type)
+    block.insert_op_before(region, end)
+    end.operands[0] = region.result
+    return True
+
+
+def schedule(layers: list[LayerOp]) -> None:
+    """Give the layers of a region times as early as possible, and rings."""
+    times: dict[SSAValue, RowTime] = {}
+    for layer in layers:
+        inner = [(times[each], reads(layer, each)) for each in layer.maps if each in times]
+        delay = max((least_delay(read, time) for time, read in inner), default=0)
+        period = max((period_of(read, time) for time, read in inner), default=1)
+        times[layer.output] = RowTime(period, delay)
+        ROW_TIME.set(layer, (period, delay))
+    for layer in layers[:-1]:
+        readers: list[Operation] = list(
+            dict.fromkeys(
+                use.operation for use in layer.output.uses if isinstance(use.operation, LayerOp)
+            )
+        )
+        time, rows = times[layer.output], 1
+        for reader in readers:
+            assert isinstance(reader, LayerOp)
+            read = reads(reader, layer.output)
+            rows = max(rows, ring_rows(read, time, times[reader.output]))
+        (first, *others) = readers
+        assert isinstance(first, LayerOp)
+        over = not others and rows == 1 and overwrites_row(first, layer.output)
+        RING.set(layer, 0 if over and times[first.output] == time else rows)
+
+
+def reads(layer: LayerOp, value: SSAValue) -> RowRead:
+    """How a layer reads a map by row."""
+    found = row_read(layer, value)
+    assert found is not None
+    return found
