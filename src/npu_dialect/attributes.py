@@ -45,7 +45,10 @@ VALUE = Key(
     (Place.PROVENANCE,),
     TEXT,
     "the name of the value that the layer computes, in the model",
-    writers="importers, npu-split-conv-transpose, npu-fuse-conv-relu-pool, npu-fuse-rows",
+    writers=(
+        "importers, npu-split-conv-transpose, npu-fuse-conv-relu-pool, npu-fuse-regions, "
+        "npu-fuse-rows"
+    ),
     readers="npu-bufferize, npu-spill-maps, verify, reports, c",
     absent="the value has no name in the model",
 )
@@ -135,7 +138,7 @@ RING = Key(
     (Place.LAYER,),
     INT,
     "for a layer in npu.rows: how many rows of its OFM are on chip at one time",
-    writers="npu-fuse-rows",
+    writers="npu-fuse-regions, npu-fuse-rows",
     readers="npu.rows",
     absent="the layer is the last one in its npu.rows",
 )

@@ -8,7 +8,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from helpers.chains import ANY, Case, LayerMaker, Network, convolutions, pool_windows
+from helpers.chains import Case, LayerMaker, Network, convolutions, pool_windows
 from npu_dialect.attributes import RING, ROW_TIME
 from npu_dialect.npu import AddOp, AvgPool2dOp, Conv2dOp, MaxPool2dOp, ReluOp
 from npu_dialect.npu.layer import LayerOp
@@ -43,27 +43,41 @@ def skips(draw: st.DrawFn, network: Network, known: list[SSAValue]) -> LayerMake
     return lambda x, out: AddOp(x, other, out)
 
 
+def same_size(network: Network, kernel: int) -> LayerMaker:
+    """A convolution whose output has the shape of its input."""
+    channels = shape_of(network.value)[1]
+    weight = network.constant(channels, channels, kernel, kernel)
+    pads = (kernel // 2,) * 4
+    return lambda x, out: Conv2dOp(x, weight, None, out, pads=pads)
+
+
 @st.composite
 def regions(draw: st.DrawFn) -> Case:
     """A function whose layers can be one region."""
     shape = (1, draw(st.integers(1, 3)), draw(st.integers(1, 11)), draw(st.integers(1, 7)))
     network = Network.start(shape, draw(st.integers(0, 1000)))
     known = [network.value]
-    for _ in range(draw(st.integers(1, 6))):
-        kind = draw(st.sampled_from(["conv", "conv", "pool", "skip", "relu"]))
+    for _ in range(draw(st.integers(1, 7))):
+        kind = draw(st.sampled_from(["conv", "same", "same", "pool", "skip", "skip", "relu"]))
         make: LayerMaker = ReluOp
-        if kind == "conv":
+        if kind == "same":
+            make = same_size(network, draw(st.sampled_from([1, 3, 5])))
+        elif kind == "conv":
             make = draw(convolutions(network))
         elif kind == "pool":
             make = draw(pools_by_row())
         elif kind == "skip":
             make = draw(skips(network, known))
-        draft = make(network.value, ANY)
-        taken = all(row_read(draft, each) is not None for each in draft.maps)
-        agrees = taken and pads_agree(draft)
-        draft.erase()
-        if agrees and network.add(make):
+        before = network.value
+        if not network.add(make):
+            continue
+        layer = network.value.owner
+        assert isinstance(layer, LayerOp)
+        if all(row_read(layer, each) is not None for each in layer.maps) and pads_agree(layer):
             known.append(network.value)
+        else:
+            network.value = before
+            Rewriter.erase_op(layer)
     return Case(network.module())
 
 

@@ -39,6 +39,7 @@ PASSES = {
     "npu-fuse-additions": "npu_passes.graph.fuse_additions:FuseAdditionsPass",
     "npu-fuse-conv-relu-pool": "npu_passes.graph.fuse_conv_relu_pool:FuseConvReluPoolPass",
     "npu-fuse-normalizations": ("npu_passes.graph.fuse_normalizations:FuseNormalizationsPass"),
+    "npu-fuse-regions": "npu_passes.rows.fuse_regions:FuseRegionsPass",
     "npu-fuse-rows": "npu_passes.rows.fuse_rows:FuseRowsPass",
     "npu-fuse-tails": "npu_passes.rows.fuse_tails:FuseTailsPass",
     "npu-fuse-zero-blocks": "npu_passes.zero_blocks.fuse_zero_blocks:FuseZeroBlocksPass",

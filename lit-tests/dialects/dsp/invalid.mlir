@@ -32,11 +32,11 @@ func.func @f(%m: memref<1xi16>, %i: index) {
 
 // -----
 
-func.func @f(%m: memref<8xi16>, %i: index, %x: i32) {
-  dsp.store_word %x, %m[%i] : i32, memref<8xi16>
+func.func @f(%m: memref<8xi32>, %i: index, %x: i32) {
+  dsp.store_word %x, %m[%i] : i32, memref<8xi32>
   func.return
 }
-// CHECK: expected integers of 8 bits in memory, got memref<8xi16>
+// CHECK: expected integers of 8 bits or 16 bits in memory, got memref<8xi32>
 
 // -----
 

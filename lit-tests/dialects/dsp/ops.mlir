@@ -41,5 +41,8 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   // CHECK-NEXT: dsp.store_word %p, %m[%i] : i32, memref<64xi8, #npu.sram>
   // GENERIC: "dsp.store_word"(%p, %m, %i) : (i32, memref<64xi8, #npu.sram>, index) -> ()
   dsp.store_word %p, %m[%i] : i32, memref<64xi8, #npu.sram>
+  // CHECK-NEXT: dsp.store_word %p, %h[%i] : i32, memref<8xi16>
+  // GENERIC: "dsp.store_word"(%p, %h, %i) : (i32, memref<8xi16>, index) -> ()
+  dsp.store_word %p, %h[%i] : i32, memref<8xi16>
   func.return
 }

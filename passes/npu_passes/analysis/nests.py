@@ -26,6 +26,7 @@ from xdsl.traits import IsTerminator
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
 from npu_dialect.dsp.memory import WORD_BYTES
 from npu_dialect.npu.maps import storage_elements
+from npu_dialect.sram import SpanOp
 from npu_passes.analysis.affine_index import constant_of
 from npu_passes.analysis.views import is_buffer, is_view
 from npu_passes.support.loop_builder import memref_type
@@ -247,7 +248,7 @@ class NestReader:
                 if len(firsts) == len(source.strides):
                     steps = list(zip(firsts, source.strides, strict=True))
                     starts = summed(source.starts, steps)
-            case memref.CastOp() | memref.CollapseShapeOp() | memref.ExpandShapeOp():
+            case memref.CastOp() | memref.CollapseShapeOp() | memref.ExpandShapeOp() | SpanOp():
                 starts = source.starts
             case memref.ReinterpretCastOp() if (offset := offset_of(result)) is not None:
                 starts = Span.exactly(Form(offset))

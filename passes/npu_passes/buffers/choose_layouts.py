@@ -8,11 +8,12 @@ The decision: if all channels of a pixel are contiguous, a kernel row of a convo
 bytes or of 16-bit integers, which a core reads a word at a time. The shape stays [N, C, H, W], so
 layers compute the same; only the strides of the type change. Runs before offsets are assigned.
 
-A map keeps the model's layout if an op other than a layer uses it (a reshape, a copy, a call), or
-if it has fewer than 4 channels. A map of one pixel keeps it too, as both layouts are the same. So
-do inputs and outputs of the function, as the caller expects the model's layout. Slices of a map
-follow it, such as the parts of a concatenation or the phases of a transposed convolution. If a map
-is flattened for fully connected layers, the columns of their weights follow
+A map keeps the model's layout if an op other than a layer or an access to one element uses it (a
+reshape, a copy, a call), or if it has fewer than 4 channels. A map of one pixel keeps it too, as
+both layouts are the same. So do inputs and outputs of the function, as the caller expects the
+model's layout. Slices of a map follow it, such as the parts of a concatenation or the phases of a
+transposed convolution. So do rows that a loop copies: with channels last, a row is one run of
+bytes. If a map is flattened for fully connected layers, the columns of their weights follow
 (`flatten_in_order.py`).
 """
 
@@ -68,7 +69,9 @@ def maps_to_relayout(module: ModuleOp) -> Iterator[SSAValue]:
         readers = [use.operation for use in uses_of(op.buffer)]
         layers = [reader for reader in readers if isinstance(reader, LayerOp)]
         follows = all(
-            isinstance(user, LayerOp) or is_box(user) or is_flattened(user, module)
+            isinstance(user, LayerOp | memref.LoadOp | memref.StoreOp)
+            or is_box(user)
+            or is_flattened(user, module)
             for user in users
         )
         if gains(type_) and follows and any(map(reads_integers, layers)):
@@ -101,8 +104,8 @@ def channels_last(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
 
 
 def is_channels_last(type_: MemRefType[Attribute]) -> bool:
-    """Whether a map is stored densely as [N, H, W, C], with offset 0."""
-    if type_.get_num_dims() != 4 or type_.get_offset() != 0:
+    """Whether a map, or some rows of one, is stored densely as [N, H, W, C]."""
+    if type_.get_num_dims() != 4:
         return False
     expected = channels_last(type_).get_strides()
     assert expected is not None

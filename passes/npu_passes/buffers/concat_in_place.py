@@ -160,8 +160,8 @@ def users_of(value: SSAValue) -> list[Operation]:
 
 
 def is_box(view: Operation) -> bool:
-    """Whether an op is a view with all axes, for such views, loads, stores and layers only."""
-    users = (LayerOp, memref.LoadOp, memref.StoreOp)
+    """Whether an op is a view with all axes, for such views, accesses, copies and layers only."""
+    users = (LayerOp, memref.LoadOp, memref.StoreOp, memref.CopyOp)
     return (
         isinstance(view, memref.SubviewOp)
         and len(memref_type(view.result).get_shape()) == len(memref_type(view.source).get_shape())

@@ -29,7 +29,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect.attributes import RING, ROW_TIME, RUNS
@@ -40,9 +39,10 @@ from npu_dialect.npu.row_regions import RegionMap, region_maps, streams
 from npu_dialect.npu.row_windows import reads_row
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.row_times import RowRead, place_in_ring
+from npu_passes.buffers.expand_rows import is_fetched
 from npu_passes.buffers.row_buffers import fill, move_up, rows_buffer, rows_of
 from npu_passes.buffers.spaces import Spaces
-from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.support.refuse import refuse
 
 
@@ -132,7 +132,7 @@ class RegionExpansion:
         if found.ring > 1:
             move_up(b, ring, 1, found.ring - 1)
         target = rows_of(b, ring, found.ring - 1, 1, "newest")
-        if found.end <= found.height:
+        if found.end <= found.computed:
             self.compute(group, row, target)
             return
 
@@ -140,7 +140,7 @@ class RegionExpansion:
             self.compute(group, row, target)
             return ()
 
-        exists = b.between(b.value(row), 0, found.height)
+        exists = b.between(b.value(row), 0, found.computed)
         b.choose(exists, inside, lambda: fill(b, target, found.pad))
 
     def compute(self, group: Sequence[SSAValue], row: Index, target: SSAValue) -> None:
@@ -263,10 +263,8 @@ def expand_region(
 
     Raises: PassFailedException if a map or a parameter lies off chip, where nothing is read by row.
     """
-    outside = [buffers[value] for layer in op.layers for value in layer.maps if value in buffers]
+    outside = [buffers[value] for layer in op.layers for value in layer.inputs if value in buffers]
     for buffer in (source, out, *outside):
-        type_ = memref_type(buffer)
-        assert isinstance(type_, MemRefType)
-        if type_.memory_space != spaces.maps:
-            refuse(op, f"expected a region whose maps are on chip, got one in {type_}")
+        if is_fetched(buffer, spaces):
+            refuse(op, f"expected a region whose maps are on chip, got one in {buffer.type}")
     RegionExpansion(LoopBuilder(op), op, source, out, region_maps(op), buffers).build(spaces)

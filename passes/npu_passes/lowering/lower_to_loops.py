@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, f32, i8, i16, i32
 from xdsl.ir import Operation, SSAValue
 
@@ -74,6 +75,7 @@ from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.graph.use_flash import Flash, flash_of
 from npu_passes.lowering.kernels.constants import symbol_users
 from npu_passes.lowering.kernels.convolution import lower_connected, lower_convolution
+from npu_passes.lowering.lower_copy import lower_copy, moves_rows
 from npu_passes.lowering.lower_matmul import lower_matmul
 from npu_passes.lowering.lower_normalize import lower_normalize
 from npu_passes.lowering.lower_pairwise import lower_cast, lower_pairwise, lower_where
@@ -199,6 +201,11 @@ class LowerToLoopsPass(RefusingPass):
             reject(layer)
         for layer in layers:
             lower_layer(layer, options)
+        for copy in [each for each in walk(op) if moves_rows(each)]:
+            assert isinstance(copy, memref.CopyOp)
+            lower_copy(LoopBuilder(copy), copy, words="dsp" in options.features)
+            copy.detach()
+            copy.erase()
         drop_unused(op)
 
     def options(self, op: ModuleOp) -> LoopOptions:

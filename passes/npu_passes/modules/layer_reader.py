@@ -14,7 +14,7 @@ A step has the ops of one layer: views of its map follow it. Constants are no st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func, memref
@@ -39,10 +39,16 @@ from npu_plans.modules.layer_graph import LayerGraph, LayerStep, Span
 
 @dataclass(frozen=True)
 class LayerProgram:
-    """The steps of a function, and for each the ops that run in it, in their order."""
+    """The steps of a function, and for each the ops that run in it, in their order.
+
+    `homes` has the number of the buffer of each map that is no view, and `layouts` the type of it
+    once its layout is chosen.
+    """
 
     graph: LayerGraph
     units: tuple[tuple[Operation, ...], ...]
+    homes: Mapping[SSAValue, int]
+    layouts: Mapping[SSAValue, MemRefType[Attribute]]
 
 
 def read_layers(function: func.FuncOp, spaces: Spaces) -> LayerProgram | None:
@@ -131,7 +137,9 @@ class Reader:
             units.append((*ops, *self.views(op.results[0])))
         # An input that is returned without a layer that reads it has no buffer here.
         kept = {self.homes[value][0] for value in self.returned() if value in self.homes}
-        return LayerProgram(LayerGraph(tuple(self.sizes), tuple(steps), frozenset(kept)), (*units,))
+        graph = LayerGraph(tuple(self.sizes), tuple(steps), frozenset(kept))
+        homes = {value: number for value, (number, _) in self.homes.items()}
+        return LayerProgram(graph, tuple(units), homes, {each: self.layout(each) for each in homes})
 
     def is_step(self, op: LayerOp) -> bool:
         """Whether a layer has a buffer of its own, or overwrites one: it is no view."""

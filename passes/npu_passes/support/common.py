@@ -8,8 +8,8 @@ from math import inf
 from typing import Literal
 
 import numpy as np
-from xdsl.dialects.builtin import i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType, i32
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from npu_dialect.npu.pointwise import ActivationAttr
 from npu_dialect.windows import Axis
@@ -175,7 +175,7 @@ def vectors(b: LoopBuilder, buffers: Sequence[SSAValue]) -> tuple[SSAValue, ...]
     The same index then means the same element in each of them.
     """
     types = [memref_type(buffer) for buffer in buffers]
-    alike = len({type_.get_strides() for type_ in types}) == 1
+    alike = len({steps_of(type_) for type_ in types}) == 1
     if not alike or not all(is_gapless(type_) for type_ in types):
         return None
     seen: dict[SSAValue, SSAValue] = {}
@@ -183,3 +183,9 @@ def vectors(b: LoopBuilder, buffers: Sequence[SSAValue]) -> tuple[SSAValue, ...]
         if buffer not in seen:
             seen[buffer] = b.flat(buffer, buffer.name_hint)
     return tuple(seen[buffer] for buffer in buffers)
+
+
+def steps_of(type_: MemRefType[Attribute]) -> tuple[tuple[int, int | None], ...]:
+    """The axes of a buffer with more than one element, by number, and their strides."""
+    strides = enumerate(type_.get_strides() or ())
+    return tuple((i, step) for i, step in strides if type_.get_shape()[i] != 1)

@@ -30,6 +30,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.maps import map_type
+from npu_dialect.sram import SpanOp
 from npu_passes.support.op_builder import OpBuilder
 
 Index: TypeAlias = int | SSAValue
@@ -285,7 +286,16 @@ class LoopBuilder(OpBuilder):
         type_ = memref_type(buffer)
         if type_.get_num_dims() == 1 or not is_gapless(type_):
             return buffer
+        if type_.get_offset() != 0:
+            return self.span(buffer, hint)
         return self.shaped(buffer, [prod(type_.get_shape())], hint)
+
+    def span(self, buffer: SSAValue, hint: str | None = None) -> SSAValue:
+        """The memory of a buffer, from its first element to its last one, as a view of one axis."""
+        type_ = memref_type(buffer)
+        if type_.get_num_dims() == 1 and is_dense(type_):
+            return buffer
+        return self.insert(SpanOp(buffer), hint).result
 
     def shaped(self, buffer: SSAValue, shape: Sequence[int], hint: str | None = None) -> SSAValue:
         """A dense buffer as a view of another shape with as many elements."""
@@ -303,6 +313,8 @@ class LoopBuilder(OpBuilder):
         _, channels, height, width = type_.get_shape()
         strides = type_.get_strides()
         assert strides is not None
+        if type_.get_offset() != 0:
+            buffer = self.span(buffer, hint)
         steps, shape = [strides[3] or 0, strides[1] or 0], [height * width, channels]
         layout = StridedLayoutAttr(steps, None)
         result = MemRefType(type_.element_type, shape, layout, type_.memory_space)
@@ -391,9 +403,9 @@ def is_dense(type_: MemRefType[Attribute]) -> bool:
 
 
 def is_gapless(type_: MemRefType[Attribute]) -> bool:
-    """Whether a buffer is contiguous with offset 0, with its axes in any order."""
+    """Whether a buffer is contiguous, with its axes in any order, wherever it begins."""
     strides = type_.get_strides()
-    if strides is None or type_.get_offset() != 0:
+    if strides is None:
         return False
     pitch, axes = 1, zip(strides, type_.get_shape(), strict=True)
     for step, extent in sorted(axes, key=lambda axis: axis[0] or 0):

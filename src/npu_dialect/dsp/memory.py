@@ -65,10 +65,13 @@ class LoadWordOp(IRDLOperation):
 
 @irdl_op_definition
 class StoreWordOp(IRDLOperation):
-    """STR: stores a word to four consecutive bytes, byte j to index + j, at any alignment.
+    """STR: stores a word to four consecutive bytes, the lowest one first, at any alignment.
+
+    They are those of the elements from the index on: four of 8 bits, or two of 16.
 
     ```mlir
     dsp.store_word %x, %padded[%i] : i32, memref<64xi8, #npu.sram>
+    dsp.store_word %y, %halves[%i] : i32, memref<64xi16, #npu.sram>
     ```
     """
 
@@ -88,8 +91,8 @@ class StoreWordOp(IRDLOperation):
         super().__init__(operands=[value, memref, index])
 
     def verify_(self) -> None:
-        """The buffer is a vector of bytes."""
-        verify_words(self.memref.type, (8,))
+        """The buffer is a vector of bytes or of 16-bit integers."""
+        verify_words(self.memref.type, (8, 16))
 
 
 @irdl_op_definition

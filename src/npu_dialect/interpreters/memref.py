@@ -29,7 +29,14 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import SRAM_OFFSET
 from npu_dialect.interpreters.sram import allocate
-from npu_dialect.interpreters.values import Array, dense_array, dtype_of, poisoned, static_shape
+from npu_dialect.interpreters.values import (
+    Array,
+    dense_array,
+    dtype_of,
+    poisoned,
+    spanned,
+    static_shape,
+)
 
 
 def load(buffer: Array, *indices: int) -> Any:
@@ -81,15 +88,6 @@ def mixed_lists(
         entries(op.static_sizes, args[first:second]),
         entries(op.static_strides, args[second:]),
     )
-
-
-def flat_view(buffer: Array) -> Array:
-    """The memory from a buffer's first element to its last one, as a vector."""
-    reach = 1 + sum(
-        (extent - 1) * step // buffer.itemsize
-        for extent, step in zip(buffer.shape, buffer.strides, strict=True)
-    )
-    return as_strided(buffer, (reach if buffer.size else 0,), (buffer.itemsize,))
 
 
 def result_type(type_: Attribute) -> MemRefType[Any]:
@@ -189,7 +187,7 @@ class MemrefFunctions(InterpreterFunctions):
         self, _: Interpreter, op: memref.ReinterpretCastOp, args: PythonValues
     ) -> PythonValues:
         """A view with any strides."""
-        flat = flat_view(args[0])
+        flat = spanned(args[0])
         (offset,), sizes, strides = mixed_lists(op, args)
         last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
         if prod(sizes) and not 0 <= offset <= last < flat.size:

@@ -31,6 +31,7 @@ from npu_dialect.interpreters.values import (
     dtype_of,
     laid_out,
     poisoned,
+    spanned,
     storage_size,
 )
 
@@ -45,6 +46,11 @@ class SramFunctions(InterpreterFunctions):
     ) -> PythonValues:
         """A view of the arena, or a fresh array."""
         return (allocate(interpreter, op.buffer.type, op.place),)
+
+    @impl(sram.SpanOp)
+    def run_span(self, _: Interpreter, op: sram.SpanOp, args: PythonValues) -> PythonValues:
+        """The memory of a buffer as a vector."""
+        return (spanned(args[0]),)
 
 
 def arenas(interpreter: Interpreter) -> list[Array]:

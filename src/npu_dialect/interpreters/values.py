@@ -126,6 +126,15 @@ def laid_out(flat: Array, type_: MemRefType[Any] | TensorType[Any]) -> Array:
     return as_strided(flat[type_.get_offset() or 0 :], shape, strides)
 
 
+def spanned(buffer: Array) -> Array:
+    """The memory from a buffer's first element to its last one, as a vector."""
+    reach = 1 + sum(
+        (extent - 1) * step // buffer.itemsize
+        for extent, step in zip(buffer.shape, buffer.strides, strict=True)
+    )
+    return as_strided(buffer, (reach if buffer.size else 0,), (buffer.itemsize,))
+
+
 def poison(array: Array) -> None:
     """Fill an array with `POISON`, byte by byte."""
     pattern = np.full(array.dtype.itemsize, POISON, np.uint8)

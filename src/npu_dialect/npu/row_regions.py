@@ -45,7 +45,7 @@ def row_read(layer: LayerOp, value: SSAValue) -> RowRead | None:
     """How a layer reads the rows of a map; None if it cannot do so in a region."""
     if isinstance(layer, PickOp | ResampleOp | ReshapeOp):
         return None
-    window = row_window(layer, value)
+    window = row_window(layer, value, skips=True)
     if window is None:
         return None
     return RowRead(window.height, window.reach, window.stride, window.before)
@@ -64,22 +64,19 @@ def overwrites_row(layer: LayerOp, value: SSAValue) -> bool:
 class RegionMap:
     """The OFM of a layer in a region.
 
-    `time`: when its rows are computed. `end`: how many rows are put into the ring; those behind the
-    `height` rows of the map are `pad`, as are the `above` rows that are in it at the start. `ring`:
-    how many rows are kept; 0 if the map is overwritten, or if it is the result of the region.
+    `time`: when its rows are computed. `computed`: how many rows are, those that a reader needs.
+    `end`: how many rows are put into the ring, so that readers find their rows at the same place up
+    to the last one. Those that are not computed are `pad`, as are the `above` rows that are in the
+    ring at the start. `ring`: how many rows are kept; 0 if the map is overwritten, or if it is the
+    result of the region.
     """
 
     time: RowTime
+    computed: int
     end: int
-    height: int
     ring: int = 0
     above: int = 0
     pad: float = 0.0
-
-    @property
-    def computed(self) -> int:
-        """How many rows are computed."""
-        return min(self.end, self.height)
 
     @property
     def steps(self) -> tuple[int, int]:
@@ -187,15 +184,18 @@ def ring_of(
 
     Raises: VerifyException if two readers need rows of padding with other values.
     """
-    time, above, end, ring = times[map_], 0, 0, 1
+    time, above, needed, end, ring = times[map_], 0, 0, 0, 1
     pads: dict[float, str] = {}
     for layer, (read, found) in readers.items():
         outputs = found[layer.output].computed
         top, bottom = read.padding(outputs)
         if top or bottom:
             pads[pad_value(layer)] = layer.name
-        above, end = max(above, top), max(end, read.end(outputs - 1))
-        ring = max(ring, ring_rows(read, time, times[layer.output]))
+        above, needed = max(above, top), max(needed, read.end(outputs - 1))
+        reader_time = times[layer.output]
+        # The ring moves until the last row of the reader, though there may be no new rows by then.
+        end = max(end, time.last(reader_time.step(outputs - 1)) + 1)
+        ring = max(ring, ring_rows(read, time, reader_time))
     if len(pads) > 1:
         raise VerifyException(
             f"expected readers with the same value of padding, got {' and '.join(pads.values())}"
@@ -203,10 +203,16 @@ def ring_of(
     pad = next(iter(pads), 0.0)
     first = next(iter(readers))
     if len(readers) == 1 and ring == 1 and RING.get(map_layer(map_)) == 0:
-        reader_time = times[first.output]
-        if overwrites_row(first, map_) and reader_time == time:
+        alone = overwritten(first) == [map_]
+        if alone and overwrites_row(first, map_) and times[first.output] == time:
             ring = 0
-    return RegionMap(time, end, height, ring, above, pad)
+    return RegionMap(time, min(max(needed, 1), height), max(end, 1), ring, above, pad)
+
+
+def overwritten(layer: LayerOp) -> list[SSAValue]:
+    """The maps that a layer is said to overwrite; it has one row for them."""
+    owners = {each: each.owner for each in layer.inputs}
+    return [map_ for map_, op in owners.items() if isinstance(op, LayerOp) and RING.get(op) == 0]
 
 
 def map_layer(map_: SSAValue) -> LayerOp:

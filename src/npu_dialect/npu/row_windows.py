@@ -85,16 +85,19 @@ def row_axis(value: SSAValue) -> int:
     return len(shape_of(value)) - 2
 
 
-def row_window(layer: LayerOp, value: SSAValue | None = None) -> RowWindow | None:
+def row_window(
+    layer: LayerOp, value: SSAValue | None = None, *, skips: bool = False
+) -> RowWindow | None:
     """The rows of a map that a layer needs for one output row; None if it cannot run row by row.
 
     Without `value` it is the first map that can be streamed. A layer with a sliding window can if
     padding row by row gives the same result as its own padding: zeros for a convolution, no
     elements for a maximum, and zeros for an average that counts its padding. A layer that picks
-    rows can if they are neighbours in order, each the same number of times.
+    rows can if they are neighbours in order, each the same number of times. One that skips rows, as
+    a 1x1 convolution with stride 2 does, only can with `skips`.
     """
     if value is None:
-        windows = (row_window(layer, each) for each in layer.maps)
+        windows = (row_window(layer, each, skips=skips) for each in layer.maps)
         return next((window for window in windows if window is not None), None)
     if layer.inputs.count(value) != 1 or value not in layer.maps:
         return None
@@ -102,7 +105,8 @@ def row_window(layer: LayerOp, value: SSAValue | None = None) -> RowWindow | Non
         if len(layer.maps) != 1 or len(shape_of(value)) != 4:
             return None
         window = conv_window(layer) if isinstance(layer, Conv2dOp) else pool_window(layer)
-        return window if window is not None and window.stride <= window.reach else None
+        passed_over = window is not None and window.stride > window.reach
+        return None if passed_over and not skips else window
     if isinstance(layer, PickOp):
         return pick_window(layer)
     if isinstance(layer, ResampleOp):

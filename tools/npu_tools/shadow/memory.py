@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from npu_dialect.interpreters.values import dtype_of, storage_size
+from npu_dialect.sram import SpanOp
 from npu_tools.shadow.faults import NotFollowed
 from npu_tools.shadow.numbers import Number, Read, added
 
@@ -150,6 +151,7 @@ VIEWS = (
     memref.ReinterpretCastOp,
     memref.SubviewOp,
     memref.ViewOp,
+    SpanOp,
 )
 
 

@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from npu_dialect import dram, sram
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import SRAM_OFFSET
-from npu_passes.analysis.views import base_of
+from npu_passes.analysis.views import root_of
 from npu_passes.emit.c.types import memref_of, storage_of
 
 
@@ -44,7 +44,7 @@ class Memory:
 
 def memory_of(value: SSAValue) -> Memory:
     """The memory of the whole buffer that a view is a part of."""
-    root = base_of(value)
+    root = root_of(value)
     size = storage_of(memref_of(root))
     match root.owner:
         case sram.AllocOp() | memref.AllocOp() | dram.AllocOp():

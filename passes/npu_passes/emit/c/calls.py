@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.attributes import LAYER, VALUE
 from npu_dialect.walking import walk
-from npu_passes.analysis.views import base_of
+from npu_passes.analysis.views import root_of
 from npu_passes.emit.c.buffers import Memory, memory_of
 
 
@@ -169,18 +169,18 @@ def effects_of(
             used.add(use)
         match op:
             case memref.StoreOp() | dsp.StoreWordOp():
-                written.add(base_of(op.memref))
+                written.add(root_of(op.memref))
             case memref.CopyOp():
-                written.add(base_of(op.destination))
+                written.add(root_of(op.destination))
             case dma.StartOp():
-                written.add(base_of(op.target))
-                written.update(base_of(value) for value in op.blocked[1:])
+                written.add(root_of(op.target))
+                written.update(root_of(value) for value in op.blocked[1:])
             case CallOp():
                 callee = functions[op.callee.string_value()]
                 effects = known[callee]
                 used |= {each for each in USES if getattr(effects, each)}
                 written |= {
-                    base_of(value)
+                    root_of(value)
                     for value, inner in zip(op.arguments, callee.body.block.args, strict=True)
                     if inner in effects.written
                 }

@@ -60,6 +60,7 @@ STRUCTURE = (
     dsp.LoadWordOp,
     dsp.StoreWordOp,
     dsp.KeepOrderOp,
+    sram.SpanOp,
     *FROM_BASE,
 )
 """Printable ops that are not scalar operators and have no rule of their own."""

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dram, sram
-from npu_passes.analysis.views import base_of
+from npu_passes.analysis.views import root_of
 from npu_passes.emit.c.body import Body, Pointer
 from npu_passes.emit.c.buffers import alloc_offset, memory_of
 from npu_passes.emit.c.expr import Expr, Linear, Rank, combined, scaled, sum_expr
@@ -65,7 +65,7 @@ def print_copy(body: Body, op: memref.CopyOp) -> None:
 
 def may_overlap(body: Body, source: SSAValue, target: SSAValue) -> bool:
     """Whether two buffers may share bytes; a `restrict` argument shares none with other buffers."""
-    roots = (base_of(source), base_of(target))
+    roots = (root_of(source), root_of(target))
     arguments = body.function.op.body.block.args
     if roots[0] is not roots[1] and any(
         arguments[index] in roots for index in body.function.restrict
@@ -101,7 +101,7 @@ def pointee(body: Body, buffer: SSAValue) -> str:
 
 def qualified(body: Body, buffer: SSAValue) -> str:
     """The C type of a buffer's elements, `const` if the function does not write the buffer."""
-    const = "" if base_of(buffer) in body.function.written else "const "
+    const = "" if root_of(buffer) in body.function.written else "const "
     return f"{const}{pointee(body, buffer)}"
 
 

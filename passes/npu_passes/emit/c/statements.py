@@ -207,6 +207,6 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     scf.ForOp: print_for,
     scf.IfOp: print_if,
     CallOp: print_call,
-    **dict.fromkeys(FROM_BASE, memory.print_view),
+    **dict.fromkeys((sram.SpanOp, *FROM_BASE), memory.print_view),
 }
 """For each kind of op that is more than an expression the function that prints it."""

@@ -94,8 +94,8 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     grid = Grid.of(op)
     last = is_channels_last(memref_type(op.input))
     runs = RowRuns.of(grid.columns, grid.channels) if last and op.group_count == 1 else None
-    planar = is_dense(memref_type(op.input)) and op.group_count == 1 and grid.channels < QUAD
-    planar = planar and PlanarKernel.fits(grid, op.pool)
+    planar = op.group_count == 1 and grid.channels < QUAD
+    planar = planar and PlanarKernel.fits(op.input, grid, op.pool)
     unit = unit_of(b, op, options, last=not planar)
     layer = layer_of(b, op, out, unit, options)
     if layer is None:

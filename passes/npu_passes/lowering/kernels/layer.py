@@ -8,19 +8,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
-from npu_dialect.npu.maps import shape_of, storage_elements
+from npu_dialect.npu.maps import shape_of
 from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.epilogue import Epilogue
 from npu_passes.lowering.kernels.unit import DualUnit, Unit
 from npu_passes.support.integers import constant_table, store
-from npu_passes.support.loop_builder import Body, Index, LoopBuilder, is_dense, memref_type
+from npu_passes.support.loop_builder import (
+    Body,
+    Index,
+    LoopBuilder,
+    is_dense,
+    is_gapless,
+    memref_type,
+)
 from npu_plans.kernels.packing import FILTERS, QUAD
 
 SIGNS = -(2**31) | 0x00808080
@@ -51,13 +57,9 @@ class Layer:
 
     def vector(self, map: SSAValue) -> SSAValue:
         """The memory of a map as a buffer of one axis."""
-        type_ = memref_type(map)
-        count = storage_elements(type_)
-        assert count is not None
-        result = MemRefType(type_.element_type, [count], NoneAttr(), type_.memory_space)
-        return self.b.insert(
-            memref.ReinterpretCastOp(map, [], [], [], [0], [count], [1], result), map.name_hint
-        ).result
+        if is_gapless(memref_type(map)):
+            return self.b.flat(map, map.name_hint)
+        return self.b.span(map, map.name_hint)
 
     def table(self, what: str, values: NDArray[Any]) -> SSAValue:
         """Make a constant table of i8 or i32; returns its buffer."""

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import PoolAttr
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
@@ -20,7 +21,7 @@ from npu_passes.lowering.kernels.planar_rows import ByteRows, DualRows, RowPlan,
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit
 from npu_passes.lowering.kernels.walk import MOST_COLUMNS, border_columns, visit_lines
 from npu_passes.support.common import tap_range, window_start
-from npu_passes.support.loop_builder import Index
+from npu_passes.support.loop_builder import Index, memref_type
 from npu_plans.kernels.conv_plan import Span, interior
 from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.row_plan import QUAD, Pixel
@@ -53,10 +54,18 @@ class PlanarKernel:
         self.form = rows_of(layer, self.columns.kernel)
         self.taps = layer.table("taps", self.form.packed(layer.weights))
         self.patch = layer.vector(map)
+        strides = memref_type(map).get_strides()
+        self.plane = (strides[1] or 0) if strides else 0
 
     @staticmethod
-    def fits(grid: Grid, pool: PoolAttr | None) -> bool:
-        """Whether rows are long enough to load words, and the borders narrow enough."""
+    def fits(map: SSAValue, grid: Grid, pool: PoolAttr | None) -> bool:
+        """Whether rows follow each other, are long enough to load words, with narrow borders."""
+        strides = memref_type(map).get_strides()
+        _, channels, height, width = shape_of(map)
+        if strides is None or strides[3] != 1 or (height > 1 and strides[2] != width):
+            return False
+        if channels > 1 and (strides[1] is None or strides[1] < height * width):
+            return False
         if grid.columns.dilation != 1 or grid.columns.size < QUAD:
             return False
         span, width = interior(grid.columns, None), PAIR
@@ -163,9 +172,7 @@ class PlanarKernel:
         size = self.form.words * count
 
         def views(channel: Index, ky: Index, rows: int) -> Views:
-            at = b.add(
-                b.add(base, b.mul(channel, self.rows.size * self.columns.size)), b.mul(ky, line)
-            )
+            at = b.add(b.add(base, b.mul(channel, self.plane)), b.mul(ky, line))
             number = b.add(b.mul(channel, self.rows.kernel), ky)
             weights = b.add(taps, b.mul(number, size))
             return self.views(at, weights, plan, (rows, line, size))

@@ -1,0 +1,122 @@
+"""`npu-fuse-regions`: run regions of layers row by row (on tensors).
+
+    %0 = npu.conv2d %x, %w0 : ... -> tensor<1x16x32x32xi8>
+    %1 = npu.conv2d %0, %w1 : ... -> tensor<1x16x32x32xi8>
+    %2 = npu.quantized_add %0, %1 : ... -> tensor<1x16x32x32xi8>
+becomes
+    %2 = npu.rows of %x : ... -> tensor<1x16x32x32xi8> {
+      %0 = npu.conv2d %x, %w0 {npu.ring = 2, npu.row_time = array<i64: 1, 0>} : ...
+      %1 = npu.conv2d %0, %w1 {npu.ring = 0, npu.row_time = array<i64: 1, 1>} : ...
+      %3 = npu.quantized_add %0, %1 {npu.row_time = array<i64: 1, 1>} : ...
+      npu.yield %3
+    }
+
+The decision: the maps between the layers never exist as a whole, also where one has several
+readers, as before a residual sum. A ring keeps the rows of it that a reader still needs
+(`npu_dialect/row_times.py`). `when=smallest` takes the regions with which the peak of the function
+is lowest (`npu_plans/rows/regions.py`), but not those that add more than `max-slowdown` percent of
+instructions, as they are estimated there. `when=always` puts as many layers as it can into regions.
+
+A region reads one map, and its last layer computes the only map that is read behind it. A
+convolution with a fused pool whose windows overlap becomes convolution and pool again, because the
+rows between them are the smallest buffer for the overlap. Readers of a map that pad it must pad
+with one value.
+
+The layers keep their order, so `npu-order-layers` runs before. Functions whose order must not
+change are left alone (see there), and so are machines on which maps lie off chip, which have
+`npu-fuse-rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from npu_dialect.attributes import RING, ROW_TIME
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.rows import RowsOp
+from npu_dialect.npu.structure import YieldOp, is_constant
+from npu_passes.buffers.spaces import Spaces
+from npu_passes.modules.layer_reader import read_layers
+from npu_passes.rows.chain_sizes import apart, discard
+from npu_passes.rows.region_reader import RegionReader
+from npu_passes.support.refuse import Refusal, RefusingPass
+from npu_plans.rows.regions import most_layers, smallest_regions
+from npu_plans.rows.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class FuseRegionsPass(RefusingPass):
+    """Run regions of layers row by row; see the module."""
+
+    name = "npu-fuse-regions"
+
+    when: Literal["smallest", "always"] = "smallest"
+    """Which layers: those with which the peak is lowest, or as many as possible."""
+    max_slowdown: int = 10
+    """With `smallest`, by how many percent the instructions of a function may grow."""
+    overlays: bool = False
+    """Whether `npu-overlay-maps` runs later, so that outputs may lie over inputs."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Choose the regions of each function, and put them into `npu.rows`."""
+        if self.max_slowdown < 0:
+            raise Refusal(f"expected a slowdown of 0 % or more, got {self.max_slowdown}")
+        spaces = Spaces.of_module(op)
+        if spaces.ends_off_chip:
+            return
+        for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
+            program = read_layers(function, spaces)
+            if program is None:
+                continue
+            reader = RegionReader(program)
+            rows = reader.function(overlays=self.overlays)
+            if self.when == "always":
+                choice = most_layers(rows)
+            else:
+                choice = smallest_regions(rows, self.max_slowdown)
+            for region in choice.regions:
+                assert region.schedule is not None
+                steps = reader.layers[region.first : region.last + 1]
+                wrap([op for layers in steps for op in layers], region.schedule)
+
+
+def wrap(layers: Sequence[LayerOp], found: Schedule) -> None:
+    """Move the layers of a region into `npu.rows`."""
+    last = layers[-1]
+    inner: dict[SSAValue, SSAValue] = {}
+    body: list[LayerOp] = []
+    for op in layers:
+        parts = apart(op)
+        for part in parts:
+            inputs = [inner.get(value, value) for value in part.inputs]
+            body.append(part.rebuilt(inputs, part.results[0].type))
+            inner[part.results[0]] = body[-1].results[0]
+        inner[op.results[0]] = body[-1].results[0]
+        inner[op.results[0]].name_hint = op.results[0].name_hint
+        discard(op, parts)
+    for op, (number, time) in zip(body, found.times.items(), strict=True):
+        ROW_TIME.set(op, (time.period, time.delay))
+        if op is not body[-1]:
+            RING.set(op, found.rings[number])
+    result = body[-1].results[0]
+    rows = RowsOp(source_of(body), Region(Block([*body, YieldOp(result)])), result.type)
+    Rewriter.insert_op(rows, InsertPoint.before(last))
+    rows.result.name_hint = last.results[0].name_hint
+    last.results[0].replace_all_uses_with(rows.result)
+    for op in reversed(layers):
+        Rewriter.erase_op(op)
+
+
+def source_of(body: Sequence[LayerOp]) -> SSAValue:
+    """The map that the layers of a region read and do not compute."""
+    inner = {op.results[0] for op in body}
+    read = (value for op in body for value in op.maps if value not in inner)
+    return next(value for value in read if not is_constant(value))

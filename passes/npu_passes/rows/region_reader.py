@@ -1,0 +1,135 @@
+"""Reads a function of layers as the data from which `npu_plans/rows/regions.py` chooses regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import ViewOp
+from npu_dialect.npu.maps import bytes_of, map_type, shape_of
+from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read
+from npu_dialect.npu.row_windows import row_axis
+from npu_dialect.npu.structure import is_constant
+from npu_passes.modules.layer_reader import LayerProgram
+from npu_passes.rows.chain_sizes import apart, discard
+from npu_plans.rows.regions import FunctionRows, RowStep
+from npu_plans.rows.schedule import MapRead, RowLayer
+
+ELEMENT = 8
+"""About how many instructions an element of an OFM costs beside its multiply-accumulates."""
+
+
+@dataclass
+class RegionReader:
+    """Reads the steps of a function.
+
+    `numbers` are those of the maps. `layers` are the ops of each step but for views; none if the
+    step cannot be in a region.
+    """
+
+    program: LayerProgram
+    numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    layers: list[Sequence[LayerOp]] = field(default_factory=list[Sequence[LayerOp]])
+
+    def function(self, *, overlays: bool) -> FunctionRows:
+        """The function; `overlays`: whether later passes put outputs over inputs."""
+        steps = [self.step(unit) for unit in self.program.units]
+        places = {op: number for number, unit in enumerate(self.program.units) for op in unit}
+        found = list(self.numbers)
+        return FunctionRows(
+            self.program.graph,
+            steps,
+            {self.numbers[value]: users_of(value, places, len(steps)) for value in found},
+            {self.numbers[value]: self.home(value) for value in found},
+            frozenset(self.numbers[value] for value in found if self.is_dense(value)),
+            sum(work_of(op) for op in places if isinstance(op, LayerOp)),
+            overlays,
+        )
+
+    def number(self, value: SSAValue) -> int:
+        """The number of a map."""
+        return self.numbers.setdefault(value, len(self.numbers))
+
+    def home(self, value: SSAValue) -> int:
+        """The buffer of a map; -1 if it is a part of a layer, or of a unit, and has none."""
+        while value not in self.program.homes and isinstance(value.owner, ViewOp):
+            value = value.owner.input
+        return self.program.homes.get(value, -1)
+
+    def is_dense(self, value: SSAValue) -> bool:
+        """Whether the rows of a map follow each other in memory, each a run of bytes."""
+        layout = self.program.layouts.get(value)
+        return layout is not None and has_dense_rows(layout)
+
+    def step(self, unit: Sequence[Operation]) -> RowStep:
+        """A step as layers that run row by row."""
+        layers = [op for op in unit if isinstance(op, LayerOp) and not isinstance(op, ViewOp)]
+        found: list[RowLayer] = []
+        pads: dict[int, float] = {}
+        for op in layers:
+            parts = apart(op)
+            results = [*(part.results[0] for part in parts[:-1]), op.results[0]]
+            for part, result in zip(parts, results, strict=True):
+                found.extend(self.row_layer(part, result, pads))
+            discard(op, parts)
+        whole = all(self.number(op.results[0]) in {each.map for each in found} for op in layers)
+        self.layers.append(layers if whole else ())
+        return RowStep(tuple(found), pads) if whole else RowStep()
+
+    def row_layer(
+        self, op: LayerOp, result: SSAValue, pads: dict[int, float]
+    ) -> Iterator[RowLayer]:
+        """A layer that computes a map row by row; nothing if it cannot.
+
+        The values with which it pads maps are put into `pads`.
+        """
+        maps = [value for value in dict.fromkeys(op.inputs) if not is_parameter(op, value)]
+        reads = [row_read(op, value) for value in maps]
+        if not maps or None in reads or row_axis(result) < 0:
+            return
+        rows = shape_of(result)[row_axis(result)]
+        if not rows:
+            return
+        found: list[MapRead] = []
+        for value, read in zip(maps, reads, strict=True):
+            assert read is not None
+            if any(read.padding(rows)):
+                pads[self.number(value)] = pad_value(op)
+            found.append(MapRead(self.number(value), read, overwrites_row(op, value)))
+        size = bytes_of(map_type(result)) // rows
+        yield RowLayer(self.number(result), rows, size, tuple(found))
+
+
+def is_parameter(op: LayerOp, value: SSAValue) -> bool:
+    """Whether an input of a layer is a constant, or a parameter that the caller gives."""
+    return is_constant(value) or (value in op.parameter_inputs and isinstance(value, BlockArgument))
+
+
+def users_of(value: SSAValue, places: Mapping[Operation, int], end: int) -> list[int]:
+    """The steps that read a map; `end` for the end of the function, or if a view of it is read."""
+    users = [use.operation for use in value.uses]
+    return [end if isinstance(op, ViewOp) else places.get(op, end) for op in users]
+
+
+def has_dense_rows(type_: MemRefType[Attribute]) -> bool:
+    """Whether each row of a map is a run of bytes, and the rows follow each other."""
+    shape, strides = type_.get_shape(), type_.get_strides()
+    axis = len(shape) - 2
+    if strides is None or axis < 0:
+        return False
+    row = prod(extent for place, extent in enumerate(shape) if place != axis)
+    return strides[axis] == row and all(
+        stride is not None and stride < row
+        for place, (extent, stride) in enumerate(zip(shape, strides, strict=True))
+        if place != axis and extent > 1
+    )
+
+
+def work_of(op: LayerOp) -> int:
+    """About how many instructions a layer takes."""
+    return op.macs() + ELEMENT * prod(shape_of(op.results[0]))

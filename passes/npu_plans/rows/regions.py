@@ -1,0 +1,305 @@
+"""Chooses the regions of a function's layers that run row by row: numbers only, no IR.
+
+A region is a run of layers in the order of the function. They read one map, of which all rows are
+there, and only the map of the last one is read behind them. It holds both maps, the rings of the
+maps between, and all maps that live past it. The output may lie over rows of the input that are
+read for the last time before, if `overlays`.
+
+    layer   bytes alone          regions          bytes
+    conv    3 + 16               conv, conv, sum  3 + 16 + 4 of rings
+    conv    16 + 16
+    sum     16 + 16
+
+The choice minimises the peak, then the work that regions add, then how many layers are in one. The
+peak is the smallest one with which the work stays in its budget. Both searches are exact: for each
+limit, the least work is found by dynamic programming over the ends of regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from npu_dialect.row_times import RowTime, period_of
+from npu_plans.modules.layer_graph import LayerGraph
+from npu_plans.rows.schedule import Part, RowLayer, Schedule, schedule
+
+CALL = 150
+"""About how many instructions a layer costs for each row that it computes by itself."""
+MOVE = 2
+"""About how many instructions it costs to move a word."""
+WORD = 4
+"""Bytes of a word."""
+
+
+@dataclass(frozen=True)
+class RowStep:
+    """A step of the function's `LayerGraph`, as layers that can run row by row.
+
+    No layers if it cannot. `pads` has the values of the padding above and below of each map that is
+    read with some, by its number.
+    """
+
+    layers: tuple[RowLayer, ...] = ()
+    pads: Mapping[int, float] = field(default_factory=dict[int, float])
+
+
+@dataclass(frozen=True)
+class FunctionRows:
+    """A function: `graph` has the buffers of its steps, and `steps` says which can run by row.
+
+    `users` has for each map the steps that read it; a returned one is read by a step behind the
+    last one. `homes` is the buffer of each map. `dense` are the maps of which each row is a run of
+    bytes. `work` is about how many instructions the function takes. `overlays`: whether the output
+    of a layer or region may lie over its input.
+    """
+
+    graph: LayerGraph
+    steps: Sequence[RowStep]
+    users: Mapping[int, Sequence[int]]
+    homes: Mapping[int, int]
+    dense: AbstractSet[int]
+    work: int
+    overlays: bool = False
+
+
+@dataclass(frozen=True)
+class RowRegion:
+    """Steps `first` to `last`, both included, with what they need.
+
+    `bytes` are all bytes in use while they run, and `work` the instructions that they add. Without
+    a schedule, it is one step that runs by itself.
+    """
+
+    first: int
+    last: int
+    bytes: int
+    work: int = 0
+    schedule: Schedule | None = None
+
+    @property
+    def fused(self) -> int:
+        """How many steps run row by row."""
+        return 0 if self.schedule is None else self.last - self.first + 1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Regions and steps that cover a function, in order, with the most bytes that one needs."""
+
+    parts: tuple[RowRegion, ...]
+
+    @property
+    def peak(self) -> int:
+        """The most bytes in use at a time."""
+        return max((part.bytes for part in self.parts), default=0)
+
+    @property
+    def work(self) -> int:
+        """The instructions that the regions add."""
+        return sum(part.work for part in self.parts)
+
+    @property
+    def regions(self) -> list[RowRegion]:
+        """The regions alone."""
+        return [part for part in self.parts if part.schedule is not None]
+
+
+def smallest_regions(function: FunctionRows, max_slowdown: float) -> Choice:
+    """The regions with the lowest peak that add at most `max_slowdown` percent of work."""
+    parts = [*alone(function), *found_regions(function)]
+    budget = function.work * max_slowdown / 100
+    limits = sorted({part.bytes for part in parts})
+    low, high = 0, len(limits) - 1
+    best = Choice(())
+    while low <= high:
+        middle = (low + high) // 2
+        fitting = [part for part in parts if part.bytes <= limits[middle]]
+        choice = best_cover(fitting, len(function.steps), lambda part: (part.work, part.fused))
+        if choice is not None and choice.work <= budget:
+            best, high = choice, middle - 1
+        else:
+            low = middle + 1
+    return best
+
+
+def most_layers(function: FunctionRows) -> Choice:
+    """As many layers as possible in regions, in as few of these as possible."""
+    parts = [*alone(function), *found_regions(function)]
+    choice = best_cover(parts, len(function.steps), lambda part: (-part.fused, 1))
+    return Choice(()) if choice is None else choice
+
+
+def best_cover(
+    parts: Sequence[RowRegion], steps: int, cost: Callable[[RowRegion], tuple[int, int]]
+) -> Choice | None:
+    """The parts that cover all steps with the least sums of costs; None if none do."""
+    ending: list[list[RowRegion]] = [[] for _ in range(steps)]
+    for part in parts:
+        ending[part.last].append(part)
+    best: list[tuple[int, int, RowRegion | None] | None] = [(0, 0, None)]
+    for end in range(steps):
+        choices: list[tuple[int, int, RowRegion | None]] = []
+        for part in ending[end]:
+            before = best[part.first]
+            if before is not None:
+                one, other = cost(part)
+                choices.append((before[0] + one, before[1] + other, part))
+        best.append(min(choices, key=lambda each: each[:2], default=None))
+    chosen: list[RowRegion] = []
+    end = steps
+    while end:
+        entry = best[end]
+        if entry is None or entry[2] is None:
+            return None
+        chosen.append(entry[2])
+        end = entry[2].first
+    return Choice(tuple(reversed(chosen)))
+
+
+def alone(function: FunctionRows) -> Iterator[RowRegion]:
+    """Each step by itself."""
+    for growing, (used, _) in walked(function):
+        first = growing.first
+        if growing.take(first) and len(growing.layers) == 1:
+            used = min(used, growing.bytes_with(schedule(growing.layers)))
+        yield RowRegion(first, first, used)
+
+
+def found_regions(function: FunctionRows) -> Iterator[RowRegion]:
+    """All regions of the function, each with the schedule that needs the fewest bytes in rings."""
+    known: dict[tuple[int, int, bool], Part] = {}
+    for growing, _ in walked(function):
+        for last in range(growing.first, len(function.steps)):
+            if not growing.take(last):
+                break
+            if len(growing.layers) > 1 and growing.is_closed:
+                found = schedule(growing.layers, known)
+                used, work = growing.bytes_with(found), added_work(growing.layers, found)
+                yield RowRegion(growing.first, last, used, work, found)
+
+
+def walked(function: FunctionRows) -> Iterator[tuple[Growing, tuple[int, int]]]:
+    """For each step an empty region in front of it, and what `LayerGraph.run` says of the step."""
+    live, done = function.graph.live_at_start(), 0
+    for number in range(len(function.steps)):
+        ran = function.graph.run(number, done, live)
+        yield Growing(function, number, done, live), ran
+        live, done = ran[1], done | 1 << number
+
+
+def added_work(layers: Sequence[RowLayer], found: Schedule) -> int:
+    """About how many instructions a region adds: calls for rows, and moves of rows in rings."""
+    calls = sum(layer.rows for layer in layers) * CALL
+    moved = sum(
+        layer.rows * layer.row_bytes * max(0, found.rings[layer.map] - 1) for layer in layers[:-1]
+    )
+    return calls + moved // WORD * MOVE
+
+
+class Growing:
+    """The layers from one step of a function on, as many as could be one region.
+
+    `done` are the steps before, and `live` the bytes that live then.
+    """
+
+    def __init__(self, function: FunctionRows, first: int, done: int, live: int) -> None:
+        """Start with no layers."""
+        self.function, self.first, self.done, self.live = function, first, done, live
+        self.end = first
+        self.layers: list[RowLayer] = []
+        self.source: int | None = None
+        self.periods: dict[int, int] = {}
+        self.pads: dict[int, float] = {}
+        self.needed = -1
+        """The last step that reads an inner map."""
+
+    def take(self, number: int) -> bool:
+        """Add a step; False if no region that starts here can have it."""
+        step = self.function.steps[number]
+        for place, layer in enumerate(step.layers):
+            if place == 0 and self.layers:
+                users = self.function.users[self.layers[-1].map]
+                self.needed = max(self.needed, *users)
+            if not self.reads(layer):
+                return False
+            self.layers.append(layer)
+        for map_, pad in step.pads.items():
+            if map_ in self.periods and self.pads.setdefault(map_, pad) != pad:
+                return False
+        self.end = number + 1
+        return bool(step.layers)
+
+    def reads(self, layer: RowLayer) -> bool:
+        """Note the period of a layer; False if it reads a second map from outside, or two rates."""
+        rates: set[int] = set()
+        for each in layer.reads:
+            if each.map not in self.periods:
+                if self.source not in (None, each.map):
+                    return False
+                self.source = each.map
+            rates.add(period_of(each.read, RowTime(self.periods.get(each.map, 1), 0)))
+        if len(rates) != 1:
+            return False
+        self.periods[layer.map] = rates.pop()
+        return True
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether only the map of the last layer is read behind the region."""
+        return self.needed < self.end
+
+    def bytes_with(self, found: Schedule) -> int:
+        """All bytes in use while the region runs."""
+        graph, result = self.function.graph, self.layers[-1]
+        home = self.function.homes[result.map]
+        after = self.done | (1 << self.end) - (1 << self.first)
+        growth = graph.hull(home, after) - graph.hull(home, self.done)
+        used = self.live + growth + found.ring_bytes
+        return used - (self.overlaid(found, after) if self.function.overlays else 0)
+
+    def overlaid(self, found: Schedule, after: int) -> int:
+        """By how many bytes the result may overlap the input, counted in whole rows."""
+        graph, homes, result = self.function.graph, self.function.homes, self.layers[-1]
+        assert self.source is not None
+        source, target = homes[self.source], homes[result.map]
+        dies = not graph.users[source] & ~after and source != target
+        if not dies or not graph.single[source] or not graph.single[target]:
+            return 0
+        if not {self.source, result.map} <= self.function.dense:
+            return 0
+        before, behind = graph.sizes[source], graph.sizes[target]
+        if behind != result.rows * result.row_bytes:
+            return 0
+        distance = max(0, self.distance(found, before))
+        return before + behind - max(before + distance, behind)
+
+    def distance(self, found: Schedule, size: int) -> int:
+        """How far behind the start of the result the start of the input, of a size, must lie."""
+        readers = [
+            (layer, each.read)
+            for layer in self.layers
+            for each in layer.reads
+            if each.map == self.source
+        ]
+        height = readers[0][1].height
+        result, late = self.layers[-1], self.late(found)
+        farthest = 0
+        for row in range(result.rows):
+            step = found.times[result.map].step(row)
+            needed = height
+            for layer, read in readers:
+                next_row = row if layer.map in late else found.times[layer.map].last(step) + 1
+                if next_row < layer.rows:
+                    needed = min(needed, max(0, read.first(max(0, next_row))))
+            farthest = max(farthest, (row + 1) * result.row_bytes - needed * (size // height))
+        return farthest
+
+    def late(self, found: Schedule) -> set[int]:
+        """The maps whose rows are computed in the row of the result."""
+        late = {self.layers[-1].map}
+        for layer in reversed(self.layers):
+            if layer.map in late:
+                late |= {each.map for each in layer.reads if found.rings.get(each.map) == 0}
+        return late
