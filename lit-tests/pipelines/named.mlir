@@ -7,7 +7,7 @@
 // A named pipeline ends at loops over buffers in one arena; no layer is left.
 
 // CHECK-LABEL: func.func @net
-// CHECK-SAME:    sram.arena = 292 : i64
+// CHECK-SAME:    sram.arena = 256 : i64
 // CHECK-NOT:     npu.conv2d ins
 // CHECK:         func.call
 // CHECK:         func.func private

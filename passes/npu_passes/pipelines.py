@@ -62,6 +62,9 @@ BYTES = "npu-concat-in-place,npu-choose-layouts,npu-transpose-in-place"
 """Choose where maps are stored: slices of concatenations, layouts with channels last, and views of
 transposed maps."""
 
+CLOSE = BYTES.replace("choose-layouts", "choose-layouts{rows=true}")
+"""The same, and float maps at the memory peak row by row, so that outputs can follow inputs."""
+
 SHARE = "npu-share-functions"
 """Make code smaller."""
 
@@ -100,17 +103,20 @@ def off_chip(
 
 PIPELINES = {
     "default": Pipeline(
-        road(f"{FUSE},{SUMS},{ORDER}", "greedy", BYTES, SHARE),
-        "fuse pools, also if their windows overlap, and additions; concatenate in place; offsets "
-        "for any graph",
+        road(f"{FUSE},{SUMS},{ORDER}", "greedy", CLOSE, SHARE, overlays=True),
+        "fuse pools, also if their windows overlap, and additions; concatenate in place; write "
+        "outputs over what their layers have read; offsets for any graph",
     ),
     "rows": Pipeline(
-        road(f"{FUSE},{ORDER},npu-fuse-rows{{when=smallest}},{SUMS}", "greedy", BYTES, SHARE),
-        "as default, but the layers at the memory peak run row by row, a few rows between them",
-    ),
-    "overlaid": Pipeline(
-        road(f"{FUSE},{SUMS},{ORDER}", "greedy", BYTES, SHARE, overlays=True),
-        "as default, but a layer may write its output over what it has read of its input",
+        road(
+            f"{FUSE},{ORDER},npu-fuse-rows{{when=smallest}},{SUMS}",
+            "greedy",
+            BYTES,
+            SHARE,
+            overlays=True,
+        ),
+        "as default, but the layers at the memory peak run row by row, a few rows between them, "
+        "and outputs may overwrite what was read of inputs",
     ),
     "unlu2020": Pipeline(
         road("npu-fuse-conv-relu-pool{overlap=none}", "ping-pong"),

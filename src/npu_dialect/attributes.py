@@ -184,7 +184,8 @@ OVERLAYS = Key(
         "four numbers for each operand that the op may overwrite while it reads it: the number of "
         "that operand and of the one that is written; the least bytes by which the first must lie "
         "behind the second; and the least bytes by which the second must lie behind the first if "
-        "the op runs backwards, or -1 if it cannot"
+        "the op runs backwards, or -1 if it cannot. For a loop, the numbers are those of the "
+        "buffers on chip that it uses from outside, in the order of their first uses"
     ),
     writers="npu-overlay-maps, npu-outline-layers",
     readers="npu-assign-sram-offsets, npu-turn-layers, npu-check-overlays, npu-run",

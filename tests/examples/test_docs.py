@@ -114,12 +114,12 @@ def test_readme_shows_what_the_published_plan_moves(tmp_path: Path) -> None:
 def test_readme_shows_what_npu_compile_prints(tmp_path: Path) -> None:
     printed = tool("npu-compile", MODEL, "--target", "fe310", "-o", str(tmp_path))
     assert blocks("README.md", "")[0] in printed
-    rows = tool(
-        "npu-compile", MODEL, "--target", "fe310", "-o", str(tmp_path), "--pipeline", "rows"
+    published = tool(
+        "npu-compile", MODEL, "--target", "fe310", "-o", str(tmp_path), "--pipeline", "unlu2020"
     )
     claim = re.search(r"the arena of the same network is (\d+) bytes", words(README.read_text()))
     assert claim
-    assert re.search(rf"planned: this arena +{claim[1]} ", rows)
+    assert re.search(rf"planned: this arena +{claim[1]} ", published)
 
 
 def test_architecture_shows_the_ir_of_each_stop(tmp_path: Path) -> None:

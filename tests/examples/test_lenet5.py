@@ -108,9 +108,9 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_memory_is_the_papers(compiled: Path) -> None:
+def test_memory_is_at_most_the_papers(compiled: Path) -> None:
     report = json.loads((compiled / "report.json").read_text(encoding="utf-8"))
-    assert report["arena_bytes"] == 8800
+    assert report["arena_bytes"] == 5412
     memory = report["memory"]
     assert (memory["naive_bytes"], memory["fused_bytes"]) == (36472, 11256)
 
@@ -130,7 +130,7 @@ def test_demo() -> None:
     done = subprocess.run(
         [sys.executable, HERE / "demo.py"], stdout=subprocess.PIPE, check=True, text=True
     )
-    for expected in ("36472", "11256", "8800", "9118", "2814", "2200"):
+    for expected in ("36472", "11256", "5412", "9118", "2814", "1353"):
         assert expected in done.stdout
     assert "then relu then max_pool [2, 2] by [2, 2]" in done.stdout
     assert "npu-compile examples/lenet5/lenet5.onnx --target fe310" in done.stdout

@@ -6,6 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 
@@ -50,3 +51,28 @@ def test_no_byte_is_read_after_it_was_overwritten(road: Road) -> None:
         found.update(shared(module))
     assert found[True], "no output follows its input"
     assert found[False], "no layer runs backwards"
+
+
+def in_rows(module: ModuleOp, road: Road) -> ModuleOp:
+    """The loops of a network that runs row by row, and whose maps may overwrite each other."""
+    return run_passes(
+        context(),
+        module,
+        f"npu-attach-target{{target={road.machine}}},{FUSE},npu-fuse-rows{{when=always}},"
+        "npu-bufferize,npu-choose-layouts,npu-overlay-maps,npu-assign-sram-offsets,"
+        "npu-turn-layers,npu-outline-layers,npu-lower-to-loops,npu-check-overlays",
+    )
+
+
+def test_rows_are_overwritten_after_they_were_read() -> None:
+    """The plan of loops over rows, whose buffers share memory, holds byte by byte."""
+    found = 0
+    for seed in range(SEEDS):
+        maker = ChainMaker(Random(seed))
+        module = in_rows(maker.network(), ROADS[seed % 2])
+        assert not check(module), f"seed {seed}"
+        loops = [op for op in module.walk() if isinstance(op, scf.ForOp)]
+        found += sum(
+            distance_of(loop, claim) is not None for loop in loops for claim in claims_of(loop)
+        )
+    assert found, "no loop over rows overwrites its input"

@@ -101,3 +101,101 @@ func.func @reshape(%x : tensor<4x8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// CHECK-LABEL: expected npu.row_time of npu.conv2d with period 1 and a delay from 1 on, got [1, 0]
+func.func @too_early(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
+  %y = npu.rows of %x : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.ring = 3, npu.row_time = array<i64: 1, 0>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    %1 = npu.conv2d %0, %w pads [1, 1, 1, 1] {npu.row_time = array<i64: 1, 0>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %1 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected npu.row_time of npu.conv2d with period 2 and a delay from 2 on, got [1, 2]
+func.func @period(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
+  %y = npu.rows of %x : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.ring = 3, npu.row_time = array<i64: 2, 0>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    %1 = npu.conv2d %0, %w pads [1, 1, 1, 1] {npu.row_time = array<i64: 1, 2>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %1 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected npu.row_time of a period from 1 on and a delay, got [0, 0]
+func.func @no_period(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
+  %y = npu.rows of %x : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.row_time = array<i64: 0, 0>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %0 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected npu.row_time = array<i64: period, delay> on each layer of a region, got none on npu.conv2d
+func.func @one_without(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
+  %y = npu.rows of %x : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.ring = 3} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    %1 = npu.conv2d %0, %w pads [1, 1, 1, 1] {npu.row_time = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %1 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected npu.ring = 3 on npu.conv2d, the rows that npu.add, npu.conv2d need at once, got 2
+func.func @ring_of_region(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
+  %y = npu.rows of %x : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.ring = 2, npu.row_time = array<i64: 1, 0>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    %1 = npu.conv2d %0, %w pads [1, 1, 1, 1] {npu.ring = 0, npu.row_time = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    %2 = npu.add %1, %0 {npu.row_time = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %2 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected npu.ring = 3 on npu.conv2d, the rows that npu.conv2d needs at once, got 0
+func.func @not_overwritten(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
+  %y = npu.rows of %x : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.ring = 0, npu.row_time = array<i64: 1, 0>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    %1 = npu.conv2d %0, %w pads [1, 1, 1, 1] {npu.row_time = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %1 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected layers whose maps the region reads or yields, got npu.conv2d
+func.func @unread(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
+  %y = npu.rows of %x : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.ring = 1, npu.row_time = array<i64: 1, 0>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    %1 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.row_time = array<i64: 1, 0>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %1 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected readers with the same value of padding, got npu.max_pool2d and npu.conv2d
+func.func @paddings(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
+  %y = npu.rows of %x : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.ring = 3, npu.row_time = array<i64: 1, 0>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    %1 = npu.conv2d %0, %w pads [1, 1, 1, 1] {npu.ring = 1, npu.row_time = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    %2 = npu.max_pool2d %0 kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] {npu.row_time = array<i64: 1, 1>, npu.ring = 1} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32>
+    %3 = npu.add %1, %2 {npu.row_time = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %3 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}

@@ -16,3 +16,19 @@ func.func @chain(%x : tensor<1x4x8x8xf32>, %w : tensor<2x4x3x3xf32>) -> tensor<1
   }
   func.return %y : tensor<1x2x3x3xf32>
 }
+
+// CHECK-LABEL: func.func @region
+// CHECK: npu.rows of %x
+// CHECK-NEXT: %[[A:.*]] = npu.conv2d %x, %w {{.*}} {npu.ring = 3 : i64, npu.row_time = array<i64: 1, 0>}
+// CHECK-NEXT: %[[B:.*]] = npu.conv2d %[[A]], %w {{.*}} {npu.ring = 0 : i64, npu.row_time = array<i64: 1, 1>}
+// CHECK-NEXT: %[[C:.*]] = npu.add %[[B]], %[[A]] {npu.row_time = array<i64: 1, 1>}
+// CHECK-NEXT: npu.yield %[[C]]
+func.func @region(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32> {
+  %y = npu.rows of %x : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.ring = 3, npu.row_time = array<i64: 1, 0>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    %1 = npu.conv2d %0, %w pads [1, 1, 1, 1] {npu.ring = 0, npu.row_time = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    %2 = npu.add %1, %0 {npu.row_time = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %2 : tensor<1x2x8x8xf32>
+  }
+  func.return %y : tensor<1x2x8x8xf32>
+}

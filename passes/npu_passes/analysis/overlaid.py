@@ -5,6 +5,13 @@
 %x may share memory with %y if it starts at least 640 bytes behind it. Or, if the layer runs
 backwards, %y may start at least 640 bytes behind %x. Both hold only if %x dies here and %y begins
 to live here. `npu-check-overlays` proves such claims on the loops.
+
+A loop over rows claims the same of the buffers that it uses. They are numbered in the order of
+their first uses in the loop (`row_bytes.py`). As its input dies row by row, %x may even start in
+front of %y:
+
+    scf.for %r = ... { ... rows of %x are read, and rows of %y are written ... }
+        {npu.overlays = array<i64: 1, 0, -304, -1>}
 """
 
 from __future__ import annotations
@@ -12,12 +19,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.attributes import OVERLAYS
 from npu_passes.analysis.consumed import Life
 from npu_passes.analysis.nests import storage_bytes
 from npu_passes.analysis.on_chip import pin_of
+from npu_passes.analysis.row_bytes import outer_buffers
 from npu_passes.analysis.views import base_of
 from npu_plans.arena.problem import Overlay
 
@@ -27,10 +36,10 @@ IMPOSSIBLE = -1
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of an op: operand `source` may be overwritten by what is written to `target`.
+    """A claim of an op: buffer `source` may be overwritten by what is written to `target`.
 
-    `forwards` and `backwards` are distances in bytes; `backwards` is None if the op cannot run
-    backwards.
+    Both are numbers of operands; for a loop, of buffers from outside. `forwards` and `backwards`
+    are distances in bytes; `backwards` is None if the op cannot run backwards.
     """
 
     source: int
@@ -44,9 +53,15 @@ class Claim:
         return self.source, self.target, self.forwards, far
 
 
+def ends_of(op: Operation) -> Sequence[SSAValue]:
+    """The buffers to which the numbers in the claims of an op refer."""
+    return outer_buffers(op) if isinstance(op, scf.ForOp) else op.operands
+
+
 def claims_of(op: Operation) -> list[Claim]:
-    """The claims of an op; numbers of operands that it has not are left out."""
-    numbers, count = OVERLAYS.get(op) or (), len(op.operands)
+    """The claims of an op; numbers of buffers that it has not are left out."""
+    numbers = OVERLAYS.get(op) or ()
+    count = len(ends_of(op)) if numbers else 0
     fours = zip(*[iter(numbers)] * 4, strict=False)
     return [
         Claim(source, target, near, None if far == IMPOSSIBLE else far)
@@ -59,12 +74,16 @@ def claimed(points: Mapping[Operation, int], lives: Sequence[Life]) -> Iterator[
     """The pairs of buffers that may overlap by the claims of ops; `points` numbers the ops."""
     place = {each.aliases[0]: index for index, each in enumerate(lives)}
     for op, point in points.items():
-        for claim in claims_of(op):
-            above = place.get(base_of(op.operands[claim.source]))
-            below = place.get(base_of(op.operands[claim.target]))
+        claims = claims_of(op)
+        if not claims:
+            continue
+        ends, last = ends_of(op), point + sum(1 for _ in op.walk()) - 1
+        for claim in claims:
+            above = place.get(base_of(ends[claim.source]))
+            below = place.get(base_of(ends[claim.target]))
             if above is None or below is None or above == below:
                 continue
-            if lives[above].last != point or lives[below].first != point:
+            if lives[above].last != last or lives[below].first != point:
                 continue
             yield Overlay(below=below, above=above, distance=claim.forwards)
             if claim.backwards is not None:
@@ -76,7 +95,15 @@ def distance_of(op: Operation, claim: Claim) -> int | None:
 
     The same if one of the two has no offset.
     """
-    source, target = (base_of(op.operands[each]) for each in (claim.source, claim.target))
+    ends = ends_of(op)
+    return bytes_apart(*(base_of(ends[each]) for each in (claim.source, claim.target)))
+
+
+def bytes_apart(source: SSAValue, target: SSAValue) -> int | None:
+    """Bytes from the start of one buffer to that of another; None if they share no memory.
+
+    The same if one of the two has no offset.
+    """
     above, below = place_of(source), place_of(target)
     if above is None or below is None:
         return None

@@ -14,12 +14,14 @@ value cannot be evaluated, the answer is no.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, Operation, SSAValue
+
+from npu_passes.analysis.index_values import IndexValues, NotKnown
 
 MOST_STEPS = 200_000
 """The most ops that are evaluated; loops over rows take thousands."""
@@ -27,28 +29,20 @@ MOST_STEPS = 200_000
 ROWS = 2
 """The axis of rows in a map [N, C, H, W]."""
 
-COMPUTED = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.SelectOp, arith.CmpiOp)
-"""The ops on indices that are evaluated, besides constants."""
-
-
-class NotKnown(Exception):
-    """An index, bound or condition cannot be evaluated, or there are too many steps."""
-
 
 @dataclass
-class RowOrder:
+class RowOrder(IndexValues):
     """The state of running a loop that reads rows of `source` and writes rows of `target`.
 
-    `numbers` are the known values of indices. `rows` says for each view which rows of which of the
-    two buffers it has. `written` are the rows of the target that are written so far. `late` is set
-    if a row of the source is read while or after the same row of the target is written.
+    `rows` says for each view which rows of which of the two buffers it has. `written` are the rows
+    of the target that are written so far. `late` is set if a row of the source is read while or
+    after the same row of the target is written.
     """
 
     source: SSAValue
     target: SSAValue
     reads: Callable[[Operation, SSAValue], bool]
     writes: Callable[[Operation, SSAValue], bool]
-    numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     rows: dict[SSAValue, tuple[SSAValue, range]] = field(
         default_factory=dict[SSAValue, tuple[SSAValue, range]]
     )
@@ -172,68 +166,6 @@ class RowOrder:
             row = self.number(op.indices[ROWS])
             return range(row, row + 1)
         raise NotKnown
-
-    def number(self, value: SSAValue) -> int:
-        """The current number of an index or condition.
-
-        Raises: NotKnown if it cannot be evaluated.
-        """
-        if value not in self.numbers and isinstance(value.owner, Operation):
-            self.evaluate(value.owner)
-        if value not in self.numbers:
-            raise NotKnown
-        return self.numbers[value]
-
-    def evaluate(self, op: Operation) -> None:
-        """Note the result of an op on indices; other ops are ignored."""
-        if (found := self.computed(op)) is not None:
-            self.numbers[op.results[0]] = found
-
-    def computed(self, op: Operation) -> int | None:
-        """The result of an op on known indices; None if it is another op or an index is unknown."""
-        if isinstance(op, arith.ConstantOp):
-            return op.value.value.data if isinstance(op.value, IntegerAttr) else None
-        if not isinstance(op, COMPUTED):
-            return None
-        try:
-            values = [self.number(value) for value in op.operands]
-        except NotKnown:
-            return None
-        match op:
-            case arith.AddiOp():
-                return values[0] + values[1]
-            case arith.SubiOp():
-                return values[0] - values[1]
-            case arith.MuliOp():
-                return values[0] * values[1]
-            case arith.SelectOp():
-                return values[1] if values[0] else values[2]
-            case arith.CmpiOp():
-                return compared(op.predicate.value.data, *values)
-            case _:
-                return None
-
-
-SIGNED: Sequence[Callable[[int, int], bool]] = (
-    lambda a, b: a == b,
-    lambda a, b: a != b,
-    lambda a, b: a < b,
-    lambda a, b: a <= b,
-    lambda a, b: a > b,
-    lambda a, b: a >= b,
-)
-"""The predicates of `arith.cmpi` in their order: eq, ne, slt, sle, sgt, sge."""
-
-
-def compared(predicate: int, one: int, other: int) -> int:
-    """The result of `arith.cmpi`, 0 or 1, by the number of its predicate.
-
-    The unsigned predicates ult, ule, ugt and uge follow the signed ones.
-    """
-    if predicate < len(SIGNED):
-        return int(SIGNED[predicate](one, other))
-    width = 1 << 64
-    return int(SIGNED[predicate - 4](one % width, other % width))
 
 
 def rows_make_room(

@@ -1,4 +1,4 @@
-"""`npu-choose-layouts`: store quantised maps with their channels last (on buffers).
+"""`npu-choose-layouts`: store maps with their channels last, or row by row (on buffers).
 
     %a = sram.alloc : memref<1x16x32x32xi8, #npu.sram>
 becomes
@@ -15,31 +15,53 @@ model's layout. Slices of a map follow it, such as the parts of a concatenation 
 transposed convolution. So do rows that a loop copies: with channels last, a row is one run of
 bytes. If a map is flattened for fully connected layers, the columns of their weights follow
 (`flatten_in_order.py`).
+
+With `rows=true`, float maps at the memory peak are stored row by row, as [N, H, C, W]:
+
+    %a = sram.alloc : memref<1x6x14x14xf32, #npu.sram>
+becomes
+    %a = sram.alloc : memref<1x6x14x14xf32, strided<[1176, 14, 84, 1]>, #npu.sram>
+
+A layer then computes all channels of a row before the next row, and its output can follow its dying
+input closely (`npu-overlay-maps`). Rows stay contiguous, so the inner loops are as fast as before.
+A map keeps the model's layout if an op other than a convolution or a pool uses it, or if none of
+these has both its input and its output at the peak.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, f32
+from xdsl.ir import Attribute, SSAValue, Use
 from xdsl.rewriter import Rewriter
 
+from npu_dialect.attributes import PLANNED_AS
+from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import GlobalPoolOp, PoolOp
 from npu_dialect.npu.maps import is_buffer_type, map_type
 from npu_dialect.npu.quantization import QUANTISED
 from npu_dialect.sram import AllocOp
-from npu_passes.analysis.views import uses_of
+from npu_passes.analysis.peaks import layers_at_peaks
+from npu_passes.analysis.views import base_of, uses_of
 from npu_passes.buffers.concat_in_place import is_box, retype_boxes
 from npu_passes.buffers.flatten_in_order import is_flattened, permute_weights
+from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 
 WORD = 4
 """How many elements a kernel reads at once."""
+
+CHANNELS_LAST, BY_ROWS = (2, 3, 1), (2, 1, 3)
+"""Axes of an image of a map [N, C, H, W] from the outermost one on: pixel by pixel, row by row."""
+
+BY_WINDOWS = (Conv2dOp, PoolOp, GlobalPoolOp)
+"""Layers whose loops over rows may stand outside of those over channels."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +70,26 @@ class ChooseLayoutsPass(RefusingPass):
 
     name = "npu-choose-layouts"
 
+    rows: bool = False
+    """Store float maps at the memory peak row by row."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
         for buffer in list(maps_to_relayout(op)):
-            assert is_buffer_type(buffer.type)
-            for use in buffer.uses:
-                if isinstance(use.operation, memref.ReinterpretCastOp):
-                    permute_weights(use.operation, op)
-            retype_boxes(Rewriter.replace_value_with_new_type(buffer, channels_last(buffer.type)))
+            relayout(buffer, CHANNELS_LAST, op)
+        if self.rows and not PLANNED_AS.is_on(op):
+            for buffer in list(maps_at_peaks(op)):
+                relayout(buffer, BY_ROWS, op)
+
+
+def relayout(buffer: SSAValue, order: Sequence[int], module: ModuleOp) -> None:
+    """Store a buffer, and the views of it, with its axes in another order."""
+    assert is_buffer_type(buffer.type)
+    for use in buffer.uses:
+        if isinstance(use.operation, memref.ReinterpretCastOp):
+            permute_weights(use.operation, module, order)
+    type_ = in_order(buffer.type, order)
+    retype_boxes(Rewriter.replace_value_with_new_type(buffer, type_))
 
 
 def maps_to_relayout(module: ModuleOp) -> Iterator[SSAValue]:
@@ -65,17 +99,47 @@ def maps_to_relayout(module: ModuleOp) -> Iterator[SSAValue]:
             continue
         type_ = op.buffer.type
         assert is_buffer_type(type_)
-        users = [use.operation for use in op.buffer.uses]
         readers = [use.operation for use in uses_of(op.buffer)]
         layers = [reader for reader in readers if isinstance(reader, LayerOp)]
-        follows = all(
-            isinstance(user, LayerOp | memref.LoadOp | memref.StoreOp)
-            or is_box(user)
-            or is_flattened(user, module)
-            for user in users
-        )
-        if gains(type_) and follows and any(map(reads_integers, layers)):
+        if gains(type_) and follows(op.buffer, module) and any(map(reads_integers, layers)):
             yield op.buffer
+
+
+def follows(buffer: SSAValue, module: ModuleOp) -> bool:
+    """Whether all users of a buffer take any layout."""
+    users = [use.operation for use in buffer.uses]
+    return all(
+        isinstance(user, LayerOp | memref.LoadOp | memref.StoreOp)
+        or is_box(user)
+        or is_flattened(user, module)
+        for user in users
+    )
+
+
+def maps_at_peaks(module: ModuleOp) -> Iterator[SSAValue]:
+    """The float maps that are read or written by layers at the memory peak, each once."""
+    ends = (
+        layer.operands[end]
+        for layer, pairs in layers_at_peaks(module).items()
+        for pair in pairs
+        for end in pair
+    )
+    for buffer in dict.fromkeys(base_of(value) for value in ends):
+        if not isinstance(buffer.owner, AllocOp) or not is_buffer_type(buffer.type):
+            continue
+        shape = buffer.type.get_shape()
+        dense = buffer.type.element_type == f32 and isinstance(buffer.type.layout, NoneAttr)
+        if not dense or len(shape) != 4 or shape[1] == 1 or shape[2] == 1:
+            continue
+        users = [use.operation for use in uses_of(buffer) if not is_flat(use)]
+        layers = [user for user in users if isinstance(user, LayerOp)]
+        if follows(buffer, module) and all(isinstance(layer, BY_WINDOWS) for layer in layers):
+            yield buffer
+
+
+def is_flat(use: Use) -> bool:
+    """Whether a map is used as one that has fewer axes, so flattened."""
+    return len(memref_type(use.operation.operands[use.index]).get_shape()) < 4
 
 
 def reads_integers(layer: LayerOp) -> bool:
@@ -95,12 +159,19 @@ def gains(type_: MemRefType[Attribute]) -> bool:
     )
 
 
+def in_order(type_: MemRefType[Attribute], order: Sequence[int]) -> MemRefType[Attribute]:
+    """A type of the same shape [N, C, H, W] whose images are stored with axes in this order."""
+    shape, step = type_.get_shape(), 1
+    strides = [prod(shape[1:])] * 4
+    for axis in reversed(order):
+        strides[axis], step = step, step * shape[axis]
+    layout = StridedLayoutAttr(strides)
+    return MemRefType(type_.element_type, shape, layout, type_.memory_space)
+
+
 def channels_last(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
     """A type of the same shape [N, C, H, W] that is stored as [N, H, W, C]."""
-    _, channels, height, width = type_.get_shape()
-    row = width * channels
-    layout = StridedLayoutAttr([height * row, 1, row, channels])
-    return MemRefType(type_.element_type, type_.get_shape(), layout, type_.memory_space)
+    return in_order(type_, CHANNELS_LAST)
 
 
 def is_channels_last(type_: MemRefType[Attribute]) -> bool:

@@ -154,25 +154,28 @@ class RegionExpansion:
         rows = self.maps[layer.output].computed
         read = streams(self.op, layer).get(self.op.input)
         if read is None or read.padding(rows) == (0, 0):
-            self.insert(layer, row, target, (0, 0))
+            self.insert(layer, row, target, rows)
             return
-        cases = border_cases(read, rows)
-        self.choose_case(cases, row, lambda missing: self.insert(layer, row, target, missing))
+
+        def insert(where: range, missing: tuple[int, int]) -> None:
+            self.insert(layer, row, target, len(where), missing)
+
+        self.choose_case(border_cases(read, rows), row, insert)
 
     def choose_case(
         self,
         cases: Sequence[tuple[range, tuple[int, int]]],
         row: Index,
-        insert: Callable[[tuple[int, int]], None],
+        insert: Callable[[range, tuple[int, int]], None],
     ) -> tuple[()]:
         """Build what one of some ranges of rows needs, by a choice for all but the last."""
         (where, missing), *others = cases
         if not others:
-            insert(missing)
+            insert(where, missing)
             return ()
 
         def here() -> tuple[()]:
-            insert(missing)
+            insert(where, missing)
             return ()
 
         found = self.b.between(self.b.value(row), where.start, where.stop)
@@ -180,9 +183,14 @@ class RegionExpansion:
         return ()
 
     def insert(
-        self, layer: LayerOp, row: Index, target: SSAValue, missing: tuple[int, int]
+        self,
+        layer: LayerOp,
+        row: Index,
+        target: SSAValue,
+        runs: int,
+        missing: tuple[int, int] = (0, 0),
     ) -> None:
-        """Insert the layer on buffers that computes one row.
+        """Insert the layer on buffers that computes one row, `runs` times in all.
 
         `missing`: how many rows that it needs lie above and below the region's input.
         """
@@ -199,7 +207,7 @@ class RegionExpansion:
             new.pads = int_array((missing[0], left, missing[1], right))
         RING.drop(new)
         ROW_TIME.drop(new)
-        RUNS.set(new, self.maps[layer.output].computed)
+        RUNS.set(new, runs)
         self.b.insert(new)
 
     def view(

@@ -1,4 +1,4 @@
-"""Flattened maps with their channels last: the weights behind them are permuted instead.
+"""Flattened maps in another layout: the weights behind them are permuted instead.
 
     %v = memref.reinterpret_cast %map to offset: [0], sizes: [1, 400], strides: [400, 1]
     npu.fully_connected ins(%v, %w ...)              // %w: memref<120x400xi8>, a constant
@@ -11,6 +11,7 @@ layout. The weights must be a constant that nothing else reads.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -58,9 +59,13 @@ def own_weights(layer: FullyConnectedOp, module: ModuleOp) -> memref.GlobalOp | 
     return found if is_known else None
 
 
-def permute_weights(view: memref.ReinterpretCastOp, module: ModuleOp) -> None:
-    """Put the columns of the weights behind a flattened map in the order of its pixels."""
-    _, channels, *extents = shape_of(view.source)
+def permute_weights(view: memref.ReinterpretCastOp, module: ModuleOp, order: Sequence[int]) -> None:
+    """Put the columns of the weights behind a flattened map in the order of its elements.
+
+    `order` has the axes of a stored image of the map [N, C, H, W] from the outermost one on, so
+    (2, 3, 1) for channels last.
+    """
+    _, *extents = shape_of(view.source)
     for use in list(view.result.uses):
         layer = use.operation
         assert isinstance(layer, FullyConnectedOp)
@@ -73,6 +78,6 @@ def permute_weights(view: memref.ReinterpretCastOp, module: ModuleOp) -> None:
         width = len(data) // (rows * columns)
         if width == 0:  # one number for all
             continue
-        parts = data.reshape(rows, channels, prod(extents), width)
-        moved = np.ascontiguousarray(parts.transpose(0, 2, 1, 3)).tobytes()
+        parts = data.reshape(rows, *extents, width)
+        moved = np.ascontiguousarray(parts.transpose(0, *order, len(extents) + 1)).tobytes()
         found.initial_value = DenseIntOrFPElementsAttr(value.type, BytesAttr(moved))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -17,12 +17,24 @@ from npu_plans.kernels.conv_plan import Block, ConvPlan
 
 
 @dataclass(frozen=True)
+class Patch:
+    """A part of an input channel, and its elements that are loaded, by row and column."""
+
+    window: SSAValue
+    loaded: dict[tuple[int, int], SSAValue]
+
+
+@dataclass(frozen=True)
 class BlockOrigin:
     """The image, first input channel of the group, and first filter of a block of outputs."""
 
     image: Index
     channel: Index
     filter: Index
+    patch: Patch | None = None
+    """The inputs of the block, if they are loaded for several blocks of filters at once."""
+    rows_inside: bool = False
+    """Whether all rows of taps are known to lie on real input."""
 
 
 @dataclass(frozen=True)
@@ -48,21 +60,11 @@ class ConvSums:
         their first values `starts`, are ordered by filter, then row, then column.
         """
         b, plan = self.b, self.plan
-        steps = (
-            (plan.pool[0].dilation, plan.pool[1].dilation)
-            if plan.window_at_once and plan.pool
-            else (1, 1)
-        )
-        row_taps = [r * steps[0] * plan.rows.stride for r in range(block.rows)]
-        column_taps = [c * steps[1] * plan.columns.stride for c in range(block.columns)]
-        y = window_start(b, plan.rows, row, "iy")
-        x = window_start(b, plan.columns, column, "ix")
-        sizes = (1, 1, row_taps[-1] + plan.rows.reach, column_taps[-1] + plan.columns.reach)
+        row_taps, column_taps = self.first_taps(block)
         kernel = (1, 1, plan.rows.kernel, plan.columns.kernel)
 
         def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            at = (place.image, b.add(place.channel, i), y, x)
-            patch = b.window(self.op.input, at, sizes, (2, 3), "patch")
+            patch = place.patch or self.patch(place, i, row, column, block)
             taps = [
                 b.window(self.op.weight, (b.add(place.filter, f), i, 0, 0), kernel, (2, 3), "taps")
                 for f in range(block.filters)
@@ -72,9 +74,45 @@ class ConvSums:
         depth = shape_of(self.op.weight)[1]
         return list(b.loop(0, depth, one_channel, starts, hint="ic", carry="acc"))
 
+    def first_taps(self, block: Block) -> tuple[list[int], list[int]]:
+        """Rows and columns of a patch at which the first taps of a block's outputs lie."""
+        plan = self.plan
+        steps = (
+            (plan.pool[0].dilation, plan.pool[1].dilation)
+            if plan.window_at_once and plan.pool
+            else (1, 1)
+        )
+        rows = [r * steps[0] * plan.rows.stride for r in range(block.rows)]
+        return rows, [c * steps[1] * plan.columns.stride for c in range(block.columns)]
+
+    def patch(
+        self,
+        place: BlockOrigin,
+        channel: Index,
+        row: Index,
+        column: Index,
+        block: Block,
+        *,
+        at_once: bool = False,
+    ) -> Patch:
+        """The inputs of a block in a channel of the group; all are loaded now if `at_once`."""
+        b, plan = self.b, self.plan
+        row_taps, column_taps = self.first_taps(block)
+        y = window_start(b, plan.rows, row, "iy")
+        x = window_start(b, plan.columns, column, "ix")
+        sizes = (1, 1, row_taps[-1] + plan.rows.reach, column_taps[-1] + plan.columns.reach)
+        at = (place.image, b.add(place.channel, channel), y, x)
+        patch = Patch(b.window(self.op.input, at, sizes, (2, 3), "patch"), {})
+        if at_once:
+            kernel = product(range(plan.rows.kernel), range(plan.columns.kernel))
+            for (ky, kx), top, left in product(kernel, row_taps, column_taps):
+                tap = ky * plan.rows.dilation + top, kx * plan.columns.dilation + left
+                self.load_once(patch.window, tap, patch.loaded)
+        return patch
+
     def one_patch(
         self,
-        patch: SSAValue,
+        patch: Patch,
         taps: Sequence[SSAValue],
         row_taps: Sequence[int],
         column_taps: Sequence[int],
@@ -91,7 +129,7 @@ class ConvSums:
             row, column = b.mul(ky, plan.rows.dilation), b.mul(kx, plan.columns.dilation)
             order = product(weights, row_taps, column_taps)
             for position, (weight, y, x) in enumerate(order):
-                value = self.load_once(patch, (b.add(row, y), b.add(column, x)), loaded)
+                value = self.load_once(patch.window, (b.add(row, y), b.add(column, x)), loaded)
                 sums[position] = b.mac(sums[position], value, weight)
 
         def one_row(
@@ -111,19 +149,36 @@ class ConvSums:
             return b.loop(0, kernel_columns, body, sums, hint="kx")
 
         if plan.unroll.rows:
-            loaded: dict[tuple[int, int], SSAValue] = {}
             for ky in range(kernel_rows):
-                sums = one_row(ky, loaded, sums)
+                sums = one_row(ky, patch.loaded, sums)
             return sums
         return b.loop(0, kernel_rows, lambda ky, s: one_row(ky, {}, s), sums, hint="ky")
 
     def point(
         self, place: BlockOrigin, bias: SSAValue, filter: int, row: Index, column: Index
     ) -> SSAValue:
-        """The sum of one convolution output at any place; taps on padding are left out."""
+        """The sum of one convolution output at any place; taps on padding are left out.
+
+        Where it is known which taps these are, the loops over taps are written out.
+        """
         b, plan = self.b, self.plan
         y, x = window_start(b, plan.rows, row, "iy"), window_start(b, plan.columns, column, "ix")
-        rows, columns = tap_range(b, plan.rows, row), tap_range(b, plan.columns, column)
+        rows = (0, plan.rows.kernel) if place.rows_inside else tap_range(b, plan.rows, row)
+        columns = tap_range(b, plan.columns, column)
+        is_known = place.rows_inside and plan.unroll.rows
+
+        def each(
+            bounds: tuple[Index, Index],
+            body: Callable[[Index, Sequence[SSAValue]], Sequence[SSAValue]],
+            sums: Sequence[SSAValue],
+            hint: str,
+        ) -> Sequence[SSAValue]:
+            first, end = bounds
+            if not (is_known and isinstance(first, int) and isinstance(end, int)):
+                return b.loop(first, end, body, sums, hint=hint)
+            for tap in range(first, end):
+                sums = body(tap, sums)
+            return sums
 
         def one_tap(i: Index, ky: Index, kx: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
             at = (
@@ -137,10 +192,10 @@ class ConvSums:
             return [b.mac(sums[0], value, self.operands.weight(weight))]
 
         def one_row(i: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return b.loop(*columns, lambda kx, s: one_tap(i, ky, kx, s), sums, hint="kx")
+            return each(columns, lambda kx, s: one_tap(i, ky, kx, s), sums, "kx")
 
         def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return b.loop(*rows, lambda ky, s: one_row(i, ky, s), sums, hint="ky")
+            return each(rows, lambda ky, s: one_row(i, ky, s), sums, "ky")
 
         depth = shape_of(self.op.weight)[1]
         return b.loop(0, depth, one_channel, [bias], hint="ic", carry="acc")[0]

@@ -9,48 +9,31 @@ buffer besides the output map.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp
-from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
-from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums
+from npu_passes.lowering.conv_plans import plan_conv
+from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums, Patch
 from npu_passes.lowering.epilogue import Epilogue, Operands
 from npu_passes.lowering.pool_window import PoolWindow
-from npu_passes.support.common import LoopOptions, tap_range, walk, window_start
+from npu_passes.support.common import (
+    LoopOptions,
+    is_stored_by_rows,
+    tap_range,
+    walk,
+    walk_inner,
+    walk_points,
+    walk_row,
+    window_start,
+)
 from npu_passes.support.integers import load, store
 from npu_passes.support.loop_builder import Index, LoopBuilder
-from npu_plans.kernels.conv_plan import Block, ConvPlan, PoolMode, plan
-
-
-def pool_modes(op: Conv2dOp) -> tuple[PoolMode, ...]:
-    """The allowed modes for the pooling window of a convolution, best first."""
-    if op.pool is None:
-        return ("none",)
-    if not op.pool.overlaps:
-        return ("gather", "scatter")
-    accumulates = op.overlap == Overlap.ACCUMULATE
-    return ("scatter",) if accumulates else ("gather",)
-
-
-def plan_conv(op: Conv2dOp, options: LoopOptions) -> ConvPlan:
-    """The loop structure of a convolution op."""
-    rows, columns = op.axes()
-    pool = None if op.pool is None else op.pool.axes(rows.outputs, columns.outputs)
-    return plan(
-        rows,
-        columns,
-        pool,
-        pool_modes(op),
-        filters=shape_of(op.weight)[0] // op.group_count,
-        depth=shape_of(op.weight)[1],
-        registers=options.registers,
-        unroll=options.unroll,
-    )
+from npu_plans.kernels.conv_plan import Block, ConvPlan
 
 
 @dataclass(frozen=True)
@@ -66,15 +49,46 @@ class ConvLowering:
     window: PoolWindow
 
     def build(self) -> None:
-        """Build loops over images and groups, and inside them over filters and outputs."""
-        b = self.b
+        """Build loops over images and groups, and inside them over filters and outputs.
+
+        If the output is stored row by row, all filters of a row are computed before the next row.
+        """
+        b, plan = self.b, self.plan
         images, groups = shape_of(self.op.input)[0], self.op.group_count
+        by_rows = plan.mode != "scatter" and not plan.filters_inside and is_stored_by_rows(self.out)
 
         def one_image(image: Index) -> tuple[()]:
-            b.loop(0, groups, lambda group, _: self.one_group(image, group), hint="g")
+            if by_rows:
+                b.loop(0, plan.span_rows.total, lambda y, _: self.one_row(image, y), hint="oy")
+            else:
+                b.loop(0, groups, lambda group, _: self.one_group(image, group), hint="g")
             return ()
 
         b.loop(0, images, lambda image, _: one_image(image), hint="n")
+
+    def one_row(self, image: Index, row: Index) -> tuple[()]:
+        """Compute a row of all outputs."""
+        b, rows, columns = self.b, self.plan.span_rows, self.plan.span_columns
+        block, point = self.visits()
+
+        def inner(place: BlockOrigin) -> None:
+            place, biases = replace(place, rows_inside=True), self.biases(place)
+            visits = [partial(visit, place, biases) for visit in (block, point)]
+            walk_inner(b, columns, self.width, row, *visits)
+
+        def outer(place: BlockOrigin) -> None:
+            visit = partial(point, place, self.biases(place))
+            walk_points(b, 0, columns.total, row, visit)
+
+        def all_filters(body: Callable[[BlockOrigin], None]) -> None:
+            def one_group(group: Index) -> tuple[()]:
+                self.each_block_of_filters(image, group, body)
+                return ()
+
+            b.loop(0, self.op.group_count, lambda group, _: one_group(group), hint="g")
+
+        walk_row(b, rows, columns, row, lambda: all_filters(inner), lambda: all_filters(outer))
+        return ()
 
     def one_group(self, image: Index, group: Index) -> tuple[()]:
         """Compute all outputs of a group.
@@ -84,15 +98,38 @@ class ConvLowering:
         if self.plan.filters_inside:
             block, point = self.visits()
 
-            def visit(visitor: Callable[..., None], *at: Index) -> None:
-                self.each_block_of_filters(
-                    image, group, lambda place: visitor(place, self.biases(place), *at)
-                )
+            def visit(visitor: Callable[..., None], *at: Index, patch: Patch | None = None) -> None:
+                def one(place: BlockOrigin) -> None:
+                    visitor(replace(place, patch=patch), self.biases(place), *at)
 
-            self.walk_grid(partial(visit, block), partial(visit, point))
+                self.each_block_of_filters(image, group, one)
+
+            def visit_block(row: Index, column: Index, width: int) -> None:
+                patch = self.patch(image, group, row, column, width)
+                visit(block, row, column, width, patch=patch)
+
+            self.walk_grid(visit_block, partial(visit, point))
         else:
             self.each_block_of_filters(image, group, self.one_block_of_filters)
         return ()
+
+    def patch(
+        self, image: Index, group: Index, row: Index, column: Index, width: int
+    ) -> Patch | None:
+        """The inputs of an interior block, loaded for all filters; None to load them for each.
+
+        They are loaded first if the output is stored row by row. It may overwrite the input then,
+        and a C compiler has to load again what it has loaded before a store.
+        """
+        b, plan = self.b, self.plan
+        if not is_stored_by_rows(self.out) or (plan.mode == "gather" and not plan.window_at_once):
+            return None
+        place, block = BlockOrigin(image, group, 0), Block(1, 1, width)
+        if plan.mode == "gather":
+            rows, columns = self.window.axes
+            row, column = window_start(b, rows, row, "cy"), window_start(b, columns, column, "cx")
+            block = plan.block
+        return self.sums.patch(place, 0, row, column, block, at_once=True)
 
     def each_block_of_filters(
         self, image: Index, group: Index, body: Callable[[BlockOrigin], None]
@@ -133,9 +170,12 @@ class ConvLowering:
 
     def walk_grid(self, block: Callable[..., None], point: Callable[..., None]) -> None:
         """Visit all outputs: interior blocks and single points."""
-        plan = self.plan
-        width = 1 if plan.mode == "gather" else plan.block.columns
-        walk(self.b, plan.span_rows, plan.span_columns, width, block, point)
+        walk(self.b, self.plan.span_rows, self.plan.span_columns, self.width, block, point)
+
+    @property
+    def width(self) -> int:
+        """How many columns of a row are visited at once."""
+        return 1 if self.plan.mode == "gather" else self.plan.block.columns
 
     def biases(self, place: BlockOrigin) -> list[SSAValue]:
         """First values of the sums, one for each filter of a block: the biases, or zero."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -17,8 +17,12 @@ from npu_passes.support.common import (
     LoopOptions,
     counted_taps,
     for_each,
+    is_stored_by_rows,
     tap_range,
     walk,
+    walk_inner,
+    walk_points,
+    walk_row,
     window_start,
 )
 from npu_passes.support.integers import element_of, load, store
@@ -37,22 +41,44 @@ class PoolLowering:
     options: LoopOptions
 
     def build(self) -> None:
-        """Build loops over images and channels, and inside them over the pooled outputs."""
+        """Build loops over images and channels, and inside them over the pooled outputs.
+
+        If the output is stored row by row, the loop over channels is inside that over rows.
+        """
         b = self.b
         images, channels, height, width = shape_of(self.input)
         rows, columns = self.pool.axes(height, width)
 
-        def channel(at: tuple[Index, ...]) -> None:
-            walk(
+        spans = interior(rows, None), interior(columns, None)
+
+        def points(*at: Index) -> Callable[[Index, Index], None]:
+            return lambda y, x: self.point(at, rows, columns, y, x)
+
+        def blocks(*at: Index) -> Callable[[Index, Index, int], None]:
+            return lambda y, x, _: self.block(at, rows, columns, y, x)
+
+        def one_row(image: Index, y: Index) -> None:
+            def inner(at: tuple[Index, ...]) -> None:
+                walk_inner(b, spans[1], 1, y, blocks(image, *at), points(image, *at))
+
+            def outer(at: tuple[Index, ...]) -> None:
+                walk_points(b, 0, spans[1].total, y, points(image, *at))
+
+            each, names = (channels,), ("c",)
+            walk_row(
                 b,
-                interior(rows, None),
-                interior(columns, None),
-                1,
-                lambda y, x, _: self.block(at, rows, columns, y, x),
-                lambda y, x: self.point(at, rows, columns, y, x),
+                *spans,
+                y,
+                lambda: for_each(b, each, inner, names),
+                lambda: for_each(b, each, outer, names),
             )
 
-        for_each(b, (images, channels), channel, ("n", "c"))
+        if is_stored_by_rows(self.out):
+            order, names = (images, spans[0].total), ("n", "oy")
+            for_each(b, order, lambda at: one_row(*at), names)
+        else:
+            order, names = (images, channels), ("n", "c")
+            for_each(b, order, lambda at: walk(b, *spans, 1, blocks(*at), points(*at)), names)
 
     def fold(self, best: SSAValue, value: SSAValue) -> SSAValue:
         """The maximum or sum so far, with one more value."""

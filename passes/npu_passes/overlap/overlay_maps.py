@@ -11,6 +11,9 @@ halo of the kernel, and what is read ahead in words. So the pass lowers a copy o
 the bytes that its loops touch, and writes the distances to the layer. It decides no offset:
 npu-assign-sram-offsets may use a distance or not.
 
+A loop over rows of a map (`npu.rows`) reads rows of one buffer for the last time while it writes
+rows of others: its windows and its output. Its claims follow from running it, row by row.
+
 Layers whose input and output fit below the peak side by side are left alone. So are layers in
 loops, with regions, that run in place, or whose buffers are in use elsewhere at that time; and maps
 of two types that C takes for different memory, as int32 and float32; and programs that are planned
@@ -19,31 +22,28 @@ as another type, which have no loops.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
 from npu_dialect.attributes import OVERLAYS, PLANNED_AS
-from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.npu.epilogue import EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.maps import map_type
-from npu_dialect.npu.quantization import BYTE_TYPES
-from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
-from npu_passes.analysis.nests import NestReader
-from npu_passes.analysis.on_chip import functions, on_chip_values
+from npu_passes.analysis.index_values import NotKnown
+from npu_passes.analysis.nests import NestReader, storage_bytes
 from npu_passes.analysis.overlaid import Claim
-from npu_passes.analysis.views import base_of
+from npu_passes.analysis.peaks import layers_at_peaks, may_alias
+from npu_passes.analysis.row_bytes import RowBytes, outer_buffers
 from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.lowering.turned import can_turn
 from npu_passes.support.refuse import RefusingPass
-from npu_plans.arena.problem import Overlay, Problem, live_bound
 from npu_plans.overlays.nest import Node, TooManyForms, backwards, distance, mirrored
 
 
@@ -64,10 +64,10 @@ class OverlayMapsPass(RefusingPass):
         """Find the layers at the peak of each function, then measure them together."""
         if PLANNED_AS.is_on(op):
             return
-        found: dict[LayerOp, list[tuple[int, int]]] = {}
-        for function in functions(op):
-            if any(on_chip_values(function, SramSpace())):
-                found.update(worth_it(lifetimes_of(function, SramSpace())))
+        for loop in [each for each in op.walk() if isinstance(each, scf.ForOp)]:
+            if isinstance(loop.parent_op(), FuncOp) and (claims := claims_of_rows(loop)):
+                OVERLAYS.set(loop, tuple(n for each in claims for n in each.numbers()))
+        found = layers_at_peaks(op)
         lowering = LowerToLoopsPass(self.registers, self.unroll, self.flash)
         measured = measure(ctx, op, found, lowering)
         for layer, pairs in found.items():
@@ -75,70 +75,45 @@ class OverlayMapsPass(RefusingPass):
                 OVERLAYS.set(layer, tuple(n for each in claims for n in each.numbers()))
 
 
-def worth_it(lifetimes: Lifetimes) -> dict[LayerOp, list[tuple[int, int]]]:
-    """The layers whose buffers are too many for the peak of a plan with every overlay.
-
-    With each the pairs of its operands that may overlap: one that dies, and the destination.
-    """
-    pairs = dict(candidates(lifetimes))
-    buffers = tuple(each.plain() for each in lifetimes.buffers)
-    place = {each.value: index for index, each in enumerate(lifetimes.buffers)}
-    overlays = [
-        Overlay(place[base_of(layer.operands[target])], place[base_of(layer.operands[source])], 0)
-        for layer, each in pairs.items()
-        for source, target in each
+def claims_of_rows(loop: scf.ForOp) -> list[Claim]:
+    """The claims of a loop over rows: how close what it writes may follow what it only reads."""
+    try:
+        state = RowBytes.of(loop)
+    except NotKnown:
+        return []
+    buffers = outer_buffers(loop)
+    return [
+        Claim(source, target, least, None)
+        for (source, target), least in sorted(state.least.items())
+        if source not in state.written and may_alias(buffers[source], buffers[target])
     ]
-    problem = Problem(buffers, (*lifetimes.overlays, *overlays))
-    least, points = live_bound(problem).bytes, {op: i for i, op in enumerate(lifetimes.ops)}
-    return {
-        layer: each
-        for layer, each in pairs.items()
-        if sum(buffers[index].size for index in problem.live_at(points[layer])) > least
-    }
-
-
-def candidates(lifetimes: Lifetimes) -> Iterator[tuple[LayerOp, list[tuple[int, int]]]]:
-    """Layers at the top of the function with operands that die where their output begins."""
-    lives = {each.value: each for each in lifetimes.buffers}
-    entry = lifetimes.function.regions[0].blocks[0]
-    for point, op in enumerate(lifetimes.ops):
-        if not isinstance(op, LayerOp) or op.destination is None or op.regions:
-            continue
-        out, operands = lives.get(base_of(op.destination)), list(op.operands)
-        if op.parent is not entry or out is None or out.first != point:
-            continue
-        roots = [base_of(value) for value in operands]
-        target = operands.index(op.destination)
-        if roots.count(out.value) > 1 or op.properties.get("accumulate") is not None:
-            continue
-        pairs = [
-            (index, target)
-            for index, root in enumerate(roots)
-            if root in lives and lives[root].last == point and roots.count(root) == 1
-            if index != target and may_alias(operands[index], op.destination)
-        ]
-        if pairs:
-            yield op, pairs
-
-
-def may_alias(one: SSAValue, other: SSAValue) -> bool:
-    """Whether C lets a function reach the same bytes through both element types."""
-    types = [map_type(each).get_element_type() for each in (one, other)]
-    return types[0] == types[1] or any(each in BYTE_TYPES for each in types)
 
 
 def shape_of(layer: LayerOp, pairs: Sequence[tuple[int, int]]) -> Hashable:
-    """What the claims of a layer depend on: op, properties, types of operands, and its pairs."""
+    """What the claims of a layer depend on: op, properties, types of operands, and its pairs.
+
+    The values of weights and of output scales are left out: no address depends on them.
+    """
     operands = list(layer.operands)
     same = tuple(operands.index(value) for value in operands)
     types = tuple(value.type for value in operands)
-    return layer.name, tuple(sorted(layer.properties.items())), types, same, tuple(pairs)
+    properties = tuple((name, without_scales(layer.properties[name])) for name in layer.properties)
+    return layer.name, frozenset(properties), types, same, tuple(pairs)
+
+
+def without_scales(attribute: Attribute) -> Hashable:
+    """An attribute; of the scales in an epilogue only how many there are."""
+    if not isinstance(attribute, EpilogueAttr) or attribute.data.requantize is None:
+        return attribute
+    requantize = attribute.data.requantize
+    others = attribute.data.with_parts(requantize=None)
+    return others, len(requantize.scales), requantize.zero_point, requantize.mode
 
 
 def measure(
     ctx: Context,
     module: ModuleOp,
-    layers: dict[LayerOp, list[tuple[int, int]]],
+    layers: Mapping[LayerOp, Sequence[tuple[int, int]]],
     lowering: LowerToLoopsPass,
 ) -> dict[Hashable, list[Claim]]:
     """The claims of layers by their shape; layers of one shape are lowered once."""
@@ -193,7 +168,8 @@ def outer_operands(layer: LayerOp) -> list[SSAValue]:
 def claims_of(layer: LayerOp, pairs: Sequence[tuple[int, int]], function: FuncOp) -> list[Claim]:
     """The claims of a layer whose loops stand in a function.
 
-    A layer may run backwards for one input only: two could want different directions.
+    A layer may run backwards for one input only: two could want different directions. A claim at
+    whose distances the two buffers would not overlap is left out.
     """
     arguments = dict(zip(outer_operands(layer), function.body.block.args, strict=True))
     buffers = [each for each in arguments.values() if isinstance(each.type, MemRefType)]
@@ -205,7 +181,10 @@ def claims_of(layer: LayerOp, pairs: Sequence[tuple[int, int]], function: FuncOp
         ends = [buffers.index(arguments[layer.operands[each]]) for each in (source, target)]
         near = least(nodes, *ends)
         far = None if turned is None else least(mirrored(turned), *ends)
-        if near is not None:
+        if near is not None and (
+            near < storage_bytes(layer.operands[target])
+            or (far is not None and far < storage_bytes(layer.operands[source]))
+        ):
             found.append(Claim(source, target, near, far))
     return found
 

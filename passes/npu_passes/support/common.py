@@ -105,41 +105,85 @@ def walk(
     row, its first column and its number of columns, which is smaller for the last block of a row.
     """
 
-    def points(row: Index, low: int, high: int) -> None:
-        def body(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            point(row, column)
-            return ()
-
-        b.loop(low, high, body, hint="ox")
-
-    def inner_row(row: Index) -> tuple[()]:
-        points(row, 0, columns.low)
-        even = (columns.high - columns.low) // width * width
-
-        def body(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            block(row, column, width)
-            return ()
-
-        b.loop(columns.low, columns.low + even, body, step=width, hint="ox")
-        if columns.low + even < columns.high:
-            block(row, columns.low + even, columns.high - columns.low - even)
-        points(row, columns.high, columns.total)
+    def one_row(row: Index) -> tuple[()]:
+        walk_row(
+            b,
+            rows,
+            columns,
+            row,
+            lambda: walk_inner(b, columns, width, row, block, point),
+            lambda: walk_points(b, 0, columns.total, row, point),
+        )
         return ()
 
-    def outer_row(row: Index) -> tuple[()]:
-        points(row, 0, columns.total)
+    b.loop(0, rows.total, lambda row, _: one_row(row), hint="oy")
+
+
+def walk_row(
+    b: LoopBuilder,
+    rows: Span,
+    columns: Span,
+    row: Index,
+    inner: Callable[[], None],
+    outer: Callable[[], None],
+) -> None:
+    """Visit a row of outputs: `inner` if it crosses the interior, else `outer`."""
+
+    def visited(visit: Callable[[], None]) -> tuple[()]:
+        visit()
         return ()
 
-    def body(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
-        if columns.empty or rows.empty:
-            return outer_row(row)
-        if rows.whole or isinstance(row, int):  # a known row is the only one
-            return inner_row(row)
+    if columns.empty or rows.empty:
+        outer()
+    elif rows.whole or isinstance(row, int):  # a known row is the only one
+        inner()
+    else:
         inside = b.between(row, rows.low, rows.high)
-        b.choose(inside, lambda: inner_row(row), lambda: outer_row(row))
+        b.choose(inside, lambda: visited(inner), lambda: visited(outer))
+
+
+def walk_inner(
+    b: LoopBuilder,
+    columns: Span,
+    width: int,
+    row: Index,
+    block: Callable[[Index, Index, int], None],
+    point: Callable[[Index, Index], None],
+) -> None:
+    """Visit a row of outputs that crosses the interior; see `walk`."""
+    walk_points(b, 0, columns.low, row, point)
+    even = (columns.high - columns.low) // width * width
+
+    def body(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        block(row, column, width)
         return ()
 
-    b.loop(0, rows.total, body, hint="oy")
+    b.loop(columns.low, columns.low + even, body, step=width, hint="ox")
+    if columns.low + even < columns.high:
+        block(row, columns.low + even, columns.high - columns.low - even)
+    walk_points(b, columns.high, columns.total, row, point)
+
+
+def walk_points(
+    b: LoopBuilder, low: int, high: int, row: Index, point: Callable[[Index, Index], None]
+) -> None:
+    """Visit the outputs of a row from column `low` up to `high`, one by one."""
+
+    def body(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        point(row, column)
+        return ()
+
+    b.loop(low, high, body, hint="ox")
+
+
+def is_stored_by_rows(value: SSAValue) -> bool:
+    """Whether a map [N, C, H, W] is stored as [N, H, C, W], with gaps or without."""
+    type_ = memref_type(value)
+    strides = type_.get_strides()
+    if strides is None or type_.get_num_dims() != 4:
+        return False
+    (_, channels, height, _), (_, channel, row, step) = type_.get_shape(), strides
+    return channels > 1 < height and step == 1 and (row or 0) > (channel or row or 0)
 
 
 LOOP_NAMES = ("i", "j", "k", "l", "m")

@@ -13,6 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
+
+LARGEST_GROUP = 16
+"""The most buffers of a group whose pairs are looked at for a bound."""
 
 
 class PlanError(Exception):
@@ -102,6 +106,15 @@ class Problem:
         return found
 
     @cached_property
+    def overlaid(self) -> Mapping[int, Sequence[int]]:
+        """For each buffer with overlays: the others that it may overlap."""
+        found: dict[int, dict[int, None]] = {}
+        for each in self.overlays:
+            found.setdefault(each.below, {})[each.above] = None
+            found.setdefault(each.above, {})[each.below] = None
+        return {index: tuple(others) for index, others in found.items()}
+
+    @cached_property
     def exact_distances(self) -> Mapping[tuple[int, int], tuple[int, ...]]:
         """For each pair (one, two): the values of offset(one) - offset(two) that may overlap."""
         found: dict[tuple[int, int], list[int]] = {}
@@ -186,28 +199,57 @@ def live_bound(problem: Problem) -> Bound:
 
 
 def live_bytes(problem: Problem, live: Sequence[int]) -> int:
-    """The fewest bytes that buffers which live together can take.
+    """A lower bound on the bytes that buffers which live together can take.
 
-    Of a group of buffers that overlays connect, only the largest one counts.
+    Of a group of buffers that overlays connect, it is the most that two of them take side by side
+    or as close as their overlays allow. So it is exact for groups of two.
     """
-    return sum(problem.buffers[index].size for index in largest_of_groups(problem, live))
+    return sum(bytes_of_group(problem, group) for group in groups_of(problem, live))
+
+
+def bytes_of_group(problem: Problem, group: Sequence[int]) -> int:
+    """The most bytes that one or two buffers of a group that overlays connect need."""
+    sizes = sorted((problem.buffers[index].size for index in group), reverse=True)
+    if len(group) > LARGEST_GROUP:
+        return sizes[0]
+    return max((pair_bytes(problem, *pair) for pair in combinations(group, 2)), default=sizes[0])
+
+
+def pair_bytes(problem: Problem, one: int, two: int) -> int:
+    """The fewest bytes between the start and the end of two buffers that live together."""
+    sizes = {index: problem.buffers[index].size for index in (one, two)}
+    spans = [sum(sizes.values())]
+    for below, above in ((one, two), (two, one)):
+        if (distance := problem.distances.get((below, above))) is not None:
+            spans.append(max(sizes[below], max(0, distance) + sizes[above]))
+    for distance in problem.exact_distances.get((one, two), ()):  # offset(one) - offset(two)
+        start, end = min(0, distance), max(sizes[two], distance + sizes[one])
+        spans.append(end - start)
+    return min(spans)
 
 
 def largest_of_groups(problem: Problem, live: Sequence[int]) -> Sequence[int]:
     """Of each group of live buffers that overlays connect, the largest one; in order."""
+    sizes = [buffer.size for buffer in problem.buffers]
+    return sorted(
+        max(group, key=lambda index: (sizes[index], -index)) for group in groups_of(problem, live)
+    )
+
+
+def groups_of(problem: Problem, live: Sequence[int]) -> Sequence[Sequence[int]]:
+    """The live buffers in groups that overlays connect."""
     if not problem.overlays:
-        return live
-    group = {index: index for index in live}
-    for overlay in problem.overlays:
-        if overlay.below in group and overlay.above in group:
-            old, new = group[overlay.above], group[overlay.below]
-            group = {index: new if home == old else home for index, home in group.items()}
-    largest: dict[int, int] = {}
-    for index, home in group.items():
-        known = largest.setdefault(home, index)
-        if problem.buffers[index].size > problem.buffers[known].size:
-            largest[home] = index
-    return sorted(largest.values())
+        return [(index,) for index in live]
+    home = {index: index for index in live}
+    for index in live:
+        for other in problem.overlaid.get(index, ()):
+            if other in home and home[other] != home[index]:
+                old, new = home[other], home[index]
+                home = {each: new if at == old else at for each, at in home.items()}
+    groups: dict[int, list[int]] = {}
+    for index, at in home.items():
+        groups.setdefault(at, []).append(index)
+    return list(groups.values())
 
 
 def check(problem: Problem, solution: Solution) -> tuple[str, ...]:

@@ -340,7 +340,11 @@ def parameter_bytes(module: ModuleOp) -> int:
 
 
 def live_bound(found: lifetimes.Lifetimes) -> int:
-    """The most bytes of buffers that live at one program point; overlapping bytes count once."""
+    """The most bytes that buffers which live at one program point need.
+
+    Two that may overlap, such as the input and the output of a layer, count as close together as
+    their overlay allows. So no offsets can make the arena smaller.
+    """
     buffers = [Buffer(b.name, b.size, first=b.first, last=b.last) for b in found.buffers]
     return bound_of(Problem(tuple(buffers), found.overlays, found.floor)).bytes
 

@@ -55,8 +55,8 @@ def test_lenet5(machine: str, tmp_path: Path, digits: tuple[Floats, Floats]) -> 
         got = run.outputs["scores"]
         assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
         assert got.argmax() == want.argmax()
-    assert result.arena_bytes == 8800
-    assert result.ram_bytes <= 9500
+    assert result.arena_bytes == 5412
+    assert result.ram_bytes <= 6112
     if machine in INSTRUCTIONS:
         assert result.instructions <= INSTRUCTIONS[machine]
 
@@ -68,4 +68,4 @@ def test_lenet5_needs_most_of_16_kb(
     images, _ = digits
     compile_and_run(fe310, tmp_path, images[:1])
     with pytest.raises(BuildError, match=r"region `RAM' overflowed"):
-        run_on(fe310, tmp_path / "lenet5.c", [{"image": images[0]}], stack_bytes=16384 - 8800)
+        run_on(fe310, tmp_path / "lenet5.c", [{"image": images[0]}], stack_bytes=16384 - 5412)

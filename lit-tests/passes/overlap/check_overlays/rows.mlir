@@ -1,0 +1,85 @@
+// RUN: npu-opt %s -p npu-check-overlays --split-input-file --verify-diagnostics | filecheck %s
+
+// Row r is read and written in one call, which may write first: rows may follow 16 bytes apart.
+// CHECK-LABEL: func.func @apart
+func.func @apart() {
+  %x = sram.alloc at 16 : memref<1x1x4x16xi8, #npu.sram>
+  %y = sram.alloc at 0 : memref<1x1x4x16xi8, #npu.sram>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %r = %c0 to %c4 step %c1 {
+    %line = memref.subview %x[0, 0, %r, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+    %row = memref.subview %y[0, 0, %r, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+    func.call @layer(%line, %row) : (memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>, memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>) -> ()
+  } {npu.overlays = array<i64: 0, 1, 16, -1>}
+  func.return
+}
+func.func private @layer(%ifm : memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>, %ofm : memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c16 step %c1 {
+    %v = memref.load %ifm[%c0, %c0, %c0, %i] : memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+    memref.store %v, %ofm[%c0, %c0, %c0, %i] : memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+  }
+  func.return
+}
+
+// -----
+
+// One byte less.
+func.func @close() {
+  %x = sram.alloc at 15 : memref<1x1x4x16xi8, #npu.sram>
+  %y = sram.alloc at 0 : memref<1x1x4x16xi8, #npu.sram>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %r = %c0 to %c4 step %c1 {
+    %line = memref.subview %x[0, 0, %r, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+    %row = memref.subview %y[0, 0, %r, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+    "memref.copy"(%line, %row) : (memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>, memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>) -> ()
+  } {npu.overlays = array<i64: 0, 1, 16, -1>}
+  func.return
+}
+// CHECK: expected buffer 0 farther than 15 bytes behind buffer 1: its bytes are read after they are overwritten
+
+// -----
+
+// A claim names one pair, but all buffers that share memory are checked: rows 1 to 3 of %x are
+// overwritten by the first row of %z before they are read.
+func.func @another() {
+  %x = sram.alloc at 16 : memref<1x1x4x16xi8, #npu.sram>
+  %y = sram.alloc at 0 : memref<1x1x4x16xi8, #npu.sram>
+  %z = sram.alloc at 64 : memref<1x1x1x16xi8, #npu.sram>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %r = %c0 to %c4 step %c1 {
+    %line = memref.subview %x[0, 0, %r, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+    %row = memref.subview %y[0, 0, %r, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+    %all = memref.subview %z[0, 0, 0, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x1x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[16, 16, 16, 1]>, #npu.sram>
+    "memref.copy"(%line, %all) : (memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>, memref<1x1x1x16xi8, strided<[16, 16, 16, 1]>, #npu.sram>) -> ()
+    "memref.copy"(%all, %row) : (memref<1x1x1x16xi8, strided<[16, 16, 16, 1]>, #npu.sram>, memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>) -> ()
+  } {npu.overlays = array<i64: 0, 1, 0, -1>}
+  func.return
+}
+// CHECK: expected buffer 0 farther than -48 bytes behind buffer 2: its bytes are read after they are overwritten
+
+// -----
+
+// The place of a row must be known.
+func.func @unknown(%k : index) {
+  %x = sram.alloc at 16 : memref<1x1x4x16xi8, #npu.sram>
+  %y = sram.alloc at 0 : memref<1x1x4x16xi8, #npu.sram>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %r = %c0 to %c4 step %c1 {
+    %line = memref.subview %x[0, 0, %k, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+    %row = memref.subview %y[0, 0, %r, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+    "memref.copy"(%line, %row) : (memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>, memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>) -> ()
+  } {npu.overlays = array<i64: 0, 1, 16, -1>}
+  func.return
+}
+// CHECK: expected indices of rows that are known: its buffers share memory

@@ -1,0 +1,261 @@
+"""How close the buffers that a loop over rows writes may follow those that it reads for good.
+
+    scf.for %r = %c0 to %c5 step %c1 {
+      %rows = memref.subview %x[0, 0, %first, 0] [1, 1, 6, 32] ...     // reads bytes of %x
+      %row = memref.subview %y[0, 0, %r, 0] [1, 16, 1, 5] ...          // then writes bytes of %y
+    }
+
+%y may share memory with %x if each byte of it is written after the byte of %x at the same place was
+read for the last time. The loops that choose rows are run iteration by iteration, so the order of
+rows is exact. What an op does with a view is not looked at: it may read and write the bytes from
+the first to the last one of its views in any order. So is an inner loop that takes no view of a
+whole buffer, such as one that fills a row. If a value cannot be evaluated, there is no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import IsTerminator, SymbolTable
+from xdsl.utils.hints import isa
+
+from npu_dialect.dsp import LoadWordOp, StoreWordOp
+from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.sram import SpanOp, reach_of
+from npu_passes.analysis.index_values import IndexValues, NotKnown
+from npu_passes.analysis.nests import element_bytes, offset_of
+from npu_passes.analysis.views import is_buffer, is_view, root_of
+
+MOST_STEPS = 200_000
+"""The most ops that are evaluated; loops over rows take thousands."""
+
+
+def outer_buffers(loop: Operation) -> tuple[SSAValue, ...]:
+    """The buffers on the chip that ops inside a loop use and that live outside of it.
+
+    They are in the order of their first uses, which is the same before and after layers become
+    functions and loops.
+    """
+    inside = set(loop.walk())
+    found: dict[SSAValue, None] = {}
+    for op in loop.walk():
+        for value in op.operands:
+            if not is_buffer(value):
+                continue
+            root = root_of(value)
+            owner = root.owner if isinstance(root.owner, Operation) else root.owner.parent_op()
+            assert isa(root.type, MemRefType[Attribute])
+            if owner not in inside and root.type.memory_space == SramSpace():
+                found[root] = None
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Bytes of a buffer: its number, the first byte, and how many follow up to the last one."""
+
+    buffer: int
+    first: int
+    reach: int
+
+
+@dataclass
+class RowBytes(IndexValues):
+    """The state of running a loop.
+
+    `places` are the bytes of each buffer and view. `tops` are for each buffer the end of the bytes
+    that were written so far. `least` are for each pair of a buffer that is read and one that is
+    written the bytes by which the first must lie behind the second. `written` are the numbers of
+    the buffers that are written. `effects` are those of the ops that have run.
+    """
+
+    places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
+    tops: dict[int, int] = field(default_factory=dict[int, int])
+    least: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    written: set[int] = field(default_factory=set[int])
+    effects: dict[Operation, tuple[tuple[SSAValue, bool], ...]] = field(
+        default_factory=dict[Operation, tuple[tuple[SSAValue, bool], ...]]
+    )
+    steps: int = 0
+
+    @staticmethod
+    def of(loop: scf.ForOp) -> RowBytes:
+        """The state after a loop has run.
+
+        Raises: NotKnown if a value cannot be evaluated, or after `MOST_STEPS` ops.
+        """
+        state = RowBytes()
+        for number, buffer in enumerate(outer_buffers(loop)):
+            first = offset_of(buffer)
+            if first is None:
+                raise NotKnown
+            state.places[buffer] = Place(number, first * element_bytes(buffer), size_of(buffer))
+        for value in dict.fromkeys(each for op in loop.walk() for each in op.operands):
+            state.follow(value, loop)
+        state.loop(loop)
+        return state
+
+    def follow(self, value: SSAValue, loop: Operation) -> None:
+        """Find the places of the views that are taken outside of the loop."""
+        chain: list[Operation] = []
+        while value not in self.places and isinstance(value.owner, Operation):
+            if not is_buffer(value) or not is_view(value.owner):
+                return
+            chain.append(value.owner)
+            value = value.owner.operands[0]
+        for op in reversed(chain):
+            if not loop.is_ancestor(op):
+                self.view(op)
+
+    def run(self, block: Block) -> None:
+        """Run the ops of a block."""
+        for op in block.ops:
+            self.steps += 1
+            if self.steps > MOST_STEPS:
+                raise NotKnown
+            match op:
+                case scf.ForOp():
+                    self.loop(op)
+                case scf.IfOp():
+                    region = op.true_region if self.number(op.cond) else op.false_region
+                    for each in region.blocks:
+                        self.run(each)
+                case _ if is_view(op):
+                    self.view(op)
+                case _:
+                    self.happen([op])
+                    self.evaluate(op)
+
+    def loop(self, op: scf.ForOp) -> None:
+        """Run the iterations of a loop; one that takes no views and calls nothing is one event."""
+        inner = [each for each in op.walk() if each is not op]
+        if not any(is_view(each) or isinstance(each, LayerOp | CallOp) for each in inner):
+            self.happen(inner)
+            return
+        first, end, step = map(self.number, (op.lb, op.ub, op.step))
+        for index in range(first, end, max(step, 1)):
+            self.numbers[op.body.block.args[0]] = index
+            self.run(op.body.block)
+
+    def view(self, op: Operation) -> None:
+        """Note the place of a view. Raises: NotKnown if it cannot be evaluated."""
+        source, result = self.places.get(op.operands[0]), op.results[0]
+        if source is None:
+            return
+        first = source.first
+        if isinstance(op, memref.SubviewOp):
+            first += self.shift(op) * element_bytes(result)
+        elif isinstance(op, memref.ReinterpretCastOp):
+            (offset,) = op.static_offsets.get_values()
+            base = offset_of(op.source)
+            if offset == DYNAMIC_INDEX or base is None:
+                raise NotKnown
+            first += (offset - base) * element_bytes(result)
+        elif not isinstance(op, SpanOp | memref.CastOp):
+            raise NotKnown
+        self.places[result] = Place(source.buffer, first, size_of(result))
+
+    def shift(self, op: memref.SubviewOp) -> int:
+        """Elements from the start of a buffer to that of a view."""
+        assert isa(op.source.type, MemRefType[Attribute])
+        strides, dynamic = op.source.type.get_strides(), iter(op.offsets)
+        if strides is None:
+            raise NotKnown
+        total = 0
+        for offset, stride in zip(op.static_offsets.get_values(), strides, strict=True):
+            if stride is None:
+                raise NotKnown
+            total += stride * (self.number(next(dynamic)) if offset == DYNAMIC_INDEX else offset)
+        return total
+
+    def happen(self, ops: Sequence[Operation]) -> None:
+        """Note what ops read and write, as if they first wrote everything, then read it."""
+        for op in ops:
+            if op not in self.effects:
+                self.effects[op] = tuple(effects_of(op))
+        effects = [effect for op in ops for effect in self.effects[op]]
+        for value, writes in effects:
+            if writes and (place := self.places.get(value)) is not None:
+                end = place.first + place.reach
+                self.tops[place.buffer] = max(self.tops.get(place.buffer, 0), end)
+                self.written.add(place.buffer)
+        for value, writes in effects:
+            if not writes and (place := self.places.get(value)) is not None:
+                for target, end in self.tops.items():
+                    pair, needed = (place.buffer, target), end - place.first
+                    self.least[pair] = max(self.least.get(pair, needed), needed)
+
+
+def effects_of(op: Operation) -> Iterator[tuple[SSAValue, bool]]:
+    """The buffers that an op reads (False) and writes (True). An unknown op does both.
+
+    Raises: NotKnown for an unknown op with regions.
+    """
+    match op:
+        case LayerOp() if op.destination is not None:
+            yield from ((value, False) for value in op.inputs)
+            yield op.destination, True
+            if op.properties.get("accumulate") is not None:
+                yield op.destination, False
+        case memref.CopyOp():
+            yield from ((op.source, False), (op.destination, True))
+        case memref.LoadOp() | LoadWordOp():
+            yield op.memref, False
+        case memref.StoreOp() | StoreWordOp():
+            yield op.memref, True
+        case CallOp():
+            yield from effects_of_call(op)
+        case scf.ForOp() | scf.IfOp():
+            return  # the ops inside them have effects
+        case _ if not is_view(op):
+            yield from unknown_effects_of(op)
+        case _:
+            return
+
+
+def effects_of_call(op: CallOp) -> Iterator[tuple[SSAValue, bool]]:
+    """The effects of a call: it may read all of its arguments."""
+    callee = SymbolTable.lookup_symbol(op, op.callee)
+    changed = set(range(len(op.arguments)))
+    if isinstance(callee, FuncOp) and not callee.is_declaration:
+        changed = written_by(callee)
+    for index, value in enumerate(op.arguments):
+        yield value, False
+        if index in changed:
+            yield value, True
+
+
+def unknown_effects_of(op: Operation) -> Iterator[tuple[SSAValue, bool]]:
+    """The effects of any other op: both, on all of its buffers, unless it ends a block."""
+    if op.regions:
+        raise NotKnown
+    if not op.has_trait(IsTerminator, value_if_unregistered=False):
+        buffers = [value for value in op.operands if is_buffer(value)]
+        yield from ((value, way) for value in buffers for way in (True, False))
+
+
+def written_by(function: FuncOp) -> set[int]:
+    """The numbers of the arguments that a function may write."""
+    arguments: dict[SSAValue, int] = {v: i for i, v in enumerate(function.body.block.args)}
+    return {
+        arguments[root]
+        for op in function.walk()
+        if op is not function
+        for value, writes in effects_of(op)
+        if writes and (root := root_of(value)) in arguments
+    }
+
+
+def size_of(value: SSAValue) -> int:
+    """Bytes from the first element of a buffer to its last one. Raises: NotKnown."""
+    assert isa(value.type, MemRefType[Attribute])
+    reach = reach_of(value.type.get_shape(), value.type.get_strides())
+    if reach is None:
+        raise NotKnown
+    return reach * element_bytes(value)
