@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from textwrap import indent
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import helper
 
-from helpers.paths import LENET5, ROOT
+from helpers.paths import LENET5
 from helpers.small_models import SaveModel, model_of
 from npu_tools.commands.compile import main
 from npu_tools.compiling.driver import Job, compile_model
@@ -123,12 +122,6 @@ def test_mistakes_are_one_message(
     assert said.out == ""
     assert message in said.err
     assert said.err.count("\n") == 1
-
-
-def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(LENET5), "--target", "cortex-m4", "--pareto"]) == 0
-    page = (ROOT / "docs" / "memory.md").read_text(encoding="utf-8")
-    assert indent(capsys.readouterr().out, "    ") in page
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import context
 from npu_tools.shared.progress import Progress
 
-CANDIDATES = ("overlaid", "rows")
+CANDIDATES = ("rows",)
 """Pipelines beside `default` on a machine without DMA."""
 OFF_CHIP_CANDIDATES = ("tails",)
 """Pipelines beside `default` on a machine with DMA."""
