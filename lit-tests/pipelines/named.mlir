@@ -1,13 +1,16 @@
-// RUN: npu-opt %s --pass-pipeline='builtin.module(default)' | filecheck %s
-// RUN: npu-opt %s -p unlu2020 | filecheck %s
-// RUN: npu-opt %s -p 'fused, canonicalize' | filecheck %s
+// RUN: npu-opt %s --pass-pipeline='builtin.module(default)' | filecheck %s --check-prefixes=DEFAULT,CHECK
+// RUN: npu-opt %s -p unlu2020 | filecheck %s --check-prefixes=APART,CHECK
+// RUN: npu-opt %s -p 'fused, canonicalize' | filecheck %s --check-prefixes=APART,CHECK
 // RUN: npu-opt %s -p naive | filecheck %s --check-prefix=NAIVE
 // RUN: npu-compile --list-pipelines | filecheck %s --check-prefix=LIST
 
 // A named pipeline ends at loops over buffers in one arena; no layer is left.
 
-// CHECK-LABEL: func.func @net
-// CHECK-SAME:    sram.arena = 256 : i64
+// In the default one the output overwrites what is read of the input.
+
+// CHECK-LABEL:   func.func @net
+// DEFAULT-SAME:  sram.arena = 256 : i64
+// APART-SAME:    sram.arena = 292 : i64
 // CHECK-NOT:     npu.conv2d ins
 // CHECK:         func.call
 // CHECK:         func.func private
@@ -22,7 +25,7 @@
 
 // LIST:       default: {{.+}}
 // LIST-NEXT:    npu-split-conv-transpose,npu-fold-picks,npu-fuse-normalizations,npu-fold-batch-norm,npu-fuse-conv-relu-pool{overlap=line-buffer},
-// LIST-SAME:    npu-assign-sram-offsets{strategy=greedy},npu-outline-layers,npu-share-functions{before-lowering=true},npu-lower-to-loops,npu-share-functions
+// LIST-SAME:    npu-overlay-maps,npu-assign-sram-offsets{strategy=greedy},npu-turn-layers,npu-outline-layers,npu-share-functions{before-lowering=true},npu-lower-to-loops,npu-share-functions,npu-check-overlays
 // LIST:       unlu2020: {{.+}}
 // LIST-NEXT:    npu-fuse-conv-relu-pool{overlap=none}
 // LIST-SAME:    npu-assign-sram-offsets{strategy=ping-pong}

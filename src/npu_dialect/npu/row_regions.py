@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.attributes import RING, ROW_TIME
@@ -24,9 +23,6 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_windows import row_axis, row_window
 from npu_dialect.npu.structure import YieldOp, is_within
 from npu_dialect.row_times import RowRead, RowTime, least_delay, period_of, ring_rows
-
-if TYPE_CHECKING:
-    from npu_dialect.npu.rows import RowsOp
 
 
 def pad_value(layer: LayerOp) -> float:
@@ -84,7 +80,7 @@ class RegionMap:
         return self.time.step(0), self.time.step(self.end - 1)
 
 
-def streams(rows: RowsOp, layer: LayerOp) -> dict[SSAValue, RowRead]:
+def streams(rows: Operation, layer: LayerOp) -> dict[SSAValue, RowRead]:
     """The maps that a layer of a region reads row by row: inner ones and the region's input.
 
     Raises: VerifyException if it cannot read an inner map so, or if it reads none.
@@ -92,7 +88,7 @@ def streams(rows: RowsOp, layer: LayerOp) -> dict[SSAValue, RowRead]:
     found: dict[SSAValue, RowRead] = {}
     for value in layer.inputs:
         inner = is_within(rows, value)
-        if not inner and value is not rows.input:
+        if not inner and value is not rows.operands[0]:
             continue
         read = row_read(layer, value)
         if read is not None:
@@ -104,13 +100,13 @@ def streams(rows: RowsOp, layer: LayerOp) -> dict[SSAValue, RowRead]:
     return found
 
 
-def region_maps(rows: RowsOp) -> Mapping[SSAValue, RegionMap]:
+def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
     """The OFMs of the layers of a region, in their order.
 
     Raises: VerifyException for layers that cannot be in one, and for times and rings with which a
     layer does not find its rows.
     """
-    *inner, last = rows.body.block.ops
+    *inner, last = rows.regions[0].block.ops
     assert isinstance(last, YieldOp)
     layers = [checked(rows, op) for op in inner]
     reads = {layer: streams(rows, layer) for layer in layers}
@@ -136,7 +132,7 @@ def region_maps(rows: RowsOp) -> Mapping[SSAValue, RegionMap]:
     return dict(reversed(found.items()))
 
 
-def checked(rows: RowsOp, op: object) -> LayerOp:
+def checked(rows: Operation, op: object) -> LayerOp:
     """An op of a region, which must be a layer on tensors that reads no map before its op."""
     if not isinstance(op, LayerOp) or op.destination is not None:
         raise VerifyException(f"expected layers on tensors, got {getattr(op, 'name', op)}")
