@@ -25,6 +25,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).resolve().parent.parent
 LENET = ROOT / "examples" / "lenet5" / "lenet5.onnx"
+BUILDER = ROOT / "examples" / "networks" / "efficientnet.py"
+"""Builds EfficientNet-B0: many layers of equal shapes that are moved in tiles."""
 CHANNELS = 37
 """Channels of each 3x3 convolution of the model that is only planned: 49 284 bytes of weights."""
 PLANNED, COMPILED = 500, 200
@@ -97,15 +99,20 @@ def tasks(folder: Path, models: Sequence[Path]) -> list[Task]:
     empty.write_text("builtin.module {}\n", encoding="utf-8")
     large.write_bytes(chain(PLANNED, CHANNELS).SerializeToString())
     many.write_bytes(chain(COMPILED, 8).SerializeToString())
+    efficient = folder / "efficientnet.onnx"
+    subprocess.run([sys.executable, BUILDER, "-o", efficient], check=True)
     plan = [*opt, str(large), f"--pass-pipeline={PIPELINE}", "-o", str(folder / "out.mlir")]
     size = large.stat().st_size / 1e6
     name = f"{PLANNED} layers, {size:.0f} MB: import, fuse, bufferize, offsets"
     compiled = [*npu_compile, str(many), "--target", "host"]
+    moved = [*npu_compile, str(efficient), "--target", "exynos-npu"]
     return [
         Task("npu-opt, empty module", [*opt, str(empty)], 0.6),
         Task("npu-compile, LeNet-5", [*npu_compile, str(LENET), "--target", "fe310"], 3.0),
         Task(name, plan, 20.0, repeats=1),
         Task(f"npu-compile, {COMPILED} convolutions", compiled, 4.0, of_processor=True),
+        Task("npu-compile, EfficientNet-B0, float32, 1024 KB", moved, 120.0, True, 1),
+        Task("npu-compile, EfficientNet-B0, as int8", [*moved, "--plan-as", "i8"], 30.0, True, 1),
         *(
             Task(f"npu-compile, {each.name}", [*npu_compile, str(each), "--target", "cortex-m4"])
             for each in models

@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import prod, sqrt
+from math import exp, prod, sqrt
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -179,6 +179,16 @@ class Network:
         output = self._add("HardSigmoid", f"{name}/gate", [x.name], alpha=1 / 6, beta=0.5)
         return Map(output, x.channels, x.size, Moments(0.5, GATE_VARIANCE))
 
+    def swish(self, name: str, x: Map) -> Map:
+        """The map times its sigmoid."""
+        result = self.multiply(f"{name}/swish", x, self.sigmoid(name, x))
+        return replace(result, moments=x.moments.through(lambda number: number * sigmoid(number)))
+
+    def sigmoid(self, name: str, x: Map) -> Map:
+        """The sigmoid of the layer `name`."""
+        output = self._add("Sigmoid", f"{name}/gate", [x.name])
+        return Map(output, x.channels, x.size, x.moments.through(sigmoid))
+
     def multiply(self, name: str, lhs: Map, rhs: Map) -> Map:
         """The product of two maps; the second one may have one pixel."""
         output = self._add("Mul", name, [lhs.name, rhs.name])
@@ -281,6 +291,11 @@ class Network:
         output = f"{name}_out"
         self.nodes.append(helper.make_node(kind, inputs, [output], name=name, **attributes))
         return output
+
+
+def sigmoid(number: float) -> float:
+    """1 / (1 + exp(-number))."""
+    return 1 / (1 + exp(-number))
 
 
 def pair(kernel: int | Pair) -> Pair:

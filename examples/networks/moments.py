@@ -8,12 +8,16 @@ before a ReLU: an estimate, good enough to keep activations near 1 in a hundred 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import erf, exp, pi, sqrt
 
 CORRELATED = 0.5
 """Share of the variance that neighbouring elements have in common, measured on these networks."""
+
+
+STEPS, REACH = 200, 6.0
+"""Where functions are sampled: so many places, within so many deviations of the mean."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,17 @@ class Moments:
         density = exp(-(ratio**2) / 2) / sqrt(2 * pi)
         mean = self.mean * positive + deviation * density
         power = self.power * positive + self.mean * deviation * density
+        return Moments(mean, max(power - mean**2, 0.0))
+
+    def through(self, function: Callable[[float], float]) -> Moments:
+        """The moments after a function of each element."""
+        deviation = sqrt(self.variance)
+        places = [REACH * (2 * step / STEPS - 1) for step in range(STEPS + 1)]
+        density = [exp(-(place**2) / 2) for place in places]
+        values = [function(self.mean + deviation * place) for place in places]
+        total = sum(density)
+        mean = sum(d * v for d, v in zip(density, values, strict=True)) / total
+        power = sum(d * v**2 for d, v in zip(density, values, strict=True)) / total
         return Moments(mean, max(power - mean**2, 0.0))
 
     def largest(self) -> Moments:

@@ -58,6 +58,9 @@ SUMS = "npu-fuse-additions,npu-fuse-activations"
 ORDER = "npu-order-layers"
 """Run the layers in the order that needs the least memory."""
 
+REGIONS = "npu-fuse-regions{overlays=true},npu-fuse-rows{when=smallest overlays=true}"
+"""Run layers row by row: regions with sums, then chains of what cannot be in a region."""
+
 BYTES = "npu-concat-in-place,npu-choose-layouts,npu-transpose-in-place"
 """Choose where maps are stored: slices of concatenations, layouts with channels last, and views of
 transposed maps."""
@@ -109,7 +112,7 @@ PIPELINES = {
     ),
     "rows": Pipeline(
         road(
-            f"{FUSE},{ORDER},npu-fuse-rows{{when=smallest}},{SUMS}",
+            f"{FUSE},{ORDER},{REGIONS},{SUMS}",
             "greedy",
             CLOSE,
             SHARE,

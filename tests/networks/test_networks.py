@@ -24,6 +24,7 @@ from npu_dialect.interpreters import run_function
 from npu_tools.importers.onnx import import_model
 
 TORCHVISION = {
+    "efficientnet": (5_288_548, True),
     "inception_v3": (23_834_568, True),
     "mobilenet_v2": (3_504_872, True),
     "resnet18": (11_689_512, True),
@@ -47,9 +48,14 @@ def network(request: pytest.FixtureRequest) -> tuple[str, ModelProto]:
 
 
 def filters(model: ModelProto) -> int:
-    """The number of filters of all convolutions."""
+    """The number of filters of all convolutions that torchvision normalises: no gates."""
     dims = {tensor.name: tensor.dims for tensor in model.graph.initializer}
-    return sum(dims[node.input[1]][0] for node in model.graph.node if node.op_type == "Conv")
+    convolutions = [node for node in model.graph.node if node.op_type == "Conv"]
+    return sum(
+        dims[node.input[1]][0]
+        for node in convolutions
+        if not node.name.endswith(("/squeeze", "/excite"))
+    )
 
 
 def command(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

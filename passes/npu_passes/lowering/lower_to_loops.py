@@ -273,6 +273,7 @@ def lower_layer(layer: LayerOp, options: LoopOptions) -> None:
     if not is_empty(layer):
         before = layer.prev_op
         builder = LoopBuilder(layer, rounds=options.rounds)
+        builder.taken = options.taken
         LOWERINGS[type(layer)](builder, layer, out, options)
         if BACKWARDS.is_on(layer):
             turn_round(layer, before)

@@ -45,6 +45,7 @@ from npu_passes.spilling.reader import Needs, Reader, Reading, writes
 from npu_passes.spilling.tile_bytes import least_bytes, roomy_bytes
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass
+from npu_passes.tiling.alike import Remembered, shape_of_layer
 from npu_plans.arena.problem import PlanError
 from npu_plans.spills.decide import decide
 from npu_plans.spills.problem import Misfit
@@ -117,12 +118,13 @@ def plan_spills(
     `by=plan`, if it is too small when the planned maps have left.
     """
     reader = Reader.of(function)
+    roomy, smallest = needs_of(roomy_bytes, machine), needs_of(least_bytes, machine)
     if by == "need" and not maps:
-        for size in (roomy_bytes, least_bytes):  # smaller tiles are cheaper than a map that leaves
-            reading = reader.read(needs_of(size, machine), machine.alignment, spills=False)
+        for needs in (roomy, smallest):  # smaller tiles are cheaper than a map that leaves
+            reading = reader.read(needs, machine.alignment, spills=False)
             if fits(reading, machine):
                 return Spills(function, (), 0, ())
-    reading = reader.read(needs_of(roomy_bytes, machine), machine.alignment)
+    reading = reader.read(roomy, machine.alignment)
     movable = sorted(reading.problem.movable)
     forced = {
         index
@@ -134,7 +136,7 @@ def plan_spills(
     if by == "need":
         spilled = choose(reading, machine, forced)
     if spilled is None or (by == "plan" and reading.problem.worst(forced)[0] > machine.sram_bytes):
-        least = reader.read(needs_of(least_bytes, machine), machine.alignment)
+        least = reader.read(smallest, machine.alignment)
         spilled = checked(least, machine, forced, by)
     return Spills(
         function,
@@ -147,8 +149,11 @@ def plan_spills(
 def needs_of(
     size: Callable[[Operation, AbstractSet[SSAValue], Machine], int], machine: Machine
 ) -> Needs:
-    """The tile bytes of an op on a machine, as `Reader.read` wants them."""
-    return lambda op, off_chip: size(op, off_chip, machine)
+    """The tile bytes of an op on a machine, as `Reader.read` wants them; found once a shape."""
+    found = Remembered[int]()
+    return lambda op, off_chip: found.of(
+        shape_of_layer(op, off_chip), lambda: size(op, off_chip, machine)
+    )
 
 
 def fits(reading: Reading, machine: Machine) -> bool:

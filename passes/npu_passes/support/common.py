@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from npu_dialect.npu.pointwise import ActivationAttr
 from npu_dialect.windows import Axis
 from npu_passes.support.loop_builder import Index, LoopBuilder, is_gapless, memref_type
+from npu_passes.support.symbols import TakenNames
 from npu_plans.kernels.conv_plan import Span
 
 
@@ -24,7 +25,7 @@ class LoopOptions:
     `registers`: how many floating-point values the core holds at once. `unroll`: the most
     multiply-accumulates in straight-line code. `features`: the machine's instruction-set
     extensions. `flash`: whether weights may take more flash to save instructions (`fast`) or not
-    (`small`). `users`: the ops that refer to each symbol.
+    (`small`). `users`: the ops that refer to each symbol. `taken`: the names of symbols.
     """
 
     registers: int
@@ -32,6 +33,7 @@ class LoopOptions:
     features: tuple[str, ...] = ()
     flash: str = "fast"
     users: Mapping[str, Sequence[Operation]] = field(default_factory=dict[str, list[Operation]])
+    taken: TakenNames = field(default_factory=TakenNames)
 
     @property
     def rounds(self) -> bool:

@@ -331,7 +331,7 @@ def constant_table(b: LoopBuilder, op: LayerOp, what: str, values: np.ndarray) -
     while function is not None and not isinstance(function, FuncOp):
         function = function.parent_op()
     assert isinstance(function, FuncOp)
-    names = GlobalNames.of(function)
+    names = GlobalNames.of(function, b.taken)
     name = names.fresh(identifier(f"{op.layer_name or function.sym_name.data}_{what}"))
     element = TABLES[values.dtype.name]
     type_ = MemRefType(element, values.shape, NoneAttr(), FlashSpace())

@@ -32,6 +32,7 @@ from xdsl.utils.hints import isa
 from npu_dialect.npu.maps import map_type
 from npu_dialect.sram import SpanOp
 from npu_passes.support.op_builder import OpBuilder
+from npu_passes.support.symbols import TakenNames
 
 Index: TypeAlias = int | SSAValue
 """An index: a known integer or an SSA value."""
@@ -49,6 +50,9 @@ Body: TypeAlias = Callable[[Index, Sequence[SSAValue]], BodyResult]
 
 class LoopBuilder(OpBuilder):
     """Builds ops in front of one op; constants go in front of everything that it builds."""
+
+    taken: TakenNames | None = None
+    """The names of symbols, if the pass has read them."""
 
     def __init__(self, before: Operation, *, rounds: bool = False) -> None:
         """Build in front of `before`; `rounds`: the core rounds a float32 in one instruction."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from xdsl.dialects import func
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 from xdsl.traits import SymbolOpInterface
 
 
@@ -14,6 +14,25 @@ def identifier(text: str) -> str:
     """The text as a C identifier: characters that C does not allow become underscores."""
     clean = re.sub(r"[^0-9A-Za-z_]", "_", text)
     return clean if re.match(r"[A-Za-z_]", clean) else f"_{clean}"
+
+
+class TakenNames:
+    """The names of the symbols in blocks; each block is read once, in one run of a pass."""
+
+    def __init__(self) -> None:
+        """Know no block yet."""
+        self._known: dict[Block, set[str]] = {}
+
+    def of(self, block: Block) -> set[str]:
+        """The names in a block; whoever adds a symbol to the block adds its name to them."""
+        if block not in self._known:
+            names = (
+                trait.get_sym_attr_name(op)
+                for op in block.ops
+                if (trait := op.get_trait(SymbolOpInterface)) is not None
+            )
+            self._known[block] = {name.data for name in names if name is not None}
+        return self._known[block]
 
 
 @dataclass(frozen=True)
@@ -27,16 +46,11 @@ class GlobalNames:
     before: Operation
 
     @staticmethod
-    def of(function: func.FuncOp) -> GlobalNames:
-        """The names in use in the block that contains a function."""
+    def of(function: func.FuncOp, taken: TakenNames | None = None) -> GlobalNames:
+        """The names in use in the block that contains a function; `taken` may know them."""
         block = function.parent
         assert block is not None
-        names = (
-            trait.get_sym_attr_name(op)
-            for op in block.ops
-            if (trait := op.get_trait(SymbolOpInterface)) is not None
-        )
-        return GlobalNames({name.data for name in names if name is not None}, function)
+        return GlobalNames((taken or TakenNames()).of(block), function)
 
     def fresh(self, wish: str) -> str:
         """`wish`, with a number appended if the name is in use."""

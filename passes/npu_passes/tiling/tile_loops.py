@@ -45,6 +45,7 @@ from npu_passes.analysis.lifetimes import lifetimes_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.tiling.aligned_tiles import in_whole_blocks
+from npu_passes.tiling.alike import Remembered, shape_of_layer
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.moves import build_moves
 from npu_passes.tiling.predicted import described
@@ -154,16 +155,18 @@ def stage_function(
     points = {op: point for point, op in enumerate(lifetimes.ops)}
     least = {points[op]: least_bytes(op, off_chip_operands(op), machine) for op in ops}
     free = room(lifetimes.occupancy(), least, machine.sram_bytes, machine.alignment)
+    found = Remembered[Staging]()
 
     def one(op: Operation) -> StagedOp:
         left = free[points[op]]
         if isinstance(op, ConcatOp | memref.CopyOp):
             return StagedOp(op, left, None)
-        staging = choose(op, machine, left, options)
+        key = (shape_of_layer(op, off_chip_operands(op)), left)
+        staging = found.of(key, lambda: choose(op, machine, left, options))
         return StagedOp(op, left, in_whole_blocks(op, staging, block, machine.alignment))
 
-    def all_of(found: Iterator[StagedOp]) -> Iterator[StagedOp]:
-        for staged in found:
+    def all_of(staged_ops: Iterator[StagedOp]) -> Iterator[StagedOp]:
+        for staged in staged_ops:
             told(staged)
             yield staged
 

@@ -21,6 +21,7 @@ from helpers.paths import ROOT
 FOLDER = ROOT / "examples" / "networks"
 NETWORKS = (
     "darts",
+    "efficientnet",
     "flownet_s",
     "inception_small",
     "inception_v3",
@@ -34,6 +35,7 @@ NETWORKS = (
 )
 TINY: dict[str, dict[str, Any]] = {
     "darts": {"width": 1 / 4, "size": (8, 8)},
+    "efficientnet": {"width": 1 / 4, "size": (32, 32), "classes": 10},
     "flownet_s": {"width": 1 / 16, "size": (64, 128)},
     "inception_small": {"size": (15, 15)},
     "inception_v3": {"width": 1 / 16, "size": (75, 75), "classes": 10},

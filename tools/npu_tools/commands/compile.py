@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from npu_dialect.machine import Machine
 from npu_passes.pipelines import DEFAULT, PIPELINES
-from npu_tools.commands.arguments import natural, positive, usage_error
+from npu_tools.commands.arguments import natural, percent, positive, usage_error
 from npu_tools.integration import integration_files, parse_kinds
 from npu_tools.shared.errors import UserError, guarded
 from npu_tools.shared.text import say
@@ -66,6 +66,15 @@ def parse_arguments(args: Sequence[str]) -> argparse.Namespace:
         raise UserError(f"expected --target NAME or --target FILE.toml; known are {known}")
     if options.plan_as is not None and options.verify is not None:
         raise UserError("--plan-as drops all values: there is nothing to --verify")
+    if not options.pareto:
+        of_front = {
+            "--sram": options.sram is not None,
+            "--max-slowdown": options.max_slowdown is not None,
+            "--candidate": options.candidate,
+        }
+        for name, is_given in of_front.items():
+            if is_given:
+                raise UserError(f"{name} is for --pareto: expected both")
     return options
 
 
@@ -90,8 +99,35 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     add("--json", action="store_true", help="print report.json and nothing else")
     add_c_options(parser)
+    add_front_options(parser)
     add_run_options(parser)
     return parser
+
+
+def add_front_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that compare the plans of several pipelines."""
+    add = parser.add_argument
+    add(
+        "--pareto",
+        action="store_true",
+        help="print the plans of several pipelines: bytes of SRAM, and estimated work, or with DMA "
+        "the bytes that cross the border of the chip; plans that another one beats in both are "
+        "left out. Without --sram nothing is written",
+    )
+    add("--sram", type=natural, metavar="N", help="with --pareto: compile the cheapest in N bytes")
+    add(
+        "--max-slowdown",
+        type=percent,
+        metavar="PERCENT",
+        help="with --pareto: how much more a plan of --sram may cost than the first (default: 10)",
+    )
+    add(
+        "--candidate",
+        action="append",
+        default=[],
+        metavar="NAME|TEXT",
+        help="with --pareto: a further pipeline, beside default and those for the machine",
+    )
 
 
 def add_c_options(parser: argparse.ArgumentParser) -> None:
@@ -212,7 +248,13 @@ def run(options: argparse.Namespace) -> int:
     if options.memory_map is not None:
         need_matplotlib()
     job = job_of(options)
-    extra: dict[str, Any] = min_sram(options, job)
+    extra: dict[str, Any] = {}
+    if options.pareto:
+        picked = pick(options, job)
+        if picked is None:
+            return 0
+        job, extra = picked
+    extra |= min_sram(options, job)
     stop = MapStop(options.model.name)
     drawing: Path | None = options.memory_map
     drawn = () if drawing is None else (stop,)
@@ -306,6 +348,30 @@ def min_sram(options: argparse.Namespace, job: Job) -> dict[str, Any]:
     found = find_min_sram(job)
     print(f"smallest SRAM: {found} bytes", file=beside(options))
     return {"min_sram_bytes": found}
+
+
+def pick(options: argparse.Namespace, job: Job) -> tuple[Job, dict[str, Any]] | None:
+    """Print the front of plans; returns the job that --sram picks and the entry for report.json.
+
+    None without --sram.
+
+    Raises: UserError if no plan is small and quick enough, and what `explore` raises.
+    """
+    from npu_tools.compiling.pareto import MAX_SLOWDOWN, explore
+
+    front = explore(replace(job, observers=()), options.candidate)
+    entry = {"pareto": front.entries()}
+    if options.json and options.sram is None:
+        print(json.dumps(entry, indent=2))
+        return None
+    for line in front.lines():
+        say(line, beside(options))
+    if options.sram is None:
+        return None
+    limit = MAX_SLOWDOWN if options.max_slowdown is None else options.max_slowdown
+    plan = front.pick(options.sram, limit)
+    say(f"picked: {plan.pipeline}\n", beside(options))
+    return replace(job, pipeline=plan.pipeline), entry
 
 
 def need_matplotlib() -> None:
