@@ -154,4 +154,4 @@ def test_modules_of_a_compilation(tmp_path: object) -> None:
                     check()
 
     compile_model(Job(LENET5, "host", observers=(both,)))
-    assert seen == ["npu-lower-to-loops", "npu-share-functions"]
+    assert seen == ["npu-lower-to-loops", "npu-share-functions", "npu-check-overlays"]

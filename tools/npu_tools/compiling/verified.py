@@ -16,19 +16,27 @@ from typing import TypeAlias
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.dialects.memref import LoadOp, ReinterpretCastOp, StoreOp, SubviewOp
+from xdsl.dialects.memref import (
+    GetGlobalOp,
+    GlobalOp,
+    LoadOp,
+    ReinterpretCastOp,
+    StoreOp,
+    SubviewOp,
+)
 from xdsl.dialects.scf import ForOp, IfOp, YieldOp
 from xdsl.ir import Attribute, ErasedSSAValue, Operation, SSAValue
 
 from npu_dialect.dsp import DSP
 from npu_dialect.npu import NPU
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.sram import AllocOp
 
 LAYERS = [op for op in NPU.operations if issubclass(op, LayerOp)]
 
 Key: TypeAlias = tuple[object, ...]
 
-MEMORY = (LoadOp, ReinterpretCastOp, StoreOp, SubviewOp)
+MEMORY = (AllocOp, GetGlobalOp, GlobalOp, LoadOp, ReinterpretCastOp, StoreOp, SubviewOp)
 
 LOCAL: frozenset[type[Operation]] = frozenset(
     (*Arith.operations, *DSP.operations, *MEMORY, CallOp, ForOp, IfOp, YieldOp, *LAYERS)
