@@ -38,7 +38,7 @@ from xdsl.dialects.builtin import FunctionType, IntegerType, ModuleOp, StringAtt
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dma
-from npu_dialect.attributes import LAYER, WHAT
+from npu_dialect.attributes import LAYER, OVERLAYS, WHAT
 from npu_dialect.keys import Key
 from npu_dialect.walking import walk
 from npu_passes.lowering.function_shapes import Constant, FunctionShape, value_of
@@ -144,6 +144,8 @@ def differing(constants: Sequence[Sequence[Constant]]) -> list[Argument]:
 def share(shared: Shared, users: Users) -> None:
     """Merge a group of functions into the first one; calls pass the constants that differ."""
     first = shared.functions[0]
+    for function in shared.functions[1:]:
+        add_claims(first, function)
     for index, function in enumerate(shared.functions):
         passed = [argument.passed[index] for argument in shared.arguments]
         for call in users[function.sym_name.data]:
@@ -157,6 +159,18 @@ def share(shared: Shared, users: Users) -> None:
     for function in shared.functions[1:]:
         function.detach()
         function.erase()
+
+
+def add_claims(function: func.FuncOp, other: func.FuncOp) -> None:
+    """Add to the ops of a function which operands the same ops of another one may overwrite."""
+    for op, like in zip(walk(function), walk(other), strict=True):
+        if like is other or (more := OVERLAYS.get(like)) is None:
+            continue
+        known = OVERLAYS.get(op) or ()
+        claims = [
+            numbers[at : at + 4] for numbers in (known, more) for at in range(0, len(numbers), 4)
+        ]
+        OVERLAYS.set(op, tuple(n for claim in dict.fromkeys(claims) for n in claim))
 
 
 def redirect(call: func.CallOp, name: str, passed: Sequence[Constant]) -> None:

@@ -115,9 +115,8 @@ def test_a_residual_network_needs_two_maps() -> None:
     found = additions(fused)
     assert len(found) == 3
     assert all(layer.residual is layer.destination for layer in found)
-    assert arena_bytes(run_passes(context(), module, passes.replace(f"{SUMS},", ""))) == (
-        3 * largest
-    )
+    apart = run_passes(context(), module, passes.replace(f"{SUMS},", ""))
+    assert arena_bytes(apart) == 2 * largest + 520  # a third map, over one that a layer has read
 
 
 def test_the_later_convolution_adds() -> None:

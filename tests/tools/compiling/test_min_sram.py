@@ -116,22 +116,22 @@ def test_printed_and_reported(small: Path, capsys: pytest.CaptureFixture[str]) -
     run = [str(small), "--target", "fe310", "-o", str(out), "--find-min-sram"]
     assert compile.main(run) == 0
     said = capsys.readouterr()
-    assert "smallest SRAM: 364 bytes\n" in said.out
+    assert "smallest SRAM: 276 bytes\n" in said.out
     assert said.err == "", "no progress where nobody looks"
-    assert json.loads((out / "report.json").read_text())["min_sram_bytes"] == 364
+    assert json.loads((out / "report.json").read_text())["min_sram_bytes"] == 276
     assert compile.main([*run, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["min_sram_bytes"] == 364
+    assert json.loads(capsys.readouterr().out)["min_sram_bytes"] == 276
 
 
 def test_number_is_said_of_a_network_that_does_not_fit(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fits(small, 300, "default")
+    fits(small, 250, "default")
     run = [str(small), "--target", str(small.parent / "chip.toml"), "--find-min-sram"]
     assert compile.main(run) == 1
     said = capsys.readouterr()
-    assert said.out == "smallest SRAM: 364 bytes\n"
-    assert "364 bytes of SRAM needed, 300 available" in said.err
+    assert said.out == "smallest SRAM: 276 bytes\n"
+    assert "276 bytes of SRAM needed, 250 available" in said.err
 
 
 def test_pipeline_without_a_plan(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,7 +177,7 @@ def test_progress_on_a_terminal(
     small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert find_min_sram(Job(small, "fe310")) == 364
+    assert find_min_sram(Job(small, "fe310")) == 276
     said = capsys.readouterr().err
     assert "trying 1 bytes of SRAM" in said
     assert said.endswith("\r\x1b[K"), "nothing of it is left"

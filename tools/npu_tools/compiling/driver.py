@@ -240,13 +240,14 @@ def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str,
     from npu_passes.emit.c.off_chip import RUNTIME
     from npu_passes.emit.pl330.tables import engine_files
 
+    engine = engine_files(module, name)  # they need ops that are dead in C
     made = emit_c(module, name, weights, may_change=True)
     files: dict[str, str | bytes] = {f"{name}.c": made.source, f"{name}.h": made.header}
     if made.runtime is not None:
         files[RUNTIME] = made.runtime
     if made.weights is not None:
         files[f"{name}_weights.bin"] = made.weights
-    return files | engine_files(module, name)
+    return files | engine
 
 
 def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
