@@ -143,8 +143,8 @@ def differing(constants: Sequence[Sequence[Constant]]) -> list[Argument]:
 
 def share(shared: Shared, users: Users) -> None:
     """Merge a group of functions into the first one; calls pass the constants that differ."""
-    first = shared.functions[0]
-    for function in shared.functions[1:]:
+    first, *others = shared.functions
+    for function in others:
         add_claims(first, function)
     for index, function in enumerate(shared.functions):
         passed = [argument.passed[index] for argument in shared.arguments]
