@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Attribute, Operation
 
@@ -104,15 +105,19 @@ class Plan(NamedTuple):
         return elements
 
     def steps(self) -> list[tuple[str, ...]]:
-        """All ops, with transfers, layers and loops, in the order of the program."""
-        return [self.step(op) for op in self.module.walk()]
+        """Buffers, transfers, layers, and the loops around these, in the order of the program.
+
+        How rows are moved inside of a window depends on the type: bytes are copied by words.
+        """
+        return [self.step(op) for op in self.module.walk() if any(map(is_planned, op.walk()))]
 
     def step(self, op: Operation) -> tuple[str, ...]:
-        """The op as a tuple: its name, types and layer, and the value of an index constant."""
-        kinds = [self.kind(value.type) for value in (*op.operands, *op.results)]
-        layer = str(op.attributes.get("npu.layer"))
-        index = op.name == "arith.constant" and isinstance(op.results[0].type, IndexType)
-        return (op.name, layer, str(op.properties["value"]) if index else "", *kinds)
+        """The op as a tuple: its name, types and layer, and the bounds of a loop."""
+        values = [*op.operands, *op.results]
+        kinds = [self.kind(value.type) for value in values]
+        bounds = [value.owner for value in values if isinstance(value.owner, arith.ConstantOp)]
+        numbers = [str(each.value) for each in bounds if isinstance(each.value.type, IndexType)]
+        return (op.name, str(op.attributes.get("npu.layer")), *numbers, *kinds)
 
     def traffic(self) -> dict[str, dict[str, int]]:
         """The traffic of each module and of the whole network, in elements and accesses."""
@@ -124,6 +129,11 @@ class Plan(NamedTuple):
         scale = {key: self.width if key.endswith("_bytes") else 1 for key in counts}
         assert not any(count % scale[key] for key, count in counts.items())
         return {key: count // scale[key] for key, count in counts.items()}
+
+
+def is_planned(op: Operation) -> bool:
+    """Whether an op is a buffer, a transfer or a layer."""
+    return op.name.partition(".")[0] in ("npu", "dma", "sram", "dram")
 
 
 def planned(model: Path, target: str, element: str | None) -> Plan:
