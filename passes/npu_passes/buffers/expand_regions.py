@@ -222,8 +222,9 @@ class RegionExpansion:
         """The rows of a map that a layer needs."""
         b = self.b
         if value is self.op.input:
-            first = b.sub(b.mul(row, read.stride), read.before - missing[0], "base")
-            return rows_of(b, self.source, first, read.reach - sum(missing), "window")
+            count = read.reach - sum(missing)
+            first = b.sub(b.mul(row, read.stride), read.before - missing[0], "base") if count else 0
+            return rows_of(b, self.source, first, count, "window")
         if value not in self.rings:
             return target
         found = self.maps[value]
@@ -248,11 +249,13 @@ def steps_of(maps: Mapping[SSAValue, RegionMap]) -> tuple[int, int]:
 def border_cases(read: RowRead, rows: int) -> list[tuple[range, tuple[int, int]]]:
     """Ranges of output rows, with how many of the rows that they need lie above and below the map.
 
-    The range with none comes last, if there is one.
+    These are all of them if a window lies outside of the map. The range with none comes last, if
+    there is one.
     """
     found: list[tuple[range, tuple[int, int]]] = []
     for row in range(rows):
-        missing = max(-read.first(row), 0), max(read.end(row) - read.height, 0)
+        above = min(max(-read.first(row), 0), read.reach)
+        missing = above, min(max(read.end(row) - read.height, 0), read.reach - above)
         if found and found[-1][1] == missing:
             found[-1] = (range(found[-1][0].start, row + 1), missing)
         else:

@@ -40,6 +40,15 @@ def residual(kernel: int) -> Case:
     return Case(network.module())
 
 
+def outside(kernel: int, pads: tuple[int, ...], stride: int) -> Case:
+    """Two convolutions, the first of which has windows that lie in the padding only."""
+    network = Network.start((1, 2, 5, 3), 1)
+    first, second = network.constant(2, 2, kernel, 1), network.constant(2, 2, 1, 1)
+    network.add(lambda x, out: Conv2dOp(x, first, None, out, strides=(stride, 1), pads=pads))
+    network.add(partial(convolution, second, (0, 0, 0, 0)))
+    return Case(network.module())
+
+
 def convolution(weight: SSAValue, pads: tuple[int, ...], x: SSAValue, out: Attribute) -> Conv2dOp:
     return Conv2dOp(x, weight, None, out, pads=pads)
 
@@ -48,6 +57,8 @@ def convolution(weight: SSAValue, pads: tuple[int, ...], x: SSAValue, out: Attri
 @given(case=regions())
 @example(case=residual(3))
 @example(case=residual(5))
+@example(case=outside(2, (2, 0, 3, 0), 1))
+@example(case=outside(1, (2, 1, 0, 0), 2))
 def test_every_stop_computes_the_same(case: Case) -> None:
     ctx, module = Context(), case.module.clone()
     ctx.load_dialect(NPU)
