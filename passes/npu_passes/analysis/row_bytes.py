@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.hints import isa
 
@@ -31,9 +31,6 @@ from npu_dialect.sram import SpanOp, reach_of
 from npu_passes.analysis.index_values import IndexValues, NotKnown
 from npu_passes.analysis.nests import element_bytes, offset_of
 from npu_passes.analysis.views import is_buffer, is_view, root_of
-
-MOST_STEPS = 200_000
-"""The most ops that are evaluated; loops over rows take thousands."""
 
 
 def outer_buffers(loop: Operation) -> tuple[SSAValue, ...]:
@@ -82,13 +79,12 @@ class RowBytes(IndexValues):
     effects: dict[Operation, tuple[tuple[SSAValue, bool], ...]] = field(
         default_factory=dict[Operation, tuple[tuple[SSAValue, bool], ...]]
     )
-    steps: int = 0
 
     @staticmethod
     def of(loop: scf.ForOp) -> RowBytes:
         """The state after a loop has run.
 
-        Raises: NotKnown if a value cannot be evaluated, or after `MOST_STEPS` ops.
+        Raises: NotKnown if a value cannot be evaluated, or after too many ops.
         """
         state = RowBytes()
         for number, buffer in enumerate(outer_buffers(loop)):
@@ -98,7 +94,7 @@ class RowBytes(IndexValues):
             state.places[buffer] = Place(number, first * element_bytes(buffer), size_of(buffer))
         for value in dict.fromkeys(each for op in loop.walk() for each in op.operands):
             state.follow(value, loop)
-        state.loop(loop)
+        state.run_loop(loop)
         return state
 
     def follow(self, value: SSAValue, loop: Operation) -> None:
@@ -113,35 +109,21 @@ class RowBytes(IndexValues):
             if not loop.is_ancestor(op):
                 self.view(op)
 
-    def run(self, block: Block) -> None:
-        """Run the ops of a block."""
-        for op in block.ops:
-            self.steps += 1
-            if self.steps > MOST_STEPS:
-                raise NotKnown
-            match op:
-                case scf.ForOp():
-                    self.loop(op)
-                case scf.IfOp():
-                    region = op.true_region if self.number(op.cond) else op.false_region
-                    for each in region.blocks:
-                        self.run(each)
-                case _ if is_view(op):
-                    self.view(op)
-                case _:
-                    self.happen([op])
-                    self.evaluate(op)
+    def do(self, op: Operation) -> None:
+        """Note the place of a view, or the effects of another op."""
+        if is_view(op):
+            self.view(op)
+            return
+        self.happen([op])
+        self.evaluate(op)
 
-    def loop(self, op: scf.ForOp) -> None:
+    def run_loop(self, op: scf.ForOp) -> None:
         """Run the iterations of a loop; one that takes no views and calls nothing is one event."""
         inner = [each for each in op.walk() if each is not op]
-        if not any(is_view(each) or isinstance(each, LayerOp | CallOp) for each in inner):
+        if any(is_view(each) or isinstance(each, LayerOp | CallOp) for each in inner):
+            super().run_loop(op)
+        else:
             self.happen(inner)
-            return
-        first, end, step = map(self.number, (op.lb, op.ub, op.step))
-        for index in range(first, end, max(step, 1)):
-            self.numbers[op.body.block.args[0]] = index
-            self.run(op.body.block)
 
     def view(self, op: Operation) -> None:
         """Note the place of a view. Raises: NotKnown if it cannot be evaluated."""
