@@ -27,9 +27,10 @@ from xdsl.utils.hints import isa
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import element_bytes, map_type
 from npu_dialect.sram import SpanOp, reach_of
 from npu_passes.analysis.index_values import IndexValues, NotKnown
-from npu_passes.analysis.nests import element_bytes, offset_of
+from npu_passes.analysis.nests import offset_of
 from npu_passes.analysis.views import is_buffer, is_view, root_of
 
 
@@ -91,7 +92,8 @@ class RowBytes(IndexValues):
             first = offset_of(buffer)
             if first is None:
                 raise NotKnown
-            state.places[buffer] = Place(number, first * element_bytes(buffer), size_of(buffer))
+            first *= element_bytes(map_type(buffer))
+            state.places[buffer] = Place(number, first, size_of(buffer))
         for value in dict.fromkeys(each for op in loop.walk() for each in op.operands):
             state.follow(value, loop)
         state.run_loop(loop)
@@ -132,13 +134,13 @@ class RowBytes(IndexValues):
             return
         first = source.first
         if isinstance(op, memref.SubviewOp):
-            first += self.shift(op) * element_bytes(result)
+            first += self.shift(op) * element_bytes(map_type(result))
         elif isinstance(op, memref.ReinterpretCastOp):
             (offset,) = op.static_offsets.get_values()
             base = offset_of(op.source)
             if offset == DYNAMIC_INDEX or base is None:
                 raise NotKnown
-            first += (offset - base) * element_bytes(result)
+            first += (offset - base) * element_bytes(map_type(result))
         elif not isinstance(op, SpanOp | memref.CastOp):
             raise NotKnown
         self.places[result] = Place(source.buffer, first, size_of(result))
@@ -240,4 +242,4 @@ def size_of(value: SSAValue) -> int:
     reach = reach_of(value.type.get_shape(), value.type.get_strides())
     if reach is None:
         raise NotKnown
-    return reach * element_bytes(value)
+    return reach * element_bytes(map_type(value))
