@@ -22,13 +22,13 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
 from npu_dialect.dsp.memory import WORD_BYTES
-from npu_dialect.npu.maps import storage_elements
+from npu_dialect.npu.maps import element_bytes, storage_elements
 from npu_dialect.sram import SpanOp
 from npu_passes.analysis.affine_index import constant_of
 from npu_passes.analysis.index_bounds import Bounds, Span, either, kept, summed
@@ -194,7 +194,7 @@ class NestReader:
         view = self.views.get(value)
         if view is None:
             return
-        width = element_bytes(value)
+        width = element_bytes(memref_type(value))
         place = None
         if view.starts is not None and len(view.strides) == len(indices):
             steps = [self.values(index) for index in indices]
@@ -309,16 +309,9 @@ def constant(form: Form) -> int:
     return form.constant
 
 
-def element_bytes(value: SSAValue) -> int:
-    """The bytes of an element of a buffer."""
-    element = memref_type(value).element_type
-    assert isinstance(element, FixedBitwidthType)
-    return element.size
-
-
 def storage_bytes(value: SSAValue) -> int:
     """The bytes of a buffer with a static layout, gaps included; 0 for another one."""
-    return (storage_elements(memref_type(value)) or 0) * element_bytes(value)
+    return (storage_elements(memref_type(value)) or 0) * element_bytes(memref_type(value))
 
 
 def strides_of(value: SSAValue) -> tuple[int, ...] | None:

@@ -108,7 +108,7 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
     """
     *inner, last = rows.regions[0].block.ops
     assert isinstance(last, YieldOp)
-    layers = [checked(rows, op) for op in inner]
+    layers = [checked(op) for op in inner]
     reads = {layer: streams(rows, layer) for layer in layers}
     times = {layer.output: time_of(layer) for layer in layers}
     found: dict[SSAValue, RegionMap] = {}
@@ -121,21 +121,21 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
             raise VerifyException(
                 f"expected layers whose maps the region reads or yields, got {layer.name}"
             )
-        height = shape_of(map_)[row_axis(map_)]
         if not readers:
+            height = shape_of(map_)[row_axis(map_)]
             found[map_] = RegionMap(times[map_], height, height)
             continue
         for reader in readers:
             check_time(reads[reader][map_], times[map_], times[reader.output], reader)
-        found[map_] = ring_of(map_, height, times, {r: (reads[r][map_], found) for r in readers})
+        found[map_] = ring_of(layer, times, {r: reads[r][map_] for r in readers}, found)
         check_ring(layer, found[map_].ring, readers)
     return dict(reversed(found.items()))
 
 
-def checked(rows: Operation, op: object) -> LayerOp:
-    """An op of a region, which must be a layer on tensors that reads no map before its op."""
+def checked(op: Operation) -> LayerOp:
+    """An op of a region. Raises: VerifyException if it is no layer on tensors with rows."""
     if not isinstance(op, LayerOp) or op.destination is not None:
-        raise VerifyException(f"expected layers on tensors, got {getattr(op, 'name', op)}")
+        raise VerifyException(f"expected layers on tensors, got {op.name}")
     if row_axis(op.output) < 0:
         raise VerifyException(f"expected maps with rows, got one of {op.name}")
     return op
@@ -171,24 +171,25 @@ def check_time(read: RowRead, source: RowTime, reader: RowTime, layer: LayerOp) 
 
 
 def ring_of(
-    map_: SSAValue,
-    height: int,
+    layer: LayerOp,
     times: Mapping[SSAValue, RowTime],
-    readers: Mapping[LayerOp, tuple[RowRead, Mapping[SSAValue, RegionMap]]],
+    readers: Mapping[LayerOp, RowRead],
+    found: Mapping[SSAValue, RegionMap],
 ) -> RegionMap:
-    """The rows of an inner map that its readers need.
+    """The rows of the OFM of a layer that its readers need; `found` are the OFMs of these.
 
     Raises: VerifyException if two readers need rows of padding with other values.
     """
+    map_ = layer.output
     time, above, needed, end, ring = times[map_], 0, 0, 0, 1
     pads: dict[float, str] = {}
-    for layer, (read, found) in readers.items():
-        outputs = found[layer.output].computed
+    for reader, read in readers.items():
+        outputs = found[reader.output].computed
         top, bottom = read.padding(outputs)
         if top or bottom:
-            pads[pad_value(layer)] = layer.name
+            pads[pad_value(reader)] = reader.name
         above, needed = max(above, top), max(needed, read.end(outputs - 1))
-        reader_time = times[layer.output]
+        reader_time = times[reader.output]
         # The ring moves until the last row of the reader, though there may be no new rows by then.
         end = max(end, time.last(reader_time.step(outputs - 1)) + 1)
         ring = max(ring, ring_rows(read, time, reader_time))
@@ -198,23 +199,18 @@ def ring_of(
         )
     pad = next(iter(pads), 0.0)
     first = next(iter(readers))
-    if len(readers) == 1 and ring == 1 and RING.get(map_layer(map_)) == 0:
+    if len(readers) == 1 and ring == 1 and RING.get(layer) == 0:
         alone = overwritten(first) == [map_]
         if alone and overwrites_row(first, map_) and times[first.output] == time:
             ring = 0
-    return RegionMap(time, min(max(needed, 1), height), max(end, 1), ring, above, pad)
+    computed = min(max(needed, 1), shape_of(map_)[row_axis(map_)])
+    return RegionMap(time, computed, max(end, 1), ring, above, pad)
 
 
 def overwritten(layer: LayerOp) -> list[SSAValue]:
     """The maps that a layer is said to overwrite; it has one row for them."""
     owners = {each: each.owner for each in layer.inputs}
     return [map_ for map_, op in owners.items() if isinstance(op, LayerOp) and RING.get(op) == 0]
-
-
-def map_layer(map_: SSAValue) -> LayerOp:
-    """The layer that computes a map."""
-    assert isinstance(map_.owner, LayerOp)
-    return map_.owner
 
 
 def check_ring(layer: LayerOp, ring: int, readers: list[LayerOp]) -> None:
