@@ -17,6 +17,9 @@ from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUT
 
 Attributes: TypeAlias = Mapping[str, Attribute]
 
+STREAM_PARTS = ("begin", "push_rows", "finish")
+"""The functions of a program whose input arrives in rows (`npu.stream_part`), in order of calls."""
+
 
 def argument_attributes(value: SSAValue) -> Attributes:
     """The attributes that a function gives to an argument; none for any other value."""

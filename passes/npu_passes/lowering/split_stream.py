@@ -41,7 +41,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
-from npu_dialect.arguments import argument_attributes, is_output, is_streamed
+from npu_dialect.arguments import STREAM_PARTS, argument_attributes, is_output, is_streamed
 from npu_dialect.attributes import SRAM_OFFSET, STREAM_COUNT, STREAM_PART, STREAM_STEPS
 from npu_dialect.npu.row_windows import row_axis
 from npu_dialect.sram import AllocOp
@@ -50,8 +50,8 @@ from npu_passes.support.port_attributes import array_of
 from npu_passes.support.refuse import RefusingPass, refuse
 from npu_passes.support.symbols import GlobalNames
 
-BEGIN, PUSH, FINISH = "begin", "push_rows", "finish"
-"""The parts of a streamed program; each is the end of its function's name."""
+BEGIN, PUSH, FINISH = STREAM_PARTS
+"""Each is the end of its function's name, too."""
 
 OUT_OF_TURN = 3
 """What a function returns if there are more rows than the input has, or fewer."""

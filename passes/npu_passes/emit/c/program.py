@@ -15,7 +15,13 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect.arguments import argument_attributes, is_input, is_output, is_state
+from npu_dialect.arguments import (
+    STREAM_PARTS,
+    argument_attributes,
+    is_input,
+    is_output,
+    is_state,
+)
 from npu_dialect.attributes import PORT, STREAM_PART
 from npu_dialect.walking import walk
 from npu_passes.emit.c import off_chip
@@ -37,9 +43,6 @@ ALIGNMENT = 16
 
 RUN = "run"
 """The end of the name of the public function in C."""
-
-PARTS = ("begin", "push_rows", "finish")
-"""The parts of a program whose input arrives in rows (`npu-split-stream`), in the order of calls."""
 
 Where = Literal["c", "bin"]
 """Weights as `static const` arrays, or in a file that the caller loads."""
@@ -243,7 +246,7 @@ def public_functions(module: ModuleOp) -> tuple[FuncOp, ...]:
     """
     functions = [op for op in module.ops if isinstance(op, FuncOp)]
     public = [f for f in functions if getattr(f.sym_visibility, "data", None) != "private"]
-    if len(public) == 1 or [STREAM_PART.get(op) for op in public] == list(PARTS):
+    if len(public) == 1 or [STREAM_PART.get(op) for op in public] == list(STREAM_PARTS):
         return tuple(public)
     found = ", ".join(f"@{f.sym_name.data}" for f in public) or "none"
     raise PassFailedException(f"c: expected one public function in the module, found {found}")
