@@ -6,10 +6,11 @@
     }
 
 %y may share memory with %x if each byte of it is written after the byte of %x at the same place was
-read or written for the last time. The loops that choose rows are run iteration by iteration, so the order of
-rows is exact. What an op does with a view is not looked at: it may read and write the bytes from
-the first to the last one of its views in any order. So is an inner loop that takes no view of a
-whole buffer, such as one that fills a row. If a value cannot be evaluated, there is no answer.
+used for the last time: read, or written, as those of a ring are. The loops that choose rows are run
+iteration by iteration, so the order of rows is exact. What an op does with a view is not looked at:
+it may read and write the bytes from the first to the last one of its views in any order. So is an
+inner loop that takes no view of a whole buffer, such as one that fills a row. If a value cannot be
+evaluated, there is no answer.
 """
 
 from __future__ import annotations

@@ -269,9 +269,8 @@ class Sharing:
 
         None if there is no such input. Other inputs in the same buffer must also be read element by
         element and have the same shape. A returned value does not die. A function argument is not
-        overwritten if it does not lie on chip, as that memory is the caller's. It is not overwritten
-        either if the result is returned: writing straight into the output needs the same memory and
-        saves a copy.
+        overwritten if it does not lie on chip, as that memory is the caller's. Nor is it if the
+        result is returned: writing straight into the output needs the same memory and saves a copy.
         """
         in_place = op.in_place_inputs()
         for value in (op.inputs[index] for index in in_place):

@@ -102,7 +102,9 @@ class RegionExpansion:
         waiting: dict[Operation, list[SSAValue]] = {}
         found: list[list[SSAValue]] = []
         for map_ in self.maps:
-            group = [*waiting.pop(map_.owner, ()), map_] if isinstance(map_.owner, LayerOp) else [map_]
+            group = (
+                [*waiting.pop(map_.owner, ()), map_] if isinstance(map_.owner, LayerOp) else [map_]
+            )
             if map_ in self.rings or map_ is self.result:
                 found.append(group)
             elif map_ is not self.op.input:

@@ -50,7 +50,9 @@ class StreamInputPass(RefusingPass):
         """
         machine = machine_of(op)
         if machine is not None and machine.dma_channels:
-            raise Refusal(f"expected a machine without DMA for a streamed input, got {machine.name}")
+            raise Refusal(
+                f"expected a machine without DMA for a streamed input, got {machine.name}"
+            )
         public = [
             each
             for each in op.body.ops

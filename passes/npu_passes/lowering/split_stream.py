@@ -8,7 +8,11 @@
 becomes
     func.func @f_begin() attributes {npu.stream_part = "begin"} { A }
     func.func @f_push_rows(%x: memref<1x3x32x32xi8> {npu.stream}, %n: i32) -> i32 {
-      if 0 <= %n <= 32 - %count { B for %n steps, with rows 0 to %n of %x; %count += %n; 0 } else { 3 }
+      if 0 <= %n <= 32 - %count {
+        B for %n steps, with rows 0 to %n of %x
+        %count += %n
+        0
+      } else { 3 }
     }
     func.func @f_finish(%out: ... {sram.output}) -> i32 {
       if %count = 32 { B for the last two steps, without %x; C; 0 } else { 3 }

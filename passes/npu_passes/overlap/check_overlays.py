@@ -105,16 +105,17 @@ def lives_on(loop: scf.ForOp, source: int, target: int) -> bool:
     return behind or any(before for before, _ in uses_around(buffers[target], loop, block))
 
 
-def uses_around(
-    buffer: SSAValue, loop: scf.ForOp, block: Block
-) -> Iterator[tuple[bool, bool]]:
+def uses_around(buffer: SSAValue, loop: scf.ForOp, block: Block) -> Iterator[tuple[bool, bool]]:
     """For each use of a buffer whether it is before a loop, and whether it is behind it."""
     marks = argument_attributes(buffer)
     yield is_input(marks), is_output(marks)
     for use in uses_of(buffer):
         op = block.find_ancestor_op_in_block(use.operation)
         if op is not loop:
-            yield op is None or op.is_before_in_block(loop), op is None or loop.is_before_in_block(op)
+            yield (
+                op is None or op.is_before_in_block(loop),
+                op is None or loop.is_before_in_block(op),
+            )
 
 
 def nest_of(function: FuncOp) -> tuple[Node, ...]:

@@ -20,8 +20,8 @@ instructions if the function then fits into the SRAM, as far as its bytes at a t
 does as `smallest`. `when=always` puts as many layers as it can into regions. `when=input` makes one
 region of as few layers as possible, if there is a streamed input, and nothing otherwise.
 
-The rows of an input with `npu.stream` arrive one at a time, so a region must read it. Its ring is on
-chip in place of the input:
+The rows of an input with `npu.stream` arrive one at a time, so a region must read it. Its ring is
+on chip in place of the input:
 
     %2 = npu.rows of %x attributes {npu.ring = 3, npu.row_time = array<i64: 1, 0>} : ... {
 

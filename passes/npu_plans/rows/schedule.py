@@ -33,8 +33,8 @@ STATES = 2000
 class MapRead:
     """A layer reads the map with a number.
 
-    `overwrites`: it may put its row where it reads one, or take it where it arrives. `aside`: beside another map that it reads
-    row by row, this one may lie outside of the region.
+    `overwrites`: it may put its row where it reads one, or take it where it arrives. `aside`:
+    beside another map that it reads row by row, this one may lie outside of the region.
     """
 
     map: int

@@ -64,7 +64,9 @@ def block_size(
     return size
 
 
-def placed_buffers(public: Sequence[FuncOp], functions: Sequence[FuncOp]) -> Iterator[tuple[str, SSAValue]]:
+def placed_buffers(
+    public: Sequence[FuncOp], functions: Sequence[FuncOp]
+) -> Iterator[tuple[str, SSAValue]]:
     """The buffers in the arena, each with its name for messages.
 
     Raises: PassFailedException if an argument is an input or output for the arena but has no

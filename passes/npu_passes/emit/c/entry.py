@@ -1,7 +1,7 @@
 """The public functions: they check pointers, move inputs and outputs, and run the layers.
 
-A program whose input arrives in rows has three, and each may return a status of its own. An argument that lies in the arena is copied only if the caller's pointer is not its address in the
-arena.
+A program whose input arrives in rows has three, and each may return a status of its own.
+An argument that lies in the arena is copied only if the caller's pointer is not its address there.
 """
 
 from __future__ import annotations

@@ -100,9 +100,7 @@ class Interface:
             )
             if match[2].isdigit()
         }
-        arguments = [
-            _argument(header, each.strip(), macros) for each in parameters.split(",")[:-1]
-        ]
+        arguments = [_argument(header, each.strip(), macros) for each in parameters.split(",")[:-1]]
         if "ARENA_BYTES" not in macros:
             raise EmulatorError(f"{header}: no macro {prefix.upper()}_ARENA_BYTES")
         has_states = f"void {prefix}_reset(" in text

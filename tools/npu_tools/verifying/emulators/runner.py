@@ -83,10 +83,11 @@ def run_on(
 
     machine: its name or TOML file, as for npu-compile. source: the .c file, or several; the header
     of the first one lies beside it. cases: inputs by C name, of any shape with the right number of
-    elements; those of an input in rows in the order of these. flags: for the compiler, after those of the machine. stack_bytes: bytes that the
-    linker reserves for the stack. board: a key of BOARDS if it is not the machine's name. timeout:
-    in seconds. layers: how many layers the network's report has, to count the instructions of each
-    by ID_ON_LAYER; 0 counts none. The count itself takes RAM, code and instructions.
+    elements; those of an input in rows in the order of these. flags: for the compiler, after those
+    of the machine. stack_bytes: bytes that the linker reserves for the stack. board: a key of
+    BOARDS if it is not the machine's name. timeout: in seconds. layers: how many layers the
+    network's report has, to count the instructions of each by ID_ON_LAYER; 0 counts none. The count
+    itself takes RAM, code and instructions.
 
     Raises: EmulatorMissing if a tool is not installed; BuildError if the program cannot be built;
     EmulatorError if there is no such board, or if a run fails.
