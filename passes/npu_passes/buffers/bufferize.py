@@ -25,9 +25,9 @@ becomes
 The function may overwrite the caller's inputs. A returned value is copied to its output at the end
 if it is an input, a constant, or is returned twice.
 
-The rows of an input with `npu.stream` arrive one at a time. A region reads them where the caller has
-them, row by row: `memref<1x3x32x32xi8, strided<[3072, 32, 96, 1]>>`. A buffer counts them; what it
-holds is kept until the function ends.
+The rows of an input with `npu.stream` arrive one at a time. A region reads them where the caller
+has them, row by row: `memref<1x3x32x32xi8, strided<[3072, 32, 96, 1]>>`. A buffer counts them; what
+it holds is kept until the function ends.
 
 On a machine with DMA, inputs and outputs stay in the caller's memory (`#npu.dram`), and no layer
 overwrites the inputs. An output that a layer reads too is computed on chip and copied at the end.
