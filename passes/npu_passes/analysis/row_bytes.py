@@ -99,6 +99,16 @@ class RowBytes(IndexValues):
         state.run_loop(loop)
         return state
 
+    def nearest(self, source: int, target: int) -> int | None:
+        """The least bytes by which a buffer must lie behind another one to be overwritten by it.
+
+        None if the second one is not written, so that it has been used before the loop.
+        """
+        if target not in self.tops or source == target:
+            return None
+        any_place = -next(each.reach for each in self.places.values() if each.buffer == source)
+        return self.least.get((source, target), any_place)
+
     def follow(self, value: SSAValue, loop: Operation) -> None:
         """Find the places of the views that are taken outside of the loop."""
         chain: list[Operation] = []

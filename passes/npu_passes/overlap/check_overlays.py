@@ -85,11 +85,16 @@ def check_rows(loop: scf.ForOp) -> None:
     except NotKnown:
         refuse(loop, "expected indices of rows that are known: its buffers share memory")
     for (one, other), apart in shared.items():
-        ways = [(one, other, apart), (other, one, -apart)]
-        dying = [each for each in ways if each[:2] in state.least and not lives_on(loop, *each[:2])]
-        safe = (given >= state.least[source, target] for source, target, given in dying)
-        if not any(safe):
-            source, target, given = (dying or ways)[0]
+        if one not in state.tops and other not in state.tops:
+            continue
+        ways = [
+            (source, target, given, least)
+            for source, target, given in ((one, other, apart), (other, one, -apart))
+            if (least := state.nearest(source, target)) is not None
+        ]
+        dying = [way for way in ways if not lives_on(loop, *way[:2])]
+        if not any(given >= least for _, _, given, least in dying):
+            source, target, given, _ = (dying or ways)[0]
             refuse(
                 loop,
                 f"expected buffer {source} farther than {given} bytes behind buffer {target}: "

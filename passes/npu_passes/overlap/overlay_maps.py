@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -84,8 +85,10 @@ def claims_of_rows(loop: scf.ForOp) -> list[Claim]:
     buffers = outer_buffers(loop)
     return [
         Claim(source, target, least, None)
-        for (source, target), least in sorted(state.least.items())
-        if least < storage_bytes(buffers[target]) and may_alias(buffers[source], buffers[target])
+        for source, target in permutations(range(len(buffers)), 2)
+        if (least := state.nearest(source, target)) is not None
+        and least < storage_bytes(buffers[target])
+        and may_alias(buffers[source], buffers[target])
     ]
 
 
