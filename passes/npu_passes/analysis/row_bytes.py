@@ -1,4 +1,4 @@
-"""How close the buffers that a loop over rows writes may follow those that it reads for good.
+"""How close the buffers that a loop over rows writes may follow those that it uses no more.
 
     scf.for %r = %c0 to %c5 step %c1 {
       %rows = memref.subview %x[0, 0, %first, 0] [1, 1, 6, 32] ...     // reads bytes of %x
@@ -6,10 +6,11 @@
     }
 
 %y may share memory with %x if each byte of it is written after the byte of %x at the same place was
-read for the last time. The loops that choose rows are run iteration by iteration, so the order of
-rows is exact. What an op does with a view is not looked at: it may read and write the bytes from
-the first to the last one of its views in any order. So is an inner loop that takes no view of a
-whole buffer, such as one that fills a row. If a value cannot be evaluated, there is no answer.
+used for the last time: read, or written, as those of a ring are. The loops that choose rows are run
+iteration by iteration, so the order of rows is exact. What an op does with a view is not looked at:
+it may read and write the bytes from the first to the last one of its views in any order. So is an
+inner loop that takes no view of a whole buffer, such as one that fills a row. If a value cannot be
+evaluated, there is no answer.
 """
 
 from __future__ import annotations
@@ -68,15 +69,14 @@ class RowBytes(IndexValues):
     """The state of running a loop.
 
     `places` are the bytes of each buffer and view. `tops` are for each buffer the end of the bytes
-    that were written so far. `least` are for each pair of a buffer that is read and one that is
-    written the bytes by which the first must lie behind the second. `written` are the numbers of
-    the buffers that are written. `effects` are those of the ops that have run.
+    that were written so far. `least` are for each pair of a buffer that is used and one that is
+    written the bytes by which the first must lie behind the second. `effects` are those of the ops
+    that have run.
     """
 
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
     tops: dict[int, int] = field(default_factory=dict[int, int])
     least: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
-    written: set[int] = field(default_factory=set[int])
     effects: dict[Operation, tuple[tuple[SSAValue, bool], ...]] = field(
         default_factory=dict[Operation, tuple[tuple[SSAValue, bool], ...]]
     )
@@ -98,6 +98,16 @@ class RowBytes(IndexValues):
             state.follow(value, loop)
         state.run_loop(loop)
         return state
+
+    def nearest(self, source: int, target: int) -> int | None:
+        """The least bytes by which a buffer must lie behind another one to be overwritten by it.
+
+        None if the second one is not written, so that it has been used before the loop.
+        """
+        if target not in self.tops or source == target:
+            return None
+        any_place = -next(each.reach for each in self.places.values() if each.buffer == source)
+        return self.least.get((source, target), any_place)
 
     def follow(self, value: SSAValue, loop: Operation) -> None:
         """Find the places of the views that are taken outside of the loop."""
@@ -159,7 +169,7 @@ class RowBytes(IndexValues):
         return total
 
     def happen(self, ops: Sequence[Operation]) -> None:
-        """Note what ops read and write, as if they first wrote everything, then read it."""
+        """Note what ops use, as if they first wrote everything, then read and wrote it again."""
         for op in ops:
             if op not in self.effects:
                 self.effects[op] = tuple(effects_of(op))
@@ -168,12 +178,12 @@ class RowBytes(IndexValues):
             if writes and (place := self.places.get(value)) is not None:
                 end = place.first + place.reach
                 self.tops[place.buffer] = max(self.tops.get(place.buffer, 0), end)
-                self.written.add(place.buffer)
-        for value, writes in effects:
-            if not writes and (place := self.places.get(value)) is not None:
+        for value, _ in effects:
+            if (place := self.places.get(value)) is not None:
                 for target, end in self.tops.items():
                     pair, needed = (place.buffer, target), end - place.first
-                    self.least[pair] = max(self.least.get(pair, needed), needed)
+                    if target != place.buffer:
+                        self.least[pair] = max(self.least.get(pair, needed), needed)
 
 
 def effects_of(op: Operation) -> Iterator[tuple[SSAValue, bool]]:

@@ -22,6 +22,17 @@ the new row is put at the end. So a reader finds its rows at the same place in e
 
 The region's input is whole. A layer that reads it runs without its padding above and below, except
 for the rows at the border, each of which is a layer of its own.
+
+If its rows arrive one at a time, they are copied into a ring, as if a layer computed them:
+
+    %ring = sram.alloc : memref<1x3x3x32xi8, #npu.sram>          // of %x, filled with its padding
+    %count = sram.alloc {npu.stream_count} : memref<1xi32, #npu.sram>      // 0, and at the end 33
+    scf.for %t = 0 to 33 {
+      scf.if %t < 32 { copy row %t of %x to row 2 of %ring } else { fill it with padding }
+      ...
+    } {npu.stream_steps = array<i64: 32, 0>}
+
+`npu-split-stream` cuts the function at that loop; a function for some rows counts them in %count.
 """
 
 from __future__ import annotations
@@ -29,18 +40,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
-from npu_dialect.attributes import RING, ROW_TIME, RUNS
+from npu_dialect.attributes import RING, ROW_TIME, RUNS, STREAM_STEPS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, PoolOp
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_regions import RegionMap, region_maps, streams
-from npu_dialect.npu.row_windows import reads_row
+from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.row_times import RowRead, place_in_ring
 from npu_passes.buffers.expand_rows import is_fetched
-from npu_passes.buffers.row_buffers import fill, move_up, rows_buffer, rows_of
+from npu_passes.buffers.row_buffers import copy, fill, move_up, rows_buffer, rows_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.support.refuse import refuse
@@ -68,7 +81,7 @@ class RegionExpansion:
         """Build the rings and the loop."""
         b, (start, stop) = self.b, steps_of(self.maps)
         for map_, found in self.maps.items():
-            if found.ring:
+            if found.ring:  # of an input too, whose rows arrive one at a time
                 hint = map_.name_hint or "ring"
                 ring = rows_buffer(b, map_, found.ring, spaces.maps, hint)
                 self.rings[map_] = ring
@@ -81,17 +94,22 @@ class RegionExpansion:
             return ()
 
         b.loop(0, stop - start, one_step, hint="t")
+        if self.op.is_streamed:
+            loop, time = self.op.prev_op, self.maps[self.op.input].time
+            assert isinstance(loop, scf.ForOp)
+            STREAM_STEPS.set(loop, (height_of(self.op.input), time.delay - start))
 
     def groups(self) -> list[list[SSAValue]]:
         """The maps, each behind the maps that it overwrites, in the order of the region."""
         waiting: dict[Operation, list[SSAValue]] = {}
         found: list[list[SSAValue]] = []
         for map_ in self.maps:
-            assert isinstance(map_.owner, LayerOp)
-            group = [*waiting.pop(map_.owner, ()), map_]
+            group = (
+                [*waiting.pop(map_.owner, ()), map_] if isinstance(map_.owner, LayerOp) else [map_]
+            )
             if map_ in self.rings or map_ is self.result:
                 found.append(group)
-            else:
+            elif map_ is not self.op.input:
                 (use,) = map_.uses
                 waiting[use.operation] = group
         return found
@@ -146,16 +164,21 @@ class RegionExpansion:
         b.choose(exists, inside, lambda: fill(b, target, found.pad))
 
     def compute(self, group: Sequence[SSAValue], row: Index, target: SSAValue) -> None:
-        """Compute one row of each map of a group into `target`, one over the other."""
+        """Compute one row of each map of a group into `target`, one over the other.
+
+        A row of the input is copied.
+        """
         for map_ in group:
-            assert isinstance(map_.owner, LayerOp)
-            self.run(map_.owner, row, target)
+            if isinstance(map_.owner, LayerOp):
+                self.run(map_.owner, row, target)
+            else:
+                copy(self.b, rows_of(self.b, self.source, row, 1, "arrived"), target)
 
     def run(self, layer: LayerOp, row: Index, target: SSAValue) -> None:
         """Insert a layer that computes one row; one of several if it is a row at the border."""
         rows = self.maps[layer.output].computed
         read = self.reads[layer].get(self.op.input)
-        if read is None or read.padding(rows) == (0, 0):
+        if read is None or self.op.is_streamed or read.padding(rows) == (0, 0):
             self.insert(layer, row, target, rows)
             return
 
@@ -223,7 +246,7 @@ class RegionExpansion:
     ) -> SSAValue:
         """The rows of a map that a layer needs."""
         b = self.b
-        if value is self.op.input:
+        if value is self.op.input and value not in self.rings:
             count = read.reach - sum(missing)
             first = b.sub(b.mul(row, read.stride), read.before - missing[0], "base") if count else 0
             return rows_of(b, self.source, first, count, "window")
@@ -238,6 +261,11 @@ class RegionExpansion:
         if any(reads_row(layer, streamed, value) for streamed in self.reads[layer]):
             return rows_of(self.b, self.buffers[value], row, 1, "line")
         return self.buffers[value]
+
+
+def height_of(value: SSAValue) -> int:
+    """How many rows a map has."""
+    return shape_of(value)[row_axis(value)]
 
 
 def steps_of(maps: Mapping[SSAValue, RegionMap]) -> tuple[int, int]:

@@ -17,7 +17,13 @@ readers, as before a residual sum. A ring keeps the rows of it that a reader sti
 is lowest (`npu_plans/rows/regions.py`), but not those that add more than `max-slowdown` percent of
 instructions, as they are estimated there. `when=needed` takes those that add the fewest
 instructions if the function then fits into the SRAM, as far as its bytes at a time tell; else it
-does as `smallest`. `when=always` puts as many layers as it can into regions.
+does as `smallest`. `when=always` puts as many layers as it can into regions. `when=input` makes one
+region of as few layers as possible, if there is a streamed input, and nothing otherwise.
+
+The rows of an input with `npu.stream` arrive one at a time, so a region must read it. Its ring is
+on chip in place of the input:
+
+    %2 = npu.rows of %x attributes {npu.ring = 3, npu.row_time = array<i64: 1, 0>} : ... {
 
 A region reads one map row by row, and its last layer computes the only map that is read behind it.
 Sums in it may also read maps that are there as a whole. A convolution with a fused pool whose
@@ -32,7 +38,7 @@ change are left alone (see there), and so are machines on which maps lie off chi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -40,7 +46,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import RING, ROW_TIME
+from npu_dialect.attributes import LAYER, RING, ROW_TIME
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import YieldOp
@@ -48,8 +54,8 @@ from npu_dialect.target import machine_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import read_layers
 from npu_passes.rows.chain_sizes import apart, discard
-from npu_passes.rows.region_reader import RegionReader
-from npu_passes.support.refuse import Refusal, RefusingPass
+from npu_passes.rows.region_reader import RegionReader, arrives
+from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_plans.rows.regions import (
     Choice,
     FunctionRows,
@@ -57,6 +63,7 @@ from npu_plans.rows.regions import (
     most_layers,
     needed_regions,
     smallest_regions,
+    streaming_region,
 )
 
 
@@ -66,8 +73,9 @@ class FuseRegionsPass(RefusingPass):
 
     name = "npu-fuse-regions"
 
-    when: Literal["needed", "smallest", "always"] = "smallest"
-    """Which layers: few that make the function fit, those with the lowest peak, or all."""
+    when: Literal["needed", "smallest", "always", "input"] = "smallest"
+    """Which layers: few that make the function fit, those with the lowest peak, all, or few that
+    can read a streamed input."""
     max_slowdown: int = 10
     """With `smallest`, by how many percent the instructions of a function may grow."""
     sram_bytes: int | None = None
@@ -83,11 +91,19 @@ class FuseRegionsPass(RefusingPass):
         if spaces.ends_off_chip:
             return
         for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
+            arguments = () if function.is_declaration else function.args
+            streamed = next(filter(arrives, arguments), None)
+            if streamed is None and self.when == "input":
+                continue
             program = read_layers(function, spaces)
             if program is None:
+                if streamed is not None:
+                    refuse(function, "expected layers without states for a streamed input")
                 continue
             reader = RegionReader(program)
             choice = self.choose(reader.function(overlays=self.overlays), sram)
+            if streamed is not None and not any(region.streamed for region in choice.regions):
+                refuse_stream(streamed)
             for region in choice.regions:
                 wrap(region, reader)
 
@@ -105,10 +121,23 @@ class FuseRegionsPass(RefusingPass):
 
     def choose(self, function: FunctionRows, sram: int) -> Choice:
         """The regions that the options ask for."""
+        if self.when == "input":
+            return streaming_region(function)
         if self.when == "always":
             return most_layers(function)
         fitting = needed_regions(function, sram) if self.when == "needed" else None
         return smallest_regions(function, self.max_slowdown) if fitting is None else fitting
+
+
+def refuse_stream(streamed: SSAValue) -> NoReturn:
+    """Refuse an input whose rows arrive one at a time; attached to its first reader.
+
+    Raises: PassFailedException.
+    """
+    first, *others = dict.fromkeys(use.operation for use in streamed.uses)
+    names = ", ".join(LAYER.get(op) or op.name for op in (first, *others))
+    what = f"{names} in one region of rows" if others else f"{names} row by row"
+    refuse(first, f"the rows of the input arrive one at a time: expected to run {what}")
 
 
 def wrap(region: RowRegion, reader: RegionReader) -> None:
@@ -128,15 +157,16 @@ def wrap(region: RowRegion, reader: RegionReader) -> None:
         inner[op.results[0]] = body[-1].results[0]
         inner[op.results[0]].name_hint = op.results[0].name_hint
         discard(op, parts)
-    for op, (number, time) in zip(body, found.times.items(), strict=True):
-        ROW_TIME.set(op, (time.period, time.delay))
-        if op is not body[-1]:
-            RING.set(op, found.rings[number])
     result = body[-1].results[0]
     source = next(
         value for op in body for value in op.maps if reader.numbers.get(value) == region.source
     )
     rows = RowsOp(source, Region(Block([*body, YieldOp(result)])), result.type)
+    timed = (rows, *body) if region.streamed else body
+    for op, (number, time) in zip(timed, found.times.items(), strict=True):
+        ROW_TIME.set(op, (time.period, time.delay))
+        if op is not body[-1]:
+            RING.set(op, found.rings[number])
     Rewriter.insert_op(rows, InsertPoint.before(last))
     rows.result.name_hint = last.results[0].name_hint
     last.results[0].replace_all_uses_with(rows.result)

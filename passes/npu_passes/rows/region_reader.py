@@ -9,10 +9,11 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from npu_dialect.arguments import argument_attributes, is_streamed
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ViewOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read
+from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read, takes_row
 from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.structure import is_constant
 from npu_passes.buffers.choose_layouts import BY_WINDOWS
@@ -50,7 +51,13 @@ class RegionReader:
             frozenset(self.numbers[value] for value in found if self.is_dense(value)),
             sum(work_of(op) for op in places if isinstance(op, LayerOp)),
             overlays,
+            next((self.arriving(value) for value in found if arrives(value)), None),
         )
+
+    def arriving(self, value: SSAValue) -> RowLayer:
+        """The rows of an input that arrive one at a time, as a layer that reads nothing."""
+        rows = shape_of(value)[row_axis(value)]
+        return RowLayer(self.number(value), rows, bytes_of(map_type(value)) // rows, ())
 
     def number(self, value: SSAValue) -> int:
         """The number of a map."""
@@ -105,10 +112,15 @@ class RegionReader:
             if any(read.padding(rows)):
                 pads[self.number(value)] = pad_value(op)
             aside = any(reads_row(op, each, value) for each in maps if each is not value)
-            over = overwrites_row(op, value)
+            over = takes_row(read, rows) if arrives(value) else overwrites_row(op, value)
             found.append(MapRead(self.number(value), read, over, aside))
         size = bytes_of(map_type(result)) // rows
         yield RowLayer(self.number(result), rows, size, tuple(found))
+
+
+def arrives(value: SSAValue) -> bool:
+    """Whether a map is an input whose rows arrive one at a time."""
+    return is_streamed(argument_attributes(value))
 
 
 def is_reordered(value: SSAValue) -> bool:

@@ -5,6 +5,9 @@ there, and only the map of the last one is read behind them. It holds both maps,
 maps between, and all maps that live past it. A sum in it may also read a map from before. The
 output may lie over rows of the input that are read for the last time before, if `overlays`.
 
+The rows of a streamed input arrive one at a time. Only a region can read it, and it must have all
+its readers. A ring of the input is one of its rings.
+
     layer   bytes alone          regions          bytes
     conv    3 + 16               conv, conv, sum  3 + 16 + 4 of rings
     conv    16 + 16
@@ -56,7 +59,8 @@ class FunctionRows:
     `users` has for each map the steps that read it; a returned one is read by a step behind the
     last one. `homes` is the buffer of each map. `dense` are the maps of which each row is a run of
     bytes. `work` is about how many instructions the function takes. `overlays`: whether the output
-    of a layer or region may lie over its input.
+    of a layer or region may lie over its input. `streamed`: the input whose rows arrive one at a
+    time, as a layer that reads nothing.
     """
 
     graph: LayerGraph
@@ -66,6 +70,7 @@ class FunctionRows:
     dense: AbstractSet[int]
     work: int
     overlays: bool = False
+    streamed: RowLayer | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,8 @@ class RowRegion:
     """Steps `first` to `last`, both included, with what they need.
 
     `bytes` are all bytes in use while they run, and `work` the instructions that they add. Without
-    a schedule, it is one step that runs by itself. `source` is the map that the region reads.
+    a schedule, it is one step that runs by itself. `source` is the map that the region reads, and
+    `streamed` says whether its rows arrive one at a time.
     """
 
     first: int
@@ -82,6 +88,7 @@ class RowRegion:
     work: int = 0
     schedule: Schedule | None = None
     source: int | None = None
+    streamed: bool = False
 
     @property
     def fused(self) -> int:
@@ -112,9 +119,13 @@ class Choice:
 
 
 def smallest_regions(function: FunctionRows, max_slowdown: float) -> Choice:
-    """The regions with the lowest peak that add at most `max_slowdown` percent of work."""
+    """The regions with the lowest peak that add at most `max_slowdown` percent of work.
+
+    What a streamed input needs at least is not counted. No parts if no region can read it.
+    """
     parts = parts_of(function)
-    budget = function.work * max_slowdown / 100
+    least = least_work(parts, len(function.steps), inf)
+    budget = function.work * max_slowdown / 100 + (0 if least is None else least.work)
     limits = sorted({part.bytes for part in parts})
     low, high = 0, len(limits) - 1
     best = Choice(())
@@ -142,7 +153,17 @@ def parts_of(function: FunctionRows) -> list[RowRegion]:
     return [*steps, *found_regions(function, max((each.bytes for each in steps), default=0))]
 
 
-def least_work(parts: Sequence[RowRegion], steps: int, limit: int) -> Choice | None:
+def streaming_region(function: FunctionRows) -> Choice:
+    """The region with the fewest layers that can read the streamed input; no parts if none can."""
+    steps = list(alone(function))
+    for growing, _ in walked(function):
+        region = next(grown(growing), None)
+        if region is not None and region.streamed:
+            return Choice((*steps[: region.first], region, *steps[region.last + 1 :]))
+    return Choice(())
+
+
+def least_work(parts: Sequence[RowRegion], steps: int, limit: float) -> Choice | None:
     """The parts within a limit of bytes that cover all steps with the least work."""
     fitting = [part for part in parts if part.bytes <= limit]
     return best_cover(fitting, steps, lambda part: (part.work, part.fused))
@@ -183,9 +204,13 @@ def best_cover(
 
 
 def alone(function: FunctionRows) -> Iterator[RowRegion]:
-    """Each step by itself."""
+    """Each step by itself, but for those that read a streamed input."""
+    streamed = function.streamed
+    kept = set[int]() if streamed is None else set(function.users[streamed.map])
     for growing, (used, _) in walked(function):
         first = growing.first
+        if first in kept:
+            continue
         if growing.take(first) and len(growing.layers) == 1:
             used = min(used, growing.bytes_with(schedule(growing.layers)))
         yield RowRegion(first, first, used)
@@ -198,13 +223,21 @@ def found_regions(function: FunctionRows, limit: float = inf) -> Iterator[RowReg
     """
     known: dict[tuple[int, int, bool], Part] = {}
     for growing, _ in walked(function):
-        for last in range(growing.first, len(function.steps)):
-            if not growing.take(last) or growing.least_bytes() > limit:
-                break
-            if len(growing.layers) > 1 and growing.is_closed:
-                found = schedule(growing.layers, known)
-                used, work = growing.bytes_with(found), added_work(growing.layers, found)
-                yield RowRegion(growing.first, last, used, work, found, growing.source)
+        yield from grown(growing, limit, known)
+
+
+def grown(
+    growing: Growing, limit: float = inf, known: dict[tuple[int, int, bool], Part] | None = None
+) -> Iterator[RowRegion]:
+    """The regions that start at one step, shorter ones first; see `found_regions`."""
+    for last in range(growing.first, len(growing.function.steps)):
+        if not growing.take(last) or (growing.least_bytes() > limit and not growing.streams):
+            return
+        if len(growing.layers) > 1 and growing.is_closed:
+            found = schedule(growing.layers, known)
+            used, work = growing.bytes_with(found), added_work(growing.layers, found)
+            source, streamed = growing.source, growing.streams
+            yield RowRegion(growing.first, last, used, work, found, source, streamed)
 
 
 def walked(function: FunctionRows) -> Iterator[tuple[Growing, tuple[int, int]]]:
@@ -237,6 +270,8 @@ class Growing:
         self.end = first
         self.layers: list[RowLayer] = []
         self.source: int | None = None
+        self.streams = False
+        """Whether the rows of the source arrive one at a time."""
         self.periods: dict[int, int] = {}
         self.row_bytes: dict[int, int] = {}
         self.pads: dict[int, float] = {}
@@ -265,9 +300,11 @@ class Growing:
         inside = [each for each in layer.reads if each.map in (*self.periods, self.source)]
         outside = [each for each in layer.reads if each not in inside]
         if outside and self.source is None and not inside:
-            self.source = outside[0].map
+            self.start(outside[0].map)
             inside, outside = outside[:1], outside[1:]
-        if not inside or not all(each.aside for each in outside):
+        streamed = self.function.streamed
+        kept = None if streamed is None else streamed.map
+        if not inside or not all(each.aside and each.map != kept for each in outside):
             return False
         for each in inside:
             if each.map in self.periods and not each.overwrites:
@@ -280,6 +317,15 @@ class Growing:
         self.row_bytes[layer.map] = layer.row_bytes
         self.layers.append(replace(layer, reads=tuple(inside)))
         return True
+
+    def start(self, source: int) -> None:
+        """Set the map that the region reads; an input that is streamed gets a ring."""
+        self.source, streamed = source, self.function.streamed
+        if streamed is not None and streamed.map == source:
+            self.streams = True
+            self.periods[source], self.row_bytes[source] = 1, streamed.row_bytes
+            self.needed = max(self.function.users[source])
+            self.layers.append(streamed)
 
     def least_bytes(self) -> int:
         """Bytes that all regions need that start here and have the layers up to now."""
@@ -304,6 +350,8 @@ class Growing:
 
     def overlaid(self, found: Schedule, after: int) -> int:
         """By how many bytes the result may overlap the input, counted in whole rows."""
+        if self.streams:
+            return 0
         graph, homes, result = self.function.graph, self.function.homes, self.layers[-1]
         assert self.source is not None
         source, target = homes[self.source], homes[result.map]

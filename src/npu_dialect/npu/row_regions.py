@@ -4,11 +4,15 @@ A region is a directed graph of layers: a map may have several readers, and a la
 maps of the region. Each layer says when it computes a row (`npu.row_time`, see `row_times.py`), and
 how many rows of its OFM a ring keeps (`npu.ring`). A ring of 0 rows stands for a map whose only
 reader overwrites it: the row is computed where that reader puts its own.
+
+The op itself has the two attributes if the rows of its input arrive one at a time: row s in step
+`s + delay`. A ring keeps those that readers still need. A ring of 0 rows stands for an input whose
+only reader takes each row where it arrives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -56,15 +60,20 @@ def overwrites_row(layer: LayerOp, value: SSAValue) -> bool:
     return read is not None and read == RowRead(read.height)
 
 
+def takes_row(read: RowRead, rows: int) -> bool:
+    """Whether a layer of so many rows needs one row of a map for each, the one with its number."""
+    return read == RowRead(read.height) and read.padding(rows) == (0, 0)
+
+
 @dataclass(frozen=True)
 class RegionMap:
-    """The OFM of a layer in a region.
+    """The OFM of a layer in a region, or its input if its rows arrive one at a time.
 
     `time`: when its rows are computed. `computed`: how many rows are, those that a reader needs.
     `end`: how many rows are put into the ring, so that readers find their rows at the same place up
     to the last one. Those that are not computed are `pad`, as are the `above` rows that are in the
     ring at the start. `ring`: how many rows are kept; 0 if the map is overwritten, or if it is the
-    result of the region.
+    result of the region. An input with a ring of 0 rows is read where it arrives.
     """
 
     time: RowTime
@@ -103,6 +112,8 @@ def streams(rows: Operation, layer: LayerOp) -> dict[SSAValue, RowRead]:
 def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
     """The OFMs of the layers of a region, in their order.
 
+    In front of them is the region's input, if its rows arrive one at a time.
+
     Raises: VerifyException for layers that cannot be in one, and for times and rings with which a
     layer does not find its rows.
     """
@@ -125,11 +136,46 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
             height = shape_of(map_)[row_axis(map_)]
             found[map_] = RegionMap(times[map_], height, height)
             continue
-        for reader in readers:
-            check_time(reads[reader][map_], times[map_], times[reader.output], reader)
-        found[map_] = ring_of(layer, times, {r: reads[r][map_] for r in readers}, found)
-        check_ring(layer, found[map_].ring, readers)
+        found[map_] = read_map(layer, map_, times, {r: reads[r][map_] for r in readers}, found)
+    if ROW_TIME.is_on(rows):
+        (source,) = rows.operands
+        times[source] = arrival(rows)
+        readers = {r: of[source] for r, of in reads.items() if source in of}
+        found[source] = read_map(rows, source, times, readers, found)
     return dict(reversed(found.items()))
+
+
+def arrival(rows: Operation) -> RowTime:
+    """When the rows of a region's input arrive.
+
+    Raises: VerifyException if not one arrives in each step, or if its type has no rows.
+    """
+    time, (source,) = time_of(rows), rows.operands
+    if time.period != 1:
+        raise VerifyException(f"expected npu.row_time of {rows.name} with period 1")
+    if row_axis(source) < 0:
+        raise VerifyException(f"expected an input with rows, got {source.type}")
+    return time
+
+
+def read_map(
+    owner: Operation,
+    map_: SSAValue,
+    times: Mapping[SSAValue, RowTime],
+    readers: Mapping[LayerOp, RowRead],
+    found: Mapping[SSAValue, RegionMap],
+) -> RegionMap:
+    """The rows of a map that its readers need; `owner` has its `npu.ring`.
+
+    `found` are the OFMs of the readers.
+
+    Raises: VerifyException if a reader is too early, or if the ring has another size.
+    """
+    for reader, read in readers.items():
+        check_time(read, times[map_], times[reader.output], reader)
+    kept = ring_of(owner, map_, times, readers, found)
+    check_ring(owner, kept.ring, list(readers))
+    return kept
 
 
 def checked(op: Operation) -> LayerOp:
@@ -141,8 +187,8 @@ def checked(op: Operation) -> LayerOp:
     return op
 
 
-def time_of(layer: LayerOp) -> RowTime:
-    """The time of a layer.
+def time_of(layer: Operation) -> RowTime:
+    """The time of a layer, or of the input of a region.
 
     Raises: VerifyException if it has none, or a period below 1.
     """
@@ -171,16 +217,17 @@ def check_time(read: RowRead, source: RowTime, reader: RowTime, layer: LayerOp) 
 
 
 def ring_of(
-    layer: LayerOp,
+    owner: Operation,
+    map_: SSAValue,
     times: Mapping[SSAValue, RowTime],
     readers: Mapping[LayerOp, RowRead],
     found: Mapping[SSAValue, RegionMap],
 ) -> RegionMap:
-    """The rows of the OFM of a layer that its readers need; `found` are the OFMs of these.
+    """The rows of a map that its readers need; `found` are the OFMs of these.
 
     Raises: VerifyException if two readers need rows of padding with other values.
     """
-    map_ = layer.output
+    height = shape_of(map_)[row_axis(map_)]
     time, above, needed, end, ring = times[map_], 0, 0, 0, 1
     pads: dict[float, str] = {}
     for reader, read in readers.items():
@@ -199,12 +246,12 @@ def ring_of(
         )
     pad = next(iter(pads), 0.0)
     first = next(iter(readers))
-    if len(readers) == 1 and ring == 1 and RING.get(layer) == 0:
-        alone = overwritten(first) == [map_]
-        if alone and overwrites_row(first, map_) and times[first.output] == time:
-            ring = 0
-    computed = min(max(needed, 1), shape_of(map_)[row_axis(map_)])
-    return RegionMap(time, computed, max(end, 1), ring, above, pad)
+    if len(readers) == 1 and ring == 1 and RING.get(owner) == 0 and times[first.output] == time:
+        if isinstance(owner, LayerOp):
+            ring = 1 - (overwritten(first) == [map_] and overwrites_row(first, map_))
+        else:
+            ring = 1 - takes_row(readers[first], found[first.output].computed)
+    return RegionMap(time, min(max(needed, 1), height), max(end, 1), ring, above, pad)
 
 
 def overwritten(layer: LayerOp) -> list[SSAValue]:
@@ -213,8 +260,8 @@ def overwritten(layer: LayerOp) -> list[SSAValue]:
     return [map_ for map_, op in owners.items() if isinstance(op, LayerOp) and RING.get(op) == 0]
 
 
-def check_ring(layer: LayerOp, ring: int, readers: list[LayerOp]) -> None:
-    """Check `npu.ring` of a layer.
+def check_ring(layer: Operation, ring: int, readers: Sequence[LayerOp]) -> None:
+    """Check `npu.ring` of a layer, or of the input of a region.
 
     Raises: VerifyException if it is another number than its readers need.
     """

@@ -42,7 +42,7 @@ func.func @close() {
   } {npu.overlays = array<i64: 0, 1, 16, -1>}
   func.return
 }
-// CHECK: expected buffer 0 farther than 15 bytes behind buffer 1: its bytes are read after they are overwritten
+// CHECK: expected buffer 0 farther than 15 bytes behind buffer 1: its bytes are used after they are overwritten
 
 // -----
 
@@ -64,7 +64,7 @@ func.func @another() {
   } {npu.overlays = array<i64: 0, 1, 0, -1>}
   func.return
 }
-// CHECK: expected buffer 0 farther than -48 bytes behind buffer 2: its bytes are read after they are overwritten
+// CHECK: expected buffer 0 farther than -48 bytes behind buffer 2: its bytes are used after they are overwritten
 
 // -----
 
