@@ -66,11 +66,15 @@ STRUCTURE = (
 )
 """Printable ops that are not scalar operators and have no rule of their own."""
 
-PRINTABLE = frozenset((*STRUCTURE, sram.AllocOp, memref.AllocOp, *OPERATORS))
-"""All ops that can be printed. Looking up the class of an op is faster than `isinstance`."""
+PRINTABLE = frozenset(
+    (*OPERATORS, *(kind.name for kind in (*STRUCTURE, sram.AllocOp, memref.AllocOp)))
+)
+"""The names of all ops that can be printed. Looking them up is faster than `isinstance`."""
 
-PLAIN = frozenset(OPERATORS) - {arith.ConstantOp, arith.SelectOp, UnrealizedConversionCastOp}
-"""Scalar operators, which neither `problem_of_memory` nor `problem_of_kind` looks at."""
+PLAIN = frozenset(OPERATORS) - {
+    kind.name for kind in (arith.ConstantOp, arith.SelectOp, UnrealizedConversionCastOp)
+}
+"""Names of scalar operators, which neither `problem_of_memory` nor `problem_of_kind` looks at."""
 
 REMEDY = {
     "npu": "run npu-bufferize and npu-lower-to-loops before",
@@ -156,7 +160,7 @@ def type_problem(type_: Attribute) -> str | None:
 
 def problem_of(op: Operation) -> str | None:
     """Why an op in a function cannot be printed as C; None if it can."""
-    if type(op) not in PRINTABLE:
+    if op.name not in PRINTABLE:
         dialect = op.name.partition(".")[0]
         return REMEDY.get(
             dialect, "expected an op of arith, math, scf, memref, func, sram, dram, dma or dsp"
@@ -168,7 +172,7 @@ def problem_of(op: Operation) -> str | None:
             continue  # the token between a start and its wait
         if problem := type_problem(value.type):
             return problem
-    return None if type(op) in PLAIN else problem_of_memory(op) or problem_of_kind(op)
+    return None if op.name in PLAIN else problem_of_memory(op) or problem_of_kind(op)
 
 
 def problem_of_memory(op: Operation) -> str | None:
