@@ -76,6 +76,9 @@ PLAIN = frozenset(OPERATORS) - {
 }
 """Names of scalar operators, which neither `problem_of_memory` nor `problem_of_kind` looks at."""
 
+TRANSFERS: frozenset[type[Operation]] = frozenset((dma.StartOp, dma.WaitOp))
+"""The ops that have the token of a transfer."""
+
 REMEDY = {
     "npu": "run npu-bufferize and npu-lower-to-loops before",
     "linalg": "run convert-linalg-to-loops before",
@@ -149,13 +152,15 @@ def problems_of_body(function: FuncOp) -> Iterator[str]:
 
 def type_problem(type_: Attribute) -> str | None:
     """Why a value of this type cannot be printed as C; None if it can."""
+    if is_value(type_):
+        return None
     if buffer := as_memref(type_):
         return memref_problem(buffer)
     if isinstance(type_, TensorType):
         return "it is a tensor; run npu-bufferize before"
     if isinstance(type_, dma.TokenType):
         return "it hands a transfer on; expected a dma.wait where its dma.start is visible"
-    return None if is_value(type_) else f"its type is {type_}, expected a memref or a number"
+    return f"its type is {type_}, expected a memref or a number"
 
 
 def problem_of(op: Operation) -> str | None:
@@ -167,8 +172,9 @@ def problem_of(op: Operation) -> str | None:
         )
     if isinstance(op, ReturnOp):
         return None  # problems_of_signature reports it
+    transfers = type(op) in TRANSFERS
     for value in (*op.operands, *op.results):
-        if isinstance(op, dma.StartOp | dma.WaitOp) and isinstance(value.owner, dma.StartOp):
+        if transfers and isinstance(value.owner, dma.StartOp):
             continue  # the token between a start and its wait
         if problem := type_problem(value.type):
             return problem
