@@ -167,7 +167,9 @@ def plan_of(module: ModuleOp, job: Job, machine: Machine) -> Plan:
     report = report_of(module)
     if machine.dma_channels:
         return Plan(job.pipeline, report.arena_bytes, report.off_chip.overall_bytes)
-    PassPipeline(passes[end:]).apply(context(), module)
+    # The work of a run is that of one function, also if it is cut into parts at the end.
+    rest = [each for each in passes[end:] if each.name != SplitStreamPass.name]
+    PassPipeline(rest).apply(context(), module)
     try:
         return Plan(job.pipeline, report.arena_bytes, work_of(module))
     except UnknownWork as error:
