@@ -21,20 +21,18 @@ from dataclasses import dataclass, field
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.hints import isa
 
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import element_bytes, map_type
 from npu_dialect.sram import SpanOp, reach_of
 from npu_passes.analysis.index_values import IndexValues, NotKnown
-from npu_passes.analysis.nests import element_bytes, offset_of
+from npu_passes.analysis.nests import offset_of
 from npu_passes.analysis.views import is_buffer, is_view, root_of
-
-MOST_STEPS = 200_000
-"""The most ops that are evaluated; loops over rows take thousands."""
 
 
 def outer_buffers(loop: Operation) -> tuple[SSAValue, ...]:
@@ -82,23 +80,23 @@ class RowBytes(IndexValues):
     effects: dict[Operation, tuple[tuple[SSAValue, bool], ...]] = field(
         default_factory=dict[Operation, tuple[tuple[SSAValue, bool], ...]]
     )
-    steps: int = 0
 
     @staticmethod
     def of(loop: scf.ForOp) -> RowBytes:
         """The state after a loop has run.
 
-        Raises: NotKnown if a value cannot be evaluated, or after `MOST_STEPS` ops.
+        Raises: NotKnown if a value cannot be evaluated, or after too many ops.
         """
         state = RowBytes()
         for number, buffer in enumerate(outer_buffers(loop)):
             first = offset_of(buffer)
             if first is None:
                 raise NotKnown
-            state.places[buffer] = Place(number, first * element_bytes(buffer), size_of(buffer))
+            first *= element_bytes(map_type(buffer))
+            state.places[buffer] = Place(number, first, size_of(buffer))
         for value in dict.fromkeys(each for op in loop.walk() for each in op.operands):
             state.follow(value, loop)
-        state.loop(loop)
+        state.run_loop(loop)
         return state
 
     def nearest(self, source: int, target: int) -> int | None:
@@ -123,35 +121,21 @@ class RowBytes(IndexValues):
             if not loop.is_ancestor(op):
                 self.view(op)
 
-    def run(self, block: Block) -> None:
-        """Run the ops of a block."""
-        for op in block.ops:
-            self.steps += 1
-            if self.steps > MOST_STEPS:
-                raise NotKnown
-            match op:
-                case scf.ForOp():
-                    self.loop(op)
-                case scf.IfOp():
-                    region = op.true_region if self.number(op.cond) else op.false_region
-                    for each in region.blocks:
-                        self.run(each)
-                case _ if is_view(op):
-                    self.view(op)
-                case _:
-                    self.happen([op])
-                    self.evaluate(op)
+    def do(self, op: Operation) -> None:
+        """Note the place of a view, or the effects of another op."""
+        if is_view(op):
+            self.view(op)
+            return
+        self.happen([op])
+        self.evaluate(op)
 
-    def loop(self, op: scf.ForOp) -> None:
+    def run_loop(self, op: scf.ForOp) -> None:
         """Run the iterations of a loop; one that takes no views and calls nothing is one event."""
         inner = [each for each in op.walk() if each is not op]
-        if not any(is_view(each) or isinstance(each, LayerOp | CallOp) for each in inner):
+        if any(is_view(each) or isinstance(each, LayerOp | CallOp) for each in inner):
+            super().run_loop(op)
+        else:
             self.happen(inner)
-            return
-        first, end, step = map(self.number, (op.lb, op.ub, op.step))
-        for index in range(first, end, max(step, 1)):
-            self.numbers[op.body.block.args[0]] = index
-            self.run(op.body.block)
 
     def view(self, op: Operation) -> None:
         """Note the place of a view. Raises: NotKnown if it cannot be evaluated."""
@@ -160,13 +144,13 @@ class RowBytes(IndexValues):
             return
         first = source.first
         if isinstance(op, memref.SubviewOp):
-            first += self.shift(op) * element_bytes(result)
+            first += self.shift(op) * element_bytes(map_type(result))
         elif isinstance(op, memref.ReinterpretCastOp):
             (offset,) = op.static_offsets.get_values()
             base = offset_of(op.source)
             if offset == DYNAMIC_INDEX or base is None:
                 raise NotKnown
-            first += (offset - base) * element_bytes(result)
+            first += (offset - base) * element_bytes(map_type(result))
         elif not isinstance(op, SpanOp | memref.CastOp):
             raise NotKnown
         self.places[result] = Place(source.buffer, first, size_of(result))
@@ -268,4 +252,4 @@ def size_of(value: SSAValue) -> int:
     reach = reach_of(value.type.get_shape(), value.type.get_strides())
     if reach is None:
         raise NotKnown
-    return reach * element_bytes(value)
+    return reach * element_bytes(map_type(value))

@@ -43,7 +43,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
-from npu_dialect.attributes import RING, ROW_TIME, RUNS, STREAM_STEPS
+from npu_dialect.attributes import RING, ROW_TIME, RUNS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, PoolOp
@@ -52,6 +52,7 @@ from npu_dialect.npu.row_regions import RegionMap, region_maps, streams
 from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.row_times import RowRead, place_in_ring
+from npu_dialect.stream_attributes import STREAM_STEPS
 from npu_passes.buffers.expand_rows import is_fetched
 from npu_passes.buffers.row_buffers import copy, fill, move_up, rows_buffer, rows_of
 from npu_passes.buffers.spaces import Spaces
@@ -63,8 +64,9 @@ from npu_passes.support.refuse import refuse
 class RegionExpansion:
     """Builds the loop of one region, from buffer `source` to buffer `out`.
 
-    `maps` are the OFMs of its layers. `buffers` maps the parameters and further maps to their
-    buffers. `rings` are the rings of the maps between layers.
+    `maps` are the OFMs of its layers, `reads` the maps that each layer reads row by row. `buffers`
+    maps the parameters and further maps to their buffers. `rings` are the rings of the maps between
+    layers.
     """
 
     b: LoopBuilder
@@ -72,6 +74,7 @@ class RegionExpansion:
     source: SSAValue
     out: SSAValue
     maps: Mapping[SSAValue, RegionMap]
+    reads: Mapping[LayerOp, Mapping[SSAValue, RowRead]]
     buffers: Mapping[SSAValue, SSAValue]
     rings: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
@@ -102,12 +105,14 @@ class RegionExpansion:
         waiting: dict[Operation, list[SSAValue]] = {}
         found: list[list[SSAValue]] = []
         for map_ in self.maps:
-            group = (
-                [*waiting.pop(map_.owner, ()), map_] if isinstance(map_.owner, LayerOp) else [map_]
-            )
+            if map_ is self.op.input:
+                found += [[map_]] * (map_ in self.rings)
+                continue
+            assert isinstance(map_.owner, LayerOp)
+            group = [*waiting.pop(map_.owner, ()), map_]
             if map_ in self.rings or map_ is self.result:
                 found.append(group)
-            elif map_ is not self.op.input:
+            else:
                 (use,) = map_.uses
                 waiting[use.operation] = group
         return found
@@ -120,7 +125,7 @@ class RegionExpansion:
     def turn(self, group: Sequence[SSAValue], step: Index, steps: tuple[int, int]) -> None:
         """Compute the next row of a map and of those that it overwrites, if it is their turn."""
         b, found = self.b, self.maps[group[-1]]
-        time, (first, last) = found.time, found.steps
+        time = found.time
         since = b.sub(step, time.delay - steps[0], "since")
 
         def put() -> tuple[()]:
@@ -133,11 +138,11 @@ class RegionExpansion:
             b.choose(b.divides(since, time.period), put)
             return ()
 
+        first, last = found.steps
         if (first, last + 1) == steps:
             at_its_turn()
         else:
-            low, high = first - time.delay, last + 1 - time.delay
-            b.choose(b.between(b.value(since), low, high), at_its_turn)
+            b.choose(b.between(b.value(since), 0, last + 1 - first), at_its_turn)
 
     def put(self, group: Sequence[SSAValue], row: Index) -> None:
         """Put the next row of a map into its ring, or into the output."""
@@ -167,15 +172,16 @@ class RegionExpansion:
         A row of the input is copied.
         """
         for map_ in group:
-            if isinstance(map_.owner, LayerOp):
-                self.run(map_.owner, row, target)
-            else:
+            if map_ is self.op.input:
                 copy(self.b, rows_of(self.b, self.source, row, 1, "arrived"), target)
+            else:
+                assert isinstance(map_.owner, LayerOp)
+                self.run(map_.owner, row, target)
 
     def run(self, layer: LayerOp, row: Index, target: SSAValue) -> None:
         """Insert a layer that computes one row; one of several if it is a row at the border."""
         rows = self.maps[layer.output].computed
-        read = streams(self.op, layer).get(self.op.input)
+        read = self.reads[layer].get(self.op.input)
         if read is None or self.op.is_streamed or read.padding(rows) == (0, 0):
             self.insert(layer, row, target, rows)
             return
@@ -217,11 +223,11 @@ class RegionExpansion:
 
         `missing`: how many rows that it needs lie above and below the region's input.
         """
-        reads = streams(self.op, layer)
+        reads = self.reads[layer]
         inputs = [
             self.view(layer, value, reads[value], row, target, missing)
             if value in reads
-            else self.side(layer, value, reads, row)
+            else self.side(layer, value, row)
             for value in layer.inputs
         ]
         new = layer.rebuilt(inputs, target)
@@ -254,11 +260,9 @@ class RegionExpansion:
         place = place_in_ring(read, found.time, self.maps[layer.output].time, found.ring)
         return rows_of(b, self.rings[value], place, read.reach, "window")
 
-    def side(
-        self, layer: LayerOp, value: SSAValue, reads: Mapping[SSAValue, RowRead], row: Index
-    ) -> SSAValue:
+    def side(self, layer: LayerOp, value: SSAValue, row: Index) -> SSAValue:
         """A parameter, or what a layer needs of a map from outside of the region."""
-        if any(reads_row(layer, streamed, value) for streamed in reads):
+        if any(reads_row(layer, streamed, value) for streamed in self.reads[layer]):
             return rows_of(self.b, self.buffers[value], row, 1, "line")
         return self.buffers[value]
 
@@ -306,4 +310,5 @@ def expand_region(
     for buffer in (source, out, *outside):
         if is_fetched(buffer, spaces):
             refuse(op, f"expected a region whose maps are on chip, got one in {buffer.type}")
-    RegionExpansion(LoopBuilder(op), op, source, out, region_maps(op), buffers).build(spaces)
+    reads = {layer: streams(op, layer) for layer in op.layers}
+    RegionExpansion(LoopBuilder(op), op, source, out, region_maps(op), reads, buffers).build(spaces)

@@ -45,10 +45,11 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
-from npu_dialect.arguments import STREAM_PARTS, argument_attributes, is_output, is_streamed
-from npu_dialect.attributes import SRAM_OFFSET, STREAM_COUNT, STREAM_PART, STREAM_STEPS
+from npu_dialect.arguments import argument_attributes, is_output, is_streamed
+from npu_dialect.attributes import SRAM_OFFSET
 from npu_dialect.npu.row_windows import row_axis
 from npu_dialect.sram import AllocOp
+from npu_dialect.stream_attributes import STREAM_COUNT, STREAM_PART, STREAM_PARTS, STREAM_STEPS
 from npu_passes.support.loop_builder import LoopBuilder, memref_type
 from npu_passes.support.port_attributes import array_of
 from npu_passes.support.refuse import RefusingPass, refuse

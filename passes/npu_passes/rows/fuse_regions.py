@@ -26,10 +26,9 @@ on chip in place of the input:
     %2 = npu.rows of %x attributes {npu.ring = 3, npu.row_time = array<i64: 1, 0>} : ... {
 
 A region reads one map row by row, and its last layer computes the only map that is read behind it.
-Sums in it may also read maps that are there as a whole. A
-convolution with a fused pool whose windows overlap becomes convolution and pool again, because the
-rows between them are the smallest buffer for the overlap. Readers of a map that pad it must pad
-with one value.
+Sums in it may also read maps that are there as a whole. A convolution with a fused pool whose
+windows overlap becomes convolution and pool again, because the rows between them are the smallest
+buffer for the overlap. Readers of a map that pad it must pad with one value.
 
 The layers keep their order, so `npu-order-layers` runs before. Functions whose order must not
 change are left alone (see there), and so are machines on which maps lie off chip, which have

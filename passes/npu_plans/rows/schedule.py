@@ -57,8 +57,8 @@ class RowLayer:
 class Schedule:
     """When rows are computed, and the rows of each ring, by the number of the map.
 
-    The times are in the order of the layers.
-    The result has a time, but no ring. A map that is overwritten in its row has a ring of 0 rows.
+    The times are in the order of the layers. The result has a time, but no ring. A map that is
+    overwritten in its row has a ring of 0 rows.
     """
 
     times: Mapping[int, RowTime]

@@ -119,7 +119,7 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
     """
     *inner, last = rows.regions[0].block.ops
     assert isinstance(last, YieldOp)
-    layers = [checked(rows, op) for op in inner]
+    layers = [checked(op) for op in inner]
     reads = {layer: streams(rows, layer) for layer in layers}
     times = {layer.output: time_of(layer) for layer in layers}
     found: dict[SSAValue, RegionMap] = {}
@@ -136,12 +136,16 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
             height = shape_of(map_)[row_axis(map_)]
             found[map_] = RegionMap(times[map_], height, height)
             continue
-        found[map_] = read_map(layer, map_, times, {r: (reads[r][map_], found) for r in readers})
+        by_row = {reader: reads[reader][map_] for reader in readers}
+        found[map_] = read_map(layer, map_, times, by_row, found)
     if ROW_TIME.is_on(rows):
         (source,) = rows.operands
         times[source] = arrival(rows)
-        inner = {r: (of[source], found) for r, of in reads.items() if source in of}
-        found[source] = read_map(rows, source, times, inner)
+        by_row = {layer: reads[layer].get(source) for layer in layers if source in layer.inputs}
+        known = {layer: read for layer, read in by_row.items() if read is not None}
+        if not known or len(known) < len(by_row):
+            raise VerifyException("expected layers that read the input row by row, as it arrives")
+        found[source] = read_map(rows, source, times, known, found)
     return dict(reversed(found.items()))
 
 
@@ -162,23 +166,24 @@ def read_map(
     owner: Operation,
     map_: SSAValue,
     times: Mapping[SSAValue, RowTime],
-    readers: Mapping[LayerOp, tuple[RowRead, Mapping[SSAValue, RegionMap]]],
+    readers: Mapping[LayerOp, RowRead],
+    found: Mapping[SSAValue, RegionMap],
 ) -> RegionMap:
     """The rows of a map that its readers need; `owner` has its `npu.ring`.
 
     Raises: VerifyException if a reader is too early, or if the ring has another size.
     """
-    for reader, (read, _) in readers.items():
+    for reader, read in readers.items():
         check_time(read, times[map_], times[reader.output], reader)
-    found = ring_of(owner, map_, times, readers)
-    check_ring(owner, found.ring, list(readers))
-    return found
+    rows = ring_of(owner, map_, times, readers, found)
+    check_ring(owner, rows.ring, list(readers))
+    return rows
 
 
-def checked(rows: Operation, op: object) -> LayerOp:
-    """An op of a region, which must be a layer on tensors that reads no map before its op."""
+def checked(op: Operation) -> LayerOp:
+    """An op of a region. Raises: VerifyException if it is no layer on tensors with rows."""
     if not isinstance(op, LayerOp) or op.destination is not None:
-        raise VerifyException(f"expected layers on tensors, got {getattr(op, 'name', op)}")
+        raise VerifyException(f"expected layers on tensors, got {op.name}")
     if row_axis(op.output) < 0:
         raise VerifyException(f"expected maps with rows, got one of {op.name}")
     return op
@@ -217,22 +222,23 @@ def ring_of(
     owner: Operation,
     map_: SSAValue,
     times: Mapping[SSAValue, RowTime],
-    readers: Mapping[LayerOp, tuple[RowRead, Mapping[SSAValue, RegionMap]]],
+    readers: Mapping[LayerOp, RowRead],
+    found: Mapping[SSAValue, RegionMap],
 ) -> RegionMap:
-    """The rows of an inner map that its readers need.
+    """The rows of a map that its readers need; `owner` has its ring, `found` their OFMs.
 
     Raises: VerifyException if two readers need rows of padding with other values.
     """
     height = shape_of(map_)[row_axis(map_)]
     time, above, needed, end, ring = times[map_], 0, 0, 0, 1
     pads: dict[float, str] = {}
-    for layer, (read, found) in readers.items():
-        outputs = found[layer.output].computed
+    for reader, read in readers.items():
+        outputs = found[reader.output].computed
         top, bottom = read.padding(outputs)
         if top or bottom:
-            pads[pad_value(layer)] = layer.name
+            pads[pad_value(reader)] = reader.name
         above, needed = max(above, top), max(needed, read.end(outputs - 1))
-        reader_time = times[layer.output]
+        reader_time = times[reader.output]
         # The ring moves until the last row of the reader, though there may be no new rows by then.
         end = max(end, time.last(reader_time.step(outputs - 1)) + 1)
         ring = max(ring, ring_rows(read, time, reader_time))
@@ -246,7 +252,7 @@ def ring_of(
         if isinstance(owner, LayerOp):
             ring = 1 - (overwritten(first) == [map_] and overwrites_row(first, map_))
         else:
-            ring = 1 - takes_row(readers[first][0], readers[first][1][first.output].computed)
+            ring = 1 - takes_row(readers[first], found[first.output].computed)
     return RegionMap(time, min(max(needed, 1), height), max(end, 1), ring, above, pad)
 
 

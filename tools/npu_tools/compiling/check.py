@@ -20,10 +20,10 @@ from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from npu_dialect.arguments import attributes_of_arguments, is_input, is_output
-from npu_dialect.attributes import STREAM_PART
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.values import dtype_of
 from npu_dialect.npu.maps import Map
+from npu_dialect.stream_attributes import STREAM_PART
 from npu_tools.shared.errors import UserError
 
 Array = npt.NDArray[np.float32]

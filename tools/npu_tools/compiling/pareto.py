@@ -20,6 +20,7 @@ from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine
 from npu_dialect.target import TargetAttr
 from npu_passes.analysis.loop_work import UnknownWork, work_of
+from npu_passes.lowering.split_stream import SplitStreamPass
 from npu_passes.pipelines import DEFAULT
 from npu_tools.compiling.driver import (
     ASSIGN_OFFSETS,
@@ -168,7 +169,7 @@ def plan_of(module: ModuleOp, job: Job, machine: Machine) -> Plan:
     if machine.dma_channels:
         return Plan(job.pipeline, report.arena_bytes, report.off_chip.overall_bytes)
     # The work of a run is that of one function, also if it is cut into parts at the end.
-    rest = [each for each in passes[end:] if each.name != SplitStreamPass.name]
+    rest = tuple(each for each in passes[end:] if each.name != SplitStreamPass.name)
     PassPipeline(rest).apply(context(), module)
     try:
         return Plan(job.pipeline, report.arena_bytes, work_of(module))
