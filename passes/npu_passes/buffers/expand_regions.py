@@ -81,6 +81,9 @@ class RegionExpansion:
     def build(self, spaces: Spaces) -> None:
         """Build the rings and the loop."""
         b, (start, stop) = self.b, steps_of(self.maps)
+        if self.op.is_streamed:  # all rows arrive, needed or not
+            arrival = self.maps[self.op.input].time
+            stop = max(stop, arrival.step(height_of(self.op.input)))
         for map_, found in self.maps.items():
             if found.ring:  # of an input too, whose rows arrive one at a time
                 hint = map_.name_hint or "ring"

@@ -106,8 +106,8 @@ class Stream:
         if len(counts) != 1 or len(streamed) != 1 or loop.res:
             refuse(loop, "expected one input with npu.stream and one buffer with npu.stream_count")
         steps = STREAM_STEPS.get(loop) or ()
-        if len(steps) != 2:
-            refuse(loop, "expected npu.stream_steps = array<i64: rows, delay>")
+        if len(steps) != 2 or (known(loop.ub) or 0) < sum(steps):
+            refuse(loop, "expected npu.stream_steps = array<i64: rows, delay>, and as many steps")
         rows, delay = steps
         return Stream(function, loop, streamed[0], counts[0].results[0], rows, delay)
 
@@ -139,8 +139,7 @@ class Stream:
             first = b.insert(arith.IndexCastOp(done, IndexType()), "first").result
             more = b.insert(arith.IndexCastOp(number, IndexType())).result
             start = b.value(b.add(first, self.delay))
-            stop = b.least(b.add(start, more), part.value(self.loop.ub), "stop")
-            part.steps(start, b.value(stop), first)
+            part.steps(start, b.value(b.add(start, more, "stop")), first)
             b.store(b.binary(arith.AddiOp, done, number), part.value(self.count), [0])
             return (b.integer(0),)
 

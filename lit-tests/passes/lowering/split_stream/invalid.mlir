@@ -32,10 +32,10 @@ func.func @numbers(%x : memref<1x1x4x2xf32> {npu.stream}) {
   %c4 = arith.constant 4 : index
   %count = sram.alloc at 60 {npu.stream_count} : memref<1xi32, #npu.sram>
   scf.for %t = %c0 to %c4 step %c1 {
-  } {npu.stream_steps = array<i64: 4>}
+  } {npu.stream_steps = array<i64: 4, 1>}
   func.return
 }
-// CHECK: npu-split-stream: expected npu.stream_steps = array<i64: rows, delay>
+// CHECK: npu-split-stream: expected npu.stream_steps = array<i64: rows, delay>, and as many steps
 
 // -----
 
