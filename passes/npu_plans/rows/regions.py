@@ -27,6 +27,7 @@ from math import inf
 
 from npu_dialect.row_times import RowTime, period_of
 from npu_plans.modules.layer_graph import LayerGraph
+from npu_plans.rows.close import distance, packed_bytes
 from npu_plans.rows.schedule import Part, RowLayer, Schedule, schedule
 
 CALL = 400
@@ -353,48 +354,36 @@ class Growing:
         return used - (self.overlaid(found, after) if self.function.overlays else 0)
 
     def overlaid(self, found: Schedule, after: int) -> int:
-        """By how many bytes the result may overlap the input, counted in whole rows."""
-        if self.streams:
-            return 0
+        """By how many bytes rings and result may overlap the input, counted in whole rows."""
         graph, homes, result = self.function.graph, self.function.homes, self.layers[-1]
         assert self.source is not None
         source, target = homes[self.source], homes[result.map]
         dies = not graph.users[source] & ~after and source != target
-        if not dies or not graph.single[source] or not graph.single[target]:
+        if self.streams or not dies or not graph.single[source]:
             return 0
-        if not {self.source, result.map} <= self.function.dense:
+        if self.source not in self.function.dense:
             return 0
         before, behind = graph.sizes[source], graph.sizes[target]
-        if behind != result.rows * result.row_bytes:
-            return 0
-        distance = max(0, self.distance(found, before))
-        return before + behind - max(before + distance, behind)
+        alone = graph.single[target] and result.map in self.function.dense
+        alone = alone and behind == result.rows * result.row_bytes
+        sizes = {place: found.rings[each.map] * each.row_bytes for place, each in self.inner()}
+        if alone:
+            sizes[len(self.layers) - 1] = behind
+        items = [(size, self.distance(found, place, before)) for place, size in sizes.items()]
+        return before + sum(sizes.values()) - packed_bytes(before, items)
 
-    def distance(self, found: Schedule, size: int) -> int:
-        """How far behind the start of the result the start of the input, of a size, must lie."""
-        readers = [
-            (layer, each.read)
+    def inner(self) -> Iterator[tuple[int, RowLayer]]:
+        """The layers with rings, with their places."""
+        return ((place, each) for place, each in enumerate(self.layers[:-1]))
+
+    def distance(self, found: Schedule, place: int, size: int) -> int:
+        """How far behind the map of a layer the start of the input, of a size, must lie."""
+        assert self.source is not None
+        (height,) = {
+            each.read.height
             for layer in self.layers
             for each in layer.reads
             if each.map == self.source
-        ]
-        height = readers[0][1].height
-        result, late = self.layers[-1], self.late(found)
-        farthest = 0
-        for row in range(result.rows):
-            step = found.times[result.map].step(row)
-            needed = height
-            for layer, read in readers:
-                next_row = row if layer.map in late else found.times[layer.map].last(step) + 1
-                if next_row < layer.rows:
-                    needed = min(needed, max(0, read.first(max(0, next_row))))
-            farthest = max(farthest, (row + 1) * result.row_bytes - needed * (size // height))
-        return farthest
-
-    def late(self, found: Schedule) -> set[int]:
-        """The maps whose rows are computed in the row of the result."""
-        late = {self.layers[-1].map}
-        for layer in reversed(self.layers):
-            if layer.map in late:
-                late |= {each.map for each in layer.reads if found.rings.get(each.map) == 0}
-        return late
+        }
+        dense = self.layers[place].map in self.function.dense
+        return distance(self.layers, found, place, self.source, size // height, dense=dense)
