@@ -7,7 +7,7 @@
 // CHECK: %[[RING:.*]] = sram.alloc : memref<1x2x3x8xf32, #npu.sram>
 // CHECK: scf.for %t = %c0{{.*}} to %c9
 // CHECK: memref.load %[[RING]]
-// CHECK: %[[NEW:.*]] = memref.subview %[[RING]][0, 0, 2, 0] [1, 2, 1, 8]
+// CHECK: %[[NEW:.*]] = memref.subview %[[RING]][0, 0, %slot, 0] [1, 2, 1, 8]
 // CHECK: scf.if
 // CHECK-NEXT: %[[ROW:.*]] = memref.subview %x[0, 0, %t, 0] [1, 2, 1, 8]
 // CHECK: memref.load %[[ROW]]
@@ -38,4 +38,16 @@ func.func @taken(%x : tensor<1x1x8x8xf32> {npu.stream}) -> tensor<1x1x8x8xf32> {
     npu.yield %0 : tensor<1x1x8x8xf32>
   }
   func.return %y : tensor<1x1x8x8xf32>
+}
+
+// All rows arrive, though only the first one is needed: a step for each.
+// CHECK-LABEL: func.func @passed_over
+// CHECK: scf.for %t = %c0{{.*}} to %c3
+// CHECK: } {npu.stream_steps = array<i64: 3, 0>}
+func.func @passed_over(%x : tensor<1x1x3x8xf32> {npu.stream}, %w : tensor<1x1x1x1xf32>) -> tensor<1x1x1x8xf32> {
+  %y = npu.rows of %x attributes {npu.ring = 1, npu.row_time = array<i64: 1, 0>} : tensor<1x1x3x8xf32> -> tensor<1x1x1x8xf32> {
+    %0 = npu.conv2d %x, %w strides [3, 1] {npu.row_time = array<i64: 3, 0>} : (tensor<1x1x3x8xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x1x8xf32>
+    npu.yield %0 : tensor<1x1x1x8xf32>
+  }
+  func.return %y : tensor<1x1x1x8xf32>
 }
