@@ -9,7 +9,6 @@ Attributes of other namespaces are not checked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp
@@ -107,6 +106,8 @@ def problem(name: str, attribute: Attribute, op: Operation | None) -> str | None
         return None
     key = KEYS.get(name)
     if key is None:
+        from difflib import get_close_matches  # rarely needed, and slow to load
+
         close = get_close_matches(name, KEYS, 1)
         return f"unknown attribute {name}" + (f": did you mean {close[0]}?" if close else "")
     fits = (

@@ -55,6 +55,11 @@ USE_OF: Mapping[type[Operation], str] = MappingProxyType(
 )
 """The kinds of ops that need one of `USES`."""
 
+WRITERS: frozenset[type[Operation]] = frozenset(
+    (memref.StoreOp, memref.CopyOp, dsp.StoreWordOp, dma.StartOp, CallOp)
+)
+"""The ops that write memory, or call a function that may do so."""
+
 
 @dataclass(frozen=True)
 class CallGraph:
@@ -175,6 +180,8 @@ def effects_of(
     for op in walk(function):
         if use := USE_OF.get(type(op)):
             used.add(use)
+        if type(op) not in WRITERS:
+            continue
         match op:
             case memref.StoreOp() | dsp.StoreWordOp():
                 written.add(root_of(op.memref))
