@@ -46,7 +46,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import LAYER, RING, ROW_TIME
+from npu_dialect.attributes import LAYER, PLANNED_AS, RING, ROW_TIME
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import YieldOp
@@ -88,6 +88,7 @@ class FuseRegionsPass(RefusingPass):
         if self.max_slowdown < 0:
             raise Refusal(f"expected a slowdown of 0 % or more, got {self.max_slowdown}")
         spaces, sram = Spaces.of_module(op), self.sram_of(op)
+        overlays = self.overlays and not PLANNED_AS.is_on(op)  # no loops, so nothing to follow
         if spaces.ends_off_chip:
             return
         for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
@@ -101,7 +102,7 @@ class FuseRegionsPass(RefusingPass):
                     refuse(function, "expected layers without states for a streamed input")
                 continue
             reader = RegionReader(program)
-            choice = self.choose(reader.function(overlays=self.overlays), sram)
+            choice = self.choose(reader.function(overlays=overlays), sram)
             if streamed is not None and not any(region.streamed for region in choice.regions):
                 refuse_stream(streamed)
             for region in choice.regions:

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from npu_dialect.arguments import argument_attributes, is_streamed
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import ViewOp
+from npu_dialect.npu.layers import ReshapeOp, ViewOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read, takes_row
 from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.structure import is_constant
 from npu_passes.buffers.choose_layouts import BY_WINDOWS
-from npu_passes.modules.layer_reader import LayerProgram
+from npu_passes.modules.layer_reader import LayerProgram, is_flattening
 from npu_passes.rows.chain_sizes import apart, discard
 from npu_plans.rows.regions import FunctionRows, RowStep
 from npu_plans.rows.schedule import MapRead, RowLayer
@@ -49,6 +49,7 @@ class RegionReader:
             {self.numbers[value]: users_of(value, places, len(steps)) for value in found},
             {self.numbers[value]: self.home(value) for value in found},
             frozenset(self.numbers[value] for value in found if self.is_dense(value)),
+            frozenset(self.numbers[value] for value in found if self.has_dense_ring(value)),
             sum(work_of(op) for op in places if isinstance(op, LayerOp)),
             overlays,
             next((self.arriving(value) for value in found if arrives(value)), None),
@@ -72,10 +73,16 @@ class RegionReader:
     def is_dense(self, value: SSAValue) -> bool:
         """Whether the rows of a map follow each other in memory, each a run of bytes.
 
-        So do those of an input that `npu-reorder-inputs` can reorder.
+        So do those of an input that `npu-reorder-inputs` can reorder, and those of a float map that
+        `npu-choose-layouts` can store row by row.
         """
         layout = self.program.layouts.get(value)
-        return layout is not None and (has_dense_rows(layout) or is_reordered(value))
+        return layout is not None and (has_dense_rows(layout) or lies_by_rows(value))
+
+    def has_dense_ring(self, value: SSAValue) -> bool:
+        """Whether the rows of a map follow each other in a ring, too."""
+        layout = self.program.layouts.get(value)
+        return layout is not None and has_dense_rows(layout)
 
     def step(self, unit: Sequence[Operation]) -> RowStep:
         """A step as layers that run row by row."""
@@ -123,16 +130,24 @@ def arrives(value: SSAValue) -> bool:
     return is_streamed(argument_attributes(value))
 
 
-def is_reordered(value: SSAValue) -> bool:
-    """Whether a map is an input of the function [1, C, H, W] that only windows are read of."""
+def lies_by_rows(value: SSAValue) -> bool:
+    """Whether a map [1, C, H, W] can be stored as [H, C, W]: an input of the function, or floats.
+
+    Only layers with windows may read and write it, or flatten it.
+    """
     users = [use.operation for use in value.uses]
-    shape = shape_of(value)
-    return (
-        isinstance(value, BlockArgument)
-        and len(shape) == 4
-        and shape[0] == 1
-        and all(isinstance(user, BY_WINDOWS) for user in users)
-    )
+    shape, owner = shape_of(value), value.owner
+    if len(shape) != 4 or shape[0] != 1:
+        return False
+    if isinstance(owner, Operation):
+        floats = map_type(value).get_element_type() == f32 and isinstance(owner, BY_WINDOWS)
+        return floats and all(map(takes_rows, users))
+    return all(isinstance(user, BY_WINDOWS) for user in users)
+
+
+def takes_rows(user: Operation) -> bool:
+    """Whether a layer reads a map that is stored row by row."""
+    return isinstance(user, BY_WINDOWS) or (isinstance(user, ReshapeOp) and is_flattening(user))
 
 
 def is_parameter(op: LayerOp, value: SSAValue) -> bool:

@@ -59,9 +59,10 @@ class FunctionRows:
 
     `users` has for each map the steps that read it; a returned one is read by a step behind the
     last one. `homes` is the buffer of each map. `dense` are the maps of which each row is a run of
-    bytes. `work` is about how many instructions the function takes. `overlays`: whether the output
-    of a layer or region may lie over its input. `streamed`: the input whose rows arrive one at a
-    time, as a layer that reads nothing.
+    bytes, and `dense_rings` those of which it is one in a ring, too. `work` is about how many
+    instructions the function takes. `overlays`: whether the output of a layer or region may lie
+    over its input. `streamed`: the input whose rows arrive one at a time, as a layer that reads
+    nothing.
     """
 
     graph: LayerGraph
@@ -69,6 +70,7 @@ class FunctionRows:
     users: Mapping[int, Sequence[int]]
     homes: Mapping[int, int]
     dense: AbstractSet[int]
+    dense_rings: AbstractSet[int]
     work: int
     overlays: bool = False
     streamed: RowLayer | None = None
@@ -386,5 +388,7 @@ class Growing:
             for each in layer.reads
             if each.map == self.source
         }
-        dense = self.layers[place].map in self.function.dense
+        inner = place < len(self.layers) - 1
+        known = self.function.dense_rings if inner else self.function.dense
+        dense = self.layers[place].map in known
         return distance(self.layers, found, place, self.source, size // height, dense=dense)

@@ -55,6 +55,7 @@ def function_of(
         users,
         {number: number for number in range(len(sizes))},
         frozenset(range(len(sizes))),
+        frozenset(range(len(sizes))),
         work,
         overlays,
     )
