@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from xdsl.dialects import arith, func, memref, scf
@@ -24,8 +25,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from helpers.paths import LENET5
 from helpers.reference import parsed
+from npu_passes.support.refuse import RefusingPass
 from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.compiling.verified import Verifier
+from npu_tools.shared.installed import available_passes
 
 TEXT = """
 builtin.module {
@@ -175,3 +178,16 @@ def test_modules_of_a_compilation(tmp_path: object) -> None:
 
     compile_model(Job(LENET5, "host", observers=(both,)))
     assert seen == ["npu-lower-to-loops", "npu-share-functions", "npu-check-overlays"]
+
+
+def test_passes_that_only_read_change_nothing() -> None:
+    texts: dict[str, str] = {}
+    compile_model(Job(LENET5, "host", observers=(lambda step, m: texts.update({step: str(m)}),)))
+    classes = {name: load() for name, load in available_passes().items()}
+    steps = list(texts)
+    readers = {
+        name for name, kind in classes.items() if issubclass(kind, RefusingPass) and kind.ONLY_READS
+    }
+    assert readers == {"npu-check-overlays"}
+    for before, after in pairwise(steps):
+        assert after not in readers or texts[before] == texts[after]
