@@ -20,6 +20,7 @@ from xdsl.utils.hints import isa
 # The tables fill KEYS when they are imported.
 from npu_dialect import attributes as _attributes
 from npu_dialect import module_attributes as _module_attributes
+from npu_dialect import stream_attributes as _stream_attributes
 from npu_dialect.dma import StartOp
 from npu_dialect.keys import KEYS, NAMESPACES, Place
 from npu_dialect.npu.layer import LayerOp
@@ -28,7 +29,7 @@ from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.walking import walk
 
-TABLES = (_attributes, _module_attributes)
+TABLES = (_attributes, _module_attributes, _stream_attributes)
 """The Python modules that define the keys."""
 
 

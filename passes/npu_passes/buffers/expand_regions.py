@@ -45,7 +45,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
-from npu_dialect.attributes import RING, ROW_TIME, RUNS, STREAM_STEPS
+from npu_dialect.attributes import RING, ROW_TIME, RUNS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, PoolOp
@@ -54,6 +54,7 @@ from npu_dialect.npu.row_regions import RegionMap, region_maps, streams
 from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.row_times import RowRead, place_in_ring
+from npu_dialect.stream_attributes import STREAM_STEPS
 from npu_passes.buffers.expand_rows import is_fetched
 from npu_passes.buffers.row_buffers import copy, fill, move_up, rows_buffer, rows_of
 from npu_passes.buffers.spaces import Spaces
@@ -82,6 +83,9 @@ class RegionExpansion:
     def build(self, spaces: Spaces) -> None:
         """Build the rings and the loop."""
         b, (start, stop) = self.b, steps_of(self.maps)
+        if self.op.is_streamed:  # all rows arrive, needed or not
+            arrival = self.maps[self.op.input].time
+            stop = max(stop, arrival.step(height_of(self.op.input)))
         for map_, found in self.maps.items():
             if found.ring:  # of an input too, whose rows arrive one at a time
                 hint = map_.name_hint or "ring"
@@ -123,12 +127,14 @@ class RegionExpansion:
         waiting: dict[Operation, list[SSAValue]] = {}
         found: list[list[SSAValue]] = []
         for map_ in self.maps:
-            group = (
-                [*waiting.pop(map_.owner, ()), map_] if isinstance(map_.owner, LayerOp) else [map_]
-            )
+            if map_ is self.op.input:
+                found += [[map_]] * (map_ in self.rings)
+                continue
+            assert isinstance(map_.owner, LayerOp)
+            group = [*waiting.pop(map_.owner, ()), map_]
             if map_ in self.rings or map_ is self.result:
                 found.append(group)
-            elif map_ is not self.op.input:
+            else:
                 (use,) = map_.uses
                 waiting[use.operation] = group
         return found
@@ -202,10 +208,11 @@ class RegionExpansion:
         A row of the input is copied.
         """
         for map_ in group:
-            if isinstance(map_.owner, LayerOp):
-                self.run(map_.owner, row, target)
-            else:
+            if map_ is self.op.input:
                 copy(self.b, rows_of(self.b, self.source, row, 1, "arrived"), target)
+            else:
+                assert isinstance(map_.owner, LayerOp)
+                self.run(map_.owner, row, target)
 
     def run(self, layer: LayerOp, row: Index, target: SSAValue) -> None:
         """Insert a layer that computes one row; one of several if it is a row at the border."""

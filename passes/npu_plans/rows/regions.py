@@ -206,8 +206,7 @@ def best_cover(
 
 def alone(function: FunctionRows) -> Iterator[RowRegion]:
     """Each step by itself, but for those that read a streamed input."""
-    streamed = function.streamed
-    kept = set[int]() if streamed is None else set(function.users[streamed.map])
+    kept = () if function.streamed is None else function.users[function.streamed.map]
     for growing, (used, _) in walked(function):
         first = growing.first
         if first in kept:
@@ -303,9 +302,9 @@ class Growing:
         if outside and self.source is None and not inside:
             self.start(outside[0].map)
             inside, outside = outside[:1], outside[1:]
-        streamed = self.function.streamed
-        kept = None if streamed is None else streamed.map
-        if not inside or not all(each.aside and each.map != kept for each in outside):
+        if not inside or not all(each.aside for each in outside):
+            return False
+        if any(self.is_streamed(each.map) for each in (outside if self.streams else layer.reads)):
             return False
         for each in inside:
             if each.map in self.periods and not each.overwrites:
@@ -320,13 +319,18 @@ class Growing:
         return True
 
     def start(self, source: int) -> None:
-        """Set the map that the region reads; an input that is streamed gets a ring."""
+        """Set the map that the region reads; a streamed input gets a ring."""
         self.source, streamed = source, self.function.streamed
-        if streamed is not None and streamed.map == source:
-            self.streams = True
+        if streamed is not None and self.is_streamed(source):
+            users = self.function.users[source]
+            self.streams = self.first == min(users)
             self.periods[source], self.row_bytes[source] = 1, streamed.row_bytes
-            self.needed = max(self.function.users[source])
+            self.needed = max(users)
             self.layers.append(streamed)
+
+    def is_streamed(self, map_: int) -> bool:
+        """Whether a map is an input whose rows arrive one at a time."""
+        return self.function.streamed is not None and self.function.streamed.map == map_
 
     def least_bytes(self) -> int:
         """Bytes that all regions need that start here and have the layers up to now."""

@@ -168,12 +168,8 @@ def add_c_options(parser: argparse.ArgumentParser) -> None:
         help="a run starts with the INPUT that the run before has left as OUTPUT, or with the last "
         "state of a recurrent NODE; both stay in the arena, and ID_reset sets them to zero",
     )
-    add(
-        "--stream-input",
-        action="store_true",
-        help="the input arrives in rows: ID_begin, ID_push_rows and ID_finish in place of ID_run; "
-        "the arena holds only the rows of it that are still needed",
-    )
+    rows = "the input arrives in rows: ID_begin, ID_push_rows, ID_finish; few of them are in SRAM"
+    add("--stream-input", action="store_true", help=rows)
     add(
         "--requantize",
         choices=("float", "fixed"),

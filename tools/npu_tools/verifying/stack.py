@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from npu_dialect.arguments import STREAM_PARTS
 from npu_dialect.machine import Toolchain
+from npu_dialect.stream_attributes import STREAM_PARTS
 from npu_tools.verifying.library_stack import library_stack
 
 FLAGS = (

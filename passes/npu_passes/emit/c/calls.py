@@ -18,7 +18,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram, dsp, sram
-from npu_dialect.attributes import LAYER, STREAM_PART, VALUE
+from npu_dialect.attributes import LAYER, VALUE
+from npu_dialect.stream_attributes import STREAM_PART
 from npu_dialect.walking import walk
 from npu_passes.analysis.views import root_of
 from npu_passes.emit.c.buffers import Memory, memory_of

@@ -26,9 +26,10 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect import dma, dram, dsp, sram
-from npu_dialect.attributes import LAYER, SRAM_OFFSET, STREAM_PART
+from npu_dialect.attributes import LAYER, SRAM_OFFSET
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.pl330 import ProgramOp
+from npu_dialect.stream_attributes import STREAM_PART
 from npu_dialect.target import machine_of
 from npu_dialect.walking import walk
 from npu_passes.analysis.views import FROM_BASE
