@@ -160,7 +160,8 @@ def streaming_region(function: FunctionRows) -> Choice:
     for growing, _ in walked(function):
         region = next(grown(growing), None)
         if region is not None and region.streamed:
-            return Choice((*steps[: region.first], region, *steps[region.last + 1 :]))
+            others = [step for step in steps if not region.first <= step.first <= region.last]
+            return Choice(tuple(sorted((*others, region), key=lambda part: part.first)))
     return Choice(())
 
 

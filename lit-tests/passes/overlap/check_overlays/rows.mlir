@@ -154,4 +154,4 @@ func.func @used_behind(%x : memref<1x1x1x16xi8>) {
   %v = memref.load %ring[%c0, %c0, %c0, %c0] : memref<1x1x2x16xi8, #npu.sram>
   func.return
 }
-// CHECK: expected buffer 0 farther than 0 bytes behind buffer 1: its bytes are used after they are overwritten
+// CHECK: expected buffer 1 farther than 0 bytes behind buffer 0: its bytes are used after they are overwritten
