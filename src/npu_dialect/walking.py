@@ -17,5 +17,11 @@ def walk(top: Operation) -> Iterator[Operation]:
         op = pending.pop()
         yield op
         if op.regions:
-            inner = [each for region in op.regions for block in region.blocks for each in block.ops]
+            inner: list[Operation] = []
+            for region in op.regions:
+                for block in region.blocks:
+                    each = block.first_op
+                    while each is not None:  # quicker than the iterator of `block.ops`
+                        inner.append(each)
+                        each = each.next_op
             pending.extend(reversed(inner))

@@ -41,6 +41,8 @@ class CheckOverlaysPass(RefusingPass):
 
     name = "npu-check-overlays"
 
+    ONLY_READS = True
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Check call by call; a function is followed once."""
         nests: dict[Operation, tuple[Node, ...]] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -41,7 +41,12 @@ def refuse(op: Operation, message: str, where: str = "") -> NoReturn:
 
 
 class RefusingPass(ModulePass):
-    """A pass whose name stands in front of every `Refusal` that its `apply` raises."""
+    """A pass whose name stands in front of every `Refusal` that its `apply` raises.
+
+    `ONLY_READS`: the pass only checks the IR, so what was right before it is right behind it.
+    """
+
+    ONLY_READS: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Wrap `apply` so that refusals get the name of the pass."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from xdsl.dialects import arith, func, memref, scf
@@ -26,6 +27,7 @@ from helpers.paths import LENET5
 from helpers.reference import parsed
 from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.compiling.verified import Verifier
+from npu_tools.shared.installed import available_passes, only_reads
 
 TEXT = """
 builtin.module {
@@ -174,4 +176,16 @@ def test_modules_of_a_compilation(tmp_path: object) -> None:
                     check()
 
     compile_model(Job(LENET5, "host", observers=(both,)))
-    assert seen == ["npu-lower-to-loops", "npu-share-functions", "npu-check-overlays"]
+    assert seen == [
+        *("npu-lower-to-loops", "npu-share-constants", "npu-share-functions"),
+        "npu-check-overlays",
+    ]
+
+
+def test_passes_that_only_read_change_nothing() -> None:
+    texts: dict[str, str] = {}
+    compile_model(Job(LENET5, "host", observers=(lambda step, m: texts.update({step: str(m)}),)))
+    steps, readers = list(texts), {name for name in available_passes() if only_reads(name)}
+    assert readers == {"npu-check-overlays"}
+    for before, after in pairwise(steps):
+        assert after not in readers or texts[before] == texts[after]

@@ -8,10 +8,19 @@ from xdsl.context import Context
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
+from npu_passes.support.refuse import RefusingPass
+
 
 def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """A factory for each installed pass, by the pass's name."""
     return Universe.get_multiverse().all_passes
+
+
+def only_reads(name: str) -> bool:
+    """Whether there is a pass of this name, which says that it changes nothing."""
+    load = available_passes().get(name)
+    kind = None if load is None else load()
+    return kind is not None and issubclass(kind, RefusingPass) and kind.ONLY_READS
 
 
 def context() -> Context:
