@@ -73,7 +73,12 @@ SHARE = "npu-share-functions"
 
 
 def off_chip(
-    order: str = "", tails: str = "", moves: str = "", tile: str = "", blocks: str = ""
+    order: str = "",
+    tails: str = "",
+    moves: str = "",
+    tile: str = "",
+    blocks: str = "",
+    regions: str = "npu-fuse-regions{when=needed}",
 ) -> str:
     """The text of the passes for a machine with DMA.
 
@@ -87,6 +92,7 @@ def off_chip(
         "npu-plan-modules{misfit=leave}",
         "npu-inline-modules",
         tails,
+        regions,
         "npu-fuse-rows{when=needed}",
         SUMS,
         "npu-bufferize",

@@ -135,24 +135,30 @@ PLANNED_AS = Key(
 # -- rows ----------------------------------------------------------------------------------------
 RING = Key(
     "npu.ring",
-    (Place.LAYER,),
+    (Place.LAYER, Place.ROWS),
     INT,
-    "for a layer in npu.rows: how many rows of its OFM are on chip at one time",
+    (
+        "for a layer in npu.rows: how many rows of its OFM are on chip at one time; for npu.rows: "
+        "of its input"
+    ),
     writers="npu-fuse-regions, npu-fuse-rows",
-    readers="npu.rows",
-    absent="the layer is the last one in its npu.rows",
+    readers="npu.rows, npu-bufferize",
+    absent="the layer is the last one in its npu.rows; the input of the npu.rows is whole",
 )
 ROW_TIME = Key(
     "npu.row_time",
-    (Place.LAYER,),
+    (Place.LAYER, Place.ROWS),
     INTS,
     (
         "for a layer in npu.rows: its period and its delay; it computes row s of its OFM in step "
-        "s * period + delay of the loop"
+        "s * period + delay of the loop; for npu.rows: those of its input, whose rows are fetched"
     ),
     writers="npu-fuse-regions",
     readers="npu.rows, npu-bufferize",
-    absent="the npu.rows is a chain; a layer runs when the one behind it needs a row",
+    absent=(
+        "on a layer, the npu.rows is a chain, where a layer runs when the one behind it needs a "
+        "row; on npu.rows, its input is whole"
+    ),
     droppable=False,
 )
 RUNS = Key(

@@ -20,8 +20,19 @@ the new row is put at the end. So a reader finds its rows at the same place in e
       }
     }
 
-The region's input is whole. A layer that reads it runs without its padding above and below, except
-for the rows at the border, each of which is a layer of its own.
+If the region's input is whole, a layer that reads it runs without its padding above and below,
+except for the rows at the border, each of which is a layer of its own.
+
+On a machine with DMA, parameters that lie off chip are fetched as a whole before the loop. If the
+op says when the rows of its input are there, they are fetched into a ring, one at a time:
+
+    scf.if %t < 32 {
+      // move the rows of %ring up by one
+      %f = dma.start %line to %newest channel 1                  // row t of the input
+      dma.wait %f
+
+A row of an output off chip is computed in a buffer of one row, and sent from there. A row of a
+further map that lies off chip is fetched when a layer reads it.
 """
 
 from __future__ import annotations
@@ -31,16 +42,18 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
+from npu_dialect import dma
 from npu_dialect.attributes import RING, ROW_TIME, RUNS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, PoolOp
-from npu_dialect.npu.row_regions import RegionMap, region_maps, streams
+from npu_dialect.npu.row_regions import RegionMap, readers_of, region_maps, streams
 from npu_dialect.npu.row_windows import reads_row
 from npu_dialect.npu.rows import RowsOp
+from npu_dialect.npu.structure import provenance
 from npu_dialect.row_times import RowRead, place_in_ring
-from npu_passes.buffers.expand_rows import is_fetched
-from npu_passes.buffers.row_buffers import fill, move_up, rows_buffer, rows_of
+from npu_passes.buffers.expand_rows import MAPS_IN, MAPS_OUT, fetched, is_fetched
+from npu_passes.buffers.row_buffers import fill, move, move_up, rows_buffer, rows_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.support.refuse import refuse
@@ -50,8 +63,9 @@ from npu_passes.support.refuse import refuse
 class RegionExpansion:
     """Builds the loop of one region, from buffer `source` to buffer `out`.
 
-    `maps` are the OFMs of its layers. `buffers` maps the parameters and further maps to their
-    buffers. `rings` are the rings of the maps between layers.
+    `maps` are the OFMs of its layers, and its input if that is fetched. `buffers` maps the
+    parameters and further maps to their buffers. `rings` are the rings of the maps between layers,
+    `lines` buffers on chip for one row of what lies off chip: further maps, and the output.
     """
 
     b: LoopBuilder
@@ -60,15 +74,23 @@ class RegionExpansion:
     out: SSAValue
     maps: Mapping[SSAValue, RegionMap]
     buffers: Mapping[SSAValue, SSAValue]
+    spaces: Spaces
+    lines: Mapping[SSAValue, SSAValue]
     rings: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
-    def build(self, spaces: Spaces) -> None:
+    def build(self) -> None:
         """Build the rings and the loop."""
         b, (start, stop) = self.b, steps_of(self.maps)
+        if self.op.input in self.maps:
+            reads = b.insert(dma.ReadsOp(self.source))
+            reads.attributes |= provenance(self.op.layers[0])
+        if self.result in self.lines:
+            writes = b.insert(dma.WritesOp(self.out))
+            writes.attributes |= provenance(self.op.layers[-1])
         for map_, found in self.maps.items():
             if found.ring:
                 hint = map_.name_hint or "ring"
-                ring = rows_buffer(b, map_, found.ring, spaces.maps, hint)
+                ring = rows_buffer(b, map_, found.ring, self.spaces.maps, hint)
                 self.rings[map_] = ring
                 if found.ring > 1 or found.above:
                     fill(b, ring, found.pad)
@@ -85,13 +107,13 @@ class RegionExpansion:
         waiting: dict[Operation, list[SSAValue]] = {}
         found: list[list[SSAValue]] = []
         for map_ in self.maps:
-            assert isinstance(map_.owner, LayerOp)
-            group = [*waiting.pop(map_.owner, ()), map_]
+            before = waiting.pop(map_.owner, ()) if isinstance(map_.owner, Operation) else ()
+            group = [*before, map_]
             if map_ in self.rings or map_ is self.result:
                 found.append(group)
             else:
-                (use,) = map_.uses
-                waiting[use.operation] = group
+                (reader,) = readers_of(map_, self.op)
+                waiting[reader] = group
         return found
 
     @property
@@ -126,7 +148,10 @@ class RegionExpansion:
         b, map_ = self.b, group[-1]
         found = self.maps[map_]
         if map_ is self.result:
-            self.compute(group, row, rows_of(b, self.out, row, 1, "row"))
+            target = rows_of(b, self.out, row, 1, "row")
+            self.compute(group, row, self.lines.get(map_, target))
+            if map_ in self.lines:
+                self.move(self.lines[map_], target, MAPS_OUT, self.op.layers[-1])
             return
         ring = self.rings[map_]
         if found.ring > 1:
@@ -144,15 +169,26 @@ class RegionExpansion:
         b.choose(exists, inside, lambda: fill(b, target, found.pad))
 
     def compute(self, group: Sequence[SSAValue], row: Index, target: SSAValue) -> None:
-        """Compute one row of each map of a group into `target`, one over the other."""
+        """Compute one row of each map of a group into `target`, one over the other.
+
+        A row of the region's input is fetched.
+        """
         for map_ in group:
-            assert isinstance(map_.owner, LayerOp)
-            self.run(map_.owner, row, target)
+            if map_ is self.op.input:
+                line = rows_of(self.b, self.source, row, 1, "line")
+                self.move(line, target, MAPS_IN, self.op.layers[0])
+            else:
+                assert isinstance(map_.owner, LayerOp)
+                self.run(map_.owner, row, target)
+
+    def move(self, source: SSAValue, target: SSAValue, channel: int, layer: LayerOp) -> None:
+        """Move a row by DMA, for a layer."""
+        move(self.b, source, target, self.spaces.channel(channel), layer)
 
     def run(self, layer: LayerOp, row: Index, target: SSAValue) -> None:
         """Insert a layer that computes one row; one of several if it is a row at the border."""
         rows = self.maps[layer.output].computed
-        read = streams(self.op, layer).get(self.op.input)
+        read = None if self.op.input in self.maps else streams(self.op, layer).get(self.op.input)
         if read is None or read.padding(rows) == (0, 0):
             self.insert(layer, row, target, rows)
             return
@@ -221,7 +257,9 @@ class RegionExpansion:
     ) -> SSAValue:
         """The rows of a map that a layer needs."""
         b = self.b
-        if value is self.op.input:
+        if value is self.op.input and self.out is self.source and layer.output is self.result:
+            return target
+        if value is self.op.input and value not in self.maps:
             count = read.reach - sum(missing)
             first = b.sub(b.mul(row, read.stride), read.before - missing[0], "base") if count else 0
             return rows_of(b, self.source, first, count, "window")
@@ -236,7 +274,11 @@ class RegionExpansion:
     ) -> SSAValue:
         """A parameter, or what a layer needs of a map from outside of the region."""
         if any(reads_row(layer, streamed, value) for streamed in reads):
-            return rows_of(self.b, self.buffers[value], row, 1, "line")
+            line = rows_of(self.b, self.buffers[value], row, 1, "line")
+            if value not in self.lines:
+                return line
+            self.move(line, self.lines[value], MAPS_IN, layer)
+            return self.lines[value]
         return self.buffers[value]
 
 
@@ -272,10 +314,25 @@ def expand_region(
 ) -> None:
     """Build the loop of a region in front of it, from buffer `source` to buffer `out`.
 
-    Raises: PassFailedException if a map or a parameter lies off chip, where nothing is read by row.
+    Raises: PassFailedException if the input lies off chip, but its rows are not fetched.
     """
-    outside = [buffers[value] for layer in op.layers for value in layer.inputs if value in buffers]
-    for buffer in (source, out, *outside):
-        if is_fetched(buffer, spaces):
-            refuse(op, f"expected a region whose maps are on chip, got one in {buffer.type}")
-    RegionExpansion(LoopBuilder(op), op, source, out, region_maps(op), buffers).build(spaces)
+    maps = region_maps(op)
+    if is_fetched(source, spaces) and op.input not in maps:
+        refuse(op, f"expected npu.row_time for the rows of a map off chip, a {source.type}")
+    b = LoopBuilder(op)
+    reads = {layer: streams(op, layer) for layer in op.layers}
+    sides = [
+        (layer, value) for layer in reads for value in layer.inputs if value not in reads[layer]
+    ]
+    whole: list[tuple[LayerOp, SSAValue]] = []
+    lines: dict[SSAValue, SSAValue] = {}
+    for layer, value in sides:
+        if not any(reads_row(layer, streamed, value) for streamed in reads[layer]):
+            whole.append((layer, value))
+        elif is_fetched(buffers[value], spaces) and value not in lines:
+            lines[value] = rows_buffer(b, value, 1, spaces.maps, "line")
+    if is_fetched(out, spaces):
+        result = op.layers[-1].output
+        lines[result] = rows_buffer(b, result, 1, spaces.maps, "row")
+    buffers = {**buffers, **fetched(b, whole, buffers, spaces)}
+    RegionExpansion(b, op, source, out, maps, buffers, spaces, lines).build()

@@ -51,6 +51,8 @@ from npu_passes.modules.layer_reader import read_layers
 from npu_passes.rows.chain_sizes import apart, discard
 from npu_passes.rows.region_reader import RegionReader
 from npu_passes.support.refuse import Refusal, RefusingPass
+from npu_plans.modules.footprints import Storage
+from npu_plans.rows.border import fitting_regions
 from npu_plans.rows.regions import (
     Choice,
     FunctionRows,
@@ -80,15 +82,17 @@ class FuseRegionsPass(RefusingPass):
         """Choose the regions of each function, and put them into `npu.rows`."""
         if self.max_slowdown < 0:
             raise Refusal(f"expected a slowdown of 0 % or more, got {self.max_slowdown}")
-        spaces, sram = Spaces.of_module(op), self.sram_of(op)
-        if spaces.ends_off_chip:
-            return
+        machine, sram = machine_of(op), self.sram_of(op)
+        spaces = Spaces.of(machine)
+        storage = Storage.of(machine) if machine is not None and spaces.ends_off_chip else None
         for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
             program = read_layers(function, spaces)
             if program is None:
                 continue
-            reader = RegionReader(program)
-            choice = self.choose(reader.function(overlays=self.overlays), sram)
+            reader = RegionReader(program, storage)
+            found = reader.function(overlays=self.overlays)
+            leaves = storage is not None and self.when == "needed"
+            choice = fitting_regions(found, sram) if leaves else self.choose(found, sram)
             for region in choice.regions:
                 wrap(region, reader)
 
@@ -129,15 +133,16 @@ def wrap(region: RowRegion, reader: RegionReader) -> None:
         inner[op.results[0]] = body[-1].results[0]
         inner[op.results[0]].name_hint = op.results[0].name_hint
         discard(op, parts)
-    for op, (number, time) in zip(body, found.times.items(), strict=True):
-        ROW_TIME.set(op, (time.period, time.delay))
-        if op is not body[-1]:
-            RING.set(op, found.rings[number])
     result = body[-1].results[0]
     source = next(
         value for op in body for value in op.maps if reader.numbers.get(value) == region.source
     )
     rows = RowsOp(source, Region(Block([*body, YieldOp(result)])), result.type)
+    timed = [rows, *body] if region.source in found.times else body
+    for op, (number, time) in zip(timed, found.times.items(), strict=True):
+        ROW_TIME.set(op, (time.period, time.delay))
+        if op is not body[-1]:
+            RING.set(op, found.rings[number])
     Rewriter.insert_op(rows, InsertPoint.before(last))
     rows.result.name_hint = last.results[0].name_hint
     last.results[0].replace_all_uses_with(rows.result)

@@ -16,7 +16,8 @@ from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read
 from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.structure import is_constant
 from npu_passes.modules.layer_reader import LayerProgram
-from npu_passes.rows.chain_sizes import apart, discard
+from npu_passes.rows.chain_sizes import apart, discard, partial_bytes
+from npu_plans.modules.footprints import Storage
 from npu_plans.rows.regions import FunctionRows, RowStep
 from npu_plans.rows.schedule import MapRead, RowLayer
 
@@ -28,11 +29,13 @@ ELEMENT = 8
 class RegionReader:
     """Reads the steps of a function.
 
-    `numbers` are those of the maps. `layers` are the ops of each step but for views; none if the
+    `storage`: how the machine keeps parameters on chip, if they lie off chip. `numbers` are those of
+    the maps. `layers` are the ops of each step but for views; none if the
     step cannot be in a region.
     """
 
     program: LayerProgram
+    storage: Storage | None = None
     numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     layers: list[Sequence[LayerOp]] = field(default_factory=list[Sequence[LayerOp]])
 
@@ -49,7 +52,19 @@ class RegionReader:
             frozenset(self.numbers[value] for value in found if self.is_dense(value)),
             sum(work_of(op) for op in places if isinstance(op, LayerOp)),
             overlays,
+            {self.numbers[value]: self.fetch(value) for value in found if self.is_fetched(value)},
         )
+
+    def is_fetched(self, value: SSAValue) -> bool:
+        """Whether a map lies off chip, so that its rows are fetched: an input of the function."""
+        return (
+            self.storage is not None and isinstance(value, BlockArgument) and row_axis(value) >= 0
+        )
+
+    def fetch(self, value: SSAValue) -> RowLayer:
+        """A layer that fetches the rows of a map."""
+        rows = shape_of(value)[row_axis(value)]
+        return RowLayer(self.number(value), rows, bytes_of(map_type(value)) // max(1, rows), ())
 
     def number(self, value: SSAValue) -> int:
         """The number of a map."""
@@ -79,7 +94,18 @@ class RegionReader:
             discard(op, parts)
         whole = all(self.number(op.results[0]) in {each.map for each in found} for op in layers)
         self.layers.append(layers if whole else ())
-        return RowStep(tuple(found), pads) if whole else RowStep()
+        partial = sum(self.partial(op) for op in layers)
+        return RowStep(tuple(found), pads, partial) if whole else RowStep(partial=partial)
+
+    def parameters(self, op: LayerOp) -> list[SSAValue]:
+        """What lies in memory for parameters: these, and constant maps."""
+        return [value for value in dict.fromkeys(op.inputs) if is_parameter(op, value)]
+
+    def partial(self, op: LayerOp) -> int:
+        """Bytes of the parameters of a layer that are on chip at a time if it runs by itself."""
+        if self.storage is None:
+            return 0
+        return sum(partial_bytes(op, value, self.storage) for value in self.parameters(op))
 
     def row_layer(
         self, op: LayerOp, result: SSAValue, pads: dict[int, float]
@@ -104,7 +130,10 @@ class RegionReader:
             over = overwrites_row(op, value)
             found.append(MapRead(self.number(value), read, over, aside))
         size = bytes_of(map_type(result)) // rows
-        yield RowLayer(self.number(result), rows, size, tuple(found))
+        weights = 0
+        if self.storage is not None:
+            weights = sum(bytes_of(map_type(value)) for value in self.parameters(op))
+        yield RowLayer(self.number(result), rows, size, tuple(found), weights)
 
 
 def is_parameter(op: LayerOp, value: SSAValue) -> bool:

@@ -22,7 +22,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from npu_dialect.row_times import RowTime, period_of
+from npu_dialect.row_times import RowRead, RowTime, period_of
 from npu_plans.modules.layer_graph import LayerGraph
 from npu_plans.rows.schedule import Part, RowLayer, Schedule, schedule
 
@@ -42,11 +42,13 @@ class RowStep:
     """A step of the function's `LayerGraph`, as layers that can run row by row.
 
     No layers if it cannot. `pads` has the values of the padding above and below of each map that is
-    read with some, by its number.
+    read with some, by its number. `partial`: the bytes of its parameters that are on chip at a time
+    when it runs by itself.
     """
 
     layers: tuple[RowLayer, ...] = ()
     pads: Mapping[int, float] = field(default_factory=dict[int, float])
+    partial: int = 0
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class FunctionRows:
     `users` has for each map the steps that read it; a returned one is read by a step behind the
     last one. `homes` is the buffer of each map. `dense` are the maps of which each row is a run of
     bytes. `work` is about how many instructions the function takes. `overlays`: whether the output
-    of a layer or region may lie over its input.
+    of a layer or region may lie over its input. `fetched` are layers that fetch the rows of the
+    maps that lie off chip, by their numbers.
     """
 
     graph: LayerGraph
@@ -66,6 +69,7 @@ class FunctionRows:
     dense: AbstractSet[int]
     work: int
     overlays: bool = False
+    fetched: Mapping[int, RowLayer] = field(default_factory=dict[int, RowLayer])
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class RowRegion:
 
     `bytes` are all bytes in use while they run, and `work` the instructions that they add. Without
     a schedule, it is one step that runs by itself. `source` is the map that the region reads.
+    `in_place`: the result lies where the source does, row by row.
     """
 
     first: int
@@ -82,6 +87,7 @@ class RowRegion:
     work: int = 0
     schedule: Schedule | None = None
     source: int | None = None
+    in_place: bool = False
 
     @property
     def fused(self) -> int:
@@ -187,8 +193,8 @@ def alone(function: FunctionRows) -> Iterator[RowRegion]:
     for growing, (used, _) in walked(function):
         first = growing.first
         if growing.take(first) and len(growing.layers) == 1:
-            used = min(used, growing.bytes_with(schedule(growing.layers)))
-        yield RowRegion(first, first, used)
+            used = min(used, growing.bytes_with(schedule(growing.layers)) - growing.weights)
+        yield RowRegion(first, first, used + function.steps[first].partial)
 
 
 def found_regions(function: FunctionRows, limit: float = inf) -> Iterator[RowRegion]:
@@ -201,10 +207,14 @@ def found_regions(function: FunctionRows, limit: float = inf) -> Iterator[RowReg
         for last in range(growing.first, len(function.steps)):
             if not growing.take(last) or growing.least_bytes() > limit:
                 break
-            if len(growing.layers) > 1 and growing.is_closed:
+            if len(growing.layers) - growing.fetches > 1 and growing.is_closed:
                 found = schedule(growing.layers, known)
                 used, work = growing.bytes_with(found), added_work(growing.layers, found)
                 yield RowRegion(growing.first, last, used, work, found, growing.source)
+                if (layers := growing.in_place()) and growing.overtakes(over := schedule(layers)):
+                    used = growing.live + over.ring_bytes + growing.weights
+                    work = added_work(layers, over)
+                    yield RowRegion(growing.first, last, used, work, over, growing.source, True)
 
 
 def walked(function: FunctionRows) -> Iterator[tuple[Growing, tuple[int, int]]]:
@@ -244,6 +254,8 @@ class Growing:
         """Bytes that the ring of each inner map has at least."""
         self.needed = -1
         """The last step that reads an inner map."""
+        self.weights = 0
+        """Bytes of the parameters of all layers."""
 
     def take(self, number: int) -> bool:
         """Add a step; False if no region that starts here can have it."""
@@ -267,6 +279,8 @@ class Growing:
         if outside and self.source is None and not inside:
             self.source = outside[0].map
             inside, outside = outside[:1], outside[1:]
+            if self.source in self.function.fetched:
+                self.add(self.function.fetched[self.source], 1)
         if not inside or not all(each.aside for each in outside):
             return False
         for each in inside:
@@ -276,14 +290,24 @@ class Growing:
         rates = {period_of(each.read, RowTime(self.periods.get(each.map, 1), 0)) for each in inside}
         if len(rates) != 1:
             return False
-        self.periods[layer.map] = rates.pop()
-        self.row_bytes[layer.map] = layer.row_bytes
-        self.layers.append(replace(layer, reads=tuple(inside)))
+        self.add(replace(layer, reads=tuple(inside)), rates.pop())
         return True
+
+    def add(self, layer: RowLayer, period: int) -> None:
+        """Add a layer whose map has a period."""
+        self.periods[layer.map] = period
+        self.row_bytes[layer.map] = layer.row_bytes
+        self.weights += layer.weights
+        self.layers.append(layer)
+
+    @property
+    def fetches(self) -> bool:
+        """Whether the first layer fetches the region's input."""
+        return self.source in self.periods
 
     def least_bytes(self) -> int:
         """Bytes that all regions need that start here and have the layers up to now."""
-        used = self.live + sum(self.rings.values())
+        used = self.live + self.weights + sum(self.rings.values())
         if self.function.overlays and self.source is not None:
             used -= self.function.graph.sizes[self.function.homes[self.source]]
         return used
@@ -299,8 +323,29 @@ class Growing:
         home = self.function.homes[result.map]
         after = self.done | (1 << self.end) - (1 << self.first)
         growth = graph.hull(home, after) - graph.hull(home, self.done)
-        used = self.live + growth + found.ring_bytes
+        used = self.live + growth + found.ring_bytes + self.weights
         return used - (self.overlaid(found, after) if self.function.overlays else 0)
+
+    def in_place(self) -> Sequence[RowLayer]:
+        """The layers if the last one puts its rows where it reads the region's input.
+
+        Then it overwrites no other map. No layers if it cannot, or if the input does not die.
+        """
+        graph, homes, result = self.function.graph, self.function.homes, self.layers[-1]
+        assert self.source is not None
+        source, target = homes[self.source], homes[result.map]
+        after = (1 << self.end) - 1
+        dies = not graph.users[source] & ~after and source != target
+        alike = graph.single[source] and graph.single[target]
+        over = any(each.map == self.source and each.overwrites for each in result.reads)
+        if self.fetches or not dies or not alike or not over:
+            return ()
+        reads = tuple(replace(each, overwrites=each.map == self.source) for each in result.reads)
+        return (*self.layers[:-1], replace(result, reads=reads))
+
+    def overtakes(self, found: Schedule) -> bool:
+        """Whether each row of the result comes when no layer needs that row of the input later."""
+        return all(needed > row for row, needed in self.needs(found, set()))
 
     def overlaid(self, found: Schedule, after: int) -> int:
         """By how many bytes the result may overlap the input, counted in whole rows."""
@@ -320,24 +365,34 @@ class Growing:
 
     def distance(self, found: Schedule, size: int) -> int:
         """How far behind the start of the result the start of the input, of a size, must lie."""
-        readers = [
+        height = self.readers()[0][1].height
+        row_bytes, needs = self.layers[-1].row_bytes, self.needs(found, self.late(found))
+        ends = ((row + 1) * row_bytes - need * (size // height) for row, need in needs)
+        return max(0, *ends)
+
+    def readers(self) -> list[tuple[RowLayer, RowRead]]:
+        """The layers that read the region's input, and how."""
+        return [
             (layer, each.read)
             for layer in self.layers
             for each in layer.reads
             if each.map == self.source
         ]
-        height = readers[0][1].height
-        result, late = self.layers[-1], self.late(found)
-        farthest = 0
+
+    def needs(self, found: Schedule, late: AbstractSet[int]) -> Iterator[tuple[int, int]]:
+        """For each row of the result, the first row of the input that is read after it.
+
+        `late` are the maps whose rows are computed in the row of the result.
+        """
+        readers, result = self.readers(), self.layers[-1]
         for row in range(result.rows):
             step = found.times[result.map].step(row)
-            needed = height
+            needed = readers[0][1].height
             for layer, read in readers:
                 next_row = row if layer.map in late else found.times[layer.map].last(step) + 1
                 if next_row < layer.rows:
                     needed = min(needed, max(0, read.first(max(0, next_row))))
-            farthest = max(farthest, (row + 1) * result.row_bytes - needed * (size // height))
-        return farthest
+            yield row, needed
 
     def late(self, found: Schedule) -> set[int]:
         """The maps whose rows are computed in the row of the result."""

@@ -103,6 +103,8 @@ def streams(rows: Operation, layer: LayerOp) -> dict[SSAValue, RowRead]:
 def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
     """The OFMs of the layers of a region, in their order.
 
+    The region's input comes first if its rows are fetched, so that it has a ring too.
+
     Raises: VerifyException for layers that cannot be in one, and for times and rings with which a
     layer does not find its rows.
     """
@@ -111,12 +113,12 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
     layers = [checked(rows, op) for op in inner]
     reads = {layer: streams(rows, layer) for layer in layers}
     times = {layer.output: time_of(layer) for layer in layers}
+    source = rows.operands[0]
+    if ROW_TIME.get(rows) is not None:
+        times[source] = time_of(rows)
     found: dict[SSAValue, RegionMap] = {}
     for layer in reversed(layers):
-        map_, readers = layer.output, list[LayerOp]()
-        for use in map_.uses:
-            if isinstance(use.operation, LayerOp) and use.operation not in readers:
-                readers.append(use.operation)
+        map_, readers = layer.output, readers_of(layer.output, rows)
         if (map_ is last.value) == bool(readers):
             raise VerifyException(
                 f"expected layers whose maps the region reads or yields, got {layer.name}"
@@ -125,11 +127,19 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
         if not readers:
             found[map_] = RegionMap(times[map_], height, height)
             continue
-        for reader in readers:
-            check_time(reads[reader][map_], times[map_], times[reader.output], reader)
-        found[map_] = ring_of(map_, height, times, {r: (reads[r][map_], found) for r in readers})
+        found[map_] = ring_of(map_, times, {r: (reads[r][map_], found) for r in readers})
         check_ring(layer, found[map_].ring, readers)
+    if source in times:
+        readers = readers_of(source, rows)
+        found[source] = ring_of(source, times, {r: (reads[r][source], found) for r in readers})
+        check_ring(rows, found[source].ring, readers)
     return dict(reversed(found.items()))
+
+
+def readers_of(map_: SSAValue, rows: Operation) -> list[LayerOp]:
+    """The layers of a region that read a map, each once."""
+    users = dict.fromkeys(use.operation for use in map_.uses)
+    return [op for op in users if isinstance(op, LayerOp) and op.parent_op() is rows]
 
 
 def checked(rows: Operation, op: object) -> LayerOp:
@@ -141,8 +151,8 @@ def checked(rows: Operation, op: object) -> LayerOp:
     return op
 
 
-def time_of(layer: LayerOp) -> RowTime:
-    """The time of a layer.
+def time_of(layer: Operation) -> RowTime:
+    """The time of a layer, or of a region's input.
 
     Raises: VerifyException if it has none, or a period below 1.
     """
@@ -172,14 +182,17 @@ def check_time(read: RowRead, source: RowTime, reader: RowTime, layer: LayerOp) 
 
 def ring_of(
     map_: SSAValue,
-    height: int,
     times: Mapping[SSAValue, RowTime],
     readers: Mapping[LayerOp, tuple[RowRead, Mapping[SSAValue, RegionMap]]],
 ) -> RegionMap:
-    """The rows of an inner map that its readers need.
+    """The rows that its readers need of an inner map, or of the region's input.
 
-    Raises: VerifyException if two readers need rows of padding with other values.
+    Raises: VerifyException if a reader comes too early, or if two readers need rows of padding with
+    other values.
     """
+    height = shape_of(map_)[row_axis(map_)]
+    for layer, (read, _) in readers.items():
+        check_time(read, times[map_], times[layer.output], layer)
     time, above, needed, end, ring = times[map_], 0, 0, 0, 1
     pads: dict[float, str] = {}
     for layer, (read, found) in readers.items():
@@ -198,7 +211,7 @@ def ring_of(
         )
     pad = next(iter(pads), 0.0)
     first = next(iter(readers))
-    if len(readers) == 1 and ring == 1 and RING.get(map_layer(map_)) == 0:
+    if len(readers) == 1 and ring == 1 and map_ in overwritten(first):
         alone = overwritten(first) == [map_]
         if alone and overwrites_row(first, map_) and times[first.output] == time:
             ring = 0
@@ -207,17 +220,35 @@ def ring_of(
 
 def overwritten(layer: LayerOp) -> list[SSAValue]:
     """The maps that a layer is said to overwrite; it has one row for them."""
+    rows = layer.parent_op()
     owners = {each: each.owner for each in layer.inputs}
-    return [map_ for map_, op in owners.items() if isinstance(op, LayerOp) and RING.get(op) == 0]
+    if rows is not None and ROW_TIME.get(rows) is not None and rows.operands[0] in owners:
+        owners[rows.operands[0]] = rows
+    return [map_ for map_, op in owners.items() if isinstance(op, Operation) and RING.get(op) == 0]
 
 
-def map_layer(map_: SSAValue) -> LayerOp:
-    """The layer that computes a map."""
-    assert isinstance(map_.owner, LayerOp)
-    return map_.owner
+def overwrites_input(rows: Operation) -> bool:
+    """Whether the last layer of a region may put each row of its OFM where it reads the input.
+
+    It is so if no layer needs that row later, and if the layer overwrites no other map.
+    """
+    source = rows.operands[0]
+    layers = [op for op in rows.regions[0].block.ops if isinstance(op, LayerOp)]
+    last = layers[-1]
+    if ROW_TIME.get(rows) is not None or overwritten(last) or not overwrites_row(last, source):
+        return False
+    maps = region_maps(rows)
+    result = maps[last.output]
+    for layer in readers_of(source, rows):
+        read, found = streams(rows, layer)[source], maps[layer.output]
+        for row in range(result.computed):
+            behind = found.time.last(result.time.step(row)) + 1
+            if behind < found.computed and read.first(max(behind, 0)) <= row:
+                return False
+    return True
 
 
-def check_ring(layer: LayerOp, ring: int, readers: list[LayerOp]) -> None:
+def check_ring(layer: Operation, ring: int, readers: list[LayerOp]) -> None:
     """Check `npu.ring` of a layer.
 
     Raises: VerifyException if it is another number than its readers need.
