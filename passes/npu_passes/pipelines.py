@@ -65,8 +65,8 @@ BYTES = "npu-concat-in-place,npu-choose-layouts,npu-transpose-in-place"
 """Choose where maps are stored: slices of concatenations, layouts with channels last, and views of
 transposed maps."""
 
-CLOSE = BYTES.replace("choose-layouts", "choose-layouts{rows=true}")
-"""The same, and float maps at the memory peak row by row, so that outputs can follow inputs."""
+CLOSE = BYTES.replace("choose-layouts", "choose-layouts{rows=true}") + ",npu-reorder-inputs"
+"""The same, and float maps and inputs at the memory peak row by row, so that outputs can follow."""
 
 SHARE = "npu-share-functions"
 """Make code smaller."""

@@ -64,6 +64,7 @@ PASSES = {
     "npu-spill-maps": "npu_passes.spilling.spill_maps:SpillMapsPass",
     "npu-spill-pruned-maps": "npu_passes.zero_blocks.spill_pruned_maps:SpillPrunedMapsPass",
     "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",
+    "npu-reorder-inputs": "npu_passes.buffers.reorder_inputs:ReorderInputsPass",
     "npu-transpose-in-place": "npu_passes.buffers.transpose_in_place:TransposeInPlacePass",
     "npu-turn-layers": "npu_passes.overlap.turn_layers:TurnLayersPass",
     "npu-use-flash": "npu_passes.graph.use_flash:UseFlashPass",

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
@@ -30,6 +31,41 @@ def layers_at_peaks(module: ModuleOp) -> dict[LayerOp, list[tuple[int, int]]]:
         if any(on_chip_values(function, SramSpace())):
             found.update(worth_it(lifetimes_of(function, SramSpace())))
     return found
+
+
+def inputs_at_peaks(module: ModuleOp) -> list[BlockArgument]:
+    """The inputs of functions that die at the peak, in a layer or a loop that begins to write.
+
+    What is written there would have to lie over the input to make the plan smaller.
+    """
+    found: list[BlockArgument] = []
+    for function in functions(module):
+        if any(on_chip_values(function, SramSpace())):
+            found.extend(dying_inputs(lifetimes_of(function, SramSpace())))
+    return found
+
+
+def dying_inputs(lifetimes: Lifetimes) -> Iterator[BlockArgument]:
+    """The inputs of a function that die at the peak; see `inputs_at_peaks`."""
+    buffers = tuple(each.plain() for each in lifetimes.buffers)
+    spans: dict[int, int] = {}
+    overlays = list(lifetimes.overlays)
+    for start, op in enumerate(lifetimes.ops):
+        if op.parent_op() is not lifetimes.function or not isinstance(op, LayerOp | scf.ForOp):
+            continue
+        end = start + sum(1 for _ in op.walk()) - 1
+        dying = [i for i, each in enumerate(buffers) if each.first < start <= each.last <= end]
+        begun = [i for i, each in enumerate(buffers) if start <= each.first <= end]
+        if begun:
+            overlays += [Overlay(below, above, 0) for above in dying for below in begun]
+            spans |= dict.fromkeys(dying, start)
+    problem = Problem(buffers, tuple(overlays))
+    least = live_bound(problem).bytes
+    for index, point in spans.items():
+        value = lifetimes.buffers[index].value
+        live = sum(buffers[each].size for each in problem.live_at(point))
+        if isinstance(value, BlockArgument) and live > least:
+            yield value
 
 
 def worth_it(lifetimes: Lifetimes) -> dict[LayerOp, list[tuple[int, int]]]:

@@ -51,11 +51,11 @@ class ConvLowering:
     def build(self) -> None:
         """Build loops over images and groups, and inside them over filters and outputs.
 
-        If the output is stored row by row, all filters of a row are computed before the next row.
+        If input or output is stored row by row, all filters of a row are computed before the next.
         """
         b, plan = self.b, self.plan
         images, groups = shape_of(self.op.input)[0], self.op.group_count
-        by_rows = plan.mode != "scatter" and not plan.filters_inside and is_stored_by_rows(self.out)
+        by_rows = plan.mode != "scatter" and not plan.filters_inside and self.by_rows
 
         def one_image(image: Index) -> tuple[()]:
             if by_rows:
@@ -65,6 +65,11 @@ class ConvLowering:
             return ()
 
         b.loop(0, images, lambda image, _: one_image(image), hint="n")
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether the output can follow the input if it is computed row by row."""
+        return any(is_stored_by_rows(each) for each in (self.op.input, self.out))
 
     def one_row(self, image: Index, row: Index) -> tuple[()]:
         """Compute a row of all outputs."""
@@ -118,11 +123,11 @@ class ConvLowering:
     ) -> Patch | None:
         """The inputs of an interior block, loaded for all filters; None to load them for each.
 
-        They are loaded first if the output is stored row by row. It may overwrite the input then,
-        and a C compiler has to load again what it has loaded before a store.
+        They are loaded first if rows are computed one after the other. The output may overwrite the
+        input then, and a C compiler has to load again what it has loaded before a store.
         """
         b, plan = self.b, self.plan
-        if not is_stored_by_rows(self.out) or (plan.mode == "gather" and not plan.window_at_once):
+        if not self.by_rows or (plan.mode == "gather" and not plan.window_at_once):
             return None
         place, block = BlockOrigin(image, group, 0), Block(1, 1, width)
         if plan.mode == "gather":

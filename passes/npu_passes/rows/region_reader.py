@@ -15,6 +15,7 @@ from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read
 from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.structure import is_constant
+from npu_passes.buffers.choose_layouts import BY_WINDOWS
 from npu_passes.modules.layer_reader import LayerProgram
 from npu_passes.rows.chain_sizes import apart, discard, partial_bytes
 from npu_plans.modules.footprints import Storage
@@ -77,9 +78,12 @@ class RegionReader:
         return self.program.homes.get(value, -1)
 
     def is_dense(self, value: SSAValue) -> bool:
-        """Whether the rows of a map follow each other in memory, each a run of bytes."""
+        """Whether the rows of a map follow each other in memory, each a run of bytes.
+
+        So do those of an input that `npu-reorder-inputs` can reorder.
+        """
         layout = self.program.layouts.get(value)
-        return layout is not None and has_dense_rows(layout)
+        return layout is not None and (has_dense_rows(layout) or is_reordered(value))
 
     def step(self, unit: Sequence[Operation]) -> RowStep:
         """A step as layers that run row by row."""
@@ -134,6 +138,18 @@ class RegionReader:
         if self.storage is not None:
             weights = sum(bytes_of(map_type(value)) for value in self.parameters(op))
         yield RowLayer(self.number(result), rows, size, tuple(found), weights)
+
+
+def is_reordered(value: SSAValue) -> bool:
+    """Whether a map is an input of the function [1, C, H, W] that only windows are read of."""
+    users = [use.operation for use in value.uses]
+    shape = shape_of(value)
+    return (
+        isinstance(value, BlockArgument)
+        and len(shape) == 4
+        and shape[0] == 1
+        and all(isinstance(user, BY_WINDOWS) for user in users)
+    )
 
 
 def is_parameter(op: LayerOp, value: SSAValue) -> bool:

@@ -319,20 +319,22 @@ def real(b: LoopBuilder, value: SSAValue, zero_point: int, scale: SSAValue) -> S
 TABLES: dict[str, Float32Type | IntegerType] = {
     "float32": f32,
     "int32": i32,
+    "int16": i16,
     "int8": i8,
     "uint8": ui8,
 }
 """The element type of a constant table for each numpy type."""
 
 
-def constant_table(b: LoopBuilder, op: LayerOp, what: str, values: np.ndarray) -> SSAValue:
-    """Make a read-only global in flash with these values; returns its buffer."""
+def constant_table(b: LoopBuilder, op: Operation, what: str, values: np.ndarray) -> SSAValue:
+    """Make a read-only global in flash with these values, for an op; returns its buffer."""
     function: Operation | None = op.parent_op()
     while function is not None and not isinstance(function, FuncOp):
         function = function.parent_op()
     assert isinstance(function, FuncOp)
     names = GlobalNames.of(function, b.taken)
-    name = names.fresh(identifier(f"{op.layer_name or function.sym_name.data}_{what}"))
+    layer = op.layer_name if isinstance(op, LayerOp) else None
+    name = names.fresh(identifier(f"{layer or function.sym_name.data}_{what}"))
     element = TABLES[values.dtype.name]
     type_ = MemRefType(element, values.shape, NoneAttr(), FlashSpace())
     data = DenseIntOrFPElementsAttr(TensorType(element, values.shape), BytesAttr(values.tobytes()))

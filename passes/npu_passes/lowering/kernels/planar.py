@@ -1,4 +1,4 @@
-"""Convolutions of bytes with few channels in the model's layout, such as the first layer of images.
+"""Convolutions of bytes with few channels and dense rows, such as the first layer of images.
 
 A kernel row is multiplied with a row of one channel (`row_plan.py`). Two neighbouring pixels and
 four filters make eight sums. Border columns have code of their own, which leaves out taps on
@@ -54,17 +54,16 @@ class PlanarKernel:
         self.form = rows_of(layer, self.columns.kernel)
         self.taps = layer.table("taps", self.form.packed(layer.weights))
         self.patch = layer.vector(map)
-        strides = memref_type(map).get_strides()
-        self.plane = (strides[1] or 0) if strides else 0
+        _, plane, line, _ = memref_type(map).get_strides() or (0, 0, 0, 0)
+        self.plane, self.pitch = plane or 0, line or self.columns.size
 
     @staticmethod
     def fits(map: SSAValue, grid: Grid, pool: PoolAttr | None) -> bool:
-        """Whether rows follow each other, are long enough to load words, with narrow borders."""
+        """Whether rows are dense, and long enough to load words, with narrow borders."""
         strides = memref_type(map).get_strides()
-        _, channels, height, width = shape_of(map)
-        if strides is None or strides[3] != 1 or (height > 1 and strides[2] != width):
+        if strides is None or strides[3] != 1:
             return False
-        if channels > 1 and (strides[1] is None or strides[1] < height * width):
+        if any(step is None for step in strides):
             return False
         if grid.columns.dilation != 1 or grid.columns.size < QUAD:
             return False
@@ -168,7 +167,7 @@ class PlanarKernel:
         taps = b.mul(filter, self.grid.channels * self.rows.kernel * self.form.words)
         bounds = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
 
-        line = self.rows.dilation * self.columns.size
+        line = self.rows.dilation * self.pitch
         size = self.form.words * count
 
         def views(channel: Index, ky: Index, rows: int) -> Views:
@@ -201,7 +200,7 @@ class PlanarKernel:
         b = self.b
         x = 0 if isinstance(column, int) else window_start(b, self.columns, column)
         y = window_start(b, self.rows, row)
-        return b.add(b.mul(y, self.columns.size), x)
+        return b.add(b.mul(y, self.pitch), x)
 
     def views(
         self, at: Index, weights: Index, plan: RowPlan, extent: tuple[int, int, int]
