@@ -73,7 +73,7 @@ class PoolLowering:
                 lambda: for_each(b, each, outer, names),
             )
 
-        if any(is_stored_by_rows(each) for each in (self.op.input, self.out)):
+        if any(is_stored_by_rows(each) for each in (self.input, self.out)):
             order, names = (images, spans[0].total), ("n", "oy")
             for_each(b, order, lambda at: one_row(*at), names)
         else:

@@ -32,17 +32,21 @@ change are left alone (see there), and so are machines on which maps lie off chi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import RING, ROW_TIME
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import ConcatOp, SliceOp
+from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.row_windows import CHANNELS
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.target import machine_of
@@ -50,12 +54,12 @@ from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import read_layers
 from npu_passes.rows.chain_sizes import apart, discard
 from npu_passes.rows.region_reader import RegionReader
+from npu_passes.rows.split_strides import split_strides
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.border import fitting_regions
 from npu_plans.rows.regions import (
     Choice,
-    FunctionRows,
     RowRegion,
     most_layers,
     needed_regions,
@@ -86,15 +90,14 @@ class FuseRegionsPass(RefusingPass):
         spaces = Spaces.of(machine)
         storage = Storage.of(machine) if machine is not None and spaces.ends_off_chip else None
         for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
-            program = read_layers(function, spaces)
-            if program is None:
-                continue
-            reader = RegionReader(program, storage)
-            found = reader.function(overlays=self.overlays)
-            leaves = storage is not None and self.when == "needed"
-            choice = fitting_regions(found, sram) if leaves else self.choose(found, sram)
-            for region in choice.regions:
-                wrap(region, reader)
+            if storage is not None and self.when == "needed":
+                found = fitting(function, spaces, storage, sram)
+            else:
+                found = self.choose(function, spaces, storage, sram)
+            if found is not None:
+                reader, choice = found
+                for region in choice.regions:
+                    wrap(region, reader)
 
     def sram_of(self, module: ModuleOp) -> int:
         """The bytes to fit into; 0 if it does not matter.
@@ -108,12 +111,50 @@ class FuseRegionsPass(RefusingPass):
             raise Refusal("expected the size of the SRAM: run npu-attach-target, or set sram-bytes")
         return sram or 0
 
-    def choose(self, function: FunctionRows, sram: int) -> Choice:
-        """The regions that the options ask for."""
+    def choose(
+        self, function: func.FuncOp, spaces: Spaces, storage: Storage | None, sram: int
+    ) -> tuple[RegionReader, Choice] | None:
+        """The regions that the options ask for.
+
+        None if the order of the function's layers must not change.
+        """
+        program = read_layers(function, spaces)
+        if program is None:
+            return None
+        reader = RegionReader(program, storage)
+        rows = reader.function(overlays=self.overlays)
         if self.when == "always":
-            return most_layers(function)
-        fitting = needed_regions(function, sram) if self.when == "needed" else None
-        return smallest_regions(function, self.max_slowdown) if fitting is None else fitting
+            return reader, most_layers(rows)
+        choice = needed_regions(rows, sram) if self.when == "needed" else None
+        return reader, choice or smallest_regions(rows, self.max_slowdown)
+
+
+def fitting(
+    function: func.FuncOp, spaces: Spaces, storage: Storage, sram: int
+) -> tuple[RegionReader, Choice] | None:
+    """The regions with which a function fits into `sram` bytes, or nearly does.
+
+    If it does not, 1x1 convolutions with a stride are split, and stay so where this helps. None if
+    the order of the function's layers must not change.
+    """
+
+    def search() -> tuple[RegionReader, Choice] | None:
+        program = read_layers(function, spaces)
+        if program is None:
+            return None
+        reader = RegionReader(program, storage)
+        return reader, fitting_regions(reader.function(overlays=False), sram)
+
+    found = search()
+    if found is None or not (excess := found[1].excess(sram)):
+        return found
+    parts = split_strides(function.body.block)
+    other = search() if parts else None
+    if other is not None and other[1].excess(sram) < excess:
+        return other
+    for each in parts:
+        each.join()
+    return search() if parts else found
 
 
 def wrap(region: RowRegion, reader: RegionReader) -> None:
@@ -121,7 +162,33 @@ def wrap(region: RowRegion, reader: RegionReader) -> None:
     steps, found = reader.layers[region.first : region.last + 1], region.schedule
     assert found is not None
     layers = [op for step in steps for op in step]
-    last = layers[-1]
+    body, inner = body_of(layers)
+    results = {op.results[0]: reader.numbers[op.results[0]] for op in layers}
+    joined = [value for value, number in results.items() if number in region.joined]
+    if joined:
+        body.append(concatenation([inner[value] for value in joined]))
+    result = body[-1].results[0]
+    source = next(
+        value for op in body for value in op.maps if reader.numbers.get(value) == region.source
+    )
+    rows = RowsOp(source, Region(Block([*body, YieldOp(result)])), result.type)
+    timed = [rows, *body] if region.source in found.times else body
+    for op, (number, time) in zip(timed, found.times.items(), strict=True):
+        ROW_TIME.set(op, (time.period, time.delay))
+        if op is not body[-1]:
+            RING.set(op, found.rings[number])
+    Rewriter.insert_op(rows, InsertPoint.before(layers[-1]))
+    read = slices(rows, joined) if joined else {layers[-1].results[0]: rows.result}
+    for old, new in read.items():
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+        reader.numbers[new] = reader.numbers[old]
+    for op in reversed(layers):
+        Rewriter.erase_op(op)
+
+
+def body_of(layers: Sequence[LayerOp]) -> tuple[list[LayerOp], dict[SSAValue, SSAValue]]:
+    """Copies of the layers of a region, and the value in them for each value of the layers."""
     inner: dict[SSAValue, SSAValue] = {}
     body: list[LayerOp] = []
     for op in layers:
@@ -133,19 +200,25 @@ def wrap(region: RowRegion, reader: RegionReader) -> None:
         inner[op.results[0]] = body[-1].results[0]
         inner[op.results[0]].name_hint = op.results[0].name_hint
         discard(op, parts)
-    result = body[-1].results[0]
-    source = next(
-        value for op in body for value in op.maps if reader.numbers.get(value) == region.source
-    )
-    rows = RowsOp(source, Region(Block([*body, YieldOp(result)])), result.type)
-    timed = [rows, *body] if region.source in found.times else body
-    for op, (number, time) in zip(timed, found.times.items(), strict=True):
-        ROW_TIME.set(op, (time.period, time.delay))
-        if op is not body[-1]:
-            RING.set(op, found.rings[number])
-    Rewriter.insert_op(rows, InsertPoint.before(last))
-    rows.result.name_hint = last.results[0].name_hint
-    last.results[0].replace_all_uses_with(rows.result)
-    reader.numbers[rows.result] = reader.numbers[last.results[0]]
-    for op in reversed(layers):
-        Rewriter.erase_op(op)
+    return body, inner
+
+
+def concatenation(parts: Sequence[SSAValue]) -> ConcatOp:
+    """A concatenation of maps along their channels."""
+    shape = list(shape_of(parts[0]))
+    shape[CHANNELS] = sum(shape_of(part)[CHANNELS] for part in parts)
+    return ConcatOp(parts, CHANNELS, TensorType(map_type(parts[0]).get_element_type(), shape))
+
+
+def slices(rows: RowsOp, joined: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
+    """Slices of the result of rows, for each of the maps that are joined in it."""
+    found: dict[SSAValue, SSAValue] = {}
+    at, behind = 0, InsertPoint.after(rows)
+    for value in joined:
+        shape = shape_of(value)
+        offsets = [at if axis == CHANNELS else 0 for axis in range(len(shape))]
+        part = SliceOp(rows.result, offsets, shape, [1] * len(shape), value.type)
+        Rewriter.insert_op(part, behind)
+        found[value] = part.results[0]
+        at += shape[CHANNELS]
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -19,7 +19,7 @@ from npu_passes.buffers.choose_layouts import BY_WINDOWS
 from npu_passes.modules.layer_reader import LayerProgram
 from npu_passes.rows.chain_sizes import apart, discard, partial_bytes
 from npu_plans.modules.footprints import Storage
-from npu_plans.rows.regions import FunctionRows, RowStep
+from npu_plans.rows.growing import FunctionRows, RowStep
 from npu_plans.rows.schedule import MapRead, RowLayer
 
 ELEMENT = 8
@@ -54,7 +54,19 @@ class RegionReader:
             sum(work_of(op) for op in places if isinstance(op, LayerOp)),
             overlays,
             {self.numbers[value]: self.fetch(value) for value in found if self.is_fetched(value)},
+            {self.numbers[value]: kind for value in found if (kind := self.join_kind(value))},
         )
+
+    def join_kind(self, value: SSAValue) -> Hashable:
+        """What two maps must have in common to be parts of one concatenation; None if it has none.
+
+        Maps are only joined where they can leave the chip.
+        """
+        type_ = map_type(value)
+        shape, inner = type_.get_shape(), isinstance(value.owner, Operation)
+        if self.storage is None or len(shape) != 4 or shape[0] != 1 or not inner:
+            return None
+        return (*shape[2:], type_.get_element_type())
 
     def is_fetched(self, value: SSAValue) -> bool:
         """Whether a map lies off chip, so that its rows are fetched: an input of the function."""

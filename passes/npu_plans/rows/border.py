@@ -13,9 +13,9 @@ from npu_plans.arena.fillings import Filling, overlays
 from npu_plans.arena.greedy import solve
 from npu_plans.arena.problem import Buffer, Problem
 from npu_plans.modules.layer_graph import LayerGraph, Span, members
+from npu_plans.rows.growing import FunctionRows
 from npu_plans.rows.regions import (
     Choice,
-    FunctionRows,
     RowRegion,
     alone,
     best_cover,

@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from npu_dialect.attributes import RING, ROW_TIME
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PickOp, ResampleOp, ReshapeOp
+from npu_dialect.npu.layers import ConcatOp, Conv2dOp, MaxPool2dOp, PickOp, ResampleOp, ReshapeOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_windows import row_axis, row_window
 from npu_dialect.npu.structure import YieldOp, is_within
@@ -41,6 +41,9 @@ def row_read(layer: LayerOp, value: SSAValue) -> RowRead | None:
     """How a layer reads the rows of a map; None if it cannot do so in a region."""
     if isinstance(layer, PickOp | ResampleOp | ReshapeOp):
         return None
+    if isinstance(layer, ConcatOp):
+        whole = layer.axis.value.data != row_axis(value) and layer.inputs.count(value) == 1
+        return RowRead(shape_of(value)[row_axis(value)]) if whole else None
     window = row_window(layer, value, skips=True)
     if window is None:
         return None
