@@ -49,6 +49,7 @@ class Options:
     width: float = 1.0
     size: Pair = (224, 224)
     classes: int = 1000
+    multiple: int = 1
 
     def __post_init__(self) -> None:
         """Check the ranges. Raises: NetworkError if an option is out of its range."""
@@ -56,12 +57,17 @@ class Options:
             raise NetworkError(f"seed {self.seed}; expected 0 or more")
         if not 0 < self.width < float("inf"):
             raise NetworkError(f"width {self.width}; expected a factor above 0")
-        if self.classes < 1 or min(self.size) < 1:
-            raise NetworkError("sizes and classes must be 1 or more")
+        if min(self.classes, self.multiple, *self.size) < 1:
+            raise NetworkError("sizes, classes and multiples must be 1 or more")
 
     def scaled(self, channels: int) -> int:
-        """A number of channels times the width, at least 1."""
-        return max(1, round(channels * self.width))
+        """A number of channels times the width, as the nearest multiple of `multiple` above 0.
+
+        Not less than 0.9 times as many, as in the published MobileNets.
+        """
+        wanted, step = channels * self.width, self.multiple
+        found = max(1, int(wanted / step + 0.5)) * step if step > 1 else max(1, round(wanted))
+        return found + step if step > 1 and found < 0.9 * wanted else found
 
 
 @dataclass(frozen=True)
@@ -341,11 +347,14 @@ def main(
     parser.add_argument("--seed", type=int, default=own.seed, help="of the weights")
     parser.add_argument("--bias", action=argparse.BooleanOptionalAction, default=own.bias)
     parser.add_argument("--width", type=float, default=own.width, help="factor on all channels")
+    parser.add_argument("--multiple", type=int, default=own.multiple, help="of all channels")
     parser.add_argument("--size", type=image_size, default=own.size, help="N or HEIGHTxWIDTH")
     parser.add_argument("--classes", type=int, default=own.classes)
     chosen = parser.parse_args()
     try:
-        options = Options(chosen.seed, chosen.bias, chosen.width, chosen.size, chosen.classes)
+        options = Options(
+            chosen.seed, chosen.bias, chosen.width, chosen.size, chosen.classes, chosen.multiple
+        )
         data = build(options).SerializeToString(deterministic=True)
         chosen.output.write_bytes(data)
     except (NetworkError, OSError) as error:

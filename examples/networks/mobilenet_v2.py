@@ -4,7 +4,7 @@
 
 Batch normalisation is folded, ReLU6 is a Clip. Blocks are called `block1` ... `block17`, their
 layers `expand`, `depthwise` and `project`; `project` and `add` have no activation.
-A width other than 1 is a plain factor here, not rounded to multiples of 8.
+The published widths below 1 are rounded: MobileNetV2 0.35 is `--width 0.35 --multiple 8`.
 
 Source: Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks", 2018, Table 2.
 """

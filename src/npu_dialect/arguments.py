@@ -13,9 +13,12 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUTPUT, STATE
+from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUTPUT, STATE, STREAM
 
 Attributes: TypeAlias = Mapping[str, Attribute]
+
+STREAM_PARTS = ("begin", "push_rows", "finish")
+"""The functions of a program whose input arrives in rows (`npu.stream_part`), in order of calls."""
 
 
 def argument_attributes(value: SSAValue) -> Attributes:
@@ -49,7 +52,12 @@ def is_state(attributes: Attributes) -> bool:
 
 def is_input(attributes: Attributes) -> bool:
     """Whether an argument is marked as an input of the network; a state is one, too."""
-    return SRAM_INPUT.is_in(attributes) or DRAM_INPUT.is_in(attributes)
+    return any(key.is_in(attributes) for key in (SRAM_INPUT, DRAM_INPUT, STREAM))
+
+
+def is_streamed(attributes: Attributes) -> bool:
+    """Whether an argument is an input whose rows arrive one at a time."""
+    return STREAM.is_in(attributes)
 
 
 def is_output(attributes: Attributes) -> bool:

@@ -139,11 +139,11 @@ RING = Key(
     INT,
     (
         "for a layer in npu.rows: how many rows of its OFM are on chip at one time; for npu.rows: "
-        "of its input"
+        "how many of its input are, whose rows arrive one at a time"
     ),
     writers="npu-fuse-regions, npu-fuse-rows",
-    readers="npu.rows, npu-bufferize",
-    absent="the layer is the last one in its npu.rows; the input of the npu.rows is whole",
+    readers="npu.rows",
+    absent="the layer is the last one in its npu.rows; the input is on chip as a whole",
 )
 ROW_TIME = Key(
     "npu.row_time",
@@ -151,14 +151,61 @@ ROW_TIME = Key(
     INTS,
     (
         "for a layer in npu.rows: its period and its delay; it computes row s of its OFM in step "
-        "s * period + delay of the loop; for npu.rows: those of its input, whose rows are fetched"
+        "s * period + delay of the loop. For npu.rows: the same for the rows of its input, which "
+        "arrive one at a time"
     ),
     writers="npu-fuse-regions",
     readers="npu.rows, npu-bufferize",
     absent=(
-        "on a layer, the npu.rows is a chain, where a layer runs when the one behind it needs a "
-        "row; on npu.rows, its input is whole"
+        "the npu.rows is a chain; a layer runs when the one behind it needs a row; the input is "
+        "there as a whole"
     ),
+    droppable=False,
+)
+STREAM = Key(
+    "npu.stream",
+    (Place.ARGUMENT,),
+    UNIT,
+    (
+        "the caller has the input, or gives rows of it, and nothing of it lies in the arena but "
+        "the rows in a ring; each row is read once, in the order of the rows"
+    ),
+    writers="npu-stream-input, npu-bufferize, npu-split-stream",
+    readers="npu-fuse-regions, npu-bufferize, npu-split-stream, npu-run, reports, c",
+    absent="the input is given as a whole",
+    droppable=False,
+)
+STREAM_STEPS = Key(
+    "npu.stream_steps",
+    (Place.LOOP,),
+    INTS,
+    (
+        "row s of the streamed input is read in step s + delay of the loop: the number of rows, "
+        "and that delay"
+    ),
+    writers="npu-bufferize",
+    readers="npu-split-stream",
+    absent="the loop reads no streamed input",
+    droppable=False,
+)
+STREAM_COUNT = Key(
+    "npu.stream_count",
+    (Place.ALLOCATION,),
+    UNIT,
+    "the buffer counts the rows of the streamed input that were pushed",
+    writers="npu-bufferize",
+    readers="npu-split-stream",
+    absent="the buffer counts no rows",
+    droppable=False,
+)
+STREAM_PART = Key(
+    "npu.stream_part",
+    (Place.FUNCTION,),
+    TEXT,
+    "which part of a program with a streamed input the function is: begin, push_rows or finish",
+    writers="npu-split-stream",
+    readers="c",
+    absent="the function is the whole program",
     droppable=False,
 )
 RUNS = Key(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from hypothesis import strategies as st
+from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -14,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import (
+    NPU,
     AvgPool2dOp,
     BatchNormOp,
     ClampOp,
@@ -241,6 +243,24 @@ def outputs(module: ModuleOp) -> tuple[np.ndarray, ...]:
     shape = shape_of(function.body.block.args[0])
     x = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
     return run_function(module, None, [x])
+
+
+def context() -> Context:
+    """A context with the layers."""
+    ctx = Context()
+    ctx.load_dialect(NPU)
+    return ctx
+
+
+def agree(module: ModuleOp, expected: tuple[np.ndarray, ...], tolerance: float = 1e-5) -> None:
+    """Check that a module is valid and computes what is expected.
+
+    `tolerance` is relative to each number, and to the largest one of an output.
+    """
+    module.verify()
+    for got, want in zip(outputs(module.clone()), expected, strict=True):
+        near = tolerance * (1 + np.abs(want).max())
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=near)
 
 
 def layers(module: ModuleOp) -> list[LayerOp]:

@@ -25,7 +25,7 @@ def overlaid(module: ModuleOp, road: Road) -> ModuleOp:
     return run_passes(
         context(),
         module,
-        f"npu-attach-target{{target={road.machine}}},{FUSE},npu-bufferize,npu-choose-layouts,"
+        f"npu-attach-target{{target={road.machine}}},{FUSE},npu-bufferize,npu-choose-layouts,npu-reorder-inputs,"
         f"npu-overlay-maps{options},npu-assign-sram-offsets,npu-turn-layers,npu-outline-layers,"
         f"npu-lower-to-loops{options},npu-check-overlays",
     )
@@ -59,7 +59,7 @@ def in_rows(module: ModuleOp, road: Road) -> ModuleOp:
         context(),
         module,
         f"npu-attach-target{{target={road.machine}}},{FUSE},npu-fuse-rows{{when=always}},"
-        "npu-bufferize,npu-choose-layouts,npu-overlay-maps,npu-assign-sram-offsets,"
+        "npu-bufferize,npu-choose-layouts,npu-reorder-inputs,npu-overlay-maps,npu-assign-sram-offsets,"
         "npu-turn-layers,npu-outline-layers,npu-lower-to-loops,npu-check-overlays",
     )
 

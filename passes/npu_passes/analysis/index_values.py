@@ -5,10 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
+
+MOST_STEPS = 200_000
+"""The most ops that are run; loops over rows take thousands."""
 
 
 class NotKnown(Exception):
@@ -17,9 +21,47 @@ class NotKnown(Exception):
 
 @dataclass
 class IndexValues:
-    """Evaluates ops on indices; `numbers` are the values that are known so far."""
+    """Runs ops on indices, loops and branches. Subclasses note what other ops do.
+
+    `numbers` are the values that are known so far, `steps` the ops that have run.
+    """
 
     numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int], kw_only=True)
+    steps: int = field(default=0, kw_only=True)
+
+    def run(self, block: Block) -> None:
+        """Run the ops of a block.
+
+        Raises: NotKnown if a value cannot be evaluated, or after `MOST_STEPS` ops.
+        """
+        for op in block.ops:
+            self.steps += 1
+            if self.steps > MOST_STEPS:
+                raise NotKnown
+            match op:
+                case scf.ForOp():
+                    self.run_loop(op)
+                case scf.IfOp():
+                    self.run_branch(op)
+                case _:
+                    self.do(op)
+
+    def run_loop(self, op: scf.ForOp) -> None:
+        """Run the iterations of a loop."""
+        first, end, step = map(self.number, (op.lb, op.ub, op.step))
+        for index in range(first, end, max(step, 1)):
+            self.numbers[op.body.block.args[0]] = index
+            self.run(op.body.block)
+
+    def run_branch(self, op: scf.IfOp) -> None:
+        """Run the side that is taken."""
+        region = op.true_region if self.number(op.cond) else op.false_region
+        for block in region.blocks:
+            self.run(block)
+
+    def do(self, op: Operation) -> None:
+        """Run an op that is no loop and no branch."""
+        self.evaluate(op)
 
     def number(self, value: SSAValue) -> int:
         """The current number of an index or condition.
@@ -34,28 +76,38 @@ class IndexValues:
 
     def evaluate(self, op: Operation) -> None:
         """Note the result of an op on indices; other ops are ignored."""
-        if (found := self.computed(op)) is not None:
+        try:
+            found = result_of(op, self.number)
+        except NotKnown:
+            return
+        if found is not None:
             self.numbers[op.results[0]] = found
 
-    def computed(self, op: Operation) -> int | None:
-        """The result of an op on known indices; None if it is another op or an index is unknown."""
-        if isinstance(op, arith.ConstantOp):
-            return op.value.value.data if isinstance(op.value, IntegerAttr) else None
-        compute = COMPUTED.get(type(op))
-        if compute is None and not isinstance(op, arith.CmpiOp):
-            return None
-        try:
-            values = [self.number(value) for value in op.operands]
-            if isinstance(op, arith.CmpiOp):
-                return compared(op.predicate.value.data, *values)
-            return None if compute is None else compute(*values)
-        except (NotKnown, ZeroDivisionError):
-            return None
+
+def result_of(op: Operation, number: Callable[[SSAValue], int | None]) -> int | None:
+    """The integer that an op computes from known ones, which `number` gives.
+
+    None if it is another op, or if a number is None.
+    """
+    if isinstance(op, arith.ConstantOp):
+        return op.value.value.data if isinstance(op.value, IntegerAttr) else None
+    compute = COMPUTED.get(type(op))
+    if isinstance(op, arith.CmpiOp):
+        compute = partial(compared, op.predicate.value.data)
+    if compute is None:
+        return None
+    known = [each for value in op.operands if (each := number(value)) is not None]
+    return compute(*known) if len(known) == len(op.operands) else None
 
 
-def quotient(one: int, other: int) -> int:
-    """The result of `arith.floordivsi`."""
-    return one // other
+def quotient(one: int, other: int) -> int | None:
+    """The result of `arith.floordivsi`; None for a division by 0."""
+    return one // other if other else None
+
+
+def rest(one: int, other: int) -> int | None:
+    """The result of `arith.remui` on numbers from 0 on; None for a division by 0."""
+    return one % other if other else None
 
 
 def selected(condition: int, one: int, other: int) -> int:
@@ -63,17 +115,20 @@ def selected(condition: int, one: int, other: int) -> int:
     return one if condition else other
 
 
-COMPUTED: Mapping[type[Operation], Callable[..., int]] = {
+COMPUTED: Mapping[type[Operation], Callable[..., int | None]] = {
     arith.AddiOp: operator.add,
     arith.SubiOp: operator.sub,
     arith.MuliOp: operator.mul,
     arith.FloorDivSIOp: quotient,
-    arith.RemUIOp: operator.mod,
+    arith.RemUIOp: rest,
+    arith.AndIOp: int.__and__,
+    arith.OrIOp: int.__or__,
     arith.MinSIOp: min,
     arith.MaxSIOp: max,
     arith.SelectOp: selected,
+    arith.IndexCastOp: int,
 }
-"""The ops on indices that are evaluated, besides constants and comparisons."""
+"""The ops whose results are known, besides constants and comparisons."""
 
 SIGNED: Sequence[Callable[[int, int], bool]] = (
     lambda a, b: a == b,

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
-    AnyFloat,
-    IntegerType,
     MemRefType,
     StridedLayoutAttr,
 )
@@ -29,6 +27,7 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import SRAM_INPUT, SRAM_OUTPUT
+from npu_dialect.npu.maps import ELEMENT, element_bytes
 from npu_passes.analysis.consumed import Life, consumed
 from npu_passes.analysis.on_chip import (
     alignment_of,
@@ -222,10 +221,9 @@ def span_of(type_: Attribute, source: Attribute) -> tuple[int, int] | None:
         if len(cut) == 1:  # add the elements up to the next index of that axis
             inside = sum((extent - 1) * step for extent, step in steps[cut[0] + 1 :])
             last += max(0, steps[cut[0]][1] - 1 - inside)
-    element = type_.get_element_type()
-    if not isinstance(element, AnyFloat | IntegerType):
+    if not isinstance(type_.get_element_type(), ELEMENT):
         return None
-    size = -(-element.bitwidth // 8)
+    size = element_bytes(type_)
     return offset * size, (offset + last + 1) * size
 
 

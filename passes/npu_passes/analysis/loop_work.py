@@ -16,14 +16,15 @@ C compiler takes most of them out of loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.walking import walk
+from npu_passes.analysis.index_values import result_of
 
 WEIGHTS: Mapping[str, float] = {
     "memref.load": 1,
@@ -72,22 +73,6 @@ SHORT = 8
 CALL = 10.0
 """Instructions of a call: arguments, saved registers, return."""
 
-FIRST_UNSIGNED = 6
-"""From this predicate of `arith.cmpi` on, numbers are compared without their signs."""
-
-COMPUTED: Mapping[type[Operation], Callable[[int, int], int]] = {
-    arith.AddiOp: lambda left, right: left + right,
-    arith.SubiOp: lambda left, right: left - right,
-    arith.MuliOp: lambda left, right: left * right,
-    arith.MinSIOp: min,
-    arith.MaxSIOp: max,
-    arith.FloorDivSIOp: lambda left, right: left // right if right else 0,
-    arith.AndIOp: lambda left, right: left & right,
-    arith.OrIOp: lambda left, right: left | right,
-    arith.RemUIOp: lambda left, right: left % right if right else 0,
-}
-"""What ops compute that bounds follow from. Rests are of counters, which are not negative."""
-
 
 class UnknownWork(Exception):
     """A loop whose number of trips the IR does not tell."""
@@ -135,7 +120,7 @@ class Counter:
                 total += self.of_branch(op, values)
             elif op.regions:
                 raise UnknownWork(f"expected loops with constant bounds, got {op.name}")
-            elif (number := evaluated(op, values)) is not None:
+            elif (number := result_of(op, values.get)) is not None:
                 values[op.results[0]] = number
         return total
 
@@ -199,28 +184,3 @@ def weight(op: Operation) -> float:
     ):
         return 0.0  # one instruction multiplies and adds
     return WEIGHTS.get(op.name, OTHER if room in ("arith", "math") else 0.0)
-
-
-def evaluated(op: Operation, values: Mapping[SSAValue, int]) -> int | None:
-    """The integer that an op computes from known ones; None if it is not known."""
-    if isinstance(op, arith.ConstantOp):
-        return op.value.value.data if isinstance(op.value, IntegerAttr) else None
-    known = [values[value] for value in op.operands if value in values]
-    if len(known) < len(op.operands):
-        return None
-    if isinstance(op, arith.CmpiOp):
-        return compared(op.predicate.value.data, *known)
-    if isinstance(op, arith.SelectOp):
-        return known[1] if known[0] else known[2]
-    if isinstance(op, arith.IndexCastOp):
-        return known[0]
-    compute = COMPUTED.get(type(op))
-    return None if compute is None else compute(*known)
-
-
-def compared(predicate: int, left: int, right: int) -> bool:
-    """The result of a comparison of 64-bit integers; `predicate` is the number in `arith.cmpi`."""
-    if predicate >= FIRST_UNSIGNED:
-        left, right, predicate = left % 2**64, right % 2**64, predicate - 4
-    kinds = (left == right, left != right, left < right, left <= right, left > right, left >= right)
-    return kinds[predicate]

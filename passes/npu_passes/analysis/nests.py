@@ -8,7 +8,11 @@
 
 Indices are linear in the numbers of iterations, or one of several such, as minima and maxima are.
 An access with another index is an access to the whole buffer, and so is any other op that takes a
-buffer. Conditions are not evaluated.
+buffer.
+
+Where a condition, minimum or maximum depends on the number of one loop, the loop is read as several
+loops, one after the other: those over the first and last rows, and one over the rows between. Other
+conditions are not evaluated.
 """
 
 from __future__ import annotations
@@ -16,55 +20,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TypeAlias
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
 from npu_dialect.dsp.memory import WORD_BYTES
-from npu_dialect.npu.maps import storage_elements
+from npu_dialect.npu.maps import element_bytes, storage_elements
 from npu_dialect.sram import SpanOp
 from npu_passes.analysis.affine_index import constant_of
+from npu_passes.analysis.index_bounds import Bounds, Span, either, kept, summed
+from npu_passes.analysis.loop_parts import parts_of
 from npu_passes.analysis.views import is_buffer, is_view
 from npu_passes.support.loop_builder import memref_type
 from npu_plans.overlays.nest import Access, Choice, Form, Loop, Node
-
-MOST_CHOICES = 16
-"""The most values of an index that are followed; with more, the access is to the whole buffer."""
-
-MOST_BOUNDS = 4
-"""The most bounds of an index that are kept."""
-
-
-Bounds: TypeAlias = tuple[tuple[Form, ...], ...]
-"""Lower or upper bounds of an index, in groups: all bounds of one of the groups hold."""
-
-
-@dataclass(frozen=True)
-class Span:
-    """The lower and the upper bounds of an index."""
-
-    lows: Bounds
-    highs: Bounds
-
-    @staticmethod
-    def exactly(place: Form) -> Span:
-        """The bounds of an index that is known."""
-        return Span(((place,),), ((place,),))
-
-    def plus(self, other: Span, times: int = 1) -> Span | None:
-        """The bounds of self + times * other; None if there are too many."""
-        lows, highs = (other.lows, other.highs) if times >= 0 else (other.highs, other.lows)
-        return Span.of(sums(self.lows, lows, times), sums(self.highs, highs, times))
-
-    @staticmethod
-    def of(lows: Bounds, highs: Bounds) -> Span | None:
-        """An index with these bounds; None if there are too many."""
-        lows, highs = tuple(dict.fromkeys(lows)), tuple(dict.fromkeys(highs))
-        return Span(lows, highs) if max(len(lows), len(highs)) <= MOST_CHOICES else None
 
 
 @dataclass(frozen=True)
@@ -88,6 +59,13 @@ class NestReader:
     views: dict[SSAValue, View] = field(default_factory=dict[SSAValue, View])
     known: dict[SSAValue, Span | None] = field(default_factory=dict[SSAValue, Span | None])
 
+    answers: dict[SSAValue, bool] = field(default_factory=dict[SSAValue, bool])
+    """The conditions that hold, or not, in the part of a loop that is read.
+
+    For a minimum or maximum: whether it is its first operand.
+    """
+    single: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """The indices of loops of which one iteration is read."""
     counts: dict[int, int] = field(default_factory=dict[int, int])
     """The iterations of loops with constant bounds."""
     numbers: count[int] = field(default_factory=count)
@@ -128,9 +106,7 @@ class NestReader:
             case scf.ForOp():
                 yield from self.loop(op)
             case scf.IfOp():
-                bodies = [self.nodes(each.ops) for region in op.regions for each in region.blocks]
-                if any(bodies):
-                    yield Choice(tuple(bodies))
+                yield from self.choice(op)
             case memref.LoadOp():
                 yield from self.element(op.memref, op.indices, writes=False)
             case memref.StoreOp():
@@ -146,23 +122,54 @@ class NestReader:
             case _:
                 pass
 
+    def choice(self, op: scf.IfOp) -> Iterator[Node]:
+        """The side that is taken, or both if it is not known."""
+        taken = self.answers.get(op.cond)
+        regions = op.regions if taken is None else [op.regions[0 if taken else 1]]
+        bodies = [self.nodes(each.ops) for region in regions for each in region.blocks]
+        if taken is None and any(bodies):
+            yield Choice(tuple(bodies))
+        elif taken is not None:
+            yield from (node for body in bodies for node in body)
+
     def loop(self, op: scf.ForOp) -> Iterator[Node]:
         """A loop. One whose bounds vary runs over all numbers between the outermost ones."""
-        number, times = next(self.numbers), 2
         lower, upper, step = self.values(op.lb), self.values(op.ub), constant_of(op.step)
-        if lower is not None and upper is not None and step is not None and step > 0:
-            first, end = self.least(lower.lows), self.largest(upper.highs)
-            varies = first != self.largest(lower.highs) or end != self.least(upper.lows)
-            step = 1 if varies else step
-            times = self.counts[number] = len(range(first, end, step))
-            variable = Form(first, ((number, step),))
-            before = upper.plus(Span.exactly(Form(1)), -1)
-            lows = tuple(kept((variable, *group)) for group in lower.lows)
-            highs = tuple(kept((variable, *group)) for group in (before or upper).highs)
-            exact = Span.exactly(variable)
-            self.known[op.body.block.args[0]] = Span(lows, highs) if varies else exact
-        else:
-            self.known[op.body.block.args[0]] = None
+        if lower is None or upper is None or step is None or step <= 0:
+            yield from self.iterated(op, next(self.numbers), 2, None)
+            return
+        first, end = self.least(lower.lows), self.largest(upper.highs)
+        if first == self.largest(lower.highs) and end == self.least(upper.lows):
+            yield from self.in_parts(op, range(first, end, step))
+            return
+        number = next(self.numbers)
+        start, length = lower.form, upper.plus(lower, -1)
+        if start is not None and length is not None:
+            first, end = 0, self.largest(length.highs)
+        times = self.counts[number] = len(range(first, end))
+        variable = (start or Form(first)).plus(Form(0, ((number, 1),)))
+        before = upper.plus(Span.exactly(Form(1)), -1)
+        lows = tuple(kept((variable, *group)) for group in lower.lows)
+        highs = tuple(kept((variable, *group)) for group in (before or upper).highs)
+        yield from self.iterated(op, number, times, Span(lows, highs))
+
+    def in_parts(self, op: scf.ForOp, numbers: range) -> Iterator[Node]:
+        """A loop over known numbers, split where the answers of its conditions change."""
+        index, known, answers, single = op.body.block.args[0], self.known, self.answers, self.single
+        for part, taken in parts_of(index, numbers, single):
+            number = next(self.numbers)
+            self.counts[number] = len(part)
+            self.known, self.answers = dict(known), answers | taken
+            self.single = single | ({index: part.start} if len(part) == 1 else {})
+            variable = Form(part.start, ((number, part.step),))
+            yield from self.iterated(op, number, len(part), Span.exactly(variable))
+        self.known, self.answers, self.single = known, answers, single
+
+    def iterated(
+        self, op: scf.ForOp, number: int, times: int, variable: Span | None
+    ) -> Iterator[Node]:
+        """A loop of which the number of iterations is known."""
+        self.known[op.body.block.args[0]] = variable
         if body := self.nodes(op.body.block.ops):
             yield Loop(number, times, body)
 
@@ -187,7 +194,7 @@ class NestReader:
         view = self.views.get(value)
         if view is None:
             return
-        width = element_bytes(value)
+        width = element_bytes(memref_type(value))
         place = None
         if view.starts is not None and len(view.strides) == len(indices):
             steps = [self.values(index) for index in indices]
@@ -277,47 +284,17 @@ class NestReader:
                     if (factor := constant_of(other)) is not None:
                         return summed(zero, [(self.values(one), factor)])
                 return None
+            case arith.SelectOp(cond=cond, lhs=lhs, rhs=rhs) if cond in self.answers:
+                return self.values(lhs if self.answers[cond] else rhs)
+            case arith.MinSIOp(lhs=lhs, rhs=rhs) | arith.MaxSIOp(lhs=lhs, rhs=rhs) if (
+                value in self.answers
+            ):
+                return self.values(lhs if self.answers[value] else rhs)
             case arith.SelectOp() | arith.MinSIOp() | arith.MaxSIOp() as op:
                 one, other = self.values(op.lhs), self.values(op.rhs)
                 return either(op, one, other) if one and other else None
             case _:
                 return None
-
-
-def either(
-    op: arith.SelectOp | arith.MinSIOp | arith.MaxSIOp, one: Span, other: Span
-) -> Span | None:
-    """The bounds of an index that is one of two others, maybe the smaller or the larger."""
-    lows, highs = (*one.lows, *other.lows), (*one.highs, *other.highs)
-    if isinstance(op, arith.MaxSIOp):
-        lows = tuple(kept((*a, *b)) for a in one.lows for b in other.lows)
-    if isinstance(op, arith.MinSIOp):
-        highs = tuple(kept((*a, *b)) for a in one.highs for b in other.highs)
-    return Span.of(lows, highs)
-
-
-def kept(bounds: Sequence[Form]) -> tuple[Form, ...]:
-    """Bounds that all hold, each once and not too many."""
-    return tuple(dict.fromkeys(bounds))[:MOST_BOUNDS]
-
-
-def sums(one: Bounds, other: Bounds, times: int) -> Bounds:
-    """The bounds of a sum of two indices."""
-    return tuple(
-        kept([each.plus(more, times) for each in group for more in another])
-        for group in one
-        for another in other
-    )
-
-
-def summed(start: Span, terms: Sequence[tuple[Span | None, int]]) -> Span | None:
-    """The bounds of a sum of a start and terms times factors; None if one is not known."""
-    found: Span | None = start
-    for value, factor in terms:
-        if value is None or found is None:
-            return None
-        found = found.plus(value, factor)
-    return found
 
 
 def alike(one: Access, other: Access) -> bool:
@@ -332,16 +309,9 @@ def constant(form: Form) -> int:
     return form.constant
 
 
-def element_bytes(value: SSAValue) -> int:
-    """The bytes of an element of a buffer."""
-    element = memref_type(value).element_type
-    assert isinstance(element, FixedBitwidthType)
-    return element.size
-
-
 def storage_bytes(value: SSAValue) -> int:
     """The bytes of a buffer with a static layout, gaps included; 0 for another one."""
-    return (storage_elements(memref_type(value)) or 0) * element_bytes(value)
+    return (storage_elements(memref_type(value)) or 0) * element_bytes(memref_type(value))
 
 
 def strides_of(value: SSAValue) -> tuple[int, ...] | None:

@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import (
-    FixedBitwidthType,
-    IntegerAttr,
-    MemRefType,
-    UnrankedMemRefType,
-)
+from xdsl.dialects.builtin import IntegerAttr, UnrankedMemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import (
     CallableOpInterface,
@@ -27,7 +22,7 @@ from xdsl.utils.hints import isa
 from npu_dialect import dram
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import LAYER, PORT, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT, VALUE
-from npu_dialect.npu.maps import is_buffer_type, storage_elements
+from npu_dialect.npu.maps import ELEMENT, element_bytes, is_buffer_type, storage_elements
 from npu_dialect.sram import AllocOp
 from npu_passes.support.refuse import refuse
 from npu_passes.support.traits import has
@@ -73,22 +68,13 @@ def size_of(op: Operation, type_: Attribute) -> int:
     strides, elements = type_.get_strides(), storage_elements(type_)
     if elements is None or any(step is None or step < 0 for step in strides or ()):
         refuse(op, f"expected an on-chip buffer with a static strided layout, got {type_}")
-    return elements * element_bytes(op, type_)
-
-
-def element_bytes(op: Operation, type_: MemRefType[Attribute]) -> int:
-    """Bytes of one element.
-
-    Raises: PassFailedException, attached to the op, if the element type has no fixed size.
-    """
-    element = type_.element_type
-    if not isinstance(element, FixedBitwidthType):
-        refuse(op, f"expected on-chip elements of a known size, got {element}")
-    return element.size
+    if not isinstance(type_.element_type, ELEMENT):
+        refuse(op, f"expected on-chip elements of a known size, got {type_.element_type}")
+    return elements * element_bytes(type_)
 
 
 def alignment_of(op: Operation, type_: Attribute) -> int:
-    """The alignment of a buffer in bytes: a power of 2.
+    """The alignment in bytes of a buffer of a known size: a power of 2.
 
     It is at least the bytes of an element and the `alignment` of the allocation, if it has one.
     """
@@ -96,7 +82,7 @@ def alignment_of(op: Operation, type_: Attribute) -> int:
     wanted = op.properties.get("alignment")
     least = wanted.value.data if isinstance(wanted, IntegerAttr) else 1
     alignment = 1
-    while alignment < max(least, element_bytes(op, type_)):
+    while alignment < max(least, element_bytes(type_)):
         alignment *= 2
     return alignment
 

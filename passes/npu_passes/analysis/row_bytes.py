@@ -1,4 +1,4 @@
-"""How close the buffers that a loop over rows writes may follow those that it reads for good.
+"""How close the buffers that a loop over rows writes may follow those that it uses no more.
 
     scf.for %r = %c0 to %c5 step %c1 {
       %rows = memref.subview %x[0, 0, %first, 0] [1, 1, 6, 32] ...     // reads bytes of %x
@@ -6,10 +6,11 @@
     }
 
 %y may share memory with %x if each byte of it is written after the byte of %x at the same place was
-read for the last time. The loops that choose rows are run iteration by iteration, so the order of
-rows is exact. What an op does with a view is not looked at: it may read and write the bytes from
-the first to the last one of its views in any order. So is an inner loop that takes no view of a
-whole buffer, such as one that fills a row. If a value cannot be evaluated, there is no answer.
+used for the last time: read, or written, as those of a ring are. The loops that choose rows are run
+iteration by iteration, so the order of rows is exact. What an op does with a view is not looked at:
+it may read and write the bytes from the first to the last one of its views in any order. So is an
+inner loop that takes no view of a whole buffer, such as one that fills a row. If a value cannot be
+evaluated, there is no answer.
 """
 
 from __future__ import annotations
@@ -20,20 +21,18 @@ from dataclasses import dataclass, field
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.hints import isa
 
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import element_bytes, map_type
 from npu_dialect.sram import SpanOp, reach_of
 from npu_passes.analysis.index_values import IndexValues, NotKnown
-from npu_passes.analysis.nests import element_bytes, offset_of
+from npu_passes.analysis.nests import offset_of
 from npu_passes.analysis.views import is_buffer, is_view, root_of
-
-MOST_STEPS = 200_000
-"""The most ops that are evaluated; loops over rows take thousands."""
 
 
 def outer_buffers(loop: Operation) -> tuple[SSAValue, ...]:
@@ -70,36 +69,45 @@ class RowBytes(IndexValues):
     """The state of running a loop.
 
     `places` are the bytes of each buffer and view. `tops` are for each buffer the end of the bytes
-    that were written so far. `least` are for each pair of a buffer that is read and one that is
-    written the bytes by which the first must lie behind the second. `written` are the numbers of
-    the buffers that are written. `effects` are those of the ops that have run.
+    that were written so far. `least` are for each pair of a buffer that is used and one that is
+    written the bytes by which the first must lie behind the second. `effects` are those of the ops
+    that have run.
     """
 
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
     tops: dict[int, int] = field(default_factory=dict[int, int])
     least: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
-    written: set[int] = field(default_factory=set[int])
     effects: dict[Operation, tuple[tuple[SSAValue, bool], ...]] = field(
         default_factory=dict[Operation, tuple[tuple[SSAValue, bool], ...]]
     )
-    steps: int = 0
 
     @staticmethod
     def of(loop: scf.ForOp) -> RowBytes:
         """The state after a loop has run.
 
-        Raises: NotKnown if a value cannot be evaluated, or after `MOST_STEPS` ops.
+        Raises: NotKnown if a value cannot be evaluated, or after too many ops.
         """
         state = RowBytes()
         for number, buffer in enumerate(outer_buffers(loop)):
             first = offset_of(buffer)
             if first is None:
                 raise NotKnown
-            state.places[buffer] = Place(number, first * element_bytes(buffer), size_of(buffer))
+            first *= element_bytes(map_type(buffer))
+            state.places[buffer] = Place(number, first, size_of(buffer))
         for value in dict.fromkeys(each for op in loop.walk() for each in op.operands):
             state.follow(value, loop)
-        state.loop(loop)
+        state.run_loop(loop)
         return state
+
+    def nearest(self, source: int, target: int) -> int | None:
+        """The least bytes by which a buffer must lie behind another one to be overwritten by it.
+
+        None if the second one is not written, so that it has been used before the loop.
+        """
+        if target not in self.tops or source == target:
+            return None
+        any_place = -next(each.reach for each in self.places.values() if each.buffer == source)
+        return self.least.get((source, target), any_place)
 
     def follow(self, value: SSAValue, loop: Operation) -> None:
         """Find the places of the views that are taken outside of the loop."""
@@ -113,35 +121,21 @@ class RowBytes(IndexValues):
             if not loop.is_ancestor(op):
                 self.view(op)
 
-    def run(self, block: Block) -> None:
-        """Run the ops of a block."""
-        for op in block.ops:
-            self.steps += 1
-            if self.steps > MOST_STEPS:
-                raise NotKnown
-            match op:
-                case scf.ForOp():
-                    self.loop(op)
-                case scf.IfOp():
-                    region = op.true_region if self.number(op.cond) else op.false_region
-                    for each in region.blocks:
-                        self.run(each)
-                case _ if is_view(op):
-                    self.view(op)
-                case _:
-                    self.happen([op])
-                    self.evaluate(op)
+    def do(self, op: Operation) -> None:
+        """Note the place of a view, or the effects of another op."""
+        if is_view(op):
+            self.view(op)
+            return
+        self.happen([op])
+        self.evaluate(op)
 
-    def loop(self, op: scf.ForOp) -> None:
+    def run_loop(self, op: scf.ForOp) -> None:
         """Run the iterations of a loop; one that takes no views and calls nothing is one event."""
         inner = [each for each in op.walk() if each is not op]
-        if not any(is_view(each) or isinstance(each, LayerOp | CallOp) for each in inner):
+        if any(is_view(each) or isinstance(each, LayerOp | CallOp) for each in inner):
+            super().run_loop(op)
+        else:
             self.happen(inner)
-            return
-        first, end, step = map(self.number, (op.lb, op.ub, op.step))
-        for index in range(first, end, max(step, 1)):
-            self.numbers[op.body.block.args[0]] = index
-            self.run(op.body.block)
 
     def view(self, op: Operation) -> None:
         """Note the place of a view. Raises: NotKnown if it cannot be evaluated."""
@@ -150,13 +144,13 @@ class RowBytes(IndexValues):
             return
         first = source.first
         if isinstance(op, memref.SubviewOp):
-            first += self.shift(op) * element_bytes(result)
+            first += self.shift(op) * element_bytes(map_type(result))
         elif isinstance(op, memref.ReinterpretCastOp):
             (offset,) = op.static_offsets.get_values()
             base = offset_of(op.source)
             if offset == DYNAMIC_INDEX or base is None:
                 raise NotKnown
-            first += (offset - base) * element_bytes(result)
+            first += (offset - base) * element_bytes(map_type(result))
         elif not isinstance(op, SpanOp | memref.CastOp):
             raise NotKnown
         self.places[result] = Place(source.buffer, first, size_of(result))
@@ -175,7 +169,7 @@ class RowBytes(IndexValues):
         return total
 
     def happen(self, ops: Sequence[Operation]) -> None:
-        """Note what ops read and write, as if they first wrote everything, then read it."""
+        """Note what ops use, as if they first wrote everything, then read and wrote it again."""
         for op in ops:
             if op not in self.effects:
                 self.effects[op] = tuple(effects_of(op))
@@ -184,12 +178,12 @@ class RowBytes(IndexValues):
             if writes and (place := self.places.get(value)) is not None:
                 end = place.first + place.reach
                 self.tops[place.buffer] = max(self.tops.get(place.buffer, 0), end)
-                self.written.add(place.buffer)
-        for value, writes in effects:
-            if not writes and (place := self.places.get(value)) is not None:
+        for value, _ in effects:
+            if (place := self.places.get(value)) is not None:
                 for target, end in self.tops.items():
                     pair, needed = (place.buffer, target), end - place.first
-                    self.least[pair] = max(self.least.get(pair, needed), needed)
+                    if target != place.buffer:
+                        self.least[pair] = max(self.least.get(pair, needed), needed)
 
 
 def effects_of(op: Operation) -> Iterator[tuple[SSAValue, bool]]:
@@ -258,4 +252,4 @@ def size_of(value: SSAValue) -> int:
     reach = reach_of(value.type.get_shape(), value.type.get_strides())
     if reach is None:
         raise NotKnown
-    return reach * element_bytes(value)
+    return reach * element_bytes(map_type(value))

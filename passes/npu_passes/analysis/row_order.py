@@ -19,12 +19,9 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from npu_passes.analysis.index_values import IndexValues, NotKnown
-
-MOST_STEPS = 200_000
-"""The most ops that are evaluated; loops over rows take thousands."""
 
 ROWS = 2
 """The axis of rows in a map [N, C, H, W]."""
@@ -47,25 +44,7 @@ class RowOrder(IndexValues):
         default_factory=dict[SSAValue, tuple[SSAValue, range]]
     )
     written: set[int] = field(default_factory=set[int])
-    steps: int = 0
     late: bool = False
-
-    def run(self, block: Block) -> None:
-        """Run the ops of a block.
-
-        Raises: NotKnown if a value cannot be evaluated, or after `MOST_STEPS` ops.
-        """
-        for op in block.ops:
-            self.steps += 1
-            if self.steps > MOST_STEPS:
-                raise NotKnown
-            match op:
-                case scf.ForOp():
-                    self.run_loop(op)
-                case scf.IfOp():
-                    self.run_branch(op)
-                case _:
-                    self.do(op)
 
     def do(self, op: Operation) -> None:
         """Note the effects of an op that is no loop and no branch.
@@ -84,14 +63,11 @@ class RowOrder(IndexValues):
         """Run the iterations of a loop, if it uses one of the two buffers."""
         if not self.concerns(op):
             return
-        if not self.chooses_rows(op):
-            for _ in range(2):
-                self.do_all(op)
+        if self.chooses_rows(op):
+            super().run_loop(op)
             return
-        first, end, step = map(self.number, (op.lb, op.ub, op.step))
-        for index in range(first, end, max(step, 1)):
-            self.numbers[op.body.block.args[0]] = index
-            self.run(op.body.block)
+        for _ in range(2):
+            self.do_all(op)
 
     def do_all(self, loop: scf.ForOp) -> None:
         """Note the effects of all ops in a loop, whatever its bounds and conditions are."""
@@ -100,11 +76,9 @@ class RowOrder(IndexValues):
                 self.do(op)
 
     def run_branch(self, op: scf.IfOp) -> None:
-        """Run the branch that is taken."""
+        """Run the side that is taken, if the branch uses one of the two buffers."""
         if self.concerns(op):
-            region = op.true_region if self.number(op.cond) else op.false_region
-            for block in region.blocks:
-                self.run(block)
+            super().run_branch(op)
 
     def concerns(self, op: Operation) -> bool:
         """Whether an op or one inside it uses one of the two buffers or a known view of them."""

@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.traits import ConstantLike
 from xdsl.utils.hints import isa
 
-from npu_dialect.arguments import is_state
+from npu_dialect.arguments import argument_attributes, is_state, is_streamed
 from npu_dialect.attributes import STATE
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
@@ -210,9 +210,15 @@ class Sharing:
         for arg in block.args:
             self.share(arg, arg)
             if is_tensor(arg.type):
-                is_state = arg in states.values()
-                type_ = dense_type(arg.type, spaces.maps) if is_state else spaces.end_type(arg.type)
-                self.types[arg] = type_
+                self.types[arg] = self.argument_type(arg)
+
+    def argument_type(self, arg: BlockArgument) -> MemRefType[Attribute]:
+        """The type of the buffer of an argument: of a state, an input in rows, or another one."""
+        if arg in self.states.values():
+            return dense_type(arg.type, self.spaces.maps)
+        if is_streamed(argument_attributes(arg)):
+            return self.spaces.stream_type(arg.type)
+        return self.spaces.end_type(arg.type)
 
     def share(self, value: SSAValue, home: SSAValue) -> None:
         """Note the root of a value, and the last use of the root's buffer by this value."""
@@ -263,11 +269,10 @@ class Sharing:
     def overwritten(self, op: LayerOp | RowsOp) -> SSAValue | None:
         """The input that a layer may overwrite: a map with the type of its result that dies here.
 
-        None if there is no such input. Rows that overwrite their input row by row are one, too. Other inputs in the same buffer must also be read element by
-        element and have the same shape. A returned value does not die. A function argument is not
-        overwritten if it lies off chip, as that memory is the caller's. It is not overwritten
-        either if the result is returned: writing straight into the output needs the same memory and
-        saves a copy.
+        None if there is no such input. Rows that overwrite their input row by row count as a layer.
+        Other inputs in the same buffer must also be read element by element and have the same shape. A returned value does not die. A function argument is not
+        overwritten if it does not lie on chip, as that memory is the caller's. Nor is it if the
+        result is returned: writing straight into the output needs the same memory and saves a copy.
         """
         inputs = op.inputs if isinstance(op, LayerOp) else inputs_of(op)
         in_place = op.in_place_inputs() if isinstance(op, LayerOp) else (0,)
@@ -281,7 +286,8 @@ class Sharing:
                 continue
             if isinstance(owner, Operation) and not isinstance(owner, LayerOp | RowsOp):
                 continue
-            spared = self.spaces.ends_off_chip or is_returned(op.results[0])
+            given = self.spaces.ends_off_chip or is_streamed(argument_attributes(home))
+            spared = given or is_returned(op.results[0])
             if isinstance(home, BlockArgument) and spared:
                 continue
             same = [index for index, other in enumerate(inputs) if self.root[other] is home]

@@ -25,6 +25,10 @@ becomes
 The function may overwrite the caller's inputs. A returned value is copied to its output at the end
 if it is an input, a constant, or is returned twice.
 
+The rows of an input with `npu.stream` arrive one at a time. A region reads them where the caller
+has them, row by row: `memref<1x3x32x32xi8, strided<[3072, 32, 96, 1]>>`. A buffer counts them; what
+it holds is kept until the function ends.
+
 On a machine with DMA, inputs and outputs stay in the caller's memory (`#npu.dram`), and no layer
 overwrites the inputs. An output that a layer reads too is computed on chip and copied at the end.
 A slice is a view too, and an output that is one is copied at the end. If strides cannot express a
@@ -50,14 +54,18 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
+    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import PORT, SRAM_INPUT, SRAM_OUTPUT
+from npu_dialect.arguments import is_streamed
+from npu_dialect.attributes import LAYER, PORT, SRAM_INPUT, SRAM_OUTPUT, STREAM_COUNT
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp, SliceOp
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.row_windows import row_axis
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.sram import AllocOp
 from npu_passes.buffers.buffer_plan import (
@@ -70,6 +78,7 @@ from npu_passes.buffers.buffer_plan import (
 from npu_passes.buffers.expand_regions import expand_region
 from npu_passes.buffers.expand_rows import expand_rows
 from npu_passes.buffers.spaces import Spaces, dense_type
+from npu_passes.support.loop_builder import LoopBuilder
 from npu_passes.support.port_attributes import array_of, attributes_of
 from npu_passes.support.refuse import RefusingPass, refuse
 from npu_passes.support.symbols import GlobalNames, identifier
@@ -141,6 +150,8 @@ class Bufferizer:
     names: GlobalNames
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     outputs: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    counts: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """The buffers that count the rows of streamed inputs, with the numbers of these."""
 
     def run(self) -> None:
         """Rewrite signature and body."""
@@ -157,6 +168,8 @@ class Bufferizer:
             elif isinstance(op, LayerOp):
                 self.convert_layer(op)
             elif isinstance(op, RowsOp):
+                if op.is_streamed:
+                    self.start_count(op)
                 source, out = self.buffers[op.input], self.destination(op)
                 expand = expand_region if op.is_region else expand_rows
                 expand(op, source, out, self.buffers, self.spaces)
@@ -177,7 +190,10 @@ class Bufferizer:
         for arg, attributes in given.items():
             if is_tensor(arg.type):
                 self.map(arg, block.insert_arg(self.plan.types[arg], arg.index))
-                attributes |= self.spaces.input_mark.entry(True)
+                if is_streamed(attributes):
+                    check_stream(arg)
+                else:
+                    attributes |= self.spaces.input_mark.entry(True)
             arg_attrs.append(attributes)
         for place, value in self.plan.returned:
             if place in self.plan.states:
@@ -274,6 +290,14 @@ class Bufferizer:
             self.map(result, alloc.buffer)
         return self.buffers[result]
 
+    def start_count(self, op: RowsOp) -> None:
+        """Make the buffer that counts the rows of a streamed input: 0, and behind the end, more."""
+        b = LoopBuilder(op)
+        alloc = b.insert(AllocOp(MemRefType(i32, [1], memory_space=self.spaces.maps)), "count")
+        STREAM_COUNT.set(alloc, True)
+        b.store(b.integer(0), alloc.buffer, [0])
+        self.counts[alloc.buffer] = shape_of(op.input)[row_axis(op.input)]
+
     def convert_return(self, op: func.ReturnOp) -> None:
         """Copy the outputs that no layer has written; the new return keeps only non-tensors.
 
@@ -293,6 +317,9 @@ class Bufferizer:
                 states[target] = source
         for target, source in states.items():
             self.insert(memref.CopyOp(source, target), op)
+        for count, rows in self.counts.items():
+            b = LoopBuilder(op)
+            b.store(b.integer(rows + 1), count, [0])
         new = func.ReturnOp(*(value for value in op.operands if not is_tensor(value.type)))
         new.attributes.update(op.attributes)
         self.insert(new, op)
@@ -322,6 +349,19 @@ class Bufferizer:
     def insert(self, new: Operation, before: Operation) -> None:
         """Insert an op before another one."""
         Rewriter.insert_op(new, InsertPoint.before(before))
+
+
+def check_stream(argument: SSAValue) -> None:
+    """Check that only a region that takes its rows one at a time reads an input.
+
+    Raises: PassFailedException, attached to the reader, if another op reads it.
+    """
+    for use in argument.uses:
+        op = use.operation
+        rows = op if isinstance(op, RowsOp) else op.parent_op()
+        if not isinstance(rows, RowsOp) or not rows.is_streamed or rows.input is not argument:
+            name = LAYER.get(op) or op.name
+            refuse(op, f"expected npu.rows to read the streamed input, got {name}")
 
 
 def define(

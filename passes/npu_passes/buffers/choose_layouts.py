@@ -24,8 +24,9 @@ becomes
 
 A layer then computes all channels of a row before the next row, and its output can follow its dying
 input closely (`npu-overlay-maps`). Rows stay contiguous, so the inner loops are as fast as before.
-A map keeps the model's layout if an op other than a convolution or a pool uses it. So does one that
-is filled slice by slice, as its slices would not be contiguous.
+So is a float map that a loop writes row by row, wherever it is: its rows can lie over what the loop
+needs no more. A map keeps the model's layout if an op other than a convolution or a pool uses it.
+So does one that is filled slice by slice, as its slices would not be contiguous.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, f32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npu_dialect.attributes import PLANNED_AS
@@ -77,7 +78,7 @@ class ChooseLayoutsPass(RefusingPass):
         for buffer in list(maps_to_relayout(op)):
             relayout(buffer, CHANNELS_LAST, op)
         if self.rows and not PLANNED_AS.is_on(op):
-            for buffer in list(maps_at_peaks(op)):
+            for buffer in list(dict.fromkeys((*maps_at_peaks(op), *maps_in_rows(op)))):
                 relayout(buffer, BY_ROWS, op)
 
 
@@ -124,15 +125,42 @@ def maps_at_peaks(module: ModuleOp) -> Iterator[SSAValue]:
         for end in pair
     )
     for buffer in dict.fromkeys(base_of(value) for value in ends):
-        if not isinstance(buffer.owner, AllocOp) or not is_buffer_type(buffer.type):
-            continue
-        shape = buffer.type.get_shape()
-        dense = buffer.type.element_type == f32 and isinstance(buffer.type.layout, NoneAttr)
-        if not dense or len(shape) != 4 or shape[1] == 1 or shape[2] == 1:
-            continue
         users = [use.operation for use in buffer.uses]
-        if all(isinstance(user, BY_WINDOWS) or is_flattened(user, module) for user in users):
+        if may_lie_by_rows(buffer) and all(takes_rows(user, module) for user in users):
             yield buffer
+
+
+def maps_in_rows(module: ModuleOp) -> Iterator[SSAValue]:
+    """The float maps that loops write row by row, in the order of the IR."""
+    for op in module.walk():
+        if not isinstance(op, AllocOp) or not may_lie_by_rows(op.buffer):
+            continue
+        users = [use.operation for use in op.buffer.uses]
+        rows = [user for user in users if is_row(user)]
+        if rows and all(user in rows or takes_rows(user, module) for user in users):
+            yield op.buffer
+
+
+def may_lie_by_rows(buffer: SSAValue) -> bool:
+    """Whether a buffer is a dense allocation of a float map of several channels and rows."""
+    if not isinstance(buffer.owner, AllocOp) or not is_buffer_type(buffer.type):
+        return False
+    shape = buffer.type.get_shape()
+    dense = buffer.type.element_type == f32 and isinstance(buffer.type.layout, NoneAttr)
+    return dense and len(shape) == 4 and shape[1] > 1 and shape[2] > 1
+
+
+def takes_rows(user: Operation, module: ModuleOp) -> bool:
+    """Whether a user of a map reads it as well if it is stored row by row."""
+    return isinstance(user, BY_WINDOWS) or is_flattened(user, module)
+
+
+def is_row(view: Operation) -> bool:
+    """Whether an op is a view of one row of a map, of all its channels and columns."""
+    if not isinstance(view, memref.SubviewOp) or not is_box(view):
+        return False
+    images, channels, _, width = map_type(view.source).get_shape()
+    return tuple(view.static_sizes.get_values()) == (images, channels, 1, width)
 
 
 def reads_integers(layer: LayerOp) -> bool:

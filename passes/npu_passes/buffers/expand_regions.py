@@ -20,19 +20,23 @@ the new row is put at the end. So a reader finds its rows at the same place in e
       }
     }
 
-If the region's input is whole, a layer that reads it runs without its padding above and below,
-except for the rows at the border, each of which is a layer of its own.
+The region's input is whole. A layer that reads it runs without its padding above and below, except
+for the rows at the border, each of which is a layer of its own.
 
-On a machine with DMA, parameters that lie off chip are fetched as a whole before the loop. If the
-op says when the rows of its input are there, they are fetched into a ring, one at a time:
+If its rows arrive one at a time, they are copied into a ring, as if a layer computed them:
 
-    scf.if %t < 32 {
-      // move the rows of %ring up by one
-      %f = dma.start %line to %newest channel 1                  // row t of the input
-      dma.wait %f
+    %ring = sram.alloc : memref<1x3x3x32xi8, #npu.sram>          // of %x, filled with its padding
+    %count = sram.alloc {npu.stream_count} : memref<1xi32, #npu.sram>      // 0, and at the end 33
+    scf.for %t = 0 to 33 {
+      scf.if %t < 32 { copy row %t of %x to row 2 of %ring } else { fill it with padding }
+      ...
+    } {npu.stream_steps = array<i64: 32, 0>}
 
-A row of an output off chip is computed in a buffer of one row, and sent from there. A row of a
-further map that lies off chip is fetched when a layer reads it.
+`npu-split-stream` cuts the function at that loop; a function for some rows counts them in %count.
+
+On a machine with DMA, parameters that lie off chip are fetched as a whole before the loop. Rows of
+an input off chip are fetched into the ring. A row of an output off chip is computed in a buffer of
+one row, and sent from there. A row of a further map off chip is fetched when a layer reads it.
 """
 
 from __future__ import annotations
@@ -40,20 +44,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dma
-from npu_dialect.attributes import RING, ROW_TIME, RUNS
+from npu_dialect.attributes import RING, ROW_TIME, RUNS, STREAM_STEPS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, PoolOp
-from npu_dialect.npu.row_regions import RegionMap, readers_of, region_maps, streams
-from npu_dialect.npu.row_windows import reads_row
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.row_regions import RegionMap, region_maps, streams
+from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import provenance
 from npu_dialect.row_times import RowRead, place_in_ring
 from npu_passes.buffers.expand_rows import MAPS_IN, MAPS_OUT, fetched, is_fetched
-from npu_passes.buffers.row_buffers import fill, move, move_up, rows_buffer, rows_of
+from npu_passes.buffers.row_buffers import copy, fill, move, move_up, rows_buffer, rows_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.support.refuse import refuse
@@ -63,9 +69,10 @@ from npu_passes.support.refuse import refuse
 class RegionExpansion:
     """Builds the loop of one region, from buffer `source` to buffer `out`.
 
-    `maps` are the OFMs of its layers, and its input if that is fetched. `buffers` maps the
-    parameters and further maps to their buffers. `rings` are the rings of the maps between layers,
-    `lines` buffers on chip for one row of what lies off chip: further maps, and the output.
+    `maps` are the OFMs of its layers, `reads` the maps that each layer reads row by row. `buffers`
+    maps the parameters and further maps to their buffers. `lines` are buffers on chip for one row
+    of what lies off chip: further maps, and the output. `rings` are the rings of the maps between
+    layers.
     """
 
     b: LoopBuilder
@@ -73,6 +80,7 @@ class RegionExpansion:
     source: SSAValue
     out: SSAValue
     maps: Mapping[SSAValue, RegionMap]
+    reads: Mapping[LayerOp, Mapping[SSAValue, RowRead]]
     buffers: Mapping[SSAValue, SSAValue]
     spaces: Spaces
     lines: Mapping[SSAValue, SSAValue]
@@ -81,14 +89,12 @@ class RegionExpansion:
     def build(self) -> None:
         """Build the rings and the loop."""
         b, (start, stop) = self.b, steps_of(self.maps)
-        if self.op.input in self.maps:
-            reads = b.insert(dma.ReadsOp(self.source))
-            reads.attributes |= provenance(self.op.layers[0])
+        if self.fetches:
+            b.insert(dma.ReadsOp(self.source)).attributes |= provenance(self.op.layers[0])
         if self.result in self.lines:
-            writes = b.insert(dma.WritesOp(self.out))
-            writes.attributes |= provenance(self.op.layers[-1])
+            b.insert(dma.WritesOp(self.out)).attributes |= provenance(self.op.layers[-1])
         for map_, found in self.maps.items():
-            if found.ring:
+            if found.ring:  # of an input too, whose rows arrive one at a time
                 hint = map_.name_hint or "ring"
                 ring = rows_buffer(b, map_, found.ring, self.spaces.maps, hint)
                 self.rings[map_] = ring
@@ -101,20 +107,29 @@ class RegionExpansion:
             return ()
 
         b.loop(0, stop - start, one_step, hint="t")
+        if self.op.is_streamed and not self.fetches:
+            loop, time = self.op.prev_op, self.maps[self.op.input].time
+            assert isinstance(loop, scf.ForOp)
+            STREAM_STEPS.set(loop, (height_of(self.op.input), time.delay - start))
 
     def groups(self) -> list[list[SSAValue]]:
         """The maps, each behind the maps that it overwrites, in the order of the region."""
         waiting: dict[Operation, list[SSAValue]] = {}
         found: list[list[SSAValue]] = []
         for map_ in self.maps:
-            before = waiting.pop(map_.owner, ()) if isinstance(map_.owner, Operation) else ()
-            group = [*before, map_]
+            inner = isinstance(map_.owner, LayerOp) and map_ is not self.op.input
+            group = [*waiting.pop(map_.owner, ()), map_] if inner else [map_]
             if map_ in self.rings or map_ is self.result:
                 found.append(group)
-            else:
-                (reader,) = readers_of(map_, self.op)
-                waiting[reader] = group
+            elif map_ is not self.op.input:
+                (use,) = map_.uses
+                waiting[use.operation] = group
         return found
+
+    @property
+    def fetches(self) -> bool:
+        """Whether the rows of the input are fetched from off chip."""
+        return is_fetched(self.source, self.spaces)
 
     @property
     def result(self) -> SSAValue:
@@ -124,7 +139,7 @@ class RegionExpansion:
     def turn(self, group: Sequence[SSAValue], step: Index, steps: tuple[int, int]) -> None:
         """Compute the next row of a map and of those that it overwrites, if it is their turn."""
         b, found = self.b, self.maps[group[-1]]
-        time, (first, last) = found.time, found.steps
+        time = found.time
         since = b.sub(step, time.delay - steps[0], "since")
 
         def put() -> tuple[()]:
@@ -137,11 +152,11 @@ class RegionExpansion:
             b.choose(b.divides(since, time.period), put)
             return ()
 
+        first, last = found.steps
         if (first, last + 1) == steps:
             at_its_turn()
         else:
-            low, high = first - time.delay, last + 1 - time.delay
-            b.choose(b.between(b.value(since), low, high), at_its_turn)
+            b.choose(b.between(b.value(since), 0, last + 1 - first), at_its_turn)
 
     def put(self, group: Sequence[SSAValue], row: Index) -> None:
         """Put the next row of a map into its ring, or into the output."""
@@ -171,15 +186,18 @@ class RegionExpansion:
     def compute(self, group: Sequence[SSAValue], row: Index, target: SSAValue) -> None:
         """Compute one row of each map of a group into `target`, one over the other.
 
-        A row of the region's input is fetched.
+        A row of the input is copied or fetched.
         """
         for map_ in group:
-            if map_ is self.op.input:
-                line = rows_of(self.b, self.source, row, 1, "line")
-                self.move(line, target, MAPS_IN, self.op.layers[0])
-            else:
+            if map_ is not self.op.input:
                 assert isinstance(map_.owner, LayerOp)
                 self.run(map_.owner, row, target)
+                continue
+            arrived = rows_of(self.b, self.source, row, 1, "arrived")
+            if self.fetches:
+                self.move(arrived, target, MAPS_IN, self.op.layers[0])
+            else:
+                copy(self.b, arrived, target)
 
     def move(self, source: SSAValue, target: SSAValue, channel: int, layer: LayerOp) -> None:
         """Move a row by DMA, for a layer."""
@@ -188,8 +206,8 @@ class RegionExpansion:
     def run(self, layer: LayerOp, row: Index, target: SSAValue) -> None:
         """Insert a layer that computes one row; one of several if it is a row at the border."""
         rows = self.maps[layer.output].computed
-        read = None if self.op.input in self.maps else streams(self.op, layer).get(self.op.input)
-        if read is None or read.padding(rows) == (0, 0):
+        read = self.reads[layer].get(self.op.input)
+        if read is None or self.op.is_streamed or read.padding(rows) == (0, 0):
             self.insert(layer, row, target, rows)
             return
 
@@ -230,11 +248,11 @@ class RegionExpansion:
 
         `missing`: how many rows that it needs lie above and below the region's input.
         """
-        reads = streams(self.op, layer)
+        reads = self.reads[layer]
         inputs = [
             self.view(layer, value, reads[value], row, target, missing)
             if value in reads
-            else self.side(layer, value, reads, row)
+            else self.side(layer, value, row)
             for value in layer.inputs
         ]
         new = layer.rebuilt(inputs, target)
@@ -259,7 +277,7 @@ class RegionExpansion:
         b = self.b
         if value is self.op.input and self.out is self.source and layer.output is self.result:
             return target
-        if value is self.op.input and value not in self.maps:
+        if value is self.op.input and value not in self.rings:
             count = read.reach - sum(missing)
             first = b.sub(b.mul(row, read.stride), read.before - missing[0], "base") if count else 0
             return rows_of(b, self.source, first, count, "window")
@@ -269,17 +287,20 @@ class RegionExpansion:
         place = place_in_ring(read, found.time, self.maps[layer.output].time, found.ring)
         return rows_of(b, self.rings[value], place, read.reach, "window")
 
-    def side(
-        self, layer: LayerOp, value: SSAValue, reads: Mapping[SSAValue, RowRead], row: Index
-    ) -> SSAValue:
+    def side(self, layer: LayerOp, value: SSAValue, row: Index) -> SSAValue:
         """A parameter, or what a layer needs of a map from outside of the region."""
-        if any(reads_row(layer, streamed, value) for streamed in reads):
+        if any(reads_row(layer, streamed, value) for streamed in self.reads[layer]):
             line = rows_of(self.b, self.buffers[value], row, 1, "line")
             if value not in self.lines:
                 return line
             self.move(line, self.lines[value], MAPS_IN, layer)
             return self.lines[value]
         return self.buffers[value]
+
+
+def height_of(value: SSAValue) -> int:
+    """How many rows a map has."""
+    return shape_of(value)[row_axis(value)]
 
 
 def steps_of(maps: Mapping[SSAValue, RegionMap]) -> tuple[int, int]:
@@ -316,17 +337,15 @@ def expand_region(
 
     Raises: PassFailedException if the input lies off chip, but its rows are not fetched.
     """
-    maps = region_maps(op)
-    if is_fetched(source, spaces) and op.input not in maps:
-        refuse(op, f"expected npu.row_time for the rows of a map off chip, a {source.type}")
+    maps, reads = region_maps(op), {layer: streams(op, layer) for layer in op.layers}
+    if is_fetched(source, spaces) and not RING.get(op):
+        refuse(op, f"expected npu.ring for the rows of an input off chip, a {source.type}")
     b = LoopBuilder(op)
-    reads = {layer: streams(op, layer) for layer in op.layers}
-    sides = [
-        (layer, value) for layer in reads for value in layer.inputs if value not in reads[layer]
-    ]
     whole: list[tuple[LayerOp, SSAValue]] = []
     lines: dict[SSAValue, SSAValue] = {}
-    for layer, value in sides:
+    for layer, value in [(layer, value) for layer in reads for value in layer.inputs]:
+        if value in reads[layer]:
+            continue
         if not any(reads_row(layer, streamed, value) for streamed in reads[layer]):
             whole.append((layer, value))
         elif is_fetched(buffers[value], spaces) and value not in lines:
@@ -335,4 +354,4 @@ def expand_region(
         result = op.layers[-1].output
         lines[result] = rows_buffer(b, result, 1, spaces.maps, "row")
     buffers = {**buffers, **fetched(b, whole, buffers, spaces)}
-    RegionExpansion(b, op, source, out, maps, buffers, spaces, lines).build()
+    RegionExpansion(b, op, source, out, maps, reads, buffers, spaces, lines).build()

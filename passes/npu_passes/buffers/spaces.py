@@ -7,6 +7,7 @@ Level of IR: types only; `npu-bufferize` gives them to values.
 | learned parameters | `#npu.flash` | `#npu.dram` |
 | inputs and outputs | `#npu.sram` (`sram.input`, `sram.output`) | `#npu.dram` (`dram.input`, ...) |
 | feature maps | `#npu.sram` | `#npu.sram`, in patches |
+| a streamed input | none: the caller's, row by row | - |
 
 For a map in patches, rows and columns are rounded up to multiples of the patch: 35x35 in patches of
 4x4 is stored as 36x36, `memref<1x64x35x35xf32, strided<[82944, 1296, 36, 1]>, #npu.sram>`.
@@ -85,6 +86,18 @@ class Spaces:
     def end_type(self, type_: Attribute) -> MemRefType[Attribute]:
         """The memref type for an input or output of a tensor type."""
         return dense_type(type_, self.ends)
+
+    def stream_type(self, type_: Attribute) -> MemRefType[Attribute]:
+        """The memref type for an input that the caller gives in rows: [N, H, C, W] in memory.
+
+        It lies in no memory space of the machine, but where the caller has it.
+        """
+        dense = dense_type(type_, NoneAttr())
+        if (shape := dense.get_shape())[1] == 1:
+            return dense
+        _, channels, _, width = shape
+        steps = [prod(shape[1:]), width, channels * width, 1]
+        return MemRefType(dense.element_type, shape, StridedLayoutAttr(steps), NoneAttr())
 
     def map_type(self, type_: Attribute) -> MemRefType[Attribute]:
         """The memref type for a feature map of a tensor type; several pixels lie in patches."""

@@ -10,7 +10,8 @@ transfers: a separate activation would fetch the sum and send it back.
 
 The pass handles the additions that `npu-fuse-additions` leaves because no convolution can take them
 in, and runs after it. It expects `npu-inline-modules` to have run, as the merge of a module must be
-a plain addition. Nothing is fused if the sum has a second use.
+a plain addition. Nothing is fused if the sum has a second use, or in a region of `npu.rows` where
+an activation computes a row in a later step than the sum, whose operands are gone by then.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
-from npu_dialect.attributes import RING
+from npu_dialect.attributes import RING, ROW_TIME
 from npu_dialect.npu.layers import AddOp
 from npu_dialect.npu.pointwise import FunctionAttr
 from npu_passes.graph.fuse_additions import activated
@@ -46,7 +47,7 @@ class FuseActivationPattern(RewritePattern):
             return
         activation, absorbed = activated(op)
         has_channels = isinstance(activation, FunctionAttr) and activation.has_channels
-        if len(absorbed) == 1 or has_channels:
+        if len(absorbed) == 1 or has_channels or ROW_TIME.get(absorbed[-1]) != ROW_TIME.get(op):
             return
         layer = op.rebuilt(op.inputs, absorbed[-1].output_type)
         layer.change_epilogue(activation=activation)

@@ -21,7 +21,7 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from npu_dialect.arguments import argument_attributes, is_state
+from npu_dialect.arguments import argument_attributes, is_state, is_streamed
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AddOp, QuantizedAddOp, ReshapeOp, TransposeOp, ViewOp
@@ -225,15 +225,16 @@ class Reader:
             same_type = value.type == op.results[0].type
             if is_constant(home) or value in self.sharing.parts or not same_type:
                 continue
-            if isinstance(home, BlockArgument) and self.spares(op):
+            if isinstance(home, BlockArgument) and self.spares(op, home):
                 continue
             same = [other for other in op.operands if self.source(other) is home]
             if all(each in candidates and shape_of(each) == shape_of(value) for each in same):
                 yield home
 
-    def spares(self, op: LayerOp) -> bool:
+    def spares(self, op: LayerOp, argument: SSAValue) -> bool:
         """Whether a layer may not overwrite an argument of the function."""
-        return self.spaces.ends_off_chip or op.results[0] in self.returned()
+        given = self.spaces.ends_off_chip or is_streamed(argument_attributes(argument))
+        return given or op.results[0] in self.returned()
 
     def join(self, layers: Sequence[LayerOp]) -> None:
         """Give parts of concatenations places in the buffers of these, the last one first."""

@@ -14,14 +14,13 @@ from typing import Literal, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import LAYER
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp, ReshapeOp
-from npu_dialect.npu.maps import ELEMENT, map_type, shape_of
+from npu_dialect.npu.maps import bytes_of, element_bytes, map_type, shape_of
 from npu_dialect.npu.row_windows import row_window
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp, YieldOp, is_constant
 from npu_dialect.target import machine_of
@@ -48,7 +47,7 @@ class ModuleReader:
         storage = self.storage.frugal()
         made = ModuleReader(storage, self.passes)
         for value, each in self.maps.items():
-            size = storage.map_bytes(shape_of(value), element_bytes(None, value))
+            size = storage.map_bytes(shape_of(value), element_bytes(map_type(value)))
             made.maps[value] = FeatureMap(each.key, size)
         return made
 
@@ -91,7 +90,7 @@ class ModuleReader:
             self.map(op.output),
             working=whole.working,
             weights=whole.weights,
-            parameters=sum(prod(shape_of(value)) * element_bytes(op, value) for value in kernels),
+            parameters=sum(bytes_of(map_type(value)) for value in kernels),
             inside=self.inside_bytes(op),
             moves=not isinstance(op, ConcatOp),
             elementwise=op.ELEMENTWISE,
@@ -116,21 +115,19 @@ class ModuleReader:
         weights = (
             self.storage.weight_bytes(
                 -(-shape_of(value)[0] // passes),
-                prod(shape_of(value)[1:]) * element_bytes(op, value),
+                prod(shape_of(value)[1:]) * element_bytes(map_type(value)),
             )
             for value in kernels
         )
-        return Pass(
-            self.storage.working_bytes(shape, strides, element_bytes(op, op.output)), sum(weights)
-        )
+        element = element_bytes(op.output_type)
+        return Pass(self.storage.working_bytes(shape, strides, element), sum(weights))
 
     def map(self, value: SSAValue) -> FeatureMap:
         """The map that a value lies in: for a layer in place, the map that it overwrites."""
         while (op := in_place(value)) is not None:
             value = op.maps[0]
         if value not in self.maps:
-            owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
-            size = self.storage.map_bytes(shape_of(value), element_bytes(owner, value))
+            size = self.storage.map_bytes(shape_of(value), element_bytes(map_type(value)))
             self.maps[value] = FeatureMap(len(self.maps), size)
         return self.maps[value]
 
@@ -138,14 +135,14 @@ class ModuleReader:
         """Bytes of the map between a convolution and the pool or addition fused into it."""
         if not isinstance(op, Conv2dOp) or (op.pool is None and op.residual is None):
             return 0
-        return self.storage.map_bytes(op.conv_shape(), element_bytes(op, op.output)).full
+        return self.storage.map_bytes(op.conv_shape(), element_bytes(op.output_type)).full
 
 
 def rows_bytes(op: LayerOp) -> int:
     """Bytes of the rows of its IFM that a layer with row windows needs at once."""
     window, (batch, channels, _, width) = row_window(op), shape_of(op.maps[0])
     assert window is not None
-    return batch * channels * window.reach * width * element_bytes(op, op.maps[0])
+    return batch * channels * window.reach * width * element_bytes(map_type(op.maps[0]))
 
 
 def windows_of(op: LayerOp) -> tuple[tuple[Axis, ...], tuple[int, ...]]:
@@ -202,21 +199,6 @@ def modules_of(module: ModuleOp) -> tuple[BranchedModuleOp, ...]:
 def name_of(op: Operation) -> str:
     """The name of a layer or module in the model, or the name of the op if it has none."""
     return LAYER.get(op) or op.name
-
-
-def element_bytes(op: Operation | None, value: SSAValue) -> int:
-    """Bytes of one element of a map.
-
-    Raises: PassFailedException if its elements have no known size, or its shape is dynamic.
-    """
-    type_ = map_type(value)
-    element = type_.get_element_type()
-    if not isa(element, ELEMENT) or any(extent < 0 for extent in type_.get_shape()):
-        message = f"expected a map of static shape, with elements of a known size, got {type_}"
-        if op is None:
-            raise Refusal(message)
-        refuse(op, message)
-    return -(-element.bitwidth // 8)
 
 
 def needed_machine(module: ModuleOp) -> Machine:

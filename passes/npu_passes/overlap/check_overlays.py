@@ -8,26 +8,29 @@ claim share memory, the pass follows the bytes that the loops of the function to
 nothing, and rejects a call whose loops may read a byte after they have overwritten it.
 
 A loop over rows that has claims is run row by row. It is rejected if any two of its buffers share
-memory, unless it only reads the first one, and each byte of it before it writes the second there.
+memory, unless it uses each byte of the first one before it writes the second there. The first one
+must not be used behind the loop then, and the second one not before it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations
 
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, SSAValue
 
+from npu_dialect.arguments import argument_attributes, is_input, is_output
 from npu_dialect.attributes import LAYER, OVERLAYS
 from npu_passes.analysis.index_values import NotKnown
 from npu_passes.analysis.nests import NestReader
 from npu_passes.analysis.overlaid import Claim, bytes_apart, claims_of, distance_of
 from npu_passes.analysis.row_bytes import RowBytes, outer_buffers
-from npu_passes.analysis.views import is_buffer
+from npu_passes.analysis.views import is_buffer, uses_of
 from npu_passes.support.refuse import RefusingPass, refuse
 from npu_plans.overlays.nest import Node, TooManyForms, distance, mirrored
 
@@ -71,9 +74,9 @@ def check_rows(loop: scf.ForOp) -> None:
     """Check a loop over rows. Raises: PassFailedException, attached to the loop."""
     buffers = outer_buffers(loop)
     shared = {
-        (source, target): apart
-        for source, target in permutations(range(len(buffers)), 2)
-        if (apart := bytes_apart(buffers[source], buffers[target])) is not None
+        (one, other): apart
+        for one, other in combinations(range(len(buffers)), 2)
+        if (apart := bytes_apart(buffers[one], buffers[other])) is not None
     }
     if not shared:
         return
@@ -81,13 +84,42 @@ def check_rows(loop: scf.ForOp) -> None:
         state = RowBytes.of(loop)
     except NotKnown:
         refuse(loop, "expected indices of rows that are known: its buffers share memory")
-    for (source, target), apart in shared.items():
-        both = {source, target} <= state.written
-        if both or apart < state.least.get((source, target), apart):
+    for (one, other), apart in shared.items():
+        if one not in state.tops and other not in state.tops:
+            continue
+        ways = [
+            (source, target, given, least)
+            for source, target, given in ((one, other, apart), (other, one, -apart))
+            if (least := state.nearest(source, target)) is not None
+        ]
+        dying = [way for way in ways if not lives_on(loop, *way[:2])]
+        if not any(given >= least for _, _, given, least in dying):
+            source, target, given, _ = (dying or ways)[0]
             refuse(
                 loop,
-                f"expected buffer {source} farther than {apart} bytes behind buffer {target}: "
-                "its bytes are read after they are overwritten",
+                f"expected buffer {source} farther than {given} bytes behind buffer {target}: "
+                "its bytes are used after they are overwritten",
+            )
+
+
+def lives_on(loop: scf.ForOp, source: int, target: int) -> bool:
+    """Whether a buffer is used behind a loop, or another one before it: neither overwrites it."""
+    buffers, block = outer_buffers(loop), loop.parent_block()
+    assert block is not None
+    behind = any(after for _, after in uses_around(buffers[source], loop, block))
+    return behind or any(before for before, _ in uses_around(buffers[target], loop, block))
+
+
+def uses_around(buffer: SSAValue, loop: scf.ForOp, block: Block) -> Iterator[tuple[bool, bool]]:
+    """For each use of a buffer whether it is before a loop, and whether it is behind it."""
+    marks = argument_attributes(buffer)
+    yield is_input(marks), is_output(marks)
+    for use in uses_of(buffer):
+        op = block.find_ancestor_op_in_block(use.operation)
+        if op is not loop:
+            yield (
+                op is None or op.is_before_in_block(loop),
+                op is None or loop.is_before_in_block(op),
             )
 
 

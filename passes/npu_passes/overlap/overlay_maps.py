@@ -11,8 +11,8 @@ halo of the kernel, and what is read ahead in words. So the pass lowers a copy o
 the bytes that its loops touch, and writes the distances to the layer. It decides no offset:
 npu-assign-sram-offsets may use a distance or not.
 
-A loop over rows of a map (`npu.rows`) reads rows of one buffer for the last time while it writes
-rows of others: its windows and its output. Its claims follow from running it, row by row.
+A loop over rows of a map (`npu.rows`) uses rows of one buffer for the last time, its input or a
+ring, while it writes rows of others. Its claims follow from running it, row by row.
 
 Layers whose input and output fit below the peak side by side are left alone. So are layers in
 loops, with regions, that run in place, or whose buffers are in use elsewhere at that time; and maps
@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -76,7 +77,7 @@ class OverlayMapsPass(RefusingPass):
 
 
 def claims_of_rows(loop: scf.ForOp) -> list[Claim]:
-    """The claims of a loop over rows: how close what it writes may follow what it only reads."""
+    """The claims of a loop over rows: how close what it writes may follow what it uses no more."""
     try:
         state = RowBytes.of(loop)
     except NotKnown:
@@ -84,8 +85,10 @@ def claims_of_rows(loop: scf.ForOp) -> list[Claim]:
     buffers = outer_buffers(loop)
     return [
         Claim(source, target, least, None)
-        for (source, target), least in sorted(state.least.items())
-        if source not in state.written and may_alias(buffers[source], buffers[target])
+        for source, target in permutations(range(len(buffers)), 2)
+        if (least := state.nearest(source, target)) is not None
+        and least < storage_bytes(buffers[target])
+        and may_alias(buffers[source], buffers[target])
     ]
 
 

@@ -17,24 +17,34 @@ readers, as before a residual sum. A ring keeps the rows of it that a reader sti
 is lowest (`npu_plans/rows/regions.py`), but not those that add more than `max-slowdown` percent of
 instructions, as they are estimated there. `when=needed` takes those that add the fewest
 instructions if the function then fits into the SRAM, as far as its bytes at a time tell; else it
-does as `smallest`. `when=always` puts as many layers as it can into regions.
+does as `smallest`. `when=always` puts as many layers as it can into regions. `when=input` makes one
+region of as few layers as possible, if there is a streamed input, and nothing otherwise.
+
+The rows of an input with `npu.stream` arrive one at a time, so a region must read it. Its ring is
+on chip in place of the input:
+
+    %2 = npu.rows of %x attributes {npu.ring = 3, npu.row_time = array<i64: 1, 0>} : ... {
 
 A region reads one map row by row, and its last layer computes the only map that is read behind it.
-Sums in it may also read maps that are there as a whole. A
-convolution with a fused pool whose windows overlap becomes convolution and pool again, because the
-rows between them are the smallest buffer for the overlap. Readers of a map that pad it must pad
-with one value.
+Sums in it may also read maps that are there as a whole. A convolution with a fused pool whose
+windows overlap becomes convolution and pool again, because the rows between them are the smallest
+buffer for the overlap. Readers of a map that pad it must pad with one value.
+
+On a machine with DMA, `needed` takes the regions with which the function fits, or exceeds the SRAM
+by the fewest bytes (`npu_plans/rows/border.py`). All parameters of a region are on chip. The rows
+of an input off chip are fetched into a ring. If several maps of one size are read behind a region,
+it concatenates them, and slices of the result are read. A 1x1 convolution with a stride may be
+split before, so that a region can compute the pixels that it reads (`split_strides.py`).
 
 The layers keep their order, so `npu-order-layers` runs before. Functions whose order must not
-change are left alone (see there), and so are machines on which maps lie off chip, which have
-`npu-fuse-rows`.
+change are left alone (see there).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -42,7 +52,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import RING, ROW_TIME
+from npu_dialect.attributes import LAYER, RING, ROW_TIME
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, SliceOp
 from npu_dialect.npu.maps import map_type, shape_of
@@ -53,9 +63,9 @@ from npu_dialect.target import machine_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import read_layers
 from npu_passes.rows.chain_sizes import apart, discard
-from npu_passes.rows.region_reader import RegionReader
+from npu_passes.rows.region_reader import RegionReader, arrives
 from npu_passes.rows.split_strides import split_strides
-from npu_passes.support.refuse import Refusal, RefusingPass
+from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.border import fitting_regions
 from npu_plans.rows.regions import (
@@ -64,6 +74,7 @@ from npu_plans.rows.regions import (
     most_layers,
     needed_regions,
     smallest_regions,
+    streaming_region,
 )
 
 
@@ -73,8 +84,9 @@ class FuseRegionsPass(RefusingPass):
 
     name = "npu-fuse-regions"
 
-    when: Literal["needed", "smallest", "always"] = "smallest"
-    """Which layers: few that make the function fit, those with the lowest peak, or all."""
+    when: Literal["needed", "smallest", "always", "input"] = "smallest"
+    """Which layers: few that make the function fit, those with the lowest peak, all, or few that
+    can read a streamed input."""
     max_slowdown: int = 10
     """With `smallest`, by how many percent the instructions of a function may grow."""
     sram_bytes: int | None = None
@@ -90,14 +102,23 @@ class FuseRegionsPass(RefusingPass):
         spaces = Spaces.of(machine)
         storage = Storage.of(machine) if machine is not None and spaces.ends_off_chip else None
         for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
-            if storage is not None and self.when == "needed":
+            arguments = () if function.is_declaration else function.args
+            streamed = next(filter(arrives, arguments), None)
+            if streamed is None and self.when == "input":
+                continue
+            if storage is not None and self.when == "needed" and streamed is None:
                 found = fitting(function, spaces, storage, sram)
             else:
                 found = self.choose(function, spaces, storage, sram)
-            if found is not None:
-                reader, choice = found
-                for region in choice.regions:
-                    wrap(region, reader)
+            if found is None:
+                if streamed is not None:
+                    refuse(function, "expected layers without states for a streamed input")
+                continue
+            reader, choice = found
+            if streamed is not None and not any(region.streamed for region in choice.regions):
+                refuse_stream(streamed)
+            for region in choice.regions:
+                wrap(region, reader)
 
     def sram_of(self, module: ModuleOp) -> int:
         """The bytes to fit into; 0 if it does not matter.
@@ -123,6 +144,8 @@ class FuseRegionsPass(RefusingPass):
             return None
         reader = RegionReader(program, storage)
         rows = reader.function(overlays=self.overlays)
+        if self.when == "input":
+            return reader, streaming_region(rows)
         if self.when == "always":
             return reader, most_layers(rows)
         choice = needed_regions(rows, sram) if self.when == "needed" else None
@@ -155,6 +178,17 @@ def fitting(
     for each in parts:
         each.join()
     return search() if parts else found
+
+
+def refuse_stream(streamed: SSAValue) -> NoReturn:
+    """Refuse an input whose rows arrive one at a time; attached to its first reader.
+
+    Raises: PassFailedException.
+    """
+    first, *others = dict.fromkeys(use.operation for use in streamed.uses)
+    names = ", ".join(LAYER.get(op) or op.name for op in (first, *others))
+    what = f"{names} in one region of rows" if others else f"{names} row by row"
+    refuse(first, f"the rows of the input arrive one at a time: expected to run {what}")
 
 
 def wrap(region: RowRegion, reader: RegionReader) -> None:

@@ -9,10 +9,11 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from npu_dialect.arguments import argument_attributes, is_streamed
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ViewOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read
+from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read, takes_row
 from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.structure import is_constant
 from npu_passes.buffers.choose_layouts import BY_WINDOWS
@@ -30,9 +31,9 @@ ELEMENT = 8
 class RegionReader:
     """Reads the steps of a function.
 
-    `storage`: how the machine keeps parameters on chip, if they lie off chip. `numbers` are those of
-    the maps. `layers` are the ops of each step but for views; none if the
-    step cannot be in a region.
+    `storage`: how the machine keeps parameters on chip, if they lie off chip. `numbers` are those
+    of the maps. `layers` are the ops of each step but for views; none if the step cannot be in a
+    region.
     """
 
     program: LayerProgram
@@ -53,9 +54,20 @@ class RegionReader:
             frozenset(self.numbers[value] for value in found if self.is_dense(value)),
             sum(work_of(op) for op in places if isinstance(op, LayerOp)),
             overlays,
-            {self.numbers[value]: self.fetch(value) for value in found if self.is_fetched(value)},
+            next((self.arriving(value) for value in found if arrives(value)), None),
+            {self.numbers[value]: self.arriving(value) for value in found if self.fetches(value)},
             {self.numbers[value]: kind for value in found if (kind := self.join_kind(value))},
         )
+
+    def arriving(self, value: SSAValue) -> RowLayer:
+        """The rows of an input that arrive one at a time, as a layer that reads nothing."""
+        rows = shape_of(value)[row_axis(value)]
+        return RowLayer(self.number(value), rows, bytes_of(map_type(value)) // max(1, rows), ())
+
+    def fetches(self, value: SSAValue) -> bool:
+        """Whether a map lies off chip, so that its rows are fetched: an input of the function."""
+        inside = self.storage is None or not isinstance(value, BlockArgument)
+        return not inside and row_axis(value) >= 0
 
     def join_kind(self, value: SSAValue) -> Hashable:
         """What two maps must have in common to be parts of one concatenation; None if it has none.
@@ -67,17 +79,6 @@ class RegionReader:
         if self.storage is None or len(shape) != 4 or shape[0] != 1 or not inner:
             return None
         return (*shape[2:], type_.get_element_type())
-
-    def is_fetched(self, value: SSAValue) -> bool:
-        """Whether a map lies off chip, so that its rows are fetched: an input of the function."""
-        return (
-            self.storage is not None and isinstance(value, BlockArgument) and row_axis(value) >= 0
-        )
-
-    def fetch(self, value: SSAValue) -> RowLayer:
-        """A layer that fetches the rows of a map."""
-        rows = shape_of(value)[row_axis(value)]
-        return RowLayer(self.number(value), rows, bytes_of(map_type(value)) // max(1, rows), ())
 
     def number(self, value: SSAValue) -> int:
         """The number of a map."""
@@ -143,13 +144,20 @@ class RegionReader:
             if any(read.padding(rows)):
                 pads[self.number(value)] = pad_value(op)
             aside = any(reads_row(op, each, value) for each in maps if each is not value)
-            over = overwrites_row(op, value)
+            over = overwrites_row(op, value) and not self.fetches(value)
+            if arrives(value):
+                over = takes_row(read, rows)
             found.append(MapRead(self.number(value), read, over, aside))
         size = bytes_of(map_type(result)) // rows
         weights = 0
         if self.storage is not None:
             weights = sum(bytes_of(map_type(value)) for value in self.parameters(op))
         yield RowLayer(self.number(result), rows, size, tuple(found), weights)
+
+
+def arrives(value: SSAValue) -> bool:
+    """Whether a map is an input whose rows arrive one at a time."""
+    return is_streamed(argument_attributes(value))
 
 
 def is_reordered(value: SSAValue) -> bool:

@@ -17,9 +17,8 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import element_bytes, shape_of
 from npu_dialect.windows import Axis
-from npu_passes.analysis.on_chip import element_bytes
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import refuse
 from npu_passes.tiling.layer_spaces import COLUMNS, IMAGES, IN, OUT, ROWS, conv_windows
@@ -96,7 +95,7 @@ def searched(
     shape = conv_shape(op, off_chip, bias_moves=bias is not None and not whole_bias)
     room = free - gaps(op, machine)
     if bias is not None and whole_bias:
-        room -= shape_of(bias)[0] * element_bytes(op, memref_type(bias))
+        room -= shape_of(bias)[0] * element_bytes(memref_type(bias))
     if shape is None or room < 1:
         return None
     wanted = replace(options.search, split_inputs=not space.loop(IN).fixed)
@@ -130,7 +129,7 @@ def choice_of(op: Linear, space: Space, found: Tiling) -> Choice:
 
 def gaps(op: Linear, machine: Machine) -> int:
     """An upper bound on the bytes lost to the alignment of tile buffers, at most eight of them."""
-    return 8 * max(0, machine.alignment - element_bytes(op, memref_type(op.output)))
+    return 8 * max(0, machine.alignment - element_bytes(memref_type(op.output)))
 
 
 def conv_shape(
@@ -144,7 +143,7 @@ def conv_shape(
     held = {name for name, value in operands.items() if value not in off_chip}
     if not bias_moves:
         held.add("bias")
-    widths = (element_bytes(op, memref_type(value)) for value in operands.values())
+    widths = (element_bytes(memref_type(value)) for value in operands.values())
     source, weight, output = widths
     elements = ElementBytes(source, weight, weight, output)
     name = op.layer_name or op.name

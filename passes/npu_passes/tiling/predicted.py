@@ -20,8 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
-from npu_dialect.npu.maps import shape_of
-from npu_passes.analysis.on_chip import element_bytes
+from npu_dialect.npu.maps import element_bytes, shape_of
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.conv_tiles import conv_shape
 from npu_passes.tiling.stage import Staging, off_chip_operands, operand_moves
@@ -40,7 +39,7 @@ def moved_by(op: Operation, staging: Staging) -> OperandTraffic:
             transfers += moves.transfers
             jumps += moves.transfers // tiles * runs
             elements += moves.elements
-            size += moves.elements * element_bytes(op, memref_type(value))
+            size += moves.elements * element_bytes(memref_type(value))
     return OperandTraffic(transfers, jumps, elements, size)
 
 

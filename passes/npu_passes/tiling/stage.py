@@ -17,8 +17,8 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
-from npu_dialect.npu.maps import shape_of
-from npu_passes.analysis.on_chip import element_bytes, in_space
+from npu_dialect.npu.maps import element_bytes, shape_of
+from npu_passes.analysis.on_chip import in_space
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.layer_spaces import loop_names, space_of
 from npu_passes.tiling.pool_apart import apart_space, sums_axes
@@ -93,7 +93,7 @@ class Stage:
 
     def bytes(self, shape: Sequence[int], value: SSAValue) -> int:
         """Aligned bytes of a buffer of this shape, with elements like those of `value`."""
-        size = prod(shape) * element_bytes(self.op, memref_type(value))
+        size = prod(shape) * element_bytes(memref_type(value))
         return -(-size // self.alignment) * self.alignment
 
     def sums_buffer(self, cut: Cut) -> Buffer | None:
@@ -115,7 +115,7 @@ class Stage:
             double,
             sum(moved.transfers for _, moved in moves),
             sum(
-                moved.elements * element_bytes(self.op, memref_type(self.op.operands[index]))
+                moved.elements * element_bytes(memref_type(self.op.operands[index]))
                 for index, moved in moves
             ),
             self.sums_buffer(cut),

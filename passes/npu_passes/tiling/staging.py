@@ -25,8 +25,8 @@ from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp
-from npu_dialect.npu.maps import shape_of
-from npu_passes.analysis.on_chip import element_bytes, in_space
+from npu_dialect.npu.maps import ELEMENT, element_bytes, shape_of
+from npu_passes.analysis.on_chip import in_space
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import refuse
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
@@ -45,7 +45,9 @@ def least_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine
     if isinstance(op, ConcatOp | memref.CopyOp):
         *parts, out = op.operands
         both = out in off_chip and any(part in off_chip for part in parts)
-        return max(machine.alignment, element_bytes(op, memref_type(out))) if both else 0
+        if both and not isinstance(element := memref_type(out).element_type, ELEMENT):
+            refuse(op, f"expected on-chip elements of a known size, got {element}")
+        return max(machine.alignment, element_bytes(memref_type(out))) if both else 0
     return min(
         stage.staging(Cut.of(stage.space, stage.space.smallest), double=False).footprint
         for stage in stages_of(op, off_chip, machine.alignment)

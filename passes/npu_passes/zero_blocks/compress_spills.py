@@ -37,8 +37,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from npu_dialect import dma, dram
 from npu_dialect.attributes import NOT_COMPRESSED
 from npu_dialect.npu.attributes import DramSpace
-from npu_dialect.npu.maps import shape_of
-from npu_passes.analysis.on_chip import element_bytes, functions
+from npu_dialect.npu.maps import element_bytes, shape_of
+from npu_passes.analysis.on_chip import functions
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks
@@ -97,7 +97,7 @@ def check(spilled: SpilledMap, block: int) -> None:
     Raises: NotInBlocks if too few zero blocks are expected, or if its tiles cut blocks.
     """
     whole = spilled.alloc.buffer
-    bits = 8 * element_bytes(spilled.alloc, memref_type(whole))
+    bits = 8 * element_bytes(memref_type(whole))
     least, share = float(break_even(bits, block)), spilled.predicted
     if share is not None and share < least:
         raise NotInBlocks(

@@ -32,8 +32,9 @@ class FunctionRows:
     `users` has for each map the steps that read it; a returned one is read by a step behind the
     last one. `homes` is the buffer of each map. `dense` are the maps of which each row is a run of
     bytes. `work` is about how many instructions the function takes. `overlays`: whether the output
-    of a layer or region may lie over its input. `fetched` are layers that fetch the rows of the
-    maps that lie off chip, by their numbers. Maps with the same entry in `joinable` can be joined.
+    of a layer or region may lie over its input. `streamed`: the input whose rows arrive one at a
+    time, as a layer that reads nothing. `fetched` are such layers for the maps that lie off chip,
+    by their numbers. Maps with the same entry in `joinable` can be joined.
     """
 
     graph: LayerGraph
@@ -43,6 +44,7 @@ class FunctionRows:
     dense: AbstractSet[int]
     work: int
     overlays: bool = False
+    streamed: RowLayer | None = None
     fetched: Mapping[int, RowLayer] = field(default_factory=dict[int, RowLayer])
     joinable: Mapping[int, Hashable] = field(default_factory=dict[int, Hashable])
 
@@ -68,6 +70,8 @@ class Growing:
         self.end = first
         self.layers: list[RowLayer] = []
         self.source: int | None = None
+        self.streams = False
+        """Whether the rows of the source arrive one at a time."""
         self.periods: dict[int, int] = {}
         self.row_bytes: dict[int, int] = {}
         self.pads: dict[int, float] = {}
@@ -98,11 +102,11 @@ class Growing:
         inside = [each for each in layer.reads if each.map in (*self.periods, self.source)]
         outside = [each for each in layer.reads if each not in inside]
         if outside and self.source is None and not inside:
-            self.source = outside[0].map
+            self.start(outside[0].map)
             inside, outside = outside[:1], outside[1:]
-            if self.source in self.function.fetched:
-                self.add(self.function.fetched[self.source], 1)
-        if not inside or not all(each.aside for each in outside):
+        streamed = self.function.streamed
+        kept = None if streamed is None else streamed.map
+        if not inside or not all(each.aside and each.map != kept for each in outside):
             return False
         for each in inside:
             if each.map in self.periods and not each.overwrites:
@@ -114,6 +118,21 @@ class Growing:
         self.add(replace(layer, reads=tuple(inside)), rates.pop())
         return True
 
+    def start(self, source: int) -> None:
+        """Set the map that the region reads; one whose rows arrive or are fetched gets a ring."""
+        self.source, streamed = source, self.function.streamed
+        self.streams = streamed is not None and streamed.map == source
+        if self.streams:
+            self.needed = max(self.function.users[source])
+        arriving = streamed if self.streams else self.function.fetched.get(source)
+        if arriving is not None:
+            self.add(arriving, 1)
+
+    @property
+    def has_region(self) -> bool:
+        """Whether there are two layers, or one that reads a streamed input."""
+        return len(self.layers) > 1 + (self.fetches and not self.streams)
+
     def add(self, layer: RowLayer, period: int) -> None:
         """Add a layer whose map has a period."""
         self.periods[layer.map] = period
@@ -123,7 +142,7 @@ class Growing:
 
     @property
     def fetches(self) -> bool:
-        """Whether the first layer fetches the region's input."""
+        """Whether the rows of the region's input arrive or are fetched, into a ring."""
         return self.source in self.periods
 
     def least_bytes(self) -> int:
@@ -196,6 +215,8 @@ class Growing:
 
     def overlaid(self, found: Schedule, after: int) -> int:
         """By how many bytes the result may overlap the input, counted in whole rows."""
+        if self.fetches:
+            return 0
         graph, homes, result = self.function.graph, self.function.homes, self.layers[-1]
         assert self.source is not None
         source, target = homes[self.source], homes[result.map]

@@ -1,10 +1,14 @@
 """Chooses the regions of a function's layers that run row by row: numbers only, no IR.
 
 A region is a run of layers in the order of the function. They read one map, of which all rows are
-there or are fetched, and only the map of the last one is read behind them. Maps of one size may be
-joined into one (`joinable`), so that several of them can be read behind the region. It holds both maps, the rings of the
-maps between, and all maps that live past it. A sum in it may also read a map from before. The
-output may lie over rows of the input that are read for the last time before, if `overlays`.
+there or are fetched, and only the map of the last one is read behind them. If several are, they may
+be joined into one map, where the function says so (`joinable`). A region holds both maps, the rings
+of the maps between, and all maps that live past it. A sum in it may also read a map from before.
+The output may lie over rows of the input that are read for the last time before, if `overlays`. A
+sum may also put its rows where it reads those of the input, if no layer needs these later.
+
+The rows of a streamed input arrive one at a time. Only a region can read it, and it must have all
+its readers. A ring of the input is one of its rings.
 
     layer   bytes alone          regions          bytes
     conv    3 + 16               conv, conv, sum  3 + 16 + 4 of rings
@@ -41,9 +45,9 @@ class RowRegion:
     """Steps `first` to `last`, both included, with what they need.
 
     `bytes` are all bytes in use while they run, and `work` the instructions that they add. Without
-    a schedule, it is one step that runs by itself. `source` is the map that the region reads.
-    `in_place`: the result lies where the source does, row by row. `joined` are the maps that the
-    result consists of, if these are several.
+    a schedule, it is one step that runs by itself. `source` is the map that the region reads, and
+    `streamed` says whether its rows arrive one at a time. `in_place`: the result lies where the
+    source does, row by row. `joined` are the maps that the result consists of, if several.
     """
 
     first: int
@@ -52,6 +56,7 @@ class RowRegion:
     work: int = 0
     schedule: Schedule | None = None
     source: int | None = None
+    streamed: bool = False
     in_place: bool = False
     joined: tuple[int, ...] = ()
 
@@ -88,9 +93,13 @@ class Choice:
 
 
 def smallest_regions(function: FunctionRows, max_slowdown: float) -> Choice:
-    """The regions with the lowest peak that add at most `max_slowdown` percent of work."""
+    """The regions with the lowest peak that add at most `max_slowdown` percent of work.
+
+    What a streamed input needs at least is not counted. No parts if no region can read it.
+    """
     parts = parts_of(function)
-    budget = function.work * max_slowdown / 100
+    least = least_work(parts, len(function.steps), inf)
+    budget = function.work * max_slowdown / 100 + (0 if least is None else least.work)
     limits = sorted({part.bytes for part in parts})
     low, high = 0, len(limits) - 1
     best = Choice(())
@@ -118,7 +127,17 @@ def parts_of(function: FunctionRows) -> list[RowRegion]:
     return [*steps, *found_regions(function, max((each.bytes for each in steps), default=0))]
 
 
-def least_work(parts: Sequence[RowRegion], steps: int, limit: int) -> Choice | None:
+def streaming_region(function: FunctionRows) -> Choice:
+    """The region with the fewest layers that can read the streamed input; no parts if none can."""
+    steps = list(alone(function))
+    for growing, _ in walked(function):
+        region = next(grown(growing), None)
+        if region is not None and region.streamed:
+            return Choice((*steps[: region.first], region, *steps[region.last + 1 :]))
+    return Choice(())
+
+
+def least_work(parts: Sequence[RowRegion], steps: int, limit: float) -> Choice | None:
     """The parts within a limit of bytes that cover all steps with the least work."""
     fitting = [part for part in parts if part.bytes <= limit]
     return best_cover(fitting, steps, lambda part: (part.work, part.fused))
@@ -159,9 +178,13 @@ def best_cover(
 
 
 def alone(function: FunctionRows) -> Iterator[RowRegion]:
-    """Each step by itself."""
+    """Each step by itself, but for those that read a streamed input."""
+    streamed = function.streamed
+    kept = set[int]() if streamed is None else set(function.users[streamed.map])
     for growing, (used, _) in walked(function):
         first = growing.first
+        if first in kept:
+            continue
         if growing.take(first) and len(growing.layers) == 1:
             used = min(used, growing.bytes_with(schedule(growing.layers)) - growing.weights)
         yield RowRegion(first, first, used + function.steps[first].partial)
@@ -174,17 +197,24 @@ def found_regions(function: FunctionRows, limit: float = inf) -> Iterator[RowReg
     """
     known: dict[tuple[int, int, bool], Part] = {}
     for growing, _ in walked(function):
-        for last in range(growing.first, len(function.steps)):
-            if not growing.take(last) or growing.least_bytes() > limit:
-                break
-            if len(growing.layers) - growing.fetches > 1:
-                yield from regions_of(growing, known)
+        yield from grown(growing, limit, known)
+
+
+def grown(
+    growing: Growing, limit: float = inf, known: dict[tuple[int, int, bool], Part] | None = None
+) -> Iterator[RowRegion]:
+    """The regions that start at one step, shorter ones first; see `found_regions`."""
+    for last in range(growing.first, len(growing.function.steps)):
+        if not growing.take(last) or (growing.least_bytes() > limit and not growing.streams):
+            return
+        if growing.has_region:
+            yield from regions_of(growing, known)
 
 
 def regions_of(
-    growing: Growing, known: dict[tuple[int, int, bool], Part]
+    growing: Growing, known: dict[tuple[int, int, bool], Part] | None
 ) -> Iterator[RowRegion]:
-    """The regions that layers can be: with one result, beside the input or over it, or with several."""
+    """The regions that layers can be: with one result, beside the input or over it, or joined."""
     first, last, source, layers = growing.first, growing.end - 1, growing.source, growing.layers
     if not growing.is_closed:
         if joined := growing.joined():
@@ -195,10 +225,11 @@ def regions_of(
         return
     found = schedule(layers, known)
     used, work = growing.bytes_with(found), added_work(layers, found)
-    yield RowRegion(first, last, used, work, found, source)
+    yield RowRegion(first, last, used, work, found, source, growing.streams)
     if (layers := growing.in_place()) and growing.overtakes(found := schedule(layers)):
         used = growing.live + found.ring_bytes + growing.weights
-        yield RowRegion(first, last, used, added_work(layers, found), found, source, True)
+        work = added_work(layers, found)
+        yield RowRegion(first, last, used, work, found, source, in_place=True)
 
 
 def added_work(layers: Sequence[RowLayer], found: Schedule) -> int:

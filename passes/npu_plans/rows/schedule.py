@@ -1,7 +1,8 @@
 """Which rows of a region of layers are computed when, so that its rings need the fewest bytes.
 
-A region reads one map, which is there as a whole. Of each map between its layers there is a ring of
-rows (`npu_dialect/row_times.py`). A skip connection keeps rows until the layers of the other branch
+A region reads one map, which is there as a whole, or of which a row arrives in each step. That one
+is the map of a first layer that reads nothing. Of each map between layers there is a ring of rows
+(`npu_dialect/row_times.py`). A skip connection keeps rows until the layers of the other branch
 are done. If these rows are wider than those of the branch, it is better to compute them later:
 
     %1 = conv 1x1 of the input, wide        delay 4: the sum needs one row of it, in place of five
@@ -32,8 +33,8 @@ STATES = 2000
 class MapRead:
     """A layer reads the map with a number.
 
-    `overwrites`: it may put its row where it reads one. `aside`: beside another map that it reads
-    row by row, this one may lie outside of the region.
+    `overwrites`: it may put its row where it reads one, or take it where it arrives. `aside`:
+    beside another map that it reads row by row, this one may lie outside of the region.
     """
 
     map: int
@@ -61,8 +62,8 @@ class RowLayer:
 class Schedule:
     """When rows are computed, and the rows of each ring, by the number of the map.
 
-    The times are in the order of the layers.
-    The result has a time, but no ring. A map that is overwritten in its row has a ring of 0 rows.
+    The times are in the order of the layers. The result has a time, but no ring. A map that is
+    overwritten in its row has a ring of 0 rows.
     """
 
     times: Mapping[int, RowTime]
@@ -91,7 +92,7 @@ class State(NamedTuple):
 
 
 def periods_of(layers: Sequence[RowLayer]) -> dict[int, int] | None:
-    """The periods of the maps of a region whose input has period 1.
+    """The periods of the maps of a region whose input has period 1, as has a map that arrives.
 
     None if a layer reads two maps of different rates: no step fits a row to both.
     """

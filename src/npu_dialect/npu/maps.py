@@ -46,12 +46,20 @@ def bytes_of(type_: Map) -> int:
 
     Raises: VerifyException if the shape is not static or the element has no fixed size.
     """
-    element = type_.get_element_type()
     if any(extent < 0 for extent in type_.get_shape()):
         raise VerifyException(f"expected a static shape, got {type_}")
+    return prod(type_.get_shape()) * element_bytes(type_)
+
+
+def element_bytes(type_: Map) -> int:
+    """Bytes of one element of a map; one of fewer than 8 bits takes a byte.
+
+    Raises: VerifyException if it has no fixed size.
+    """
+    element = type_.get_element_type()
     if not isinstance(element, ELEMENT):
         raise VerifyException(f"expected elements of a known size, got {element}")
-    return prod(type_.get_shape()) * -(-element.bitwidth // 8)
+    return element.size
 
 
 def storage_elements(type_: MemRefType[Attribute]) -> int | None:

@@ -4,11 +4,15 @@ A region is a directed graph of layers: a map may have several readers, and a la
 maps of the region. Each layer says when it computes a row (`npu.row_time`, see `row_times.py`), and
 how many rows of its OFM a ring keeps (`npu.ring`). A ring of 0 rows stands for a map whose only
 reader overwrites it: the row is computed where that reader puts its own.
+
+The op itself has the two attributes if the rows of its input arrive one at a time: row s in step
+`s + delay`. A ring keeps those that readers still need. A ring of 0 rows stands for an input whose
+only reader takes each row where it arrives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -59,15 +63,20 @@ def overwrites_row(layer: LayerOp, value: SSAValue) -> bool:
     return read is not None and read == RowRead(read.height)
 
 
+def takes_row(read: RowRead, rows: int) -> bool:
+    """Whether a layer of so many rows needs one row of a map for each, the one with its number."""
+    return read == RowRead(read.height) and read.padding(rows) == (0, 0)
+
+
 @dataclass(frozen=True)
 class RegionMap:
-    """The OFM of a layer in a region.
+    """The OFM of a layer in a region, or its input if its rows arrive one at a time.
 
     `time`: when its rows are computed. `computed`: how many rows are, those that a reader needs.
     `end`: how many rows are put into the ring, so that readers find their rows at the same place up
     to the last one. Those that are not computed are `pad`, as are the `above` rows that are in the
     ring at the start. `ring`: how many rows are kept; 0 if the map is overwritten, or if it is the
-    result of the region.
+    result of the region. An input with a ring of 0 rows is read where it arrives.
     """
 
     time: RowTime
@@ -106,19 +115,16 @@ def streams(rows: Operation, layer: LayerOp) -> dict[SSAValue, RowRead]:
 def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
     """The OFMs of the layers of a region, in their order.
 
-    The region's input comes first if its rows are fetched, so that it has a ring too.
+    In front of them is the region's input, if its rows arrive or are fetched one at a time.
 
     Raises: VerifyException for layers that cannot be in one, and for times and rings with which a
     layer does not find its rows.
     """
     *inner, last = rows.regions[0].block.ops
     assert isinstance(last, YieldOp)
-    layers = [checked(rows, op) for op in inner]
+    layers = [checked(op) for op in inner]
     reads = {layer: streams(rows, layer) for layer in layers}
     times = {layer.output: time_of(layer) for layer in layers}
-    source = rows.operands[0]
-    if ROW_TIME.get(rows) is not None:
-        times[source] = time_of(rows)
     found: dict[SSAValue, RegionMap] = {}
     for layer in reversed(layers):
         map_, readers = layer.output, readers_of(layer.output, rows)
@@ -126,16 +132,16 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
             raise VerifyException(
                 f"expected layers whose maps the region reads or yields, got {layer.name}"
             )
-        height = shape_of(map_)[row_axis(map_)]
         if not readers:
+            height = shape_of(map_)[row_axis(map_)]
             found[map_] = RegionMap(times[map_], height, height)
             continue
-        found[map_] = ring_of(map_, times, {r: (reads[r][map_], found) for r in readers})
-        check_ring(layer, found[map_].ring, readers)
-    if source in times:
-        readers = readers_of(source, rows)
-        found[source] = ring_of(source, times, {r: (reads[r][source], found) for r in readers})
-        check_ring(rows, found[source].ring, readers)
+        found[map_] = read_map(layer, map_, times, {r: reads[r][map_] for r in readers}, found)
+    if ROW_TIME.is_on(rows):
+        (source,) = rows.operands
+        times[source] = arrival(rows)
+        readers = {r: of[source] for r, of in reads.items() if source in of}
+        found[source] = read_map(rows, source, times, readers, found)
     return dict(reversed(found.items()))
 
 
@@ -145,17 +151,50 @@ def readers_of(map_: SSAValue, rows: Operation) -> list[LayerOp]:
     return [op for op in users if isinstance(op, LayerOp) and op.parent_op() is rows]
 
 
-def checked(rows: Operation, op: object) -> LayerOp:
-    """An op of a region, which must be a layer on tensors that reads no map before its op."""
+def arrival(rows: Operation) -> RowTime:
+    """When the rows of a region's input arrive.
+
+    Raises: VerifyException if not one arrives in each step, or if its type has no rows.
+    """
+    time, (source,) = time_of(rows), rows.operands
+    if time.period != 1:
+        raise VerifyException(f"expected npu.row_time of {rows.name} with period 1")
+    if row_axis(source) < 0:
+        raise VerifyException(f"expected an input with rows, got {source.type}")
+    return time
+
+
+def read_map(
+    owner: Operation,
+    map_: SSAValue,
+    times: Mapping[SSAValue, RowTime],
+    readers: Mapping[LayerOp, RowRead],
+    found: Mapping[SSAValue, RegionMap],
+) -> RegionMap:
+    """The rows of a map that its readers need; `owner` has its `npu.ring`.
+
+    `found` are the OFMs of the readers.
+
+    Raises: VerifyException if a reader is too early, or if the ring has another size.
+    """
+    for reader, read in readers.items():
+        check_time(read, times[map_], times[reader.output], reader)
+    kept = ring_of(owner, map_, times, readers, found)
+    check_ring(owner, kept.ring, list(readers))
+    return kept
+
+
+def checked(op: Operation) -> LayerOp:
+    """An op of a region. Raises: VerifyException if it is no layer on tensors with rows."""
     if not isinstance(op, LayerOp) or op.destination is not None:
-        raise VerifyException(f"expected layers on tensors, got {getattr(op, 'name', op)}")
+        raise VerifyException(f"expected layers on tensors, got {op.name}")
     if row_axis(op.output) < 0:
         raise VerifyException(f"expected maps with rows, got one of {op.name}")
     return op
 
 
 def time_of(layer: Operation) -> RowTime:
-    """The time of a layer, or of a region's input.
+    """The time of a layer, or of the input of a region.
 
     Raises: VerifyException if it has none, or a period below 1.
     """
@@ -184,27 +223,27 @@ def check_time(read: RowRead, source: RowTime, reader: RowTime, layer: LayerOp) 
 
 
 def ring_of(
+    owner: Operation,
     map_: SSAValue,
     times: Mapping[SSAValue, RowTime],
-    readers: Mapping[LayerOp, tuple[RowRead, Mapping[SSAValue, RegionMap]]],
+    readers: Mapping[LayerOp, RowRead],
+    found: Mapping[SSAValue, RegionMap],
 ) -> RegionMap:
-    """The rows that its readers need of an inner map, or of the region's input.
+    """The rows of a map that its readers need; `found` are the OFMs of these.
 
     Raises: VerifyException if a reader comes too early, or if two readers need rows of padding with
     other values.
     """
     height = shape_of(map_)[row_axis(map_)]
-    for layer, (read, _) in readers.items():
-        check_time(read, times[map_], times[layer.output], layer)
     time, above, needed, end, ring = times[map_], 0, 0, 0, 1
     pads: dict[float, str] = {}
-    for layer, (read, found) in readers.items():
-        outputs = found[layer.output].computed
+    for reader, read in readers.items():
+        outputs = found[reader.output].computed
         top, bottom = read.padding(outputs)
         if top or bottom:
-            pads[pad_value(layer)] = layer.name
+            pads[pad_value(reader)] = reader.name
         above, needed = max(above, top), max(needed, read.end(outputs - 1))
-        reader_time = times[layer.output]
+        reader_time = times[reader.output]
         # The ring moves until the last row of the reader, though there may be no new rows by then.
         end = max(end, time.last(reader_time.step(outputs - 1)) + 1)
         ring = max(ring, ring_rows(read, time, reader_time))
@@ -214,20 +253,18 @@ def ring_of(
         )
     pad = next(iter(pads), 0.0)
     first = next(iter(readers))
-    if len(readers) == 1 and ring == 1 and map_ in overwritten(first):
-        alone = overwritten(first) == [map_]
-        if alone and overwrites_row(first, map_) and times[first.output] == time:
-            ring = 0
+    if len(readers) == 1 and ring == 1 and RING.get(owner) == 0 and times[first.output] == time:
+        if isinstance(owner, LayerOp):
+            ring = 1 - (overwritten(first) == [map_] and overwrites_row(first, map_))
+        else:
+            ring = 1 - takes_row(readers[first], found[first.output].computed)
     return RegionMap(time, min(max(needed, 1), height), max(end, 1), ring, above, pad)
 
 
 def overwritten(layer: LayerOp) -> list[SSAValue]:
     """The maps that a layer is said to overwrite; it has one row for them."""
-    rows = layer.parent_op()
     owners = {each: each.owner for each in layer.inputs}
-    if rows is not None and ROW_TIME.get(rows) is not None and rows.operands[0] in owners:
-        owners[rows.operands[0]] = rows
-    return [map_ for map_, op in owners.items() if isinstance(op, Operation) and RING.get(op) == 0]
+    return [map_ for map_, op in owners.items() if isinstance(op, LayerOp) and RING.get(op) == 0]
 
 
 def overwrites_input(rows: Operation) -> bool:
@@ -238,7 +275,7 @@ def overwrites_input(rows: Operation) -> bool:
     source = rows.operands[0]
     layers = [op for op in rows.regions[0].block.ops if isinstance(op, LayerOp)]
     last = layers[-1]
-    if ROW_TIME.get(rows) is not None or overwritten(last) or not overwrites_row(last, source):
+    if ROW_TIME.is_on(rows) or overwritten(last) or not overwrites_row(last, source):
         return False
     maps = region_maps(rows)
     result = maps[last.output]
@@ -251,8 +288,8 @@ def overwrites_input(rows: Operation) -> bool:
     return True
 
 
-def check_ring(layer: Operation, ring: int, readers: list[LayerOp]) -> None:
-    """Check `npu.ring` of a layer.
+def check_ring(layer: Operation, ring: int, readers: Sequence[LayerOp]) -> None:
+    """Check `npu.ring` of a layer, or of the input of a region.
 
     Raises: VerifyException if it is another number than its readers need.
     """

@@ -30,6 +30,14 @@ readers. A ring then keeps the rows from the oldest one that a reader still need
       %3 = npu.quantized_add %2, %0 ...             {npu.row_time = array<i64: 1, 2>} : ...
       npu.yield %3 : tensor<1x8x32x32xi8>
     }
+
+The input of a region is whole, unless the op has `npu.row_time` too. Then its rows arrive one at a
+time, and a ring keeps them as long as they are needed:
+
+    %y = npu.rows of %x attributes {npu.ring = 3 : i64, npu.row_time = array<i64: 1, 0>} : ... {
+      %0 = npu.conv2d %x, ... {npu.row_time = array<i64: 1, 2>} : ...
+      npu.yield %0 : tensor<1x8x32x32xi8>
+    }
 """
 
 from __future__ import annotations
@@ -88,6 +96,11 @@ class RowsOp(IRDLOperation):
         """Whether the layers are a region: they say when they compute their rows."""
         return any(ROW_TIME.get(op) is not None for op in self.body.block.ops)
 
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the rows of the input arrive one at a time."""
+        return ROW_TIME.is_on(self)
+
     def verify_(self) -> None:
         """Check that the body is a chain or region of layers that can run row by row."""
         *inner, last = self.body.block.ops
@@ -99,6 +112,8 @@ class RowsOp(IRDLOperation):
             region_maps(self)
             self.verify_yield(last, inner[-1].results[0])
             return
+        if self.is_streamed:
+            raise VerifyException("expected npu.row_time on the layers too")
         if isinstance(inner[0], ReshapeOp) or isinstance(inner[-1], ReshapeOp):
             raise VerifyException("expected reshapes between layers only")
         value = self.input

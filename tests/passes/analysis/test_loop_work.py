@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.parser import Parser
 
-from npu_passes.analysis.loop_work import CALL, SHORT, STEP, UnknownWork, compared, work_of
+from npu_passes.analysis.index_values import compared
+from npu_passes.analysis.loop_work import CALL, SHORT, STEP, UnknownWork, work_of
 from npu_tools.shared.installed import context
 
 READ = "%v = memref.load %a[%c0] : memref<64xi32>"

@@ -9,10 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import TensorType, f32
 
-from helpers.chains import Case, Network, networks, outputs
+from helpers.chains import Case, Network, agree, context, networks, outputs
 from helpers.concatenations import networks as graphs
 from helpers.pipeline import context as all_dialects
 from helpers.pipeline import parse, run_passes
@@ -20,7 +19,7 @@ from helpers.regions import regions
 from npu_dialect.attributes import TARGET
 from npu_dialect.interpreters import run_function
 from npu_dialect.machine import Machine
-from npu_dialect.npu import NPU, ClampOp, ReluOp
+from npu_dialect.npu import ClampOp, ReluOp
 from npu_dialect.npu.maps import storage_elements
 from npu_dialect.target import TargetAttr
 from npu_passes.buffers.bufferize import BufferizePass
@@ -41,18 +40,6 @@ MACHINES = st.builds(
     column_multiple=st.sampled_from([1, 3, 4]),
     dma_channels=st.integers(1, 4),
 )
-
-
-def context() -> Context:
-    ctx = Context()
-    ctx.load_dialect(NPU)
-    return ctx
-
-
-def agree(module: ModuleOp, expected: tuple[np.ndarray, ...]) -> None:
-    module.verify()
-    for got, want in zip(outputs(module.clone()), expected, strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
 @settings(max_examples=25, deadline=None)

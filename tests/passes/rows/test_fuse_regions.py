@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from helpers.chains import Case, outputs
+from helpers.chains import Case, agree, context, outputs
 from helpers.regions import regions
-from npu_dialect.npu import NPU
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.rows import RowsOp
 from npu_passes.analysis.lifetimes import lifetimes_of
@@ -27,18 +24,6 @@ from npu_plans.rows.regions import Choice, most_layers, smallest_regions
 
 SLOWDOWN = 10**6
 """So many percent that the work does not matter."""
-
-
-def context() -> Context:
-    ctx = Context()
-    ctx.load_dialect(NPU)
-    return ctx
-
-
-def agree(module: ModuleOp, expected: tuple[np.ndarray, ...]) -> None:
-    module.verify()
-    for got, want in zip(outputs(module.clone()), expected, strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
 def planned(module: ModuleOp, *, always: bool) -> Choice:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 
-from helpers.chains import Case, Network, networks, outputs
+from helpers.chains import Case, Network, agree, context, networks, outputs
 from npu_dialect.attributes import ARENA, RING
-from npu_dialect.npu import NPU, AvgPool2dOp, ClampOp, Conv2dOp, MaxPool2dOp, PoolAttr
+from npu_dialect.npu import AvgPool2dOp, ClampOp, Conv2dOp, MaxPool2dOp, PoolAttr
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_windows import row_window
 from npu_dialect.npu.rows import RowsOp
@@ -21,18 +18,6 @@ from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
 from npu_passes.rows.fuse_rows import FuseRowsPass
-
-
-def context() -> Context:
-    ctx = Context()
-    ctx.load_dialect(NPU)
-    return ctx
-
-
-def agree(module: ModuleOp, expected: tuple[np.ndarray, ...]) -> None:
-    module.verify()
-    for got, want in zip(outputs(module.clone()), expected, strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
 @settings(max_examples=40, deadline=None)

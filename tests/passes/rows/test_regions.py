@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
 from hypothesis import assume, example, given, settings
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 
-from helpers.chains import Case, Network, outputs
+from helpers.chains import Case, Network, agree, context, outputs
 from helpers.regions import regions, wrap_all
 from npu_dialect.attributes import ROW_TIME
-from npu_dialect.npu import NPU, AddOp, Conv2dOp
+from npu_dialect.npu import AddOp, Conv2dOp
 from npu_dialect.npu.maps import shape_of
 from npu_passes.buffers.bufferize import BufferizePass
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
-
-
-def agree(module: ModuleOp, expected: tuple[np.ndarray, ...]) -> None:
-    module.verify()
-    for got, want in zip(outputs(module.clone()), expected, strict=True):
-        scale = 1 + np.abs(want).max()
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * scale)
 
 
 def residual(kernel: int) -> Case:
@@ -60,8 +50,7 @@ def convolution(weight: SSAValue, pads: tuple[int, ...], x: SSAValue, out: Attri
 @example(case=outside(2, (2, 0, 3, 0), 1))
 @example(case=outside(1, (2, 1, 0, 0), 2))
 def test_every_stop_computes_the_same(case: Case) -> None:
-    ctx, module = Context(), case.module.clone()
-    ctx.load_dialect(NPU)
+    ctx, module = context(), case.module.clone()
     expected = outputs(module.clone())
     assume(wrap_all(module))
     agree(module, expected)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from helpers.chains import Case, Network, outputs
+from helpers.chains import Case, Network, agree, context, outputs
 from npu_dialect.npu import (
-    NPU,
     AddOp,
     FullyConnectedOp,
     MapOp,
@@ -101,35 +97,26 @@ def transformers(draw: st.DrawFn) -> Case:
     return Case(network.module())
 
 
-def agree(module: ModuleOp, expected: tuple[np.ndarray, ...]) -> None:
-    """The module computes what is expected."""
-    module.verify()
-    for got, want in zip(outputs(module.clone()), expected, strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
-
-
 @settings(max_examples=25, deadline=None)
 @given(case=transformers(), in_place=st.booleans())
 def test_every_stop_computes_the_same(case: Case, in_place: bool) -> None:
-    ctx, module = Context(), case.module.clone()
-    ctx.load_dialect(NPU)
+    ctx, module = context(), case.module.clone()
     expected = outputs(module.clone())
     FuseRowsPass(when="always").apply(ctx, module)
     assert any(isinstance(op, RowsOp) for op in module.walk())
-    agree(module, expected)
+    agree(module, expected, 1e-4)
     BufferizePass().apply(ctx, module)
     if in_place:
         TransposeInPlacePass().apply(ctx, module)
     AssignSramOffsetsPass().apply(ctx, module)
-    agree(module, expected)
+    agree(module, expected, 1e-4)
     LowerToLoopsPass().apply(ctx, module)
-    agree(module, expected)
+    agree(module, expected, 1e-4)
 
 
 def test_the_matrix_of_scores_never_exists() -> None:
     """Only one row of scores is on chip, and heads are views of queries, keys and values."""
-    ctx = Context()
-    ctx.load_dialect(NPU)
+    ctx = context()
     network = Network.start((1, 20, 6), 0)
     attention(network, 2, mask=True, residual=False)
     module = network.module()

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Region, SSAValue
 
-from helpers.chains import ANY, Network, outputs
+from helpers.chains import ANY, Network, agree, context, outputs
 from npu_dialect.attributes import CONSUMES, TARGET
 from npu_dialect.machine import Machine
-from npu_dialect.npu import NPU, AvgPool2dOp, ConcatOp, Conv2dOp, PoolAttr
+from npu_dialect.npu import AvgPool2dOp, ConcatOp, Conv2dOp, PoolAttr
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
@@ -81,8 +79,7 @@ def module_of(channels: int, parts: list[int], size: tuple[int, int], last: str)
 def test_every_stop_computes_the_same(
     channels: int, parts: list[int], size: tuple[int, int], last: str, patches: bool, moves: bool
 ) -> None:
-    ctx, module = Context(), module_of(channels, parts, size, last)
-    ctx.load_dialect(NPU)
+    ctx, module = context(), module_of(channels, parts, size, last)
     machine = replace(Machine.load("host"), sram_bytes=2**24)
     if patches:
         machine = replace(machine, row_multiple=4, column_multiple=4)
@@ -99,23 +96,16 @@ def test_every_stop_computes_the_same(
     assert any(each.exact for each in found.overlays)
     assert moves == any(op.name == "memref.copy" for op in function.walk())
     AssignSramOffsetsPass().apply(ctx, module)
-    agree(module, expected)
+    agree(module, expected, 1e-4)
     LowerToLoopsPass().apply(ctx, module)
-    agree(module, expected)
-
-
-def agree(module: ModuleOp, expected: tuple[np.ndarray, ...]) -> None:
-    module.verify()
-    for got, want in zip(outputs(module.clone()), expected, strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+    agree(module, expected, 1e-4)
 
 
 def test_it_takes_less_memory() -> None:
     """A part of 5 channels overwrites 5 of the 8 channels of the input."""
     arenas: list[int] = []
     for tails in (False, True):
-        ctx, module = Context(), module_of(8, [1, 2, 5], (16, 16), "pool")
-        ctx.load_dialect(NPU)
+        ctx, module = context(), module_of(8, [1, 2, 5], (16, 16), "pool")
         if tails:
             FuseTailsPass().apply(ctx, module)
         BufferizePass().apply(ctx, module)

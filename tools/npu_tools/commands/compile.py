@@ -167,6 +167,12 @@ def add_c_options(parser: argparse.ArgumentParser) -> None:
         "state of a recurrent NODE; both stay in the arena, and ID_reset sets them to zero",
     )
     add(
+        "--stream-input",
+        action="store_true",
+        help="the input arrives in rows: ID_begin, ID_push_rows and ID_finish in place of ID_run; "
+        "the arena holds only the rows of it that are still needed",
+    )
+    add(
         "--requantize",
         choices=("float", "fixed"),
         help="how integers change scales: fixed needs no floats and differs from float by at "
@@ -309,6 +315,7 @@ def job_of(options: argparse.Namespace) -> Job:
         requantize=options.requantize,
         flash=options.flash,
         keep_state=tuple(options.keep_state),
+        stream_input=options.stream_input,
         input_dims=parse_input_dims(options.input_dim),
         functions=options.functions,
         dump_ir=options.dump_ir,

@@ -28,8 +28,11 @@ from npu_passes.graph.integer_io import IntegerIoPass
 from npu_passes.graph.keep_state import KeepStatePass
 from npu_passes.graph.plan_as import PlanAsPass
 from npu_passes.graph.requantize_mode import RequantizeModePass
+from npu_passes.graph.stream_input import StreamInputPass
 from npu_passes.graph.use_flash import Flash, UseFlashPass
+from npu_passes.lowering.split_stream import SplitStreamPass
 from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
+from npu_passes.rows.fuse_regions import FuseRegionsPass
 from npu_tools.compiling.pass_text import build_pass, pass_specs
 from npu_tools.compiling.stops import IrDump, Measurements, Observer
 from npu_tools.compiling.verified import Verifier
@@ -91,6 +94,8 @@ class Job:
     flash: Flash | None = None
     keep_state: tuple[str, ...] = ()
     """What becomes state between runs: `INPUT=OUTPUT`, or names of recurrent nodes."""
+    stream_input: bool = False
+    """Whether the rows of the input arrive one at a time."""
     input_dims: Mapping[str, int] = field(default_factory=dict[str, int])
     functions: Path | None = None
     """A table of further operators."""
@@ -271,10 +276,32 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
         sizes = specs[index_of(specs, COMPRESS)].parameters
         data = ArgSpec(MEASURE, {**sizes, "data": (str(job.calibrate),)})
         specs.insert(index_of(specs, BUFFERIZE), data)
+    if job.stream_input:
+        specs = streamed(specs)
     if job.plan_as is not None:
         specs = planned_as(specs, job.plan_as)
     passes = tuple(build_pass(available[spec.name](), spec) for spec in specs)
     return through_offsets(passes) if job.plan_as else passes
+
+
+def streamed(specs: Sequence[ArgSpec]) -> list[ArgSpec]:
+    """The pipeline for an input whose rows arrive one at a time.
+
+    If it makes no regions of layers that run row by row, it gets one that reads the input.
+
+    Raises: UserError if the pipeline has no `npu-bufferize`.
+    """
+    found, place = [*specs, ArgSpec(SplitStreamPass.name, {})], index_of(specs, BUFFERIZE)
+    if not any(spec.name == FuseRegionsPass.name for spec in specs):
+        found.insert(place, ArgSpec(FuseRegionsPass.name, {"when": ("input",)}))
+    found.insert(behind_constants(specs), ArgSpec(StreamInputPass.name, {}))
+    return found
+
+
+def behind_constants(specs: Sequence[ArgSpec]) -> int:
+    """The place behind the passes of `ON_CONSTANTS` at the start of a pipeline."""
+    others = (place for place, spec in enumerate(specs) if spec.name not in ON_CONSTANTS)
+    return next(others, len(specs))
 
 
 def planned_as(specs: Sequence[ArgSpec], element: str) -> list[ArgSpec]:
@@ -282,8 +309,7 @@ def planned_as(specs: Sequence[ArgSpec], element: str) -> list[ArgSpec]:
 
     Passes of `ON_CONSTANTS` at the start stay in front, as `npu-plan-as` drops the values.
     """
-    others = (place for place, spec in enumerate(specs) if spec.name not in ON_CONSTANTS)
-    place = next(others, len(specs))
+    place = behind_constants(specs)
     return [*specs[:place], ArgSpec(PlanAsPass.name, {"type": (element,)}), *specs[place:]]
 
 

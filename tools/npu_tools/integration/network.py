@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from npu_dialect.arguments import STREAM_PARTS
+
 MARK = "Printed by npu-dialect, do not edit"
 """The text at the top of each integration file but the C. Only files with it are overwritten."""
 
@@ -41,6 +43,12 @@ class Network:
     def header(self) -> str:
         """The text of the network's own header."""
         return str(self.files[f"{self.name}.h"])
+
+    @property
+    def functions(self) -> list[str]:
+        """The functions to call, in this order: ID_run, or those for an input in rows."""
+        names = (f"{self.name}_{part}" for part in ("run", *STREAM_PARTS))
+        return [name for name in names if re.search(rf"^int {name}\(", self.header, re.MULTILINE)]
 
     @property
     def has_states(self) -> bool:

@@ -26,7 +26,7 @@ config {symbol}
 \tbool "Neural network {name}"
 \thelp
 \t  The neural network {name}, compiled to C by npu-dialect: call
-\t  {name}_run() of {name}.h with an arena of {arena} bytes.
+\t  {calls} of {name}.h with an arena of {arena} bytes.
 \t  {constants}
 """
 
@@ -54,7 +54,12 @@ def zephyr_files(network: Network) -> dict[str, str]:
     return {
         "zephyr/module.yml": MODULE.format(mark=MARK, name=network.name),
         "zephyr/Kconfig": KCONFIG.format(
-            mark=MARK, symbol=symbol, name=network.name, arena=arena, constants=constants
+            mark=MARK,
+            symbol=symbol,
+            name=network.name,
+            calls=", ".join(f"{name}()" for name in network.functions),
+            arena=arena,
+            constants=constants,
         ),
         "zephyr/CMakeLists.txt": CMAKE.format(
             mark=MARK, symbol=symbol, name=network.name, sources=sources

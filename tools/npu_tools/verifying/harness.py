@@ -6,6 +6,8 @@ layer's OFM, which the `ID_ON_LAYER` hook copies from the arena when the layer i
 run the arena is filled with 0xA5, so that reads of bytes that nothing wrote change the outputs.
 States are reset before the first run, and keep their bytes from one run to the next.
 
+A program whose input arrives in rows gets them in portions; see `streamed.py`.
+
 A program with transfers also gets off-chip memory and the strict engine of `npu_dma.h`, which
 copies only at the wait. It prints the counters of the transfers.
 """
@@ -30,6 +32,7 @@ from npu_dialect.interpreters import Counters
 from npu_tools.reports.report import LayerReport, Report
 from npu_tools.shared.errors import UserError
 from npu_tools.verifying.ports import Port, ports_of
+from npu_tools.verifying.streamed import in_rows, whole_run
 
 Array = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
@@ -68,6 +71,7 @@ static void on_layer(int index);
 #define {upper}_ON_LAYER(index, name) on_layer(index)
 #include "{name}.c"
 
+{whole}
 {buffers}
 static unsigned char arena_memory[{arena} + 16 + {fence}];
 static unsigned char weights_memory[{weights_bytes} + 16];
@@ -136,6 +140,8 @@ class Harness:
     """The inputs, then the outputs."""
     transfers: bool = False
     """Whether the program has transfers; if so, it counts them."""
+    in_rows: bool = False
+    """Whether the program reads its input in rows."""
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """Run the network on samples; returns the outputs.
@@ -176,9 +182,10 @@ class Harness:
         Raises: UserError if the program fails.
         """
         folder, samples = self.program.parent, inputs[0].shape[0] if inputs else 1
+        given = [in_rows(value) for value in inputs] if self.in_rows else inputs
         packed = [
             in_bytes(port.stored(value.reshape(samples, -1)))
-            for port, value in zip(self.ports, inputs)
+            for port, value in zip(self.ports, given)
         ]
         together = np.concatenate(packed, axis=1) if packed else np.empty(0, np.uint8)
         together.tofile(folder / "in.bin")
@@ -270,7 +277,9 @@ def built(name: str, files: Mapping[str, str | bytes], report: Report) -> Genera
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise UserError(f"--verify: {compiler} rejects the C:\n{done.stderr.strip()}")
-        yield Harness(folder / "program", report, ports(name, files, report), RUNTIME in files)
+        streamed = bool(whole_run(str(files[f"{name}.h"])))
+        kinds = ports(name, files, report)
+        yield Harness(folder / "program", report, kinds, RUNTIME in files, streamed)
 
 
 def ports(name: str, files: Mapping[str, str | bytes], report: Report) -> list[Port]:
@@ -334,6 +343,7 @@ def program_text(name: str, files: Mapping[str, str | bytes], report: Report) ->
         **names,
         **parts,
         name=name,
+        whole=whole_run(str(files[f"{name}.h"])),
         buffers="\n".join(buffers),
         arena=report.arena_bytes,
         poison=poison_text(name, report),

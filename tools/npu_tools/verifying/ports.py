@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from npu_tools.verifying.streamed import Streamed
+
 Array = npt.NDArray[Any]
 
 TYPES = {
@@ -58,14 +60,22 @@ class Port:
 
 
 def ports_of(header: str, count: int) -> list[Port]:
-    """The ports for the first `count` parameters of ID_run, from the text of a header."""
+    """The ports for the first `count` parameters of ID_run, from the text of a header.
+
+    The first one is the input in rows if the program has ID_push_rows instead.
+    """
+    streamed = Streamed.of(header)
     run = re.search(r"^int (\w+)_run\(([^)]*)\);", header, re.MULTILINE)
-    assert run is not None, "every header has its function"
+    if streamed is not None:
+        name, parameters = streamed.name, streamed.parameters
+    else:
+        assert run is not None, "every header has its function"
+        name, parameters = run[1], run[2]
     ports: list[Port] = []
-    for text in run[2].split(",")[:count]:
+    for text in parameters.split(",")[:count]:
         match = re.fullmatch(r"(?:const )?(\w+) \*(?:restrict )?(\w+)", " ".join(text.split()))
         assert match is not None, text
-        macro = f"{run[1]}_{match[2]}".upper()
+        macro = f"{name}_{match[2]}".upper()
         scale = re.search(rf"^#define {macro}_SCALE (\S+?)f?$", header, re.MULTILINE)
         point = re.search(rf"^#define {macro}_ZERO_POINT \(?(-?\d+)\)?$", header, re.MULTILINE)
         if scale is None or point is None:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from npu_dialect.arguments import STREAM_PARTS
 from npu_dialect.machine import Toolchain
 from npu_tools.verifying.library_stack import library_stack
 
@@ -85,6 +86,8 @@ class CallGraph:
 def measure_stack(files: Mapping[str, str | bytes], name: str, target: str) -> StackUse:
     """The worst-case stack of `name_run` on a machine, if the machine's compiler is installed.
 
+    It is that of the deepest function if there is one for each part of a run.
+
     Raises: MachineError if there is no such machine, or if its file is wrong.
     """
     toolchain, source = Toolchain.load(target), files.get(f"{name}.c")
@@ -106,4 +109,5 @@ def measure_stack(files: Mapping[str, str | bytes], name: str, target: str) -> S
             return StackUse(None, f"{toolchain.compiler} cannot say")
         graph = CallGraph.parse(written.read_text(encoding="utf-8"))
     graph = graph.using(library_stack(toolchain, compiler, graph.foreign))
-    return StackUse(graph.deepest(f"{name}_run"), without=tuple(sorted(graph.foreign)))
+    deepest = max(graph.deepest(f"{name}_{part}") for part in ("run", *STREAM_PARTS))
+    return StackUse(deepest, without=tuple(sorted(graph.foreign)))

@@ -42,7 +42,7 @@ func.func @close() {
   } {npu.overlays = array<i64: 0, 1, 16, -1>}
   func.return
 }
-// CHECK: expected buffer 0 farther than 15 bytes behind buffer 1: its bytes are read after they are overwritten
+// CHECK: expected buffer 0 farther than 15 bytes behind buffer 1: its bytes are used after they are overwritten
 
 // -----
 
@@ -64,7 +64,7 @@ func.func @another() {
   } {npu.overlays = array<i64: 0, 1, 0, -1>}
   func.return
 }
-// CHECK: expected buffer 0 farther than -48 bytes behind buffer 2: its bytes are read after they are overwritten
+// CHECK: expected buffer 0 farther than -48 bytes behind buffer 2: its bytes are used after they are overwritten
 
 // -----
 
@@ -83,3 +83,28 @@ func.func @unknown(%k : index) {
   func.return
 }
 // CHECK: expected indices of rows that are known: its buffers share memory
+
+// -----
+
+// The last step takes the other side of the branch, which reads row 0 of %x again.
+func.func @other_side() {
+  %x = sram.alloc at 16 : memref<1x1x4x16xi8, #npu.sram>
+  %y = sram.alloc at 0 : memref<1x1x4x16xi8, #npu.sram>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  scf.for %r = %c0 to %c4 step %c1 {
+    %row = memref.subview %y[0, 0, %r, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+    %first = arith.cmpi slt, %r, %c3 : index
+    scf.if %first {
+      %line = memref.subview %x[0, 0, %r, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+      "memref.copy"(%line, %row) : (memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>, memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>) -> ()
+    } else {
+      %line = memref.subview %x[0, 0, 0, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[64, 64, 16, 1]>, #npu.sram>
+      "memref.copy"(%line, %row) : (memref<1x1x1x16xi8, strided<[64, 64, 16, 1]>, #npu.sram>, memref<1x1x1x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>) -> ()
+    }
+  } {npu.overlays = array<i64: 1, 0, 16, -1>}
+  func.return
+}
+// CHECK: expected buffer 1 farther than 16 bytes behind buffer 0: its bytes are read after they are overwritten

@@ -29,3 +29,11 @@ func.func @layout(%x: memref<4x5xf32, #npu.sram>, %y: memref<4x5xf32, affine_map
   npu.relu ins(%x : memref<4x5xf32, #npu.sram>) outs(%y : memref<4x5xf32, affine_map<(d0, d1) -> (d1, d0)>, #npu.dram>) {npu.layer = "r"}
   func.return
 }
+
+// -----
+
+// CHECK: npu-tile-loops: expected on-chip elements of a known size, got index
+func.func @no_size(%x: memref<5xindex, #npu.dram>, %y: memref<5xindex, #npu.dram>) {
+  "memref.copy"(%x, %y) : (memref<5xindex, #npu.dram>, memref<5xindex, #npu.dram>) -> ()
+  func.return
+}

@@ -22,7 +22,7 @@ from npu_passes.emit.c.buffers import argument_offset, memory_of
 from npu_passes.emit.c.types import element_type, memref_of
 
 
-def arena_size(public: FuncOp, functions: Sequence[FuncOp]) -> int:
+def arena_size(public: Sequence[FuncOp], functions: Sequence[FuncOp]) -> int:
     """Bytes of the arena; zero if nothing lies in it.
 
     Raises: PassFailedException if `sram.arena` is missing, or with a list of all buffers that do
@@ -31,7 +31,7 @@ def arena_size(public: FuncOp, functions: Sequence[FuncOp]) -> int:
     return block_size(public, ARENA, list(placed_buffers(public, functions)), "an arena")
 
 
-def dram_size(public: FuncOp, functions: Sequence[FuncOp]) -> int:
+def dram_size(public: Sequence[FuncOp], functions: Sequence[FuncOp]) -> int:
     """Bytes of the block off the chip; zero if nothing lies in it.
 
     Raises: PassFailedException for the same reasons as `arena_size`, with `dram.bytes`.
@@ -41,14 +41,14 @@ def dram_size(public: FuncOp, functions: Sequence[FuncOp]) -> int:
 
 
 def block_size(
-    public: FuncOp, key: Key[int], buffers: Sequence[tuple[str, SSAValue]], memory: str
+    public: Sequence[FuncOp], key: Key[int], buffers: Sequence[tuple[str, SSAValue]], memory: str
 ) -> int:
-    """Bytes of a block, from attribute `key` of the public function; all buffers must lie in it.
+    """Bytes of a block, from attribute `key` of a public function; all buffers must lie in it.
 
     `buffers`: each with its name for messages. `memory`: what the block is called in messages.
     """
-    size = key.get(public)
-    name = public.sym_name.data
+    size = key.get(public[0])
+    name = public[0].sym_name.data
     if size is None:
         if buffers:
             where = "in the arena" if key is ARENA else "off the chip"
@@ -64,16 +64,18 @@ def block_size(
     return size
 
 
-def placed_buffers(public: FuncOp, functions: Sequence[FuncOp]) -> Iterator[tuple[str, SSAValue]]:
+def placed_buffers(
+    public: Sequence[FuncOp], functions: Sequence[FuncOp]
+) -> Iterator[tuple[str, SSAValue]]:
     """The buffers in the arena, each with its name for messages.
 
     Raises: PassFailedException if an argument is an input or output for the arena but has no
     offset, or has an offset but is neither.
     """
-    for argument in public.body.block.args:
+    for function, argument in ((each, arg) for each in public for arg in each.body.block.args):
         attributes = argument_attributes(argument)
         moved = SRAM_INPUT.is_in(attributes) or SRAM_OUTPUT.is_in(attributes)
-        what = f"argument {argument.index} of @{public.sym_name.data}"
+        what = f"argument {argument.index} of @{function.sym_name.data}"
         if moved != (argument_offset(argument) is not None):
             wrong = (
                 f"no `{SRAM_OFFSET.name}`"

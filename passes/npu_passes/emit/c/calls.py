@@ -6,7 +6,8 @@ arena, the weights, off-chip memory or the DMA engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -17,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram, dsp, sram
-from npu_dialect.attributes import LAYER, VALUE
+from npu_dialect.attributes import LAYER, STREAM_PART, VALUE
 from npu_dialect.walking import walk
 from npu_passes.analysis.views import root_of
 from npu_passes.emit.c.buffers import Memory, memory_of
@@ -56,21 +57,22 @@ USE_OF: Mapping[type[Operation], str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class CallGraph:
-    """The functions that the public one needs, callees before callers."""
+    """The functions that the public ones need, callees before callers."""
 
     order: tuple[FuncOp, ...]
     effects: dict[FuncOp, Effects]
     sites: dict[FuncOp, tuple[CallOp, ...]]
 
     @staticmethod
-    def of(module: ModuleOp, public: FuncOp) -> CallGraph:
-        """Follow the calls from the public function.
+    def of(module: ModuleOp, public: Sequence[FuncOp]) -> CallGraph:
+        """Follow the calls from the public functions.
 
         Raises: PassFailedException if a function calls itself, or writes weights.
         """
         functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
         order: dict[FuncOp, None] = {}
-        visit(public, functions, order, ())
+        for function in public:
+            visit(function, functions, order, ())
         effects: dict[FuncOp, Effects] = {}
         sites: dict[FuncOp, tuple[CallOp, ...]] = dict.fromkeys(order, ())
         for function in order:
@@ -122,15 +124,20 @@ def layers_of(graph: CallGraph, in_tiles: bool) -> dict[CallOp, tuple[int, str]]
     """The number and name of the layer that each call runs, numbered in the order of the IR.
 
     With `in_tiles`, several calls may run tiles of one layer: those with the same name that compute
-    the same value of the model. They get the same number.
+    the same value of the model. They get the same number. So do calls in the parts of a program
+    whose input arrives in rows, in their order in each part.
     """
     found: dict[CallOp, tuple[int, str]] = {}
     numbers: dict[object, int] = {}
     for function in graph.order:
+        seen: Counter[tuple[str, str | None]] = Counter()
+        in_parts = STREAM_PART.is_on(function)
         for call in calls_in(function):
             name, value = LAYER.get(call), VALUE.get(call)
             if name is not None:
-                key = (name, value) if in_tiles else call
+                again = 0 if in_tiles else seen[name, value]
+                seen[name, value] += 1
+                key = (name, value, again) if in_tiles or in_parts else call
                 found[call] = numbers.setdefault(key, len(numbers)), name
     return found
 

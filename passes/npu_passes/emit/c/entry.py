@@ -1,7 +1,7 @@
-"""The public function: it checks pointers, moves inputs and outputs, and runs the layers.
+"""The public functions: they check pointers, move inputs and outputs, and run the layers.
 
-An argument that lies in the arena is copied only if the caller's pointer is not its address in the
-arena.
+A program whose input arrives in rows has three, and each may return a status of its own.
+An argument that lies in the arena is copied only if the caller's pointer is not its address there.
 """
 
 from __future__ import annotations
@@ -15,74 +15,76 @@ from npu_passes.emit.c.expr import Expr
 from npu_passes.emit.c.functions import body_of, prototype
 from npu_passes.emit.c.memory import pointee
 from npu_passes.emit.c.names import comment
-from npu_passes.emit.c.program import ALIGNMENT, Argument, Program
+from npu_passes.emit.c.program import ALIGNMENT, Argument, Entry, Program
 from npu_passes.emit.c.statements import print_block
 from npu_passes.emit.c.types import as_memref, memref_of, shape_text, span_of
 from npu_passes.emit.c.unit import Unit
 
 
-def signature(program: Program, unit: Unit) -> str:
+def signature(program: Program, entry: Entry, unit: Unit) -> str:
     """The prototype: `int ID_run(const float *input, float *output, void *arena)`.
 
     A program with transfers has two more parameters: off-chip memory and the DMA engine.
     """
-    parameters = [parameter(program, argument, unit) for argument in program.parameters]
+    parameters = [parameter(entry, argument, unit) for argument in entry.parameters]
     parameters.append("void *arena")
     if program.uses_dma:
         parameters += ["void *dram", "npu_dma *dma"]
     if program.where == "bin":
         parameters.append("const void *weights")
-    return prototype(f"int {program.public.name}", parameters)
+    return prototype(f"int {entry.function.name}", parameters)
 
 
-def parameter(program: Program, argument: Argument, unit: Unit) -> str:
+def parameter(entry: Entry, argument: Argument, unit: Unit) -> str:
     """The declaration of one parameter of the public function."""
     type_ = as_memref(argument.value.type)
     if type_ is None:
         return f"{unit.ctype(argument.value.type).name} {argument.name}"
-    return f"{constness(program, argument)}{unit.ctype(type_.element_type).name} *{argument.name}"
+    return f"{constness(entry, argument)}{unit.ctype(type_.element_type).name} *{argument.name}"
 
 
-def constness(program: Program, argument: Argument) -> str:
-    """`const ` if the public function writes nothing through the pointer of an argument."""
+def constness(entry: Entry, argument: Argument) -> str:
+    """`const ` if a public function writes nothing through the pointer of an argument."""
     if argument.offset is not None:
         return "" if argument.is_output else "const "
-    written = argument.is_output or argument.value in program.public.written
+    written = argument.is_output or argument.value in entry.function.written
     return "" if written else "const "
 
 
-def public_function(program: Program, unit: Unit) -> str:
-    """The definition of ID_run."""
-    body = body_of(program, program.public, unit)
-    body.scope.taken |= {argument.name for argument in program.arguments}
-    print_checks(body)
-    bind_arguments(body)
-    for argument in program.parameters:
+def public_function(program: Program, entry: Entry, unit: Unit) -> str:
+    """The definition of ID_run, or of a part of it."""
+    body = body_of(program, entry.function, unit)
+    body.scope.taken |= {argument.name for argument in entry.arguments}
+    print_checks(body, entry)
+    bind_arguments(body, entry)
+    for argument in entry.parameters:
         if argument.is_input and argument.offset is not None:
             print_transfer(body, argument, inwards=True)
-    print_block(body, program.public.op.body.block)
-    for argument in program.parameters:
+    block = entry.function.op.body.block
+    print_block(body, block)
+    for argument in entry.parameters:
         if argument.is_output and argument.offset is not None:
             print_transfer(body, argument, inwards=False)
-    body.line("return 0;")
-    return "\n".join((signature(program, unit), "{", *body.lines, "}", ""))
+    status = [] if block.last_op is None else body.use_all(block.last_op.operands)
+    body.line(f"return {status[0].text if status else 0};")
+    return "\n".join((signature(program, entry, unit), "{", *body.lines, "}", ""))
 
 
-def print_checks(body: Body) -> None:
+def print_checks(body: Body, entry: Entry) -> None:
     """Print the checks for NULL and misaligned pointers, and byte pointers to the blocks."""
-    program = body.program
-    pointers = [one.name for one in program.parameters if isinstance(one.value.type, MemRefType)]
+    program, function = body.program, entry.function
+    pointers = [one.name for one in entry.parameters if isinstance(one.value.type, MemRefType)]
     pointers += ["arena"] * bool(program.arena_bytes)
     pointers += ["dram"] * bool(program.dram_bytes) + ["dma"] * program.uses_dma
     pointers += ["weights"] * (program.where == "bin" and bool(program.weights_bytes))
-    uses_arena = program.public.needs_arena or any(
-        argument.offset is not None for argument in program.arguments
+    uses_arena = function.needs_arena or any(
+        argument.offset is not None for argument in entry.arguments
     )
     if uses_arena:
         body.line("unsigned char *const bytes = (unsigned char *)arena;")
-    if program.public.needs_dram:
+    if function.needs_dram:
         body.line("unsigned char *const off_chip = (unsigned char *)dram;")
-    if program.public.needs_weights:
+    if function.needs_weights:
         body.line("const unsigned char *const parameters = (const unsigned char *)weights;")
     if pointers:
         body.unit.headers.add("stddef.h")
@@ -92,7 +94,7 @@ def print_checks(body: Body) -> None:
     print_alignment(body, "arena", program.arena_bytes)
     if program.uses_dma:
         print_alignment(body, "dram", program.dram_bytes)
-    if program.where == "bin" and not program.weights_bytes:
+    if program.where == "bin" and not (program.weights_bytes and function.needs_weights):
         body.line("(void)weights;")
 
 
@@ -107,9 +109,9 @@ def print_alignment(body: Body, block: str, size: int) -> None:
     body.line("}")
 
 
-def bind_arguments(body: Body) -> None:
+def bind_arguments(body: Body, entry: Entry) -> None:
     """Print a pointer for each argument in the arena; note the pointers of all arguments."""
-    for argument in body.program.arguments:
+    for argument in entry.arguments:
         value, type_ = argument.value, as_memref(argument.value.type)
         if type_ is None:
             body.values[value] = Expr(argument.name)

@@ -1,18 +1,19 @@
-"""Prints the header: sizes and offsets as macros, and the prototype of the public function."""
+"""Prints the header: sizes and offsets as macros, and the prototypes of the public functions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from xdsl.dialects.builtin import f32
 
-from npu_dialect.arguments import argument_attributes
+from npu_dialect.arguments import Attributes, argument_attributes, is_streamed
 from npu_dialect.attributes import SCALE, ZERO_POINT
 from npu_passes.emit.c.entry import reset_signature, signature
 from npu_passes.emit.c.names import comment
 from npu_passes.emit.c.off_chip import RUNTIME
 from npu_passes.emit.c.program import ALIGNMENT, Argument, Program
-from npu_passes.emit.c.types import FLOATS, as_memref, float_literal, shape_text, span_of
+from npu_passes.emit.c.types import FLOATS, as_memref, float_literal, memref_of, shape_text, span_of
 from npu_passes.emit.c.unit import Unit
 
 ARENA_TEXT = f"""\
@@ -56,6 +57,31 @@ WITH_STATES = (
 )
 """What the comments say of a program without states, and of one with them."""
 
+STREAM_TEXT = f"""\
+/*
+ * The input arrives in rows. Call BEGIN, then PUSH until all ROWS rows were
+ * given, in any portions, then FINISH, which computes the outputs. BEGIN may be
+ * called again at any time, to start with a new input. Between the calls the arena must stay as it
+ * is. Each row has its channels one after the other: [n][LINE] elements for n rows.
+ *
+ * All return 0 if they did their work, 1 if a pointer is NULL, 2 if the arena is not aligned to
+ * {ALIGNMENT} bytes, and 3 out of turn: if PUSH gets more rows than the input has left, or a
+ * negative number, and if FINISH is called before the last row, or twice. They did nothing then.
+ * Before the first call of BEGIN, the others must not be called. Nothing is allocated,
+ * and nothing is kept but in the arena: runs with different arenas can go on at the same time.
+ */
+"""
+
+STREAM_ARENA_TEXT = f"""\
+/*
+ * The arena is the only memory that is written: ARENA_BYTES bytes, aligned to {ALIGNMENT}.
+ * It holds the outputs, some rows of the input, and everything between them.
+ *
+ * An output can be read at `arena + OFFSET`. Pass that address as the argument then: nothing is
+ * copied. Any other argument lies outside the arena.
+ */
+"""
+
 RETURN_TEXT = f"""\
 /*
  * Returns 0 when the outputs are computed, 1 if a pointer is NULL, 2 if BLOCKS not
@@ -75,7 +101,7 @@ WEIGHTS_TEXT = f"""\
 def header(program: Program) -> str:
     """The text of the header."""
     unit = Unit(program.index)
-    prototype = signature(program, unit)
+    prototypes = [f"{signature(program, entry, unit)};\n" for entry in program.entries]
     parts = [f"#ifndef {program.macros.guard}\n#define {program.macros.guard}\n\n"]
     parts += [f"#include <{name}>\n" for name in sorted(unit.headers)]
     parts += [f'#include "{RUNTIME}"\n'] * program.uses_dma
@@ -85,8 +111,8 @@ def header(program: Program) -> str:
     parts += weights_text(program)
     parts += ['#ifdef __cplusplus\nextern "C" {\n#endif\n\n']
     parts += state_text(program)
-    parts += [return_text(program)]
-    parts += [f"{prototype};\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif\n"]
+    parts += [stream_text(program) if program.is_streamed else return_text(program)]
+    parts += [*prototypes, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n"]
     return "".join(parts)
 
 
@@ -94,6 +120,7 @@ def memory_text(program: Program) -> Iterator[str]:
     """The comment about the blocks of memory, and the macros of their sizes."""
     macros = program.macros
     text = OFF_CHIP_TEXT if program.uses_dma else ARENA_TEXT
+    text = STREAM_ARENA_TEXT if program.is_streamed else text
     text = of_states(program, text).replace("ARENA_BYTES", macros.arena_bytes)
     yield text.replace("DRAM_BYTES", macros.dram_bytes)
     yield f"#define {macros.arena_bytes} {program.arena_bytes}\n"
@@ -124,11 +151,35 @@ def return_text(program: Program) -> str:
     return of_states(program, RETURN_TEXT).replace("BLOCKS", blocks).replace("DIFFERENT", different)
 
 
+def stream_text(program: Program) -> str:
+    """The comment about the functions of a program whose input arrives in rows."""
+    names = [entry.function.name for entry in program.entries]
+    rows = next(argument for argument in program.arguments if is_streamed(roles_of(argument)))
+    type_ = memref_of(rows.value)
+    _, channels, _, width = type_.get_shape()
+    text = STREAM_TEXT.replace("ROWS", f"{rows.macro}_ROWS")
+    text = text.replace("LINE", f"{channels}][{width}" if channels > 1 else f"{width}")
+    for word, name in zip(("BEGIN", "PUSH", "FINISH"), names, strict=True):
+        text = text.replace(word, f"{name}()")
+    return text
+
+
+def roles_of(argument: Argument) -> Attributes:
+    """The attributes of an argument."""
+    return argument_attributes(argument.value)
+
+
 def argument_text(argument: Argument) -> str:
     """The macros of one argument."""
     type_ = as_memref(argument.value.type)
     if type_ is None:
         return ""
+    if is_streamed(roles_of(argument)):
+        shape = type_.get_shape()
+        text = f"/* {comment(argument.label)}: {shape_text(type_)}, input in rows */\n"
+        text += f"#define {argument.macro}_ROWS {shape[2]}\n"
+        text += f"#define {argument.macro}_ELEMENTS {prod(shape)}\n"
+        return f"{text}{scale_text(argument)}\n"
     ways = ["input"] * argument.is_input + ["output"] * argument.is_output
     ways = ["state"] if argument.is_state else ways
     way = f", {' and '.join(ways)}" if ways else ""

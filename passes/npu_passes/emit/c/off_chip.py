@@ -6,7 +6,7 @@ The engine is the header `npu_dma.h` beside the C file. Its parts are in `runtim
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from xdsl.dialects.builtin import MemRefType
@@ -53,16 +53,13 @@ def reserved_names(prefix: str) -> frozenset[str]:
     return frozenset(re.findall(r"\bnpu_dma\w*", runtime(), re.IGNORECASE))
 
 
-def uses_engine(public: FuncOp, graph: CallGraph) -> bool:
+def uses_engine(public: Sequence[FuncOp], graph: CallGraph) -> bool:
     """Whether a program has transfers, or arguments or buffers off the chip."""
-    effects = graph.effects[public]
-    return (
-        effects.dma
-        or effects.dram
-        or any(
-            isa(type_, MemRefType) and isinstance(type_.memory_space, DramSpace)
-            for type_ in public.function_type.inputs
-        )
+    effects = [graph.effects[function] for function in public]
+    return any(each.dma or each.dram for each in effects) or any(
+        isa(type_, MemRefType) and isinstance(type_.memory_space, DramSpace)
+        for function in public
+        for type_ in function.function_type.inputs
     )
 
 

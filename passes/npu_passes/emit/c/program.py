@@ -15,8 +15,14 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect.arguments import argument_attributes, is_input, is_output, is_state
-from npu_dialect.attributes import PORT
+from npu_dialect.arguments import (
+    STREAM_PARTS,
+    argument_attributes,
+    is_input,
+    is_output,
+    is_state,
+)
+from npu_dialect.attributes import PORT, STREAM_PART
 from npu_dialect.walking import walk
 from npu_passes.emit.c import off_chip
 from npu_passes.emit.c.arena import arena_size, dram_size
@@ -34,6 +40,9 @@ LOCAL_NAMES = ("arena", "weights", "bytes", "parameters")
 
 ALIGNMENT = 16
 """The alignment in bytes of the arena, the weights and each tensor in a weights file."""
+
+RUN = "run"
+"""The end of the name of the public function in C."""
 
 Where = Literal["c", "bin"]
 """Weights as `static const` arrays, or in a file that the caller loads."""
@@ -89,6 +98,19 @@ class Function:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """A public function, with its arguments in the IR: the parameters in C, and states."""
+
+    function: Function
+    arguments: tuple[Argument, ...]
+
+    @property
+    def parameters(self) -> tuple[Argument, ...]:
+        """The arguments that the caller passes."""
+        return tuple(argument for argument in self.arguments if not argument.is_state)
+
+
+@dataclass(frozen=True)
 class Macros:
     """The names of the macros of a program."""
 
@@ -128,12 +150,12 @@ class Program:
     """The blocks of transfers that skip zero blocks, each with the name of its table."""
     uses_dma: bool
     """Whether there are transfers, or arguments off the chip."""
-    arguments: tuple[Argument, ...]
-    """Those of the function in the IR: the parameters in C, and states."""
+    entries: tuple[Entry, ...]
+    """The public functions: ID_run, or those of a program whose input arrives in rows."""
     weights: dict[str, Weights]
     """The constants that are used, by their symbols, in the order of the IR."""
     functions: dict[str, Function]
-    """The functions that are used, by their symbols, callees first; the last one is public."""
+    """The functions that are used, by their symbols, callees first."""
     layers: dict[CallOp, tuple[int, str]]
     """For each call of a layer the number of the layer, as in report.json, and its name."""
 
@@ -141,18 +163,21 @@ class Program:
     def of(module: ModuleOp, prefix: str | None, where: Where) -> Program:
         """Decide everything.
 
-        Raises: PassFailedException if there is not one public function, the prefix is no C
-        identifier, functions are recursive or write weights, or buffers lie outside of their block.
+        Raises: PassFailedException if there is not one public function, or the parts of one, the
+        prefix is no C identifier, functions are recursive or write weights, or buffers lie outside
+        of their block.
         """
-        public = public_function(module)
-        prefix = chosen_prefix(public, prefix)
+        public = public_functions(module)
+        prefix = chosen_prefix(public[0], prefix)
         macros = Macros.of(prefix)
-        fixed = {f"{prefix}_{name}" for name in ("run", "reset")}
+        fixed = {f"{prefix}_{name}" for name in ("run", "reset", *map(part_of, public))}
         fixed |= {"NPU_RESTRICT", *macros.all, *HELPER_NAMES, *LIBRARY_FUNCTIONS}
         graph = CallGraph.of(module, public)
         if uses_dma := off_chip.uses_engine(public, graph):
             fixed |= {macros.dram_bytes, *off_chip.reserved_names(prefix)}
         scope = Scope(taken=RESERVED | fixed)
+        arguments = arguments_of(public, prefix, scope, local_names(uses_dma))
+        functions = functions_of(graph, public, prefix, where, scope)
         return Program(
             prefix,
             macros,
@@ -164,9 +189,9 @@ class Program:
             off_chip.shapes_of(graph, prefix, scope),
             off_chip.blocks_of(graph, prefix, scope),
             uses_dma,
-            arguments_of(public, prefix, scope, local_names(uses_dma)),
+            tuple(Entry(functions[op.sym_name.data], found) for op, found in arguments.items()),
             weights_of(module, graph, prefix, where, scope),
-            functions_of(graph, prefix, where, scope),
+            functions,
             layers_of(graph, uses_dma),
         )
 
@@ -176,19 +201,20 @@ class Program:
         return local_names(self.uses_dma)
 
     @property
-    def public(self) -> Function:
-        """The function that the caller calls."""
-        return list(self.functions.values())[-1]
+    def arguments(self) -> tuple[Argument, ...]:
+        """The arguments of all public functions."""
+        return tuple(argument for entry in self.entries for argument in entry.arguments)
 
     @property
     def private(self) -> tuple[Function, ...]:
-        """The functions that it calls."""
-        return tuple(self.functions.values())[:-1]
+        """The functions that the public ones call."""
+        public = [entry.function for entry in self.entries]
+        return tuple(function for function in self.functions.values() if function not in public)
 
     @property
-    def parameters(self) -> tuple[Argument, ...]:
-        """The arguments that the caller passes."""
-        return tuple(argument for argument in self.arguments if not argument.is_state)
+    def is_streamed(self) -> bool:
+        """Whether the input arrives in rows: there is a function for each part of a run."""
+        return len(self.entries) > 1
 
     @property
     def states(self) -> tuple[Argument, ...]:
@@ -213,17 +239,22 @@ def local_names(uses_dma: bool) -> tuple[str, ...]:
     return (*LOCAL_NAMES, *off_chip.LOCAL_NAMES) if uses_dma else LOCAL_NAMES
 
 
-def public_function(module: ModuleOp) -> FuncOp:
-    """The one function that is not private.
+def public_functions(module: ModuleOp) -> tuple[FuncOp, ...]:
+    """The one function that is not private, or the three of a program with a streamed input.
 
-    Raises: PassFailedException if there is not exactly one.
+    Raises: PassFailedException if there are others.
     """
     functions = [op for op in module.ops if isinstance(op, FuncOp)]
     public = [f for f in functions if getattr(f.sym_visibility, "data", None) != "private"]
-    if len(public) == 1:
-        return public[0]
+    if len(public) == 1 or [STREAM_PART.get(op) for op in public] == list(STREAM_PARTS):
+        return tuple(public)
     found = ", ".join(f"@{f.sym_name.data}" for f in public) or "none"
     raise PassFailedException(f"c: expected one public function in the module, found {found}")
+
+
+def part_of(public: FuncOp) -> str:
+    """The end of a public function's name in C."""
+    return STREAM_PART.get(public) or RUN
 
 
 def chosen_prefix(public: FuncOp, prefix: str | None) -> str:
@@ -232,7 +263,9 @@ def chosen_prefix(public: FuncOp, prefix: str | None) -> str:
     Raises: PassFailedException if the user's is no C identifier.
     """
     if not prefix:
-        return Scope(taken=RESERVED).fresh(identifier(public.sym_name.data, "model"))
+        name, part = public.sym_name.data, STREAM_PART.get(public)
+        name = name if part is None else name.removesuffix(f"_{part}")
+        return Scope(taken=RESERVED).fresh(identifier(name, "model"))
     if not is_identifier(prefix):
         raise PassFailedException(
             f"c: prefix {prefix!r} is no C identifier, expected a letter, then letters, digits "
@@ -242,18 +275,18 @@ def chosen_prefix(public: FuncOp, prefix: str | None) -> str:
 
 
 def arguments_of(
-    public: FuncOp, prefix: str, scope: Scope, taken: Sequence[str]
-) -> tuple[Argument, ...]:
+    public: Sequence[FuncOp], prefix: str, scope: Scope, taken: Sequence[str]
+) -> dict[FuncOp, tuple[Argument, ...]]:
     """The arguments, each with a parameter name and a macro name of its own."""
     names = Scope(scope, taken)
     macros = Scope()
-    found: list[Argument] = []
-    for value in public.body.block.args:
+    found: dict[FuncOp, tuple[Argument, ...]] = dict.fromkeys(public, ())
+    for function, value in ((each, value) for each in public for value in each.body.block.args):
         attributes = argument_attributes(value)
         text = PORT.of(attributes) or value.name_hint
         wanted = identifier(text or f"arg{value.index}", f"arg{value.index}")
         macro = f"{prefix.upper()}_{macros.fresh(wanted.upper())}"
-        found.append(
+        found[function] += (
             Argument(
                 value,
                 names.fresh(wanted),
@@ -263,10 +296,10 @@ def arguments_of(
                 is_input(attributes),
                 is_output(attributes),
                 is_state(attributes),
-            )
+            ),
         )
-        scope.taken |= {f"{macro}_OFFSET", f"{macro}_ELEMENTS"}
-    return tuple(found)
+        scope.taken |= {f"{macro}_{word}" for word in ("OFFSET", "ELEMENTS", "ROWS")}
+    return found
 
 
 def weights_of(
@@ -298,16 +331,17 @@ def weights_of(
     return found
 
 
-def functions_of(graph: CallGraph, prefix: str, where: Where, scope: Scope) -> dict[str, Function]:
+def functions_of(
+    graph: CallGraph, public: Sequence[FuncOp], prefix: str, where: Where, scope: Scope
+) -> dict[str, Function]:
     """The functions, named after their symbols; the public one is PREFIX_run."""
     found: dict[str, Function] = {}
     for op in graph.order:
         symbol, effects = op.sym_name.data, graph.effects[op]
-        last = op is graph.order[-1]
         wanted = f"{prefix}_{identifier(symbol, 'layer')}"
         found[symbol] = Function(
             op,
-            f"{prefix}_run" if last else scope.fresh(wanted),
+            f"{prefix}_{part_of(op)}" if op in public else scope.fresh(wanted),
             effects.written,
             graph.restricted(op),
             effects.arena,

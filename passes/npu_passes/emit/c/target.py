@@ -5,7 +5,8 @@
 `check` first reports everything that cannot be printed, in one error. Then there are two phases:
 `Program.of` decides names, order, constness and offsets, and the modules beside this one print
 them. The C is valid C99 and C++17, allocates nothing, has no writable globals, and only
-`PREFIX_run` is visible to a linker, and `PREFIX_reset` if there are states.
+`PREFIX_run` is visible to a linker, and `PREFIX_reset` if there are states. If the input arrives in
+rows, there are `PREFIX_begin`, `PREFIX_push_rows` and `PREFIX_finish` in place of `PREFIX_run`.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def source(program: Program) -> str:
     """The text of the C file."""
     unit = Unit(program.index)
     layers = [layer_function(program, function, unit) for function in program.private]
-    public = [public_function(program, unit)]
+    public = [public_function(program, entry, unit) for entry in program.entries]
     public += [reset_function(program, unit)] * bool(program.states)
     if weight_text.needs_math(program):
         unit.headers.add("math.h")

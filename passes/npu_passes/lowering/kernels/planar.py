@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import PoolAttr
-from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer

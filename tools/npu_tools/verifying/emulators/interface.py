@@ -4,6 +4,8 @@
 #define LENET5_INPUT_OFFSET 0
 #define LENET5_INPUT_ELEMENTS 1024
 int lenet5_run(const float *input, float *output, void *arena);
+
+A program whose input arrives in rows has no offset for it, and other functions: `streamed.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from npu_tools.verifying.emulators.errors import EmulatorError
+from npu_tools.verifying.streamed import Streamed
 
 TYPES = {
     "float": np.float32,
@@ -28,12 +31,15 @@ TYPES = {
 
 @dataclass(frozen=True)
 class Argument:
-    """An input or output: its C name and type, its byte offset in the arena, its elements."""
+    """An input or output: its C name and type, its byte offset in the arena, its elements.
+
+    An input in rows lies outside of the arena, and has no offset.
+    """
 
     name: str
     c_type: str
     is_input: bool
-    offset: int
+    offset: int | None
     elements: int
 
     @property
@@ -56,6 +62,8 @@ class Interface:
     arguments: tuple[Argument, ...]
     has_states: bool = False
     """Whether `prefix`_reset(arena) must be called before the first run."""
+    whole: str = ""
+    """The C of `prefix`_run if the input arrives in rows: the program has none then."""
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -75,10 +83,14 @@ class Interface:
         an unknown type.
         """
         text = header.read_text(encoding="utf-8")
+        streamed = Streamed.of(text)
         run = re.search(r"^int (\w+)_run\(([^)]*)\);", text, re.MULTILINE)
-        if run is None:
+        if streamed is not None:
+            prefix, parameters = streamed.name, streamed.parameters
+        elif run is not None:
+            prefix, parameters = run[1], run[2]
+        else:
             raise EmulatorError(f"{header}: no function ID_run(...) in this header")
-        prefix = run[1]
         macros = {
             match[1]: int(match[2], 0)
             for match in re.finditer(
@@ -88,11 +100,12 @@ class Interface:
             )
             if match[2].isdigit()
         }
-        arguments = [_argument(header, text.strip(), macros) for text in run[2].split(",")[:-1]]
+        arguments = [_argument(header, each.strip(), macros) for each in parameters.split(",")[:-1]]
         if "ARENA_BYTES" not in macros:
             raise EmulatorError(f"{header}: no macro {prefix.upper()}_ARENA_BYTES")
         has_states = f"void {prefix}_reset(" in text
-        return Interface(prefix, macros["ARENA_BYTES"], tuple(arguments), has_states)
+        whole = "" if streamed is None else streamed.whole()
+        return Interface(prefix, macros["ARENA_BYTES"], tuple(arguments), has_states, whole)
 
 
 def _argument(header: Path, text: str, macros: dict[str, int]) -> Argument:
@@ -104,13 +117,14 @@ def _argument(header: Path, text: str, macros: dict[str, int]) -> Argument:
     if match is None or match[2] not in TYPES:
         raise EmulatorError(f"{header}: cannot supply the parameter {text!r} of the network")
     upper = match[3].upper()
+    in_rows = f"{upper}_ROWS" in macros
     for macro in (f"{upper}_OFFSET", f"{upper}_ELEMENTS"):
-        if macro not in macros:
+        if macro not in macros and not (in_rows and macro.endswith("_OFFSET")):
             raise EmulatorError(f"{header}: no macro that ends in _{macro} for {match[3]!r}")
     return Argument(
         match[3],
         match[2],
         match[1] is not None,
-        macros[f"{upper}_OFFSET"],
+        macros.get(f"{upper}_OFFSET"),
         macros[f"{upper}_ELEMENTS"],
     )

@@ -83,10 +83,11 @@ def run_on(
 
     machine: its name or TOML file, as for npu-compile. source: the .c file, or several; the header
     of the first one lies beside it. cases: inputs by C name, of any shape with the right number of
-    elements. flags: for the compiler, after those of the machine. stack_bytes: bytes that the
-    linker reserves for the stack. board: a key of BOARDS if it is not the machine's name. timeout:
-    in seconds. layers: how many layers the network's report has, to count the instructions of each
-    by ID_ON_LAYER; 0 counts none. The count itself takes RAM, code and instructions.
+    elements; those of an input in rows in the order of these. flags: for the compiler, after those
+    of the machine. stack_bytes: bytes that the linker reserves for the stack. board: a key of
+    BOARDS if it is not the machine's name. timeout: in seconds. layers: how many layers the
+    network's report has, to count the instructions of each by ID_ON_LAYER; 0 counts none. The count
+    itself takes RAM, code and instructions.
 
     Raises: EmulatorMissing if a tool is not installed; BuildError if the program cannot be built;
     EmulatorError if there is no such board, or if a run fails.
@@ -136,17 +137,21 @@ def write_cases(interface: Interface, header: Path, cases: Sequence[Mapping[str,
         lines.append("};")
     loads = "".join(
         f" memcpy(arena + {argument.offset}, case_{argument.name}[number], {argument.nbytes});"
+        if argument.offset is not None
+        else f" rows = case_{argument.name}[number];"
         for argument in interface.inputs
     )
     pointers = "".join(
-        f"({'const ' if argument.is_input else ''}{argument.c_type} *)(void *)"
-        f"(arena + {argument.offset}), "
+        f"({'const ' if argument.is_input else ''}{argument.c_type} *)"
+        + (f"(void *)(arena + {argument.offset}), " if argument.offset is not None else "rows, ")
         for argument in interface.arguments
     )
     reports = "".join(
         f" print_bytes(arena + {argument.offset}, {argument.nbytes});"
         for argument in interface.outputs
     )
+    if interface.whole:
+        lines += ["static const void *rows;", interface.whole]
     reset = f" {interface.prefix}_reset(arena);" if interface.has_states else ""
     lines.append(f"#define LOAD(number){reset}{loads}")
     lines.append(f"#define CALL() {interface.prefix}_run({pointers}arena)")
