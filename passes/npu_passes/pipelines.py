@@ -78,7 +78,7 @@ def off_chip(
     moves: str = "",
     tile: str = "",
     blocks: str = "",
-    regions: str = "npu-fuse-regions{when=needed}",
+    regions: str = "npu-order-layers{when=needed},npu-fuse-regions{when=needed}",
 ) -> str:
     """The text of the passes for a machine with DMA.
 

@@ -270,9 +270,10 @@ class Sharing:
         """The input that a layer may overwrite: a map with the type of its result that dies here.
 
         None if there is no such input. Rows that overwrite their input row by row count as a layer.
-        Other inputs in the same buffer must also be read element by element and have the same shape. A returned value does not die. A function argument is not
-        overwritten if it does not lie on chip, as that memory is the caller's. Nor is it if the
-        result is returned: writing straight into the output needs the same memory and saves a copy.
+        Other inputs in the same buffer must also be read element by element and have the same
+        shape. A returned value does not die. A function argument is not overwritten if it does not
+        lie on chip, as that memory is the caller's. Nor is it if the result is returned: writing
+        straight into the output needs the same memory and saves a copy.
         """
         inputs = op.inputs if isinstance(op, LayerOp) else inputs_of(op)
         in_place = op.in_place_inputs() if isinstance(op, LayerOp) else (0,)

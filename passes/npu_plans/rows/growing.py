@@ -11,6 +11,10 @@ from npu_plans.modules.layer_graph import LayerGraph
 from npu_plans.rows.schedule import MapRead, RowLayer, Schedule
 
 
+MOST_JOINED = 2
+"""How many maps may be read behind a region. With more, the search takes much longer."""
+
+
 @dataclass(frozen=True)
 class RowStep:
     """A step of the function's `LayerGraph`, as layers that can run row by row.
@@ -170,7 +174,7 @@ class Growing:
         alike = len(kinds) == 1 and None not in kinds
         same = len({self.periods[map_] for map_ in maps}) == 1
         apart = all(graph.single[homes[map_]] and homes[map_] >= 0 for map_ in maps)
-        if len(maps) < 2 or not alike or not same or not apart:
+        if not 1 < len(maps) <= MOST_JOINED or not alike or not same or not apart:
             return ()
         rows, size = found[-1].rows, sum(self.row_bytes[map_] for map_ in maps)
         reads = tuple(MapRead(map_, RowRead(rows)) for map_ in maps)
@@ -178,9 +182,12 @@ class Growing:
 
     def bytes_joined(self, join: RowLayer, found: Schedule) -> int:
         """All bytes in use while the region runs that joins maps."""
+        return self.live + self.size_of(join) + found.ring_bytes + self.weights
+
+    def size_of(self, join: RowLayer) -> int:
+        """Bytes of the maps that a layer joins."""
         graph, homes = self.function.graph, self.function.homes
-        size = sum(graph.sizes[homes[each.map]] for each in join.reads)
-        return self.live + size + found.ring_bytes + self.weights
+        return sum(graph.sizes[homes[each.map]] for each in join.reads)
 
     def bytes_with(self, found: Schedule) -> int:
         """All bytes in use while the region runs."""

@@ -208,16 +208,17 @@ def grown(
         if not growing.take(last) or (growing.least_bytes() > limit and not growing.streams):
             return
         if growing.has_region:
-            yield from regions_of(growing, known)
+            yield from regions_of(growing, limit, known)
 
 
 def regions_of(
-    growing: Growing, known: dict[tuple[int, int, bool], Part] | None
+    growing: Growing, limit: float, known: dict[tuple[int, int, bool], Part] | None
 ) -> Iterator[RowRegion]:
     """The regions that layers can be: with one result, beside the input or over it, or joined."""
     first, last, source, layers = growing.first, growing.end - 1, growing.source, growing.layers
     if not growing.is_closed:
-        if joined := growing.joined():
+        joined = growing.joined()
+        if joined and growing.least_bytes() + growing.size_of(joined[-1]) <= limit:
             found = schedule(joined, known)
             used, work = growing.bytes_joined(joined[-1], found), added_work(joined, found)
             maps = tuple(each.map for each in joined[-1].reads)
