@@ -8,6 +8,7 @@ too large, the search is repeated for a lower peak.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from npu_plans.arena.fillings import Filling, overlays
 from npu_plans.arena.greedy import solve
@@ -35,7 +36,11 @@ def fitting_regions(function: FunctionRows, sram: int) -> Choice:
     parts = list(alone(function))
     if all(part.bytes <= sram for part in parts):
         return Choice(())
-    parts += [part for part in found_regions(function, sram) if part.bytes <= sram]
+    for part in found_regions(function, sram):
+        if part.bytes <= sram:
+            parts.append(part)
+        elif (other := leaving(function, part)) is not None and other.bytes <= sram:
+            parts.append(other)
     best, limit, smallest = Choice(()), sram, None
     for _ in range(ROUNDS):
         choice = least_excess(parts, len(function.steps), limit)
@@ -52,7 +57,17 @@ def fitting_regions(function: FunctionRows, sram: int) -> Choice:
 
 def least_excess(parts: Sequence[RowRegion], steps: int, limit: int) -> Choice | None:
     """The parts that cover all steps with the fewest bytes above a limit, then the least work."""
-    return best_cover(parts, steps, lambda part: (max(0, part.bytes - limit), part.work))
+    return best_cover(parts, steps, lambda part: (part.excess(limit), part.work))
+
+
+def leaving(function: FunctionRows, part: RowRegion) -> RowRegion | None:
+    """The region if its result lies off chip, but for a row; None if it cannot leave by itself."""
+    graph, result = function.graph, function.steps[part.last].layers[-1]
+    home = function.homes[result.map]
+    if part.in_place or part.joined or not graph.single[home]:
+        return None
+    size = graph.sizes[home]
+    return replace(part, bytes=part.bytes - size + result.row_bytes, leaves=size)
 
 
 def arena_of(function: FunctionRows, choice: Choice, enough: int) -> int:

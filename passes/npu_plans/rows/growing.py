@@ -10,7 +10,6 @@ from npu_dialect.row_times import RowRead, RowTime, period_of
 from npu_plans.modules.layer_graph import LayerGraph
 from npu_plans.rows.schedule import MapRead, RowLayer, Schedule
 
-
 MOST_JOINED = 2
 """How many maps may be read behind a region. With more, the search takes much longer."""
 

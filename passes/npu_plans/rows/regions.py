@@ -47,7 +47,8 @@ class RowRegion:
     `bytes` are all bytes in use while they run, and `work` the instructions that they add. Without
     a schedule, it is one step that runs by itself. `source` is the map that the region reads, and
     `streamed` says whether its rows arrive one at a time. `in_place`: the result lies where the
-    source does, row by row. `joined` are the maps that the result consists of, if several.
+    source does, row by row. `joined` are the maps that the result consists of, if several. `leaves`
+    are the bytes of the result if it lies off chip.
     """
 
     first: int
@@ -59,6 +60,11 @@ class RowRegion:
     streamed: bool = False
     in_place: bool = False
     joined: tuple[int, ...] = ()
+    leaves: int = 0
+
+    def excess(self, limit: int) -> int:
+        """By how many bytes the part exceeds a limit, with what it leaves off chip."""
+        return self.leaves + max(0, self.bytes - limit)
 
     @property
     def fused(self) -> int:
@@ -78,8 +84,8 @@ class Choice:
         return max((part.bytes for part in self.parts), default=0)
 
     def excess(self, limit: int) -> int:
-        """By how many bytes the parts exceed a limit, as a sum."""
-        return sum(max(0, part.bytes - limit) for part in self.parts)
+        """By how many bytes the parts exceed a limit, as a sum, with what they leave off chip."""
+        return sum(part.excess(limit) for part in self.parts)
 
     @property
     def work(self) -> int:
