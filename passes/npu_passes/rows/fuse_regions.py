@@ -67,7 +67,7 @@ from npu_passes.rows.region_reader import RegionReader, arrives
 from npu_passes.rows.split_strides import split_strides
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_plans.modules.footprints import Storage
-from npu_plans.rows.border import fitting_regions
+from npu_plans.rows.border import Left, fitting_regions
 from npu_plans.rows.regions import (
     Choice,
     RowRegion,
@@ -161,23 +161,23 @@ def fitting(
     the order of the function's layers must not change.
     """
 
-    def search() -> tuple[RegionReader, Choice] | None:
+    def search() -> tuple[RegionReader, Choice, Left] | None:
         program = read_layers(function, spaces)
         if program is None:
             return None
         reader = RegionReader(program, storage)
-        return reader, fitting_regions(reader.function(overlays=False), sram)
+        return reader, *fitting_regions(reader.function(overlays=False), sram)
 
     found = search()
-    if found is None or not (excess := found[1].excess(sram)):
-        return found
-    parts = split_strides(function.body.block)
-    other = search() if parts else None
-    if other is not None and other[1].excess(sram) < excess:
-        return other
-    for each in parts:
-        each.join()
-    return search() if parts else found
+    if found is not None and any(found[2]):
+        parts = split_strides(function.body.block)
+        other = search() if parts else None
+        if other is not None and other[2] >= found[2]:
+            for each in parts:
+                each.join()
+            other = search()
+        found = other or found
+    return None if found is None else (found[0], found[1])
 
 
 def refuse_stream(streamed: SSAValue) -> NoReturn:

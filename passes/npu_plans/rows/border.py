@@ -3,12 +3,17 @@
 What a region, or a step by itself, needs at a time is known before offsets are. So a choice whose
 parts all fit gets offsets, as later passes will give them. If these leave gaps that make the arena
 too large, the search is repeated for a lower peak.
+
+If not all parts fit, maps have to leave the chip. `npu-spill-maps` decides which ones, when buffers
+are there. Here it is estimated what leaves for each part. The result of a region may leave it, row
+by row, and the region then has one row of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from npu_plans.arena.fillings import Filling, overlays
 from npu_plans.arena.greedy import solve
@@ -27,15 +32,22 @@ ROUNDS = 8
 """How often the search is repeated for a lower peak."""
 
 
-def fitting_regions(function: FunctionRows, sram: int) -> Choice:
+class Left(NamedTuple):
+    """About how many bytes leave the chip, and by how many the parts exceed it, as sums."""
+
+    leaves: int = 0
+    excess: int = 0
+
+
+def fitting_regions(function: FunctionRows, sram: int) -> tuple[Choice, Left]:
     """The regions with which a function fits into `sram` bytes, and that add the least work.
 
-    If there are none, those with which the parts exceed the memory by the fewest bytes. No regions
-    if each step fits by itself.
+    If there are none, those with which the fewest bytes leave the chip, as far as `left` tells. No
+    regions if each step fits by itself.
     """
     parts = list(alone(function))
     if all(part.bytes <= sram for part in parts):
-        return Choice(())
+        return Choice(()), Left()
     for part in found_regions(function, sram):
         if part.bytes <= sram:
             parts.append(part)
@@ -43,7 +55,7 @@ def fitting_regions(function: FunctionRows, sram: int) -> Choice:
             parts.append(other)
     best, limit, smallest = Choice(()), sram, None
     for _ in range(ROUNDS):
-        choice = least_excess(parts, len(function.steps), limit)
+        choice = least_excess(function, parts, limit)
         if choice is None:
             break
         arena = arena_of(function, choice, sram)
@@ -52,12 +64,32 @@ def fitting_regions(function: FunctionRows, sram: int) -> Choice:
         if choice.peak > limit or arena <= sram:
             break
         limit = min(choice.peak, limit - (arena - sram))
-    return best
+    found = [left(function, part, sram) for part in best.parts]
+    return best, Left(sum(each.leaves for each in found), sum(each.excess for each in found))
 
 
-def least_excess(parts: Sequence[RowRegion], steps: int, limit: int) -> Choice | None:
-    """The parts that cover all steps with the fewest bytes above a limit, then the least work."""
-    return best_cover(parts, steps, lambda part: (part.excess(limit), part.work))
+def least_excess(function: FunctionRows, parts: Sequence[RowRegion], limit: int) -> Choice | None:
+    """The parts that cover all steps and leave the fewest bytes, then add the least work."""
+    steps = len(function.steps)
+    return best_cover(parts, steps, lambda part: (*left(function, part, limit), part.work))
+
+
+def left(function: FunctionRows, part: RowRegion, limit: int) -> Left:
+    """What leaves the chip for a part. Maps do so as a whole.
+
+    It is the smallest map that lives then and is as large as what exceeds the limit.
+    """
+    excess = part.bytes - limit
+    if excess <= 0:
+        return Left(part.leaves)
+    graph, before = function.graph, (1 << part.first) - 1
+    sizes = [
+        size
+        for size, writers, users in zip(graph.sizes, graph.writers, graph.users, strict=True)
+        if users & ~before and (not writers or writers & (before << 1 | 1))
+    ]
+    smallest = min((size for size in sizes if size >= excess), default=excess)
+    return Left(part.leaves + smallest, excess)
 
 
 def leaving(function: FunctionRows, part: RowRegion) -> RowRegion | None:
@@ -81,12 +113,13 @@ def problem_of(function: FunctionRows, choice: Choice) -> Problem:
     place = [at for at, part in enumerate(choice.parts) for _ in range(part.first, part.last + 1)]
     end = len(choice.parts)
     homes = homes_of(graph, choice)
+    away = {graph.steps[part.last].writes for part in choice.parts if part.leaves}
     fillings: dict[int, list[tuple[int, int, int]]] = {}
     last: dict[int, int] = {}
     for buffer, (home, within) in enumerate(homes):
         users = list(members(graph.users[buffer]))
         spans = [(place[each], graph.steps[each].span) for each in members(graph.writers[buffer])]
-        if not users or is_inner(users, choice, place):
+        if not users or is_inner(users, choice, place) or buffer in away:
             continue
         if not spans:
             spans = [(0, (0, graph.sizes[buffer]))]

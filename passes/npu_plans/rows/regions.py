@@ -62,10 +62,6 @@ class RowRegion:
     joined: tuple[int, ...] = ()
     leaves: int = 0
 
-    def excess(self, limit: int) -> int:
-        """By how many bytes the part exceeds a limit, with what it leaves off chip."""
-        return self.leaves + max(0, self.bytes - limit)
-
     @property
     def fused(self) -> int:
         """How many steps run row by row."""
@@ -82,10 +78,6 @@ class Choice:
     def peak(self) -> int:
         """The most bytes in use at a time."""
         return max((part.bytes for part in self.parts), default=0)
-
-    def excess(self, limit: int) -> int:
-        """By how many bytes the parts exceed a limit, as a sum, with what they leave off chip."""
-        return sum(part.excess(limit) for part in self.parts)
 
     @property
     def work(self) -> int:
@@ -157,29 +149,30 @@ def most_layers(function: FunctionRows) -> Choice:
 
 
 def best_cover(
-    parts: Sequence[RowRegion], steps: int, cost: Callable[[RowRegion], tuple[int, int]]
+    parts: Sequence[RowRegion], steps: int, cost: Callable[[RowRegion], tuple[int, ...]]
 ) -> Choice | None:
     """The parts that cover all steps with the least sums of costs; None if none do."""
     ending: list[list[RowRegion]] = [[] for _ in range(steps)]
     for part in parts:
         ending[part.last].append(part)
-    best: list[tuple[int, int, RowRegion | None] | None] = [(0, 0, None)]
+    best: list[tuple[tuple[int, ...], RowRegion | None] | None] = [((), None)]
     for end in range(steps):
-        choices: list[tuple[int, int, RowRegion | None]] = []
+        choices: list[tuple[tuple[int, ...], RowRegion]] = []
         for part in ending[end]:
             before = best[part.first]
             if before is not None:
-                one, other = cost(part)
-                choices.append((before[0] + one, before[1] + other, part))
-        best.append(min(choices, key=lambda each: each[:2], default=None))
+                own = cost(part)
+                pairs = zip(before[0] or (0,) * len(own), own, strict=True)
+                choices.append((tuple(one + other for one, other in pairs), part))
+        best.append(min(choices, key=lambda each: each[0], default=None))
     chosen: list[RowRegion] = []
     end = steps
     while end:
         entry = best[end]
-        if entry is None or entry[2] is None:
+        if entry is None or entry[1] is None:
             return None
-        chosen.append(entry[2])
-        end = entry[2].first
+        chosen.append(entry[1])
+        end = entry[1].first
     return Choice(tuple(reversed(chosen)))
 
 
