@@ -117,8 +117,9 @@ class RegionExpansion:
         waiting: dict[Operation, list[SSAValue]] = {}
         found: list[list[SSAValue]] = []
         for map_ in self.maps:
-            inner = isinstance(map_.owner, LayerOp) and map_ is not self.op.input
-            group = [*waiting.pop(map_.owner, ()), map_] if inner else [map_]
+            layer = None if map_ is self.op.input else map_.owner
+            before = waiting.pop(layer, []) if isinstance(layer, LayerOp) else []
+            group = [*before, map_]
             if map_ in self.rings or map_ is self.result:
                 found.append(group)
             elif map_ is not self.op.input:

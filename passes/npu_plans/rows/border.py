@@ -172,7 +172,7 @@ def local_buffers(function: FunctionRows, choice: Choice) -> Iterator[Buffer]:
                 for step in function.steps[part.first : part.last + 1]
                 for layer in step.layers
             ]
-            if part.source in function.fetched:
+            if part.source is not None and part.source in function.fetched:
                 layers.insert(0, function.fetched[part.source])
             rings = part.schedule.rings
             sizes = [layer.weights for layer in layers]
