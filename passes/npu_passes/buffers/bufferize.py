@@ -168,7 +168,7 @@ class Bufferizer:
             elif isinstance(op, LayerOp):
                 self.convert_layer(op)
             elif isinstance(op, RowsOp):
-                if op.is_streamed:
+                if op.is_streamed and not self.spaces.ends_off_chip:
                     self.start_count(op)
                 source, out = self.buffers[op.input], self.destination(op)
                 expand = expand_region if op.is_region else expand_rows

@@ -3,7 +3,9 @@
 Level of IR: from a graph of layers on tensors to a loop around the same layers on buffers. Each map
 between layers has a ring: a buffer for as many of its rows as `npu.ring` says. In a step, each
 layer whose turn it is (`npu.row_time`) computes one row. The rows of its ring move up by one, and
-the new row is put at the end. So a reader finds its rows at the same place in each step.
+the new row is put at the end. So a reader finds its rows at the same place in each step. The first
+rows, before any reader needs one, are put behind each other. So a ring fills while the rows of the
+input die, and can lie over them.
 
     npu.rows of %x { %0 = conv %x {ring 4, time 1, 0} ; %1 = conv %0 {ring 0, time 1, 1}
                      %2 = add %1, %0 {time 1, 1} ; yield %2 }
@@ -98,10 +100,9 @@ class RegionExpansion:
                 hint = map_.name_hint or "ring"
                 ring = rows_buffer(b, map_, found.ring, self.spaces.maps, hint)
                 self.rings[map_] = ring
-                if found.ring > 1 or found.above:
-                    fill(b, ring, found.pad)
 
         def one_step(step: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            self.start(step)
             for group in self.groups():
                 self.turn(group, step, (start, stop))
             return ()
@@ -111,6 +112,24 @@ class RegionExpansion:
             loop, time = self.op.prev_op, self.maps[self.op.input].time
             assert isinstance(loop, scf.ForOp)
             STREAM_STEPS.set(loop, (height_of(self.op.input), time.delay - start))
+
+    def start(self, step: Index) -> None:
+        """Fill the rings with padding in the first step, where no row is put at the start."""
+        above = {
+            map_: found.ring - found.unmoved
+            for map_, found in self.maps.items()
+            if found.ring > max(1, found.unmoved) or found.above
+        }
+
+        def pad() -> tuple[()]:
+            for map_, rows in above.items():
+                fill(
+                    self.b, rows_of(self.b, self.rings[map_], 0, rows, "above"), self.maps[map_].pad
+                )
+            return ()
+
+        if above:
+            self.b.choose(self.b.between(self.b.value(step), 0, 1), pad)
 
     def groups(self) -> list[list[SSAValue]]:
         """The maps, each behind the maps that it overwrites, in the order of the region."""
@@ -169,10 +188,7 @@ class RegionExpansion:
             if map_ in self.lines:
                 self.move(self.lines[map_], target, MAPS_OUT, self.op.layers[-1])
             return
-        ring = self.rings[map_]
-        if found.ring > 1:
-            move_up(b, ring, 1, found.ring - 1)
-        target = rows_of(b, ring, found.ring - 1, 1, "newest")
+        target = self.newest(map_, row)
         if found.end <= found.computed:
             self.compute(group, row, target)
             return
@@ -183,6 +199,23 @@ class RegionExpansion:
 
         exists = b.between(b.value(row), 0, found.computed)
         b.choose(exists, inside, lambda: fill(b, target, found.pad))
+
+    def newest(self, map_: SSAValue, row: Index) -> SSAValue:
+        """Make room for the next row of a map in its ring; returns its place."""
+        b, ring, found = self.b, self.rings[map_], self.maps[map_]
+        last, unmoved = found.ring - 1, found.unmoved
+
+        def move() -> tuple[()]:
+            return move_up(b, ring, 1, last)
+
+        if not unmoved:
+            if last:
+                move()
+            return rows_of(b, ring, last, 1, "newest")
+        if found.end > unmoved:
+            b.choose(b.between(b.value(row), unmoved, found.end), move)
+        slot = b.least(b.add(row, found.ring - unmoved), last, "slot")
+        return rows_of(b, ring, slot, 1, "newest")
 
     def compute(self, group: Sequence[SSAValue], row: Index, target: SSAValue) -> None:
         """Compute one row of each map of a group into `target`, one over the other.

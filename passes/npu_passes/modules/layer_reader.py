@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType
@@ -24,7 +25,14 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from npu_dialect.arguments import argument_attributes, is_state, is_streamed
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import AddOp, QuantizedAddOp, ReshapeOp, TransposeOp, ViewOp
+from npu_dialect.npu.layers import (
+    AddOp,
+    FullyConnectedOp,
+    QuantizedAddOp,
+    ReshapeOp,
+    TransposeOp,
+    ViewOp,
+)
 from npu_dialect.npu.layers.joining import JoinOp
 from npu_dialect.npu.maps import is_tensor_type, shape_of
 from npu_dialect.npu.structure import is_constant
@@ -274,7 +282,8 @@ class Reader:
         type_ = self.sharing.types[value]
         readers = [use.operation for use in value.uses]
         layers = [op for op in readers if isinstance(op, LayerOp)]
-        plain = len(layers) == len(readers) and not any(isinstance(op, ReshapeOp) for op in layers)
+        kept = any(isinstance(op, ReshapeOp) and not is_flattening(op) for op in layers)
+        plain = len(layers) == len(readers) and not kept
         if self.spaces.channels or not gains(type_) or not plain:
             return type_
         return channels_last(type_) if any(map(reads_integers, layers)) else type_
@@ -316,6 +325,22 @@ class Reader:
                 self.homes.setdefault(result, self.home(self.source(source)))
             elif source.has_one_use() and is_strided(source.owner):
                 self.homes.setdefault(source, self.home(result))
+
+
+def is_flattening(op: ReshapeOp) -> bool:
+    """Whether an op flattens a map, image by image, for fully connected layers alone.
+
+    Their weights are constants that nothing else reads; `npu-choose-layouts` permutes them.
+    """
+    images, *rest = shape_of(op.input)
+    users = [use.operation for use in op.results[0].uses]
+    return shape_of(op.results[0]) == (images, prod(rest)) and all(
+        isinstance(user, FullyConnectedOp)
+        and user.input is op.results[0]
+        and is_constant(user.weight)
+        and user.weight.has_one_use()
+        for user in users
+    )
 
 
 def is_strided(op: Operation | Block) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from npu_dialect.row_times import RowRead, RowTime, period_of
 from npu_plans.modules.layer_graph import LayerGraph
+from npu_plans.rows.close import distance, packed_bytes
 from npu_plans.rows.schedule import MapRead, RowLayer, Schedule
 
 MOST_JOINED = 2
@@ -217,32 +218,14 @@ class Growing:
 
     def overtakes(self, found: Schedule) -> bool:
         """Whether each row of the result comes when no layer needs that row of the input later."""
-        return all(needed > row for row, needed in self.needs(found, set()))
-
-    def overlaid(self, found: Schedule, after: int) -> int:
-        """By how many bytes the result may overlap the input, counted in whole rows."""
-        if self.fetches:
-            return 0
-        graph, homes, result = self.function.graph, self.function.homes, self.layers[-1]
-        assert self.source is not None
-        source, target = homes[self.source], homes[result.map]
-        dies = not graph.users[source] & ~after and source != target
-        if not dies or not graph.single[source] or not graph.single[target]:
-            return 0
-        if not {self.source, result.map} <= self.function.dense:
-            return 0
-        before, behind = graph.sizes[source], graph.sizes[target]
-        if behind != result.rows * result.row_bytes:
-            return 0
-        distance = max(0, self.distance(found, before))
-        return before + behind - max(before + distance, behind)
-
-    def distance(self, found: Schedule, size: int) -> int:
-        """How far behind the start of the result the start of the input, of a size, must lie."""
-        height = self.readers()[0][1].height
-        row_bytes, needs = self.layers[-1].row_bytes, self.needs(found, self.late(found))
-        ends = ((row + 1) * row_bytes - need * (size // height) for row, need in needs)
-        return max(0, *ends)
+        result = self.layers[-1]
+        for layer, read in self.readers():
+            for row in range(result.rows):
+                step = found.times[result.map].step(row)
+                next_row = found.times[layer.map].last(step) + 1
+                if next_row < layer.rows and read.first(max(0, next_row)) <= row:
+                    return False
+        return True
 
     def readers(self) -> list[tuple[RowLayer, RowRead]]:
         """The layers that read the region's input, and how."""
@@ -253,25 +236,37 @@ class Growing:
             if each.map == self.source
         ]
 
-    def needs(self, found: Schedule, late: AbstractSet[int]) -> Iterator[tuple[int, int]]:
-        """For each row of the result, the first row of the input that is read after it.
+    def overlaid(self, found: Schedule, after: int) -> int:
+        """By how many bytes rings and result may overlap the input, counted in whole rows."""
+        graph, homes, result = self.function.graph, self.function.homes, self.layers[-1]
+        assert self.source is not None
+        source, target = homes[self.source], homes[result.map]
+        dies = not graph.users[source] & ~after and source != target
+        if self.fetches or not dies or not graph.single[source]:
+            return 0
+        if self.source not in self.function.dense:
+            return 0
+        before, behind = graph.sizes[source], graph.sizes[target]
+        alone = graph.single[target] and result.map in self.function.dense
+        alone = alone and behind == result.rows * result.row_bytes
+        sizes = {place: found.rings[each.map] * each.row_bytes for place, each in self.inner()}
+        if alone:
+            sizes[len(self.layers) - 1] = behind
+        items = [(size, self.distance(found, place, before)) for place, size in sizes.items()]
+        return before + sum(sizes.values()) - packed_bytes(before, items)
 
-        `late` are the maps whose rows are computed in the row of the result.
-        """
-        readers, result = self.readers(), self.layers[-1]
-        for row in range(result.rows):
-            step = found.times[result.map].step(row)
-            needed = readers[0][1].height
-            for layer, read in readers:
-                next_row = row if layer.map in late else found.times[layer.map].last(step) + 1
-                if next_row < layer.rows:
-                    needed = min(needed, max(0, read.first(max(0, next_row))))
-            yield row, needed
+    def inner(self) -> Iterator[tuple[int, RowLayer]]:
+        """The layers with rings, with their places."""
+        return ((place, each) for place, each in enumerate(self.layers[:-1]))
 
-    def late(self, found: Schedule) -> set[int]:
-        """The maps whose rows are computed in the row of the result."""
-        late = {self.layers[-1].map}
-        for layer in reversed(self.layers):
-            if layer.map in late:
-                late |= {each.map for each in layer.reads if found.rings.get(each.map) == 0}
-        return late
+    def distance(self, found: Schedule, place: int, size: int) -> int:
+        """How far behind the map of a layer the start of the input, of a size, must lie."""
+        assert self.source is not None
+        (height,) = {
+            each.read.height
+            for layer in self.layers
+            for each in layer.reads
+            if each.map == self.source
+        }
+        dense = self.layers[place].map in self.function.dense
+        return distance(self.layers, found, place, self.source, size // height, dense=dense)

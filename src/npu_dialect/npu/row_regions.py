@@ -76,7 +76,9 @@ class RegionMap:
     `end`: how many rows are put into the ring, so that readers find their rows at the same place up
     to the last one. Those that are not computed are `pad`, as are the `above` rows that are in the
     ring at the start. `ring`: how many rows are kept; 0 if the map is overwritten, or if it is the
-    result of the region. An input with a ring of 0 rows is read where it arrives.
+    result of the region. An input with a ring of 0 rows is read where it arrives. `unmoved`: how
+    many rows are put behind each other into the ring until a reader reads it for the first time,
+    and the rows in it begin to move.
     """
 
     time: RowTime
@@ -85,6 +87,7 @@ class RegionMap:
     ring: int = 0
     above: int = 0
     pad: float = 0.0
+    unmoved: int = 0
 
     @property
     def steps(self) -> tuple[int, int]:
@@ -236,6 +239,7 @@ def ring_of(
     """
     height = shape_of(map_)[row_axis(map_)]
     time, above, needed, end, ring = times[map_], 0, 0, 0, 1
+    newest: list[int] = []
     pads: dict[float, str] = {}
     for reader, read in readers.items():
         outputs = found[reader.output].computed
@@ -247,6 +251,7 @@ def ring_of(
         # The ring moves until the last row of the reader, though there may be no new rows by then.
         end = max(end, time.last(reader_time.step(outputs - 1)) + 1)
         ring = max(ring, ring_rows(read, time, reader_time))
+        newest.append(time.last(reader_time.delay))
     if len(pads) > 1:
         raise VerifyException(
             f"expected readers with the same value of padding, got {' and '.join(pads.values())}"
@@ -258,7 +263,9 @@ def ring_of(
             ring = 1 - (overwritten(first) == [map_] and overwrites_row(first, map_))
         else:
             ring = 1 - takes_row(readers[first], found[first.output].computed)
-    return RegionMap(time, min(max(needed, 1), height), max(end, 1), ring, above, pad)
+    computed, unmoved = min(max(needed, 1), height), min(*newest, ring - 1) + 1
+    unmoved = unmoved if unmoved > 1 else 0
+    return RegionMap(time, computed, max(end, 1), ring, above, pad, unmoved)
 
 
 def overwritten(layer: LayerOp) -> list[SSAValue]:

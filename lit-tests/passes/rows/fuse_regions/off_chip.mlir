@@ -10,7 +10,7 @@
 // LOOP:       dma.reads %x
 // LOOP-NEXT:  %[[RING:.*]] = sram.alloc : memref<1x1x3x16xf32, #npu.sram>
 // LOOP:       scf.for %t
-// LOOP:         %[[NEWEST:.*]] = memref.subview %[[RING]][0, 0, 2, 0]
+// LOOP:         %[[NEWEST:.*]] = memref.subview %[[RING]][0, 0, %slot, 0]
 // LOOP:         dma.start {{.*}} to %[[NEWEST]]
 module attributes {npu.target = #npu.target<"dma", {sram_bytes = 1200 : i64, flash_bytes = 0 : i64, dma_channels = 1 : i64}>} {
   func.func @fetched(%x : tensor<1x1x16x16xf32>, %w : tensor<1x1x3x3xf32>) -> tensor<1x1x8x8xf32> {

@@ -1,0 +1,89 @@
+"""How close the rings and the result of a region may lie to its dying input: numbers only, no IR.
+
+    input   |0 1 2 3 4 5 6 7|          rows that are read for the last time one after the other
+    ring    |0 1 2|                    filled row by row: row 0 when row 2 of the input is read
+    result          |0 1 2 ...|        computed later still
+
+Rows are put into a ring one behind the other until a reader needs one. So a ring may end where the
+input begins to die, and so may the result. What is written with a row may meet what is read with
+it, so a distance is never too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from npu_plans.rows.schedule import MapRead, RowLayer, Schedule
+
+
+def packed_bytes(source_bytes: int, items: Sequence[tuple[int, int]]) -> int:
+    """The fewest bytes of an input and of buffers that lie in front of it or over it.
+
+    `items` are the size of each buffer, and how many bytes behind its start the input must start.
+    """
+    start = end = 0
+    for size, least in sorted(items, key=lambda item: item[0] - item[1]):
+        start, end = max(start, end + least), end + size
+    return max(end, start + source_bytes)
+
+
+def distance(
+    layers: Sequence[RowLayer],
+    found: Schedule,
+    place: int,
+    source: int,
+    row_bytes: int,
+    *,
+    dense: bool,
+) -> int:
+    """By how many bytes the input must start behind the start of a layer's map, or of its ring.
+
+    It may be less than 0. `place` is that of the layer. `source` is the input, of whose rows each
+    has `row_bytes`. `dense`: whether the rows of the map follow each other in memory; all may be written at once if
+    not.
+    """
+    layer, together = layers[place], computed_with(layers, found, place)
+    readers = [
+        (number, each) for number, other in enumerate(layers) for each in reads_of(other, source)
+    ]
+    height = readers[0][1].read.height
+    rows = found.rings.get(layer.map, layer.rows)
+    shift = rows - unmoved_rows(layers, found, layer.map, rows)
+    farthest = -height * row_bytes
+    for row in range(layer.rows):
+        step = found.times[layer.map].step(row)
+        needed = height
+        for number, each in readers:
+            reader = layers[number]
+            done = step if number < place and reader.map not in together else step - 1
+            next_row = max(0, found.times[reader.map].last(done) + 1)
+            if next_row < reader.rows:
+                needed = min(needed, max(0, each.read.first(next_row)))
+        top = min(row + shift, rows - 1) + 1 if dense else rows
+        farthest = max(farthest, top * layer.row_bytes - needed * row_bytes)
+    return farthest
+
+
+def reads_of(layer: RowLayer, source: int) -> list[MapRead]:
+    """The ways in which a layer reads a map."""
+    return [each for each in layer.reads if each.map == source]
+
+
+def unmoved_rows(layers: Sequence[RowLayer], found: Schedule, number: int, rows: int) -> int:
+    """How many rows are put into a ring until a reader needs one; all for the result."""
+    newest = [
+        found.times[number].last(found.times[other.map].delay)
+        for other in layers
+        if reads_of(other, number)
+    ]
+    unmoved = min((*newest, rows - 1)) + 1
+    return unmoved if unmoved > 1 else 0
+
+
+def computed_with(layers: Sequence[RowLayer], found: Schedule, place: int) -> Collection[int]:
+    """The maps whose rows are computed where those of a layer are: it overwrites them."""
+    together = {layers[place].map}
+    for layer in reversed(layers[: place + 1]):
+        if layer.map in together:
+            together |= {each.map for each in layer.reads if found.rings.get(each.map) == 0}
+    return together
