@@ -135,6 +135,11 @@ def plan_spills(
     spilled: AbstractSet[int] | None = forced
     if by == "need":
         spilled = choose(reading, machine, forced)
+    if by == "need" and spilled:
+        # With the smallest tiles, fewer maps may have to leave.
+        tight = choose(reader.read(smallest, machine.alignment), machine, forced)
+        if tight is not None and reading.problem.cost(tight) < reading.problem.cost(spilled):
+            spilled = tight
     if spilled is None or (by == "plan" and reading.problem.worst(forced)[0] > machine.sram_bytes):
         least = reader.read(smallest, machine.alignment)
         spilled = checked(least, machine, forced, by)
