@@ -182,18 +182,21 @@ class Numbering:
     def fills(
         self, value: SSAValue, home: Block, span: tuple[int, int]
     ) -> Iterator[tuple[int, int, int]]:
-        """From when on which bytes are in use of a buffer or slice, which has the bytes `span`."""
-        for use in value.uses:
-            view, part = use.operation, None
-            if isinstance(view, memref.SubviewOp) and view.parent is home:
-                part = slice_of(view)
-            if part is None or not isinstance(view, memref.SubviewOp):
-                lifted = home.find_ancestor_op_in_block(view)
-                yield 0 if lifted is None else self.start[lifted], *span
-            elif view.result.first_use is None:
-                yield self.start[view], *part
-            else:
-                yield from self.fills(view.result, home, part)
+        """From when on which bytes are in use of a buffer, which has the bytes `span`."""
+        slices = [(value, span)]
+        while slices:
+            value, span = slices.pop()
+            for use in value.uses:
+                view, part = use.operation, None
+                if isinstance(view, memref.SubviewOp) and view.parent is home:
+                    part = slice_of(view)
+                if part is None or not isinstance(view, memref.SubviewOp):
+                    lifted = home.find_ancestor_op_in_block(view)
+                    yield 0 if lifted is None else self.start[lifted], *span
+                elif view.result.first_use is None:
+                    yield self.start[view], *part
+                else:
+                    slices.append((view.result, part))
 
 
 def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:
