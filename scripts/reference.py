@@ -337,8 +337,9 @@ def attributes() -> str:
     return page(
         "Attributes",
         "Discardable attributes by which passes tell each other something. The code has a typed "
-        "key for each (`src/npu_dialect/attributes.py`, `module_attributes.py`). `npu-opt` and "
-        "`npu-compile` reject a misspelt name, a wrong type and a wrong op after every pass; "
+        "key for each (`src/npu_dialect/attributes.py`, `module_attributes.py`, "
+        "`stream_attributes.py`). `npu-opt` and `npu-compile` reject a misspelt name, a wrong type "
+        "and a wrong op after every pass; "
         "`npu-verify-attributes` does so in other drivers.",
         table(heads, rows),
     )

@@ -44,6 +44,7 @@ def road(
         "npu-outline-layers",
         code and "npu-share-functions{before-lowering=true}",
         "npu-lower-to-loops",
+        code and "npu-share-constants",
         code,
         "npu-check-overlays" if overlays else "",
     )
@@ -57,6 +58,9 @@ SUMS = "npu-fuse-additions,npu-fuse-activations"
 
 ORDER = "npu-order-layers"
 """Run the layers in the order that needs the least memory."""
+
+FREE_REGIONS = "npu-fuse-regions{max-slowdown=1 overlays=true}"
+"""Run layers row by row where that takes about as many instructions."""
 
 REGIONS = "npu-fuse-regions{overlays=true},npu-fuse-rows{when=smallest overlays=true}"
 """Run layers row by row: regions with sums, then chains of what cannot be in a region."""
@@ -112,9 +116,10 @@ def off_chip(
 
 PIPELINES = {
     "default": Pipeline(
-        road(f"{FUSE},{SUMS},{ORDER}", "greedy", CLOSE, SHARE, overlays=True),
+        road(f"{FUSE},{ORDER},{FREE_REGIONS},{SUMS}", "greedy", CLOSE, SHARE, overlays=True),
         "fuse pools, also if their windows overlap, and additions; concatenate in place; write "
-        "outputs over what their layers have read; offsets for any graph",
+        "outputs over what their layers have read; run layers row by row where that saves memory "
+        "and costs about 1 % of the instructions at most; offsets for any graph",
     ),
     "rows": Pipeline(
         road(
@@ -124,7 +129,8 @@ PIPELINES = {
             SHARE,
             overlays=True,
         ),
-        "as default, but the layers at the memory peak run row by row, a few rows between them",
+        "as default, but the layers at the memory peak run row by row also where that costs up to "
+        "10 % of the instructions",
     ),
     "unlu2020": Pipeline(
         road("npu-fuse-conv-relu-pool{overlap=none}", "ping-pong"),

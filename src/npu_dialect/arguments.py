@@ -13,12 +13,10 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUTPUT, STATE, STREAM
+from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, SRAM_INPUT, SRAM_OUTPUT, STATE
+from npu_dialect.stream_attributes import STREAM
 
 Attributes: TypeAlias = Mapping[str, Attribute]
-
-STREAM_PARTS = ("begin", "push_rows", "finish")
-"""The functions of a program whose input arrives in rows (`npu.stream_part`), in order of calls."""
 
 
 def argument_attributes(value: SSAValue) -> Attributes:

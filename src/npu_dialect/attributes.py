@@ -7,7 +7,7 @@ Each entry has the attribute's name, the ops on which it may stand, its type, it
 writers and readers, and what holds if it is absent. No attribute here changes what a program
 computes: such facts are properties of ops, or are recomputed where they are used. One lets buffers
 overlap, `npu.overlays`; npu-check-overlays proves on the loops what it says. `contract.py` checks a
-module against this table and that of `module_attributes.py`.
+module against this table and those of `module_attributes.py` and `stream_attributes.py`.
 """
 
 from __future__ import annotations
@@ -160,52 +160,6 @@ ROW_TIME = Key(
         "the npu.rows is a chain; a layer runs when the one behind it needs a row; the input is "
         "there as a whole"
     ),
-    droppable=False,
-)
-STREAM = Key(
-    "npu.stream",
-    (Place.ARGUMENT,),
-    UNIT,
-    (
-        "the caller has the input, or gives rows of it, and nothing of it lies in the arena but "
-        "the rows in a ring; each row is read once, in the order of the rows"
-    ),
-    writers="npu-stream-input, npu-bufferize, npu-split-stream",
-    readers="npu-fuse-regions, npu-bufferize, npu-split-stream, npu-run, reports, c",
-    absent="the input is given as a whole",
-    droppable=False,
-)
-STREAM_STEPS = Key(
-    "npu.stream_steps",
-    (Place.LOOP,),
-    INTS,
-    (
-        "row s of the streamed input is read in step s + delay of the loop: the number of rows, "
-        "and that delay"
-    ),
-    writers="npu-bufferize",
-    readers="npu-split-stream",
-    absent="the loop reads no streamed input",
-    droppable=False,
-)
-STREAM_COUNT = Key(
-    "npu.stream_count",
-    (Place.ALLOCATION,),
-    UNIT,
-    "the buffer counts the rows of the streamed input that were pushed",
-    writers="npu-bufferize",
-    readers="npu-split-stream",
-    absent="the buffer counts no rows",
-    droppable=False,
-)
-STREAM_PART = Key(
-    "npu.stream_part",
-    (Place.FUNCTION,),
-    TEXT,
-    "which part of a program with a streamed input the function is: begin, push_rows or finish",
-    writers="npu-split-stream",
-    readers="c",
-    absent="the function is the whole program",
     droppable=False,
 )
 RUNS = Key(

@@ -9,7 +9,6 @@ Attributes of other namespaces are not checked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp
@@ -21,6 +20,7 @@ from xdsl.utils.hints import isa
 # The tables fill KEYS when they are imported.
 from npu_dialect import attributes as _attributes
 from npu_dialect import module_attributes as _module_attributes
+from npu_dialect import stream_attributes as _stream_attributes
 from npu_dialect.dma import StartOp
 from npu_dialect.keys import KEYS, NAMESPACES, Place
 from npu_dialect.npu.layer import LayerOp
@@ -29,7 +29,7 @@ from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.walking import walk
 
-TABLES = (_attributes, _module_attributes)
+TABLES = (_attributes, _module_attributes, _stream_attributes)
 """The Python modules that define the keys."""
 
 
@@ -106,6 +106,8 @@ def problem(name: str, attribute: Attribute, op: Operation | None) -> str | None
         return None
     key = KEYS.get(name)
     if key is None:
+        from difflib import get_close_matches  # rarely needed, and slow to load
+
         close = get_close_matches(name, KEYS, 1)
         return f"unknown attribute {name}" + (f": did you mean {close[0]}?" if close else "")
     fits = (

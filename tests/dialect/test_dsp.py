@@ -112,6 +112,7 @@ def test_constructors_are_what_the_text_says() -> None:
         dsp.Sxtab16Op(a, b): "%0 = dsp.sxtab16 %a, %b rotate 0 : i32",
         dsp.Uxtab16Op(a, b, 8): "%0 = dsp.uxtab16 %a, %b rotate 8 : i32",
         dsp.SmladOp(a, b, acc): "%0 = dsp.smlad %a, %b, %acc : i32",
+        dsp.SmladOp(a, b, acc, in_place=True): "%0 = dsp.smlad %a, %b, %acc in_place : i32",
         dsp.SmlaOp(a, b, acc, "tb"): "%0 = dsp.smla %a, %b, %acc halves tb : i32",
         dsp.PackOp(a, b, "bt"): "%0 = dsp.pack %a, %b halves bt : i32",
         dsp.RoundOp(x): "%0 = dsp.round %x : f32 -> i32",

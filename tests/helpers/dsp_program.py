@@ -25,7 +25,7 @@ FLOATS = (
 )
 """Ties, signed zeros, numbers next to powers of two and to the ends of i32, and no numbers."""
 
-COUNT = 256
+COUNT = 240
 """How many words each input has."""
 
 BEFORE = 3
@@ -144,6 +144,7 @@ OPS: dict[str, Callable[[Case], Words]] = {
     "dsp.uxtab16 %b, %a rotate 0 : i32": added(np.uint8, 0),
     "dsp.uxtab16 %b, %a rotate 8 : i32": added(np.uint8, 8),
     "dsp.smlad %a, %b, %acc : i32": multiplied("bb", "tt"),
+    "dsp.smlad %a, %b, %acc in_place : i32": multiplied("bb", "tt"),
     **{
         f"dsp.smla %a, %b, %acc halves {halves} : i32": multiplied(halves)
         for halves in ("bb", "bt", "tb", "tt")

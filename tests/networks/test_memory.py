@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,6 +114,20 @@ def test_the_overlays_of_the_table(tmp_path: Path) -> None:
         arenas = planned(model, side_by_side), planned(model, DEFAULT)
         assert arenas == (number(before), number(after)), name
         assert change == f"{100 * arenas[1] / arenas[0] - 100:.0f} %".replace("-0", "0"), name
+
+
+@pytest.mark.slow
+def test_the_streamed_inputs_of_the_table(tmp_path: Path) -> None:
+    """The arena with the whole input, and with the rows of it that are still needed."""
+    rows = [row for row in rows_of("## Input that arrives in rows") if len(row) == 3]
+    assert len(rows) == 4
+    for name, whole, streamed in rows:
+        model = ROOT / "examples" / "lenet5" / "lenet5.onnx"
+        model = model if name == "`lenet5`" else saved(tmp_path, name.strip("`"))
+        job = Job(model, "host", pipeline="rows")
+        jobs = job, replace(job, stream_input=True)
+        arenas = [compile_model(each).report.arena_bytes for each in jobs]
+        assert arenas == [number(whole), number(streamed)], name
 
 
 @pytest.mark.slow

@@ -26,13 +26,13 @@ from npu_tools.commands.compile import main
 from npu_tools.compiling.driver import (
     Job,
     job_passes,
-    paused_collector,
     run_passes,
     through_offsets,
 )
 from npu_tools.compiling.stops import Measurements
 from npu_tools.importers.frontends import load
 from npu_tools.reports.report import Report
+from npu_tools.shared.collector import paused_collector
 
 IMAGE_AND_SCORES = 3 * 299 * 299 + 1000
 """Elements that must cross the border of the chip, besides the weights."""

@@ -59,6 +59,7 @@ PASSES = {
     "npu-order-layers": "npu_passes.modules.order_layers:OrderLayersPass",
     "npu-reorder-branches": "npu_passes.modules.reorder_branches:ReorderBranchesPass",
     "npu-requantize-mode": "npu_passes.graph.requantize_mode:RequantizeModePass",
+    "npu-share-constants": "npu_passes.lowering.share_constants:ShareConstantsPass",
     "npu-share-functions": "npu_passes.lowering.share_functions:ShareFunctionsPass",
     "npu-split-conv-transpose": ("npu_passes.graph.split_conv_transpose:SplitConvTransposePass"),
     "npu-spill-maps": "npu_passes.spilling.spill_maps:SpillMapsPass",

@@ -20,6 +20,9 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   %c = dsp.sxtab16 %a, %x rotate 8 {note = "c"} : i32
   // CHECK-NEXT: %d = dsp.uxtab16 %b, %y rotate 0 : i32
   %d = dsp.uxtab16 %b, %y rotate 0 : i32
+  // CHECK-NEXT: %r = dsp.smlad %a, %b, %c in_place : i32
+  // GENERIC: %r = "dsp.smlad"(%a, %b, %c) <{in_place}> : (i32, i32, i32) -> i32
+  %r = dsp.smlad %a, %b, %c in_place : i32
   // CHECK-NEXT: %s = dsp.smlad %a, %b, %c : i32
   // GENERIC: %s = "dsp.smlad"(%a, %b, %c) : (i32, i32, i32) -> i32
   %s = dsp.smlad %a, %b, %c : i32

@@ -199,3 +199,72 @@ func.func @paddings(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
   }
   func.return
 }
+
+// -----
+
+// CHECK-LABEL: expected npu.ring = 3 on npu.rows, the rows that npu.conv2d needs at once, got 2
+func.func @ring_of_input(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
+  %y = npu.rows of %x attributes {npu.ring = 2, npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.row_time = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %0 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// A layer that needs three rows cannot take one where it arrives.
+// CHECK-LABEL: expected npu.ring = 3 on npu.rows, the rows that npu.conv2d needs at once, got 0
+func.func @no_ring_of_input(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
+  %y = npu.rows of %x attributes {npu.ring = 0, npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.row_time = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %0 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected npu.row_time of npu.conv2d with period 1 and a delay from 1 on, got [1, 0]
+func.func @before_it_arrives(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) {
+  %y = npu.rows of %x attributes {npu.ring = 3, npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.row_time = array<i64: 1, 0>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %0 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected npu.row_time of npu.rows with period 1
+func.func @slow_input(%x : tensor<1x2x8x8xf32>) {
+  %y = npu.rows of %x attributes {npu.ring = 1, npu.row_time = array<i64: 2, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.relu %x {npu.row_time = array<i64: 2, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32>
+    npu.yield %0 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: expected npu.row_time on the layers too
+func.func @streamed_chain(%x : tensor<1x2x8x8xf32>) {
+  %y = npu.rows of %x attributes {npu.ring = 1, npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.relu %x : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32>
+    npu.yield %0 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}
+
+// -----
+
+// The second factor is read as a whole.
+// CHECK-LABEL: expected layers that read the input row by row, as it arrives
+func.func @whole_input(%x : tensor<1x2x8x8xf32>, %q : tensor<1x2x8x8xf32>) {
+  %y = npu.rows of %x attributes {npu.ring = 1, npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.relu %x {npu.ring = 1, npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32>
+    %1 = npu.matmul %0, %x {npu.row_time = array<i64: 1, 0>} : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %1 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}

@@ -32,3 +32,31 @@ func.func @region(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) -> tensor<
   }
   func.return %y : tensor<1x2x8x8xf32>
 }
+
+// The rows of the input arrive one at a time, and three of them are kept.
+// CHECK-LABEL: func.func @streamed
+// CHECK: npu.rows of %x attributes {npu.ring = 3 : i64, npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32>
+// CHECK-NEXT: npu.conv2d %x, %w {{.*}} {npu.row_time = array<i64: 1, 1>}
+func.func @streamed(%x : tensor<1x2x8x8xf32>, %w : tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32> {
+  %y = npu.rows of %x attributes {npu.ring = 3, npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.conv2d %x, %w pads [1, 1, 1, 1] {npu.row_time = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<1x2x8x8xf32>
+    npu.yield %0 : tensor<1x2x8x8xf32>
+  }
+  func.return %y : tensor<1x2x8x8xf32>
+}
+
+// A layer that needs one row takes it where it arrives; a ring of one row is right, too.
+// CHECK-LABEL: func.func @taken
+// CHECK: npu.rows of %x attributes {npu.ring = 0 : i64, npu.row_time = array<i64: 1, 0>}
+// CHECK: npu.rows of %x attributes {npu.ring = 1 : i64, npu.row_time = array<i64: 1, 0>}
+func.func @taken(%x : tensor<1x2x8x8xf32>) {
+  %y = npu.rows of %x attributes {npu.ring = 0, npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.relu %x {npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32>
+    npu.yield %0 : tensor<1x2x8x8xf32>
+  }
+  %z = npu.rows of %x attributes {npu.ring = 1, npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.relu %x {npu.row_time = array<i64: 1, 0>} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32>
+    npu.yield %0 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}

@@ -56,11 +56,11 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.arguments import is_streamed
-from npu_dialect.attributes import LAYER, PORT, SRAM_INPUT, SRAM_OUTPUT, STREAM_COUNT
+from npu_dialect.arguments import argument_attributes, is_streamed
+from npu_dialect.attributes import LAYER, PORT, SRAM_INPUT, SRAM_OUTPUT
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp, SliceOp
@@ -68,6 +68,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_windows import row_axis
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.sram import AllocOp
+from npu_dialect.stream_attributes import STREAM_COUNT
 from npu_passes.buffers.buffer_plan import (
     BufferPlan,
     constant_value,
@@ -112,6 +113,7 @@ class BufferizePass(RefusingPass):
             if function.sym_visibility and function.sym_visibility.data == "private":
                 refuse(function, f"expected public functions, got private @{name}")
             plans.append((function, plan_buffers(function, spaces)))
+            check_streams(function, spaces)
         for function, plan in plans:
             Bufferizer(function, plan, spaces, GlobalNames.of(function)).run()
 
@@ -168,11 +170,7 @@ class Bufferizer:
             elif isinstance(op, LayerOp):
                 self.convert_layer(op)
             elif isinstance(op, RowsOp):
-                if op.is_streamed and not self.spaces.ends_off_chip:
-                    self.start_count(op)
-                source, out = self.buffers[op.input], self.destination(op)
-                expand = expand_region if op.is_region else expand_rows
-                expand(op, source, out, self.buffers, self.spaces)
+                self.convert_rows(op)
             else:
                 self.convert_constant(op)
         for op in reversed(old):
@@ -190,9 +188,7 @@ class Bufferizer:
         for arg, attributes in given.items():
             if is_tensor(arg.type):
                 self.map(arg, block.insert_arg(self.plan.types[arg], arg.index))
-                if is_streamed(attributes):
-                    check_stream(arg)
-                else:
+                if not is_streamed(attributes):
                     attributes |= self.spaces.input_mark.entry(True)
             arg_attrs.append(attributes)
         for place, value in self.plan.returned:
@@ -273,6 +269,14 @@ class Bufferizer:
         inputs = [self.buffers[value] for value in op.inputs]
         self.insert(op.rebuilt(inputs, out), op)
 
+    def convert_rows(self, op: RowsOp) -> None:
+        """Build the loop of layers that run row by row."""
+        if op.is_streamed and not self.spaces.ends_off_chip:
+            self.start_count(op)
+        source, out = self.buffers[op.input], self.destination(op)
+        expand = expand_region if op.is_region else expand_rows
+        expand(op, source, out, self.buffers, self.spaces)
+
     def destination(self, op: Operation) -> SSAValue:
         """The buffer that an op writes: the input it overwrites, an output, or a new one."""
         result = op.results[0]
@@ -351,11 +355,25 @@ class Bufferizer:
         Rewriter.insert_op(new, InsertPoint.before(before))
 
 
-def check_stream(argument: SSAValue) -> None:
-    """Check that only a region that takes its rows one at a time reads an input.
+def check_streams(function: func.FuncOp, spaces: Spaces) -> None:
+    """Check that regions take the rows of streamed inputs one at a time, and of no other map.
 
-    Raises: PassFailedException, attached to the reader, if another op reads it.
+    Rows of inputs off chip are fetched one at a time.
+
+    Raises: PassFailedException, attached to the reader, if one does not.
     """
+    for op in function.body.block.ops:
+        if isinstance(op, RowsOp) and op.is_streamed:
+            fetched = spaces.ends_off_chip and isinstance(op.input, BlockArgument)
+            if not fetched and not is_streamed(argument_attributes(op.input)):
+                refuse(op, "expected an input of the function with npu.stream, got another map")
+    for argument in function.args:
+        if is_streamed(argument_attributes(argument)):
+            check_readers(argument)
+
+
+def check_readers(argument: SSAValue) -> None:
+    """Check that only a region reads a streamed input. Raises as `check_streams`."""
     for use in argument.uses:
         op = use.operation
         rows = op if isinstance(op, RowsOp) else op.parent_op()

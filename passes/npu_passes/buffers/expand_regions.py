@@ -50,7 +50,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dma
-from npu_dialect.attributes import RING, ROW_TIME, RUNS, STREAM_STEPS
+from npu_dialect.attributes import RING, ROW_TIME, RUNS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, PoolOp
@@ -60,6 +60,7 @@ from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import provenance
 from npu_dialect.row_times import RowRead, place_in_ring
+from npu_dialect.stream_attributes import STREAM_STEPS
 from npu_passes.buffers.expand_rows import MAPS_IN, MAPS_OUT, fetched, is_fetched
 from npu_passes.buffers.row_buffers import copy, fill, move, move_up, rows_buffer, rows_of
 from npu_passes.buffers.spaces import Spaces
@@ -93,6 +94,9 @@ class RegionExpansion:
         b, (start, stop) = self.b, steps_of(self.maps)
         if self.fetches:
             b.insert(dma.ReadsOp(self.source)).attributes |= provenance(self.op.layers[0])
+        elif self.op.is_streamed:  # all rows arrive, needed or not
+            arrival = self.maps[self.op.input].time
+            stop = max(stop, arrival.step(height_of(self.op.input)))
         if self.result in self.lines:
             b.insert(dma.WritesOp(self.out)).attributes |= provenance(self.op.layers[-1])
         for map_, found in self.maps.items():
@@ -136,12 +140,14 @@ class RegionExpansion:
         waiting: dict[Operation, list[SSAValue]] = {}
         found: list[list[SSAValue]] = []
         for map_ in self.maps:
-            layer = None if map_ is self.op.input else map_.owner
-            before = waiting.pop(layer, []) if isinstance(layer, LayerOp) else []
-            group = [*before, map_]
+            if map_ is self.op.input:
+                found += [[map_]] * (map_ in self.rings)
+                continue
+            assert isinstance(map_.owner, LayerOp)
+            group = [*waiting.pop(map_.owner, ()), map_]
             if map_ in self.rings or map_ is self.result:
                 found.append(group)
-            elif map_ is not self.op.input:
+            else:
                 (use,) = map_.uses
                 waiting[use.operation] = group
         return found

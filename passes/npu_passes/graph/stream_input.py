@@ -22,11 +22,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation
 
 from npu_dialect.arguments import is_state
-from npu_dialect.attributes import LAYER, STREAM
+from npu_dialect.attributes import LAYER
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import is_tensor_type, shape_of
 from npu_dialect.npu.row_regions import row_read
 from npu_dialect.npu.row_windows import row_axis
+from npu_dialect.stream_attributes import STREAM
 from npu_dialect.target import machine_of
 from npu_passes.support.port_attributes import array_of, attributes_of
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse

@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import FunctionType, IntegerType, ModuleOp, StringAttr
+from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dma
@@ -46,6 +47,9 @@ from npu_passes.lowering.kernels.constants import Users, symbol_users
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.support.symbols import identifier
+
+NOT_SHARED: frozenset[type[Operation]] = frozenset((func.CallOp, *dma.DMA.operations))
+"""A function with one of these ops is not merged with others."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,7 @@ def can_be_shared(function: func.FuncOp, users: Users) -> bool:
     if not named or not all(isinstance(op, func.CallOp) for op in named):
         return False
     return not any(
-        isinstance(op, (func.CallOp, *dma.DMA.operations))
-        or any(len(region.blocks) > 1 for region in op.regions)
+        type(op) in NOT_SHARED or any(len(region.blocks) > 1 for region in op.regions)
         for op in walk(function)
     )
 

@@ -45,10 +45,11 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
-from npu_dialect.arguments import STREAM_PARTS, argument_attributes, is_output, is_streamed
-from npu_dialect.attributes import SRAM_OFFSET, STREAM_COUNT, STREAM_PART, STREAM_STEPS
+from npu_dialect.arguments import argument_attributes, is_output, is_streamed
+from npu_dialect.attributes import SRAM_OFFSET
 from npu_dialect.npu.row_windows import row_axis
 from npu_dialect.sram import AllocOp
+from npu_dialect.stream_attributes import STREAM_COUNT, STREAM_PART, STREAM_PARTS, STREAM_STEPS
 from npu_passes.support.loop_builder import LoopBuilder, memref_type
 from npu_passes.support.port_attributes import array_of
 from npu_passes.support.refuse import RefusingPass, refuse
@@ -105,8 +106,8 @@ class Stream:
         if len(counts) != 1 or len(streamed) != 1 or loop.res:
             refuse(loop, "expected one input with npu.stream and one buffer with npu.stream_count")
         steps = STREAM_STEPS.get(loop) or ()
-        if len(steps) != 2:
-            refuse(loop, "expected npu.stream_steps = array<i64: rows, delay>")
+        if len(steps) != 2 or (known(loop.ub) or 0) < sum(steps):
+            refuse(loop, "expected npu.stream_steps = array<i64: rows, delay>, and as many steps")
         rows, delay = steps
         return Stream(function, loop, streamed[0], counts[0].results[0], rows, delay)
 
@@ -138,8 +139,7 @@ class Stream:
             first = b.insert(arith.IndexCastOp(done, IndexType()), "first").result
             more = b.insert(arith.IndexCastOp(number, IndexType())).result
             start = b.value(b.add(first, self.delay))
-            stop = b.least(b.add(start, more), part.value(self.loop.ub), "stop")
-            part.steps(start, b.value(stop), first)
+            part.steps(start, b.value(b.add(start, more, "stop")), first)
             b.store(b.binary(arith.AddiOp, done, number), part.value(self.count), [0])
             return (b.integer(0),)
 

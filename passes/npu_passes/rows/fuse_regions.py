@@ -49,7 +49,7 @@ from typing import Literal, NoReturn
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import LAYER, RING, ROW_TIME
@@ -180,12 +180,12 @@ def fitting(
     return None if found is None else (found[0], found[1])
 
 
-def refuse_stream(streamed: SSAValue) -> NoReturn:
+def refuse_stream(streamed: BlockArgument) -> NoReturn:
     """Refuse an input whose rows arrive one at a time; attached to its first reader.
 
     Raises: PassFailedException.
     """
-    first, *others = dict.fromkeys(use.operation for use in streamed.uses)
+    first, *others = [op for op in streamed.owner.ops if streamed in op.operands]
     names = ", ".join(LAYER.get(op) or op.name for op in (first, *others))
     what = f"{names} in one region of rows" if others else f"{names} row by row"
     refuse(first, f"the rows of the input arrive one at a time: expected to run {what}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, llvm
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
@@ -19,11 +19,10 @@ PREDICATES: dict[BinaryKind, tuple[str, str]] = {
 }
 """The predicates of `arith.cmpf` and `arith.cmpi` for each comparison."""
 
-FLOATS: dict[BinaryKind, type[arith.SubfOp | arith.MulfOp | arith.DivfOp | llvm.FRemOp]] = {
+FLOATS: dict[BinaryKind, type[arith.SubfOp | arith.MulfOp | arith.DivfOp]] = {
     BinaryKind.SUB: arith.SubfOp,
     BinaryKind.MUL: arith.MulfOp,
     BinaryKind.DIV: arith.DivfOp,
-    BinaryKind.REM: llvm.FRemOp,
 }
 """Functions of float32 that are one op."""
 
@@ -50,11 +49,20 @@ def paired(b: LoopBuilder, kind: BinaryKind, lhs: SSAValue, rhs: SSAValue) -> SS
         if kind == BinaryKind.POW:
             return b.pow(lhs, rhs)
         if kind == BinaryKind.MOD:
-            return with_sign(b, b.insert(llvm.FRemOp(lhs, rhs), "rest").res, rhs)
+            return with_sign(b, rest(b, lhs, rhs), rhs)
+        if kind == BinaryKind.REM:
+            return rest(b, lhs, rhs)
         return b.insert(FLOATS[kind](lhs, rhs)).results[0]
     if kind in INTEGERS:
         return b.insert(INTEGERS[kind](lhs, rhs)).results[0]
     return divided(b, kind, lhs, rhs)
+
+
+def rest(b: LoopBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """The rest of a division of floats, with the sign of the dividend."""
+    from xdsl.dialects.llvm import FRemOp  # few programs need this large dialect
+
+    return b.insert(FRemOp(lhs, rhs), "rest").res
 
 
 def extreme(

@@ -38,9 +38,9 @@ def distance(
 ) -> int:
     """By how many bytes the input must start behind the start of a layer's map, or of its ring.
 
-    It may be less than 0. `place` is that of the layer. `source` is the input, of whose rows
-    each has `row_bytes`. `dense`: whether the rows of the map follow each other in memory; all
-    may be written at once if not.
+    It may be less than 0. `place` is that of the layer. `source` is the input, of whose rows each
+    has `row_bytes`. `dense`: whether the rows of the map follow each other in memory; all may be
+    written at once if not.
     """
     layer, together = layers[place], computed_with(layers, found, place)
     readers = [

@@ -108,9 +108,9 @@ class Growing:
         if outside and self.source is None and not inside:
             self.start(outside[0].map)
             inside, outside = outside[:1], outside[1:]
-        streamed = self.function.streamed
-        kept = None if streamed is None else streamed.map
-        if not inside or not all(each.aside and each.map != kept for each in outside):
+        if not inside or not all(each.aside for each in outside):
+            return False
+        if any(self.is_streamed(each.map) for each in (outside if self.streams else layer.reads)):
             return False
         for each in inside:
             if each.map in self.periods and not each.overwrites:
@@ -124,13 +124,18 @@ class Growing:
 
     def start(self, source: int) -> None:
         """Set the map that the region reads; one whose rows arrive or are fetched gets a ring."""
-        self.source, streamed = source, self.function.streamed
-        self.streams = streamed is not None and streamed.map == source
-        if self.streams:
-            self.needed = max(self.function.users[source])
-        arriving = streamed if self.streams else self.function.fetched.get(source)
+        self.source, arriving = source, self.function.fetched.get(source)
+        if self.is_streamed(source):
+            users = self.function.users[source]
+            self.streams = self.first == min(users)
+            arriving = self.function.streamed
+            self.needed = max(users)
         if arriving is not None:
             self.add(arriving, 1)
+
+    def is_streamed(self, map_: int) -> bool:
+        """Whether a map is an input whose rows arrive one at a time."""
+        return self.function.streamed is not None and self.function.streamed.map == map_
 
     @property
     def has_region(self) -> bool:

@@ -131,7 +131,8 @@ def streaming_region(function: FunctionRows) -> Choice:
     for growing, _ in walked(function):
         region = next(grown(growing), None)
         if region is not None and region.streamed:
-            return Choice((*steps[: region.first], region, *steps[region.last + 1 :]))
+            others = [step for step in steps if not region.first <= step.first <= region.last]
+            return Choice(tuple(sorted((*others, region), key=lambda part: part.first)))
     return Choice(())
 
 
@@ -178,8 +179,7 @@ def best_cover(
 
 def alone(function: FunctionRows) -> Iterator[RowRegion]:
     """Each step by itself, but for those that read a streamed input."""
-    streamed = function.streamed
-    kept = set[int]() if streamed is None else set(function.users[streamed.map])
+    kept = () if function.streamed is None else function.users[function.streamed.map]
     for growing, (used, _) in walked(function):
         first = growing.first
         if first in kept:

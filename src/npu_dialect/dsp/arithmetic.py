@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 
-from xdsl.dialects.builtin import IntegerAttr, f32, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, f32, i32, i64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -12,6 +12,7 @@ from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -148,8 +149,11 @@ class Uxtab16Op(ExtendAddOp):
 class SmladOp(WordOp):
     """SMLAD: acc + a.bottom * b.bottom + a.top * b.top, with signed halves, modulo 2^32.
 
+    `in_place`: the sum stays in the register of `acc`. A loop of many sums then needs no moves
+    between registers, but a compiler cannot choose how it computes the sum.
+
     ```mlir
-    %sum = dsp.smlad %x, %w, %acc : i32
+    %sum = dsp.smlad %x, %w, %acc in_place : i32
     ```
     """
 
@@ -159,10 +163,16 @@ class SmladOp(WordOp):
     b = operand_def(i32)
     acc = operand_def(i32)
 
-    assembly_format = "$a `,` $b `,` $acc attr-dict `:` type($result)"
+    in_place = opt_prop_def(UnitAttr)
 
-    def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue) -> None:
-        super().__init__(operands=[a, b, acc], result_types=[i32])
+    assembly_format = "$a `,` $b `,` $acc (`in_place` $in_place^)? attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue, *, in_place: bool = False) -> None:
+        super().__init__(
+            operands=[a, b, acc],
+            result_types=[i32],
+            properties={"in_place": UnitAttr() if in_place else None},
+        )
 
 
 @irdl_op_definition

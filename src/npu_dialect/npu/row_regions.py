@@ -139,12 +139,16 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
             height = shape_of(map_)[row_axis(map_)]
             found[map_] = RegionMap(times[map_], height, height)
             continue
-        found[map_] = read_map(layer, map_, times, {r: reads[r][map_] for r in readers}, found)
+        by_row = {reader: reads[reader][map_] for reader in readers}
+        found[map_] = read_map(layer, map_, times, by_row, found)
     if ROW_TIME.is_on(rows):
         (source,) = rows.operands
         times[source] = arrival(rows)
-        readers = {r: of[source] for r, of in reads.items() if source in of}
-        found[source] = read_map(rows, source, times, readers, found)
+        by_row = {layer: reads[layer].get(source) for layer in layers if source in layer.inputs}
+        known = {layer: read for layer, read in by_row.items() if read is not None}
+        if not known or len(known) < len(by_row):
+            raise VerifyException("expected layers that read the input row by row, as it arrives")
+        found[source] = read_map(rows, source, times, known, found)
     return dict(reversed(found.items()))
 
 
@@ -176,15 +180,13 @@ def read_map(
 ) -> RegionMap:
     """The rows of a map that its readers need; `owner` has its `npu.ring`.
 
-    `found` are the OFMs of the readers.
-
     Raises: VerifyException if a reader is too early, or if the ring has another size.
     """
     for reader, read in readers.items():
         check_time(read, times[map_], times[reader.output], reader)
-    kept = ring_of(owner, map_, times, readers, found)
-    check_ring(owner, kept.ring, list(readers))
-    return kept
+    rows = ring_of(owner, map_, times, readers, found)
+    check_ring(owner, rows.ring, list(readers))
+    return rows
 
 
 def checked(op: Operation) -> LayerOp:
@@ -232,7 +234,7 @@ def ring_of(
     readers: Mapping[LayerOp, RowRead],
     found: Mapping[SSAValue, RegionMap],
 ) -> RegionMap:
-    """The rows of a map that its readers need; `found` are the OFMs of these.
+    """The rows of a map that its readers need; `owner` has its ring, `found` their OFMs.
 
     Raises: VerifyException if a reader comes too early, or if two readers need rows of padding with
     other values.

@@ -19,12 +19,12 @@ from npu_dialect.target import TargetAttr
 from npu_passes.modules.module_reader import modules_of, name_of
 from npu_plans.modules.traffic import total
 from npu_tools.commands.compile import main
-from npu_tools.compiling.driver import paused_collector
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.compiling.remarks import remarks
 from npu_tools.importers.frontends import load
 from npu_tools.reports.module_report import ModulesReport, analyze_modules
 from npu_tools.reports.module_table import kilobytes, rows
+from npu_tools.shared.collector import paused_collector
 from npu_tools.shared.installed import available_passes, context
 
 PRINTED = """

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     i8,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
@@ -93,6 +93,20 @@ def yield_of(module: ModuleOp, kind: type[Operation], other: type[Operation]) ->
     last.operands = find(module, other).results
 
 
+def block_of_function(module: ModuleOp, index: int) -> Block:
+    return find(module, func.FuncOp, index).regions[0].blocks[0]
+
+
+def add_argument(module: ModuleOp) -> None:
+    block_of_function(module, 1).insert_arg(f32, 0)
+
+
+def mix(module: ModuleOp, index: SSAValue) -> None:
+    """Let a function use an index as well."""
+    load = find(module, memref.LoadOp)
+    load.operands = [load.operands[0], index]
+
+
 FAULTS: dict[str, Callable[[ModuleOp], None]] = {
     "result of another type": lambda m: set_type(find(m, arith.AddfOp), i32),
     "operand of another type": lambda m: set_type(find(m, memref.LoadOp), i8),
@@ -110,6 +124,12 @@ FAULTS: dict[str, Callable[[ModuleOp], None]] = {
         find(m, arith.AddfOp, 1), "operands", find(m, arith.AddfOp, 1).operands[:1]
     ),
     "no terminator": drop_terminator,
+    "an argument of another function": lambda m: mix(m, block_of_function(m, 1).args[1]),
+    "a result of another function": lambda m: mix(m, find(m, scf.ForOp).results[0]),
+    "an argument that the function's type lacks": add_argument,
+    "a property that functions lack": lambda m: find(m, func.FuncOp).properties.update(
+        what=UnitAttr()
+    ),
     "an erased operand": erase_operand,
     "a callee of another type": lambda m: setattr(
         find(m, func.FuncOp), "function_type", FunctionType.from_lists([MemRefType(f32, [4])], [])

@@ -3,10 +3,39 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from math import inf, nan
 from typing import NoReturn
 
 from npu_tools.shared.errors import UserError
+
+
+class ShowVersion(argparse.Action):
+    """Prints the name of the program and the version of the package, and ends the program.
+
+    The version is read only then: this takes as long as parsing a small model.
+    """
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(
+            option_strings,
+            dest=argparse.SUPPRESS,
+            nargs=0,
+            help="show program's version number and exit",
+        )
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> NoReturn:
+        """Print the version. Raises: SystemExit."""
+        from importlib.metadata import version
+
+        print(f"{parser.prog} {version('npu-dialect')}")
+        parser.exit()
 
 
 def usage_error(message: str) -> NoReturn:

@@ -13,15 +13,15 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from npu_dialect.machine import Machine
 from npu_passes.pipelines import DEFAULT, PIPELINES
-from npu_tools.commands.arguments import natural, percent, positive, usage_error
+from npu_tools.commands.arguments import ShowVersion, natural, percent, positive, usage_error
 from npu_tools.integration import integration_files, parse_kinds
+from npu_tools.shared.collector import end_without_collecting, paused_collector
 from npu_tools.shared.errors import UserError, guarded
 from npu_tools.shared.text import say
 
@@ -42,8 +42,10 @@ def main(args: Sequence[str] | None = None) -> int:
             print_lists(options)
             return 0
         model.append(str(options.model))
-        return run(options)
+        with paused_collector():
+            return run(options)
 
+    end_without_collecting()
     return guarded(TOOL, body, lambda: model[0] if model else None)
 
 
@@ -83,7 +85,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(TOOL, description="Compile a neural network to C.")
     parser.error = usage_error
     add = parser.add_argument
-    add("-v", "--version", action="version", version=f"{TOOL} {version('npu-dialect')}")
+    add("-v", "--version", action=ShowVersion)
     add("model", nargs="?", type=Path, help="an .onnx model, or a .pt2 file of torch.export")
     add("--target", metavar="NAME|FILE.toml", help="the machine")
     add("-o", dest="folder", type=Path, metavar="DIR", help="where to write (default: ./ID)")
@@ -166,12 +168,8 @@ def add_c_options(parser: argparse.ArgumentParser) -> None:
         help="a run starts with the INPUT that the run before has left as OUTPUT, or with the last "
         "state of a recurrent NODE; both stay in the arena, and ID_reset sets them to zero",
     )
-    add(
-        "--stream-input",
-        action="store_true",
-        help="the input arrives in rows: ID_begin, ID_push_rows and ID_finish in place of ID_run; "
-        "the arena holds only the rows of it that are still needed",
-    )
+    rows = "the input arrives in rows: ID_begin, ID_push_rows, ID_finish; few of them are in SRAM"
+    add("--stream-input", action="store_true", help=rows)
     add(
         "--requantize",
         choices=("float", "fixed"),

@@ -14,12 +14,11 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npu_tools.commands.arguments import usage_error
+from npu_tools.commands.arguments import ShowVersion, usage_error
 from npu_tools.shared.errors import UserError, guarded
 from npu_tools.shared.text import say
 
@@ -47,7 +46,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(TOOL, description="Quantise a float32 ONNX model to integers.")
     parser.error = usage_error
     add = parser.add_argument
-    add("-v", "--version", action="version", version=f"{TOOL} {version('npu-dialect')}")
+    add("-v", "--version", action=ShowVersion)
     add("model", type=Path, help="an .onnx model, or a .pt2 file of torch.export")
     add(
         "--calibrate",

@@ -15,12 +15,11 @@ import json
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
-from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from npu_tools.commands.arguments import positive, usage_error
+from npu_tools.commands.arguments import ShowVersion, positive, usage_error
 from npu_tools.shared.errors import UserError, guarded
 from npu_tools.shared.text import say
 
@@ -51,9 +50,7 @@ def argument_parser() -> argparse.ArgumentParser:
     """The argument parser with all reports and their options."""
     parser = argparse.ArgumentParser(TOOL, description="Report on a neural network.")
     parser.error = usage_error
-    parser.add_argument(
-        "-v", "--version", action="version", version=f"{TOOL} {version('npu-dialect')}"
-    )
+    parser.add_argument("-v", "--version", action=ShowVersion)
     reports = parser.add_subparsers(metavar="REPORT", required=True)
     blocks = reports.add_parser("zero-blocks", help="which blocks of maps are zero")
     blocks.error = usage_error

@@ -13,7 +13,6 @@ import argparse
 import io
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
 from zipfile import ZipFile, ZipInfo
@@ -28,7 +27,7 @@ from xdsl.universe import Universe
 
 from npu_dialect.interpreters import Signature, find_function, run_function
 from npu_passes.support.safe_text import SafeParser
-from npu_tools.commands.arguments import natural, usage_error
+from npu_tools.commands.arguments import ShowVersion, natural, usage_error
 from npu_tools.importers.frontends import MODELS, load, parse_input_dims
 from npu_tools.shared.arrays import read_npy, read_npz
 from npu_tools.shared.errors import UserError, guarded
@@ -44,9 +43,7 @@ def argument_parser() -> argparse.ArgumentParser:
     """The argument parser with all options of npu-run."""
     parser = argparse.ArgumentParser(prog=TOOL, description="Run a function on numpy arrays")
     parser.error = usage_error
-    parser.add_argument(
-        "-v", "--version", action="version", version=f"{TOOL} {version('npu-dialect')}"
-    )
+    parser.add_argument("-v", "--version", action=ShowVersion)
     parser.add_argument("file", type=Path, help="a .mlir file, or a model")
     parser.add_argument("--function", metavar="NAME", help="default: the only public function")
     parser.add_argument(

@@ -23,6 +23,7 @@ from npu_dialect.arguments import attributes_of_arguments, is_input, is_output
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.values import dtype_of
 from npu_dialect.npu.maps import Map
+from npu_dialect.stream_attributes import STREAM_PART
 from npu_tools.shared.errors import UserError
 
 Array = npt.NDArray[np.float32]
@@ -46,8 +47,13 @@ class MeaningCheck:
     def __call__(self, step: str, module: ModuleOp) -> None:
         """Interpret the module, and compare its results with the expected ones if there are some.
 
+        A program that takes its input in rows is not interpreted once it is cut into functions:
+        no single one of them is a run.
+
         Raises: UserError if an output differs by more than `RELATIVE`; it names the step.
         """
+        if is_in_parts(module):
+            return
         if self.inputs is None:
             self.inputs = random_inputs(module, self.seed)
         results = run_function(module, None, [value.copy() for value in self.inputs])
@@ -64,6 +70,11 @@ class MeaningCheck:
     def callback(self, previous: ModulePass | None, module: ModuleOp, _: ModulePass | None) -> None:
         """Do the same check as a callback of xDSL's `PassPipeline`."""
         self(previous.name if previous else "import", module)
+
+
+def is_in_parts(module: ModuleOp) -> bool:
+    """Whether a program is cut into functions between which its arena must be kept."""
+    return any(STREAM_PART.is_on(op) for op in module.ops)
 
 
 def relative_error(got: Array, want: Array) -> float:

@@ -8,9 +8,7 @@ report.json, and on request a check that its results stay the same. Only the IR 
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -39,9 +37,10 @@ from npu_tools.compiling.verified import Verifier
 from npu_tools.importers.frontends import load
 from npu_tools.reports.microcode_report import microcode_of
 from npu_tools.reports.report import Report, parameter_bytes, planned_function, report_of
+from npu_tools.shared.collector import paused_collector
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import available_passes, context
-from npu_tools.shared.progress import PassProgress, telling
+from npu_tools.shared.progress import PassProgress
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -154,18 +153,6 @@ def compile_model(job: Job) -> Compiled:
         return take_the_road(job)
 
 
-@contextmanager
-def paused_collector() -> Generator[None]:
-    """Switch Python's garbage collector off: it takes a quarter of the time, and IR stays alive."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def take_the_road(job: Job) -> Compiled:
     """Import the model, run the passes, measure, emit C. Raises as `compile_model`."""
     name, machine = job.name, Machine.load(job.target)
@@ -195,6 +182,15 @@ def take_the_road(job: Job) -> Compiled:
         else emit(module, name, place_of_weights(job, report))
     )
     return Compiled(name, report, files, model, job.requantize != "fixed")
+
+
+def telling(each: ModulePass) -> ModulePass:
+    """`npu-tile-loops` as a pass that shows its progress; any other pass as it is."""
+    if each.name != TILE_LOOPS:
+        return each
+    from npu_tools.shared.tile_progress import telling_tiles  # few programs have tiles
+
+    return telling_tiles(each)
 
 
 def prepare(module: ModuleOp, job: Job) -> None:

@@ -30,13 +30,13 @@ from npu_tools.compiling.driver import (
     ASSIGN_OFFSETS,
     Job,
     job_passes,
-    paused_collector,
     through_offsets,
 )
 from npu_tools.compiling.printer import ir_text
 from npu_tools.importers.frontends import load
 from npu_tools.reports.module_report import planned_report
 from npu_tools.reports.report import planned_function, report_of
+from npu_tools.shared.collector import paused_collector
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import context
 from npu_tools.shared.progress import Progress

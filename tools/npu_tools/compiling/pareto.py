@@ -20,16 +20,17 @@ from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine
 from npu_dialect.target import TargetAttr
 from npu_passes.analysis.loop_work import UnknownWork, work_of
+from npu_passes.lowering.split_stream import SplitStreamPass
 from npu_passes.pipelines import DEFAULT
 from npu_tools.compiling.driver import (
     ASSIGN_OFFSETS,
     Job,
     job_passes,
-    paused_collector,
     prepare,
 )
 from npu_tools.importers.frontends import load
 from npu_tools.reports.report import planned_function, report_of
+from npu_tools.shared.collector import paused_collector
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import context
 from npu_tools.shared.progress import Progress
@@ -167,7 +168,9 @@ def plan_of(module: ModuleOp, job: Job, machine: Machine) -> Plan:
     report = report_of(module)
     if machine.dma_channels:
         return Plan(job.pipeline, report.arena_bytes, report.off_chip.overall_bytes)
-    PassPipeline(passes[end:]).apply(context(), module)
+    # The work of a run is that of one function, also if it is cut into parts at the end.
+    rest = tuple(each for each in passes[end:] if each.name != SplitStreamPass.name)
+    PassPipeline(rest).apply(context(), module)
     try:
         return Plan(job.pipeline, report.arena_bytes, work_of(module))
     except UnknownWork as error:

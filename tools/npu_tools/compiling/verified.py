@@ -25,12 +25,13 @@ from xdsl.dialects.memref import (
     SubviewOp,
 )
 from xdsl.dialects.scf import ForOp, IfOp, YieldOp
-from xdsl.ir import Attribute, ErasedSSAValue, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, ErasedSSAValue, Operation, OpResult, SSAValue
 
 from npu_dialect.dsp import DSP
 from npu_dialect.npu import NPU
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.sram import AllocOp
+from npu_dialect.walking import walk
 
 LAYERS = [op for op in NPU.operations if issubclass(op, LayerOp)]
 
@@ -39,11 +40,12 @@ Key: TypeAlias = tuple[object, ...]
 MEMORY = (AllocOp, GetGlobalOp, GlobalOp, LoadOp, ReinterpretCastOp, StoreOp, SubviewOp)
 
 LOCAL: frozenset[type[Operation]] = frozenset(
-    (*Arith.operations, *DSP.operations, *MEMORY, CallOp, ForOp, IfOp, YieldOp, *LAYERS)
+    (*Arith.operations, *DSP.operations, *MEMORY, CallOp, ForOp, FuncOp, IfOp, YieldOp, *LAYERS)
 )
 """Ops whose verifiers read nothing but their types and attributes; the arguments and terminators
-of their blocks; the class of the op around them; and the function that they call. None of them
-reads attributes of this project, which `contract.check_attributes` checks."""
+of their blocks; the class of the op around them; the function that they call; and, for a function,
+where the values in it are computed. None of them reads attributes of this project, which
+`contract.check_attributes` checks."""
 
 NO_FUNCTIONS: Mapping[str, FunctionType] = MappingProxyType({})
 """The functions that a module inside of another one is taken to have: calls in it are verified."""
@@ -87,12 +89,16 @@ class Verifier:
 
     def _key(self, op: Operation, functions: Mapping[str, FunctionType]) -> Key | None:
         """All that decides whether an op in `LOCAL` is right; None if a key cannot hold it."""
-        kind, operands, number = type(op), op.operands, self.number
+        kind, operands, number = type(op), tuple(op.operands), self.number
         properties = op.properties
-        if any(map(is_erased, operands)) or (op.next_op is None) != (kind is YieldOp):
+        if ErasedSSAValue in map(type, operands):
             return None
         more: Key | None = ()
-        if op.regions:
+        if kind is FuncOp:
+            more = self._function(op)
+        elif (op.next_op is None) != (kind is YieldOp):
+            return None
+        elif op.regions:
             more = self._inside(op)
         elif kind is YieldOp:
             more = (type(op.parent_op()),)
@@ -115,6 +121,14 @@ class Verifier:
             ],
             *more,
         )
+
+    def _function(self, op: Operation) -> Key | None:
+        """The entry of a function and what is around it; None if it uses a value from outside."""
+        if type(op.parent_op()) is not ModuleOp or len(op.regions) != 1 or not is_isolated(op):
+            return None
+        entry = op.regions[0].blocks.first
+        types = [] if entry is None else [self.number(argument.type) for argument in entry.args]
+        return op.next_op is None, entry is None, *types
 
     def _inside(self, op: Operation) -> Key | None:
         """The arguments and terminators of an op's blocks; None if a region has several blocks."""
@@ -139,6 +153,23 @@ class Verifier:
         return found
 
 
-def is_erased(value: SSAValue) -> bool:
-    """Whether the op that gave a value has been erased."""
-    return isinstance(value, ErasedSSAValue)
+def is_isolated(op: Operation) -> bool:
+    """Whether the ops inside an op use no values from outside of it, nor results of the op itself.
+
+    xDSL goes up from each value to the op; it is quicker to know all blocks inside.
+    """
+    inside: set[Block | None] = set()
+    used: list[SSAValue] = []
+    for inner in walk(op):
+        if inner is not op:
+            used += inner.operands
+        for region in inner.regions:
+            inside.update(region.blocks)
+    return inside.issuperset(map(block_of, used))
+
+
+def block_of(value: SSAValue) -> Block | None:
+    """The block in which a value is defined; None if its op is in none."""
+    if type(value) is OpResult:
+        return value.op.parent
+    return value.block if type(value) is BlockArgument else None

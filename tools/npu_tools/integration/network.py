@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from npu_dialect.arguments import STREAM_PARTS
+from npu_dialect.stream_attributes import STREAM_PARTS
 
 MARK = "Printed by npu-dialect, do not edit"
 """The text at the top of each integration file but the C. Only files with it are overwritten."""

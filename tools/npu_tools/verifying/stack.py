@@ -15,13 +15,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from npu_dialect.arguments import STREAM_PARTS
 from npu_dialect.machine import Toolchain
+from npu_dialect.stream_attributes import STREAM_PARTS
 from npu_tools.verifying.library_stack import library_stack
 
-FLAGS = ("-std=c99", "-O2", "-ffunction-sections", "-fdata-sections", "-S", "-fcallgraph-info=su")
+FLAGS = (
+    *("-std=c99", "-O2", "-ffunction-sections", "-fdata-sections"),
+    *("-S", "-fcallgraph-info=su", "-fno-schedule-insns2"),
+)
 """The flags with which the C is meant to be built, as others give other frames, and the options for
-the call graph. Nobody reads the assembly code, so it need not be assembled."""
+the call graph. Nobody reads the assembly code, so it need not be assembled, nor put into the order
+that is best for the pipeline, which gcc does when all frames are known."""
 VALUES = re.compile(r"^static (const \w+ \w+\[\d+\] \w+) = \{\n(?:    .*\n){64,}\};$", re.MULTILINE)
 """An array of weights with at least 64 lines of values. Parsing these takes longer than compiling
 the rest, and no frame depends on them: gcc folds only short arrays into code."""

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from npu_dialect.arguments import STREAM_PARTS
+from npu_dialect.stream_attributes import STREAM_PARTS
 
 WHOLE = """\
 static int {name}_run({parameters})

@@ -20,12 +20,12 @@
 // CHECK: scf.for
 // Two pixels, which share the weights of four filters.
 // DSP: dsp.sxtb16 {{.*}} rotate 0 : i32
-// DSP: dsp.smlad
+// DSP: dsp.smlad %{{[a-z0-9_, %]*}} : i32
 // DSP: dsp.sxtb16 {{.*}} rotate 8 : i32
 // Weights are extended on their way into a product.
 // SMALL: dsp.load_word
 // SMALL: dsp.sxtb16
-// SMALL: dsp.smlad
+// SMALL: dsp.smlad {{.*}} in_place
 // BYTES-NOT: dsp.{{[lsu]}}
 // CHECK-COUNT-8: memref.store {{.*}}, %y[
 // CHECK-NOT: memref.store

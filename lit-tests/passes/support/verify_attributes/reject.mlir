@@ -37,7 +37,7 @@ func.func @place(%x : memref<4xf32>) {
 func.func @port(%x : memref<4xf32> {npu.ring = 3 : i64}) {
   func.return
 }
-// CHECK: expected npu.ring on layer, got it on an argument or a result
+// CHECK: expected npu.ring on layer or npu.rows, got it on an argument or a result
 
 // -----
 

@@ -26,13 +26,15 @@ from npu_passes.emit.c.operators import repeats_operands
 from npu_passes.emit.c.program import Function, Program
 from npu_passes.emit.c.unit import Unit
 
-WRITERS = (
-    memref.StoreOp,
-    memref.CopyOp,
-    CallOp,
-    *dma.DMA.operations,
-    dsp.StoreWordOp,
-    dsp.KeepOrderOp,
+WRITERS: frozenset[type[Operation]] = frozenset(
+    (
+        memref.StoreOp,
+        memref.CopyOp,
+        CallOp,
+        *dma.DMA.operations,
+        dsp.StoreWordOp,
+        dsp.KeepOrderOp,
+    )
 )
 """Ops that a read of memory must not move across: they write memory, call a function, move or count
 transfers, or keep the order."""
@@ -187,4 +189,4 @@ def is_literal(value: SSAValue) -> bool:
 
 def writes_memory(op: Operation) -> bool:
     """Whether an op, or one in its regions, writes memory."""
-    return any(isinstance(inner, WRITERS) for inner in walk(op))
+    return any(type(inner) in WRITERS for inner in walk(op))

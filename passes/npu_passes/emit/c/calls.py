@@ -18,7 +18,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram, dsp, sram
-from npu_dialect.attributes import LAYER, STREAM_PART, VALUE
+from npu_dialect.attributes import LAYER, VALUE
+from npu_dialect.stream_attributes import STREAM_PART
 from npu_dialect.walking import walk
 from npu_passes.analysis.views import root_of
 from npu_passes.emit.c.buffers import Memory, memory_of
@@ -53,6 +54,11 @@ USE_OF: Mapping[type[Operation], str] = MappingProxyType(
     }
 )
 """The kinds of ops that need one of `USES`."""
+
+WRITERS: frozenset[type[Operation]] = frozenset(
+    (memref.StoreOp, memref.CopyOp, dsp.StoreWordOp, dma.StartOp, CallOp)
+)
+"""The ops that write memory, or call a function that may do so."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +180,8 @@ def effects_of(
     for op in walk(function):
         if use := USE_OF.get(type(op)):
             used.add(use)
+        if type(op) not in WRITERS:
+            continue
         match op:
             case memref.StoreOp() | dsp.StoreWordOp():
                 written.add(root_of(op.memref))

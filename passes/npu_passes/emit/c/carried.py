@@ -31,24 +31,32 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from npu_dialect import dsp
 
-UPDATES = (
-    arith.AddfOp,
-    arith.SubfOp,
-    arith.MulfOp,
-    arith.DivfOp,
-    arith.MaximumfOp,
-    arith.MinimumfOp,
-    arith.MaxnumfOp,
-    arith.MinnumfOp,
-    arith.AddiOp,
-    arith.SubiOp,
-    arith.MuliOp,
-    arith.MaxSIOp,
-    arith.MinSIOp,
-    dsp.SmladOp,
-    dsp.SmlaOp,
+UPDATES: frozenset[object] = frozenset(
+    (
+        arith.AddfOp,
+        arith.SubfOp,
+        arith.MulfOp,
+        arith.DivfOp,
+        arith.MaximumfOp,
+        arith.MinimumfOp,
+        arith.MaxnumfOp,
+        arith.MinnumfOp,
+        arith.AddiOp,
+        arith.SubiOp,
+        arith.MuliOp,
+        arith.MaxSIOp,
+        arith.MinSIOp,
+        dsp.SmladOp,
+        dsp.SmlaOp,
+    )
 )
 """Ops whose result may replace their first operand or accumulator, if no other op reads that."""
+
+CHOOSING = UPDATES | {arith.SelectOp}
+"""Updates, and the op that chooses between two values."""
+
+LINKS = CHOOSING | {scf.ForOp, scf.IfOp}
+"""The ops that can be part of a chain."""
 
 LONG_CHAIN = 4
 """The fewest updates in a row that are printed as statements; fewer become one expression."""
@@ -112,10 +120,12 @@ def visit(block: Block, targets: Sequence[Target], variables: Variables) -> None
 
 def begin_chain(block: Block, op: Operation, variables: Variables) -> None:
     """Give a variable to a long chain of updates that no loop carries, from its first op on."""
+    if type(op) not in UPDATES:
+        return
     chain = [op]
     while (following := update_of(chain[-1])) is not None and following.parent is block:
         chain.append(following)
-    if len(chain) < LONG_CHAIN or not isinstance(op, UPDATES):
+    if len(chain) < LONG_CHAIN:
         return
     head = op.results[0]
     for previous, member in pairwise(chain):
@@ -127,9 +137,9 @@ def begin_chain(block: Block, op: Operation, variables: Variables) -> None:
 def update_of(op: Operation) -> Operation | None:
     """The only reader of an op's result, if that is an update of the result; else None."""
     reader = op.results[0].get_user_of_unique_use()
-    if isinstance(reader, UPDATES) and updated(reader) is op.results[0]:
-        return reader
-    return None
+    if reader is None or type(reader) not in UPDATES or updated(reader) is not op.results[0]:
+        return None
+    return reader
 
 
 def updated(op: Operation) -> SSAValue:
@@ -154,7 +164,7 @@ def claim(block: Block, value: SSAValue, target: Target, variables: Variables) -
         chain.append((current, previous))
         current = previous
     if target.value is None:
-        while chain and isinstance(chain[-1][0].owner, (*UPDATES, arith.SelectOp)):
+        while chain and type(chain[-1][0].owner) in CHOOSING:
             chain.pop()
         if chain:
             chain[-1] = (chain[-1][0], None)
@@ -179,7 +189,7 @@ def link(block: Block, value: OpResult, start: SSAValue | None) -> SSAValue | No
         case arith.SelectOp():
             kept = (v for v in (op.lhs, op.rhs) if v is start or is_link(block, v))
             return next((v for v in kept if is_choice(block, op, v)), None)
-        case _ if isinstance(op, UPDATES):
+        case _ if type(op) in UPDATES:
             previous = updated(op)
             return previous if readers(block, previous) == [op] else None
         case _:
@@ -200,8 +210,7 @@ def yielded(op: scf.IfOp, index: int) -> list[SSAValue]:
 
 def is_link(block: Block, value: SSAValue) -> bool:
     """Whether a value is computed in a block by an op that can be part of a chain."""
-    links = (*UPDATES, arith.SelectOp, scf.ForOp, scf.IfOp)
-    return isinstance(value, OpResult) and value.op.parent is block and isinstance(value.op, links)
+    return isinstance(value, OpResult) and value.op.parent is block and type(value.op) in LINKS
 
 
 def only_in(block: Block, value: SSAValue, op: scf.IfOp) -> bool:

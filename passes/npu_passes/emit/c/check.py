@@ -26,9 +26,10 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from npu_dialect import dma, dram, dsp, sram
-from npu_dialect.attributes import LAYER, SRAM_OFFSET, STREAM_PART
+from npu_dialect.attributes import LAYER, SRAM_OFFSET
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.pl330 import ProgramOp
+from npu_dialect.stream_attributes import STREAM_PART
 from npu_dialect.target import machine_of
 from npu_dialect.walking import walk
 from npu_passes.analysis.views import FROM_BASE
@@ -66,11 +67,18 @@ STRUCTURE = (
 )
 """Printable ops that are not scalar operators and have no rule of their own."""
 
-PRINTABLE = frozenset((*STRUCTURE, sram.AllocOp, memref.AllocOp, *OPERATORS))
-"""All ops that can be printed. Looking up the class of an op is faster than `isinstance`."""
+PRINTABLE = frozenset(
+    (*OPERATORS, *(kind.name for kind in (*STRUCTURE, sram.AllocOp, memref.AllocOp)))
+)
+"""The names of all ops that can be printed. Looking them up is faster than `isinstance`."""
 
-PLAIN = frozenset(OPERATORS) - {arith.ConstantOp, arith.SelectOp, UnrealizedConversionCastOp}
-"""Scalar operators, which neither `problem_of_memory` nor `problem_of_kind` looks at."""
+PLAIN = frozenset(OPERATORS) - {
+    kind.name for kind in (arith.ConstantOp, arith.SelectOp, UnrealizedConversionCastOp)
+}
+"""Names of scalar operators, which neither `problem_of_memory` nor `problem_of_kind` looks at."""
+
+TRANSFERS: frozenset[type[Operation]] = frozenset((dma.StartOp, dma.WaitOp))
+"""The ops that have the token of a transfer."""
 
 REMEDY = {
     "npu": "run npu-bufferize and npu-lower-to-loops before",
@@ -145,30 +153,33 @@ def problems_of_body(function: FuncOp) -> Iterator[str]:
 
 def type_problem(type_: Attribute) -> str | None:
     """Why a value of this type cannot be printed as C; None if it can."""
+    if is_value(type_):
+        return None
     if buffer := as_memref(type_):
         return memref_problem(buffer)
     if isinstance(type_, TensorType):
         return "it is a tensor; run npu-bufferize before"
     if isinstance(type_, dma.TokenType):
         return "it hands a transfer on; expected a dma.wait where its dma.start is visible"
-    return None if is_value(type_) else f"its type is {type_}, expected a memref or a number"
+    return f"its type is {type_}, expected a memref or a number"
 
 
 def problem_of(op: Operation) -> str | None:
     """Why an op in a function cannot be printed as C; None if it can."""
-    if type(op) not in PRINTABLE:
+    if op.name not in PRINTABLE:
         dialect = op.name.partition(".")[0]
         return REMEDY.get(
             dialect, "expected an op of arith, math, scf, memref, func, sram, dram, dma or dsp"
         )
     if isinstance(op, ReturnOp):
         return None  # problems_of_signature reports it
+    transfers = type(op) in TRANSFERS
     for value in (*op.operands, *op.results):
-        if isinstance(op, dma.StartOp | dma.WaitOp) and isinstance(value.owner, dma.StartOp):
+        if transfers and isinstance(value.owner, dma.StartOp):
             continue  # the token between a start and its wait
         if problem := type_problem(value.type):
             return problem
-    return None if type(op) in PLAIN else problem_of_memory(op) or problem_of_kind(op)
+    return None if op.name in PLAIN else problem_of_memory(op) or problem_of_kind(op)
 
 
 def problem_of_memory(op: Operation) -> str | None:

@@ -12,7 +12,7 @@ file uses are printed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation
 
@@ -168,6 +168,14 @@ return (int32_t)((uint32_t)acc + (uint32_t)bottom + (uint32_t)top);""",
     "return __smlad(a, b, acc);",
 )
 
+SMLAD_IN_PLACE = replace(
+    SMLAD,
+    comment=f"{SMLAD.comment[:-1]}; the sum stays in the register of acc.",
+    arm="""\
+__asm__("smlad %0, %1, %2, %0" : "+r"(acc) : "r"(a), "r"(b));
+return acc;""",
+)
+
 
 def saturate(letter: str, bits: int) -> Helper:
     """The function that saturates to `bits` bits, signed for letter `s`, unsigned for `u`."""
@@ -273,6 +281,7 @@ def helpers() -> Iterator[tuple[str, Helper]]:
     yield "store_word", STORE_WORD
     yield "round", ROUND
     yield "smlad", SMLAD
+    yield "smlad_in_place", SMLAD_IN_PLACE
     for halves in dsp.Halves:
         yield f"smla{halves}", smla(halves)
         yield f"pack_{halves}", pack(halves)
@@ -312,6 +321,8 @@ def use_helper(unit: Unit, name: str) -> str:
 def name_of(op: Operation) -> str:
     """The name, without `npu_dsp_`, of the function for an op."""
     match op:
+        case dsp.SmladOp() if op.in_place is not None:
+            return "smlad_in_place"
         case dsp.SmlaOp():
             return f"smla{op.halves.data}"
         case dsp.PackOp():

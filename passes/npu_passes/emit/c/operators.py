@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, llvm, math
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
@@ -80,7 +80,7 @@ MATH_FUNCTIONS: dict[type[Operation], str] = {
 }
 """Functions of <math.h>, without the `f` of their float versions."""
 
-OPERATORS: dict[type[Operation], Build] = {
+OF_KINDS: dict[type[Operation], Build] = {
     arith.ConstantOp: constant,
     arith.SelectOp: select,
     arith.AddiOp: integers.add,
@@ -124,11 +124,17 @@ OPERATORS: dict[type[Operation], Build] = {
     arith.FPToUIOp: floats.to_integer,
     arith.ExtFOp: floats.resize,
     arith.TruncFOp: floats.resize,
-    llvm.FRemOp: floats.function("fmod"),
     math.RsqrtOp: floats.inverse_root,
     **DSP_OPERATORS,
     **{kind: floats.function(name) for kind, name in MATH_FUNCTIONS.items()},
 }
+"""How ops of some classes are computed in C."""
+
+OPERATORS: dict[str, Build] = {
+    **{kind.name: build for kind, build in OF_KINDS.items()},
+    "llvm.frem": floats.function("fmod"),
+}
+"""How ops are computed in C, by their names."""
 
 REPEATS_OPERANDS = (
     arith.MaxSIOp,

@@ -15,14 +15,9 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect.arguments import (
-    STREAM_PARTS,
-    argument_attributes,
-    is_input,
-    is_output,
-    is_state,
-)
-from npu_dialect.attributes import PORT, STREAM_PART
+from npu_dialect.arguments import argument_attributes, is_input, is_output, is_state
+from npu_dialect.attributes import PORT
+from npu_dialect.stream_attributes import STREAM_PART, STREAM_PARTS
 from npu_dialect.walking import walk
 from npu_passes.emit.c import off_chip
 from npu_passes.emit.c.arena import arena_size, dram_size

@@ -30,7 +30,7 @@ def print_block(body: Body, block: Block) -> None:
 
 def print_op(body: Body, op: Operation) -> None:
     """Print one op; a terminator is printed with the loop, branch or function that it ends."""
-    if build := OPERATORS.get(type(op)):
+    if build := OPERATORS.get(op.name):
         body.define(op.results[0], build(op, body.use_all(op.operands), body.unit))
     elif statement := STATEMENTS.get(type(op)):
         statement(body, op)

@@ -9,6 +9,7 @@ subtracted from each byte if padding can cut the window, and is folded into the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.ir import SSAValue
 
@@ -175,15 +176,21 @@ class PlanarKernel:
             weights = b.add(taps, b.mul(number, size))
             return self.views(at, weights, plan, (rows, line, size))
 
+        straight = inside and self.rows.kernel <= self.form.straight
+        add = partial(
+            self.form.row,
+            less_zero=not whole,
+            carried=self.grid.channels > 1,
+        )
+
         def one_row(channel: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return self.form.row(views(channel, ky, 1), 0, 0, plan, sums, less_zero=not whole)
+            return add(views(channel, ky, 1), 0, 0, plan, sums)
 
         def one_channel(channel: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            if inside and self.rows.kernel <= self.form.straight:
+            if straight:
                 seen = views(channel, 0, self.rows.kernel)  # one pointer for all rows
                 for ky in range(self.rows.kernel):
-                    places = ky * line, ky * size
-                    sums = self.form.row(seen, *places, plan, sums, less_zero=not whole)
+                    sums = add(seen, ky * line, ky * size, plan, sums)
                 return sums
             return b.loop(
                 *bounds, lambda ky, s: one_row(channel, ky, s), sums, hint="ky", carry="acc"

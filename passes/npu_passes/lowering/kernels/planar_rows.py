@@ -101,10 +101,13 @@ class Rows(ABC):
         sums: Sequence[SSAValue],
         *,
         less_zero: bool,
+        carried: bool,
     ) -> Sequence[SSAValue]:
         """Add one kernel row to the sums.
 
         It starts at element `place` of the input view and element `weights` of the weight view.
+        `less_zero` subtracts the zero point from each element. `carried`: a loop over channels
+        carries the sums. Many sums stay in place then, as GCC would move them between registers.
         """
 
 
@@ -135,6 +138,7 @@ class ByteRows(Rows):
         sums: Sequence[SSAValue],
         *,
         less_zero: bool,
+        carried: bool,
     ) -> Sequence[SSAValue]:
         """See `Rows`."""
         b, found = self.b, list(sums)
@@ -187,6 +191,7 @@ class DualRows(Rows):
         sums: Sequence[SSAValue],
         *,
         less_zero: bool,
+        carried: bool,
     ) -> Sequence[SSAValue]:
         """See `Rows`."""
         b, unit, found = self.b, self.unit, list(sums)
@@ -208,16 +213,18 @@ class DualRows(Rows):
                 weight = b.load(views.taps, [weights + step.weight * count + f], "w")
                 for product in step.products:
                     here = product.pixel * count + f
-                    found[here] = self.product(values, product, weight, found[here])
+                    value, total = values[product.word], found[here]
+                    op = product_of(value, weight, total, product, crowded and carried)
+                    found[here] = b.insert(op, "acc").result
                 if crowded:
                     b.insert(dsp.KeepOrderOp())
         return found
 
-    def product(
-        self, values: dict[Word, SSAValue], product: Product, weight: SSAValue, total: SSAValue
-    ) -> SSAValue:
-        """Add one product, or two with a dual multiply-accumulate, to a sum."""
-        value = values[product.word]
-        if not product.halves:
-            return self.b.insert(dsp.SmladOp(value, weight, total), "acc").result
-        return self.b.insert(dsp.SmlaOp(value, weight, total, product.halves), "acc").result
+
+def product_of(
+    value: SSAValue, weight: SSAValue, total: SSAValue, product: Product, in_place: bool
+) -> dsp.SmladOp | dsp.SmlaOp:
+    """One product, or two with a dual multiply-accumulate, added to a sum."""
+    if product.halves:
+        return dsp.SmlaOp(value, weight, total, product.halves)
+    return dsp.SmladOp(value, weight, total, in_place=in_place)

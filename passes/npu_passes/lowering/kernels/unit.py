@@ -146,10 +146,15 @@ class DualUnit(Unit):
         sums: Sequence[SSAValue],
         less_zero: bool,
     ) -> list[SSAValue]:
-        """See `Unit`. With many sums, each half loads its words again to save registers."""
+        """See `Unit`. With many sums, each half loads its words again to save registers.
+
+        In the short loops of narrow weights, GCC would move them between registers and to the
+        stack. So they stay in place there.
+        """
         b, found = self.b, list(sums)
         filters = len(sums) // len(places)
         crowded = len(sums) >= CROWDED
+        stays = crowded and self.form == "narrow"
         words: list[SSAValue] = []
         for half in (0, 1):
             if half == 0 or crowded or self.two_words:
@@ -161,7 +166,8 @@ class DualUnit(Unit):
                 weight = self.weight(taps, first, half, f, filters)
                 for p, value in enumerate(values):
                     at = p * filters + f
-                    found[at] = b.insert(dsp.SmladOp(value, weight, found[at]), "acc").results[0]
+                    op = dsp.SmladOp(value, weight, found[at], in_place=stays)
+                    found[at] = b.insert(op, "acc").result
                 if crowded:
                     b.insert(dsp.KeepOrderOp())
         return found

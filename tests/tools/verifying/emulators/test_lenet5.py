@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from helpers.emulated import require
 from helpers.paths import LENET5_FOLDER
 from npu_tools.verifying.emulators import BuildError, Result, run_on
 
@@ -40,10 +41,10 @@ def digits() -> tuple[Floats, Floats]:
     return images, np.concatenate(scores)
 
 
-def compile_and_run(machine: str, folder: Path, images: Floats) -> Result:
+def compile_and_run(machine: str, folder: Path, images: Floats, *options: str) -> Result:
     """As a user does it: npu-compile, then the C compiler, then the board."""
     command = [sys.executable, "-m", "npu_tools.commands.compile", str(MODEL), "--target", machine]
-    subprocess.run([*command, "-o", str(folder)], check=True, capture_output=True)
+    subprocess.run([*command, *options, "-o", str(folder)], check=True, capture_output=True)
     return run_on(machine, folder / "lenet5.c", [{"image": image} for image in images])
 
 
@@ -69,3 +70,14 @@ def test_lenet5_needs_most_of_16_kb(
     compile_and_run(fe310, tmp_path, images[:1])
     with pytest.raises(BuildError, match=r"region `RAM' overflowed"):
         run_on(fe310, tmp_path / "lenet5.c", [{"image": images[0]}], stack_bytes=16384 - 5412)
+
+
+def test_lenet5_in_rows(tmp_path: Path, digits: tuple[Floats, Floats]) -> None:
+    """The rows of an image lie in flash, and the arena holds six of them."""
+    images, scores = digits
+    options = ("--stream-input", "--pipeline", "rows")
+    result = compile_and_run(require("cortex-m4"), tmp_path, images[:1], *options)
+    got = result.runs[0].outputs["scores"]
+    assert np.abs(got - scores[0]).max() <= 1e-5 * np.abs(scores[0]).max()
+    assert result.arena_bytes == 4068
+    assert result.instructions <= 1_900_000
