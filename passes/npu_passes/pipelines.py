@@ -77,7 +77,12 @@ SHARE = "npu-share-functions"
 
 
 def off_chip(
-    order: str = "", tails: str = "", moves: str = "", tile: str = "", blocks: str = ""
+    order: str = "",
+    tails: str = "",
+    moves: str = "",
+    tile: str = "",
+    blocks: str = "",
+    regions: str = "npu-order-layers{when=needed},npu-fuse-regions{when=needed}",
 ) -> str:
     """The text of the passes for a machine with DMA.
 
@@ -91,6 +96,7 @@ def off_chip(
         "npu-plan-modules{misfit=leave}",
         "npu-inline-modules",
         tails,
+        regions,
         "npu-fuse-rows{when=needed}",
         SUMS,
         "npu-bufferize",

@@ -40,7 +40,15 @@ SLOW_LIGHT = (
     "vgg19",
     "zfnet512",
 )
-SLOW = ("flownet_s", "inception_v3", "mobilenet_v2", "resnet18", "resnet50", "squeezenet1_1")
+SLOW = (
+    "flownet_s",
+    "inception_v3",
+    "mobilenet_v2",
+    "resnet18",
+    "resnet50",
+    "squeezenet1_1",
+    "xception",
+)
 OURS = (
     ("inception_small", 1),
     *(pytest.param(name, 1, marks=pytest.mark.slow) for name in SLOW),

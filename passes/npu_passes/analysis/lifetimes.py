@@ -14,7 +14,7 @@ loops). Program points number the ops in the order of the text:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
@@ -169,27 +169,34 @@ class Numbering:
     def filling(self, value: SSAValue) -> Filling:
         """How a buffer is filled slice by slice.
 
-        A slice is a subview with a static layout, in the block of the allocation. It is in use from
-        the first use of the subview on. Any other use of the buffer uses all of it. Empty if the
-        buffer is an argument or the function has branches.
+        A slice is a subview with a static layout, in the block of the allocation, of the buffer or
+        of another slice. It is in use from the first use of the subview on. Any other use of the
+        buffer uses all of it. Empty if the buffer is an argument or the function has branches.
         """
         home = value.owner if isinstance(value.owner, Block) else value.owner.parent
         if self.branches or home is None or isinstance(value, BlockArgument):
             return ()
-        steps: list[tuple[int, int, int]] = []
         size = size_of(home.parent_op() or self.function, value.type)
-        for use in value.uses:
-            view, span = use.operation, None
-            if isinstance(view, memref.SubviewOp) and view.parent is home:
-                span = slice_of(view)
-            if span is None or not isinstance(view, memref.SubviewOp):
-                lifted = home.find_ancestor_op_in_block(use.operation)
-                steps.append((0 if lifted is None else self.start[lifted], 0, size))
-                continue
-            users = [home.find_ancestor_op_in_block(each.operation) for each in view.result.uses]
-            points = [0 if user is None else self.start[user] for user in users]
-            steps.append((min(points, default=self.start[view]), *span))
-        return sorted(steps)
+        return sorted(self.fills(value, home, (0, size)))
+
+    def fills(
+        self, value: SSAValue, home: Block, span: tuple[int, int]
+    ) -> Iterator[tuple[int, int, int]]:
+        """From when on which bytes are in use of a buffer, which has the bytes `span`."""
+        slices = [(value, span)]
+        while slices:
+            value, span = slices.pop()
+            for use in value.uses:
+                view, part = use.operation, None
+                if isinstance(view, memref.SubviewOp) and view.parent is home:
+                    part = slice_of(view)
+                if part is None or not isinstance(view, memref.SubviewOp):
+                    lifted = home.find_ancestor_op_in_block(view)
+                    yield 0 if lifted is None else self.start[lifted], *span
+                elif view.result.first_use is None:
+                    yield self.start[view], *part
+                else:
+                    slices.append((view.result, part))
 
 
 def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:

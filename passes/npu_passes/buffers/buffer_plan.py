@@ -28,7 +28,9 @@ from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp, SliceOp, ViewOp
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.row_regions import overwrites_input
 from npu_dialect.npu.rows import RowsOp
+from npu_dialect.npu.structure import is_within
 from npu_passes.buffers.spaces import Spaces, dense_type, reshaped
 from npu_passes.support.port_attributes import attributes_of
 from npu_passes.support.refuse import refuse
@@ -252,7 +254,7 @@ class Sharing:
     def add_layer(self, op: LayerOp | RowsOp) -> None:
         """Note a layer: it overwrites an input, or gets a buffer, which may be an output."""
         result, target = op.results[0], None
-        if isinstance(op, LayerOp):
+        if isinstance(op, LayerOp) or (op.is_region and overwrites_input(op)):
             target = self.overwritten(op)
         if target is not None:
             self.in_place[op] = target
@@ -264,17 +266,20 @@ class Sharing:
         else:
             self.types[result] = self.spaces.map_type(result.type)
 
-    def overwritten(self, op: LayerOp) -> SSAValue | None:
+    def overwritten(self, op: LayerOp | RowsOp) -> SSAValue | None:
         """The input that a layer may overwrite: a map with the type of its result that dies here.
 
-        None if there is no such input. Other inputs in the same buffer must also be read element by
-        element and have the same shape. A returned value does not die. A function argument is not
-        overwritten if it does not lie on chip, as that memory is the caller's. Nor is it if the
-        result is returned: writing straight into the output needs the same memory and saves a copy.
+        None if there is no such input. Rows that overwrite their input row by row count as a layer.
+        Other inputs in the same buffer must also be read element by element and have the same
+        shape. A returned value does not die. A function argument is not overwritten if it does not
+        lie on chip, as that memory is the caller's. Nor is it if the result is returned: writing
+        straight into the output needs the same memory and saves a copy.
         """
-        in_place = op.in_place_inputs()
-        for value in (op.inputs[index] for index in in_place):
-            if value in op.parameter_inputs or value in self.parts:
+        inputs = op.inputs if isinstance(op, LayerOp) else inputs_of(op)
+        in_place = op.in_place_inputs() if isinstance(op, LayerOp) else (0,)
+        parameters = op.parameter_inputs if isinstance(op, LayerOp) else ()
+        for value in (inputs[index] for index in in_place):
+            if value in parameters or value in self.parts:
                 continue
             home = self.root[value]
             owner = home.owner
@@ -286,11 +291,17 @@ class Sharing:
             spared = given or is_returned(op.results[0])
             if isinstance(home, BlockArgument) and spared:
                 continue
-            same = [index for index, other in enumerate(op.inputs) if self.root[other] is home]
+            same = [index for index, other in enumerate(inputs) if self.root[other] is home]
             shape = shape_of(value)
-            if all(index in in_place and shape_of(op.inputs[index]) == shape for index in same):
+            if all(index in in_place and shape_of(inputs[index]) == shape for index in same):
                 return value
         return None
+
+
+def inputs_of(rows: RowsOp) -> tuple[SSAValue, ...]:
+    """What layers that run row by row read from outside, the input first."""
+    outside = (value for op in rows.layers for value in op.inputs if not is_within(rows, value))
+    return tuple(dict.fromkeys((rows.input, *outside)))
 
 
 def user(block: Block, use: Use) -> Operation:

@@ -56,7 +56,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.arguments import argument_attributes, is_streamed
@@ -113,7 +113,7 @@ class BufferizePass(RefusingPass):
             if function.sym_visibility and function.sym_visibility.data == "private":
                 refuse(function, f"expected public functions, got private @{name}")
             plans.append((function, plan_buffers(function, spaces)))
-            check_streams(function)
+            check_streams(function, spaces)
         for function, plan in plans:
             Bufferizer(function, plan, spaces, GlobalNames.of(function)).run()
 
@@ -271,7 +271,7 @@ class Bufferizer:
 
     def convert_rows(self, op: RowsOp) -> None:
         """Build the loop of layers that run row by row."""
-        if op.is_streamed:
+        if op.is_streamed and not self.spaces.ends_off_chip:
             self.start_count(op)
         source, out = self.buffers[op.input], self.destination(op)
         expand = expand_region if op.is_region else expand_rows
@@ -355,14 +355,17 @@ class Bufferizer:
         Rewriter.insert_op(new, InsertPoint.before(before))
 
 
-def check_streams(function: func.FuncOp) -> None:
+def check_streams(function: func.FuncOp, spaces: Spaces) -> None:
     """Check that regions take the rows of streamed inputs one at a time, and of no other map.
+
+    Rows of inputs off chip are fetched one at a time.
 
     Raises: PassFailedException, attached to the reader, if one does not.
     """
     for op in function.body.block.ops:
         if isinstance(op, RowsOp) and op.is_streamed:
-            if not is_streamed(argument_attributes(op.input)):
+            fetched = spaces.ends_off_chip and isinstance(op.input, BlockArgument)
+            if not fetched and not is_streamed(argument_attributes(op.input)):
                 refuse(op, "expected an input of the function with npu.stream, got another map")
     for argument in function.args:
         if is_streamed(argument_attributes(argument)):

@@ -35,6 +35,10 @@ If its rows arrive one at a time, they are copied into a ring, as if a layer com
     } {npu.stream_steps = array<i64: 32, 0>}
 
 `npu-split-stream` cuts the function at that loop; a function for some rows counts them in %count.
+
+On a machine with DMA, parameters that lie off chip are fetched as a whole before the loop. Rows of
+an input off chip are fetched into the ring. A row of an output off chip is computed in a buffer of
+one row, and sent from there. A row of a further map off chip is fetched when a layer reads it.
 """
 
 from __future__ import annotations
@@ -45,6 +49,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
+from npu_dialect import dma
 from npu_dialect.attributes import RING, ROW_TIME, RUNS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
@@ -53,10 +58,11 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_regions import RegionMap, region_maps, streams
 from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.rows import RowsOp
+from npu_dialect.npu.structure import provenance
 from npu_dialect.row_times import RowRead, place_in_ring
 from npu_dialect.stream_attributes import STREAM_STEPS
-from npu_passes.buffers.expand_rows import is_fetched
-from npu_passes.buffers.row_buffers import copy, fill, move_up, rows_buffer, rows_of
+from npu_passes.buffers.expand_rows import MAPS_IN, MAPS_OUT, fetched, is_fetched
+from npu_passes.buffers.row_buffers import copy, fill, move, move_up, rows_buffer, rows_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.support.refuse import refuse
@@ -67,7 +73,8 @@ class RegionExpansion:
     """Builds the loop of one region, from buffer `source` to buffer `out`.
 
     `maps` are the OFMs of its layers, `reads` the maps that each layer reads row by row. `buffers`
-    maps the parameters and further maps to their buffers. `rings` are the rings of the maps between
+    maps the parameters and further maps to their buffers. `lines` are buffers on chip for one row
+    of what lies off chip: further maps, and the output. `rings` are the rings of the maps between
     layers.
     """
 
@@ -78,18 +85,24 @@ class RegionExpansion:
     maps: Mapping[SSAValue, RegionMap]
     reads: Mapping[LayerOp, Mapping[SSAValue, RowRead]]
     buffers: Mapping[SSAValue, SSAValue]
+    spaces: Spaces
+    lines: Mapping[SSAValue, SSAValue]
     rings: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
-    def build(self, spaces: Spaces) -> None:
+    def build(self) -> None:
         """Build the rings and the loop."""
         b, (start, stop) = self.b, steps_of(self.maps)
-        if self.op.is_streamed:  # all rows arrive, needed or not
+        if self.fetches:
+            b.insert(dma.ReadsOp(self.source)).attributes |= provenance(self.op.layers[0])
+        elif self.op.is_streamed:  # all rows arrive, needed or not
             arrival = self.maps[self.op.input].time
             stop = max(stop, arrival.step(height_of(self.op.input)))
+        if self.result in self.lines:
+            b.insert(dma.WritesOp(self.out)).attributes |= provenance(self.op.layers[-1])
         for map_, found in self.maps.items():
             if found.ring:  # of an input too, whose rows arrive one at a time
                 hint = map_.name_hint or "ring"
-                ring = rows_buffer(b, map_, found.ring, spaces.maps, hint)
+                ring = rows_buffer(b, map_, found.ring, self.spaces.maps, hint)
                 self.rings[map_] = ring
 
         def one_step(step: Index, _: Sequence[SSAValue]) -> tuple[()]:
@@ -99,7 +112,7 @@ class RegionExpansion:
             return ()
 
         b.loop(0, stop - start, one_step, hint="t")
-        if self.op.is_streamed:
+        if self.op.is_streamed and not self.fetches:
             loop, time = self.op.prev_op, self.maps[self.op.input].time
             assert isinstance(loop, scf.ForOp)
             STREAM_STEPS.set(loop, (height_of(self.op.input), time.delay - start))
@@ -140,6 +153,11 @@ class RegionExpansion:
         return found
 
     @property
+    def fetches(self) -> bool:
+        """Whether the rows of the input are fetched from off chip."""
+        return is_fetched(self.source, self.spaces)
+
+    @property
     def result(self) -> SSAValue:
         """The map that the region yields."""
         return list(self.maps)[-1]
@@ -171,7 +189,10 @@ class RegionExpansion:
         b, map_ = self.b, group[-1]
         found = self.maps[map_]
         if map_ is self.result:
-            self.compute(group, row, rows_of(b, self.out, row, 1, "row"))
+            target = rows_of(b, self.out, row, 1, "row")
+            self.compute(group, row, self.lines.get(map_, target))
+            if map_ in self.lines:
+                self.move(self.lines[map_], target, MAPS_OUT, self.op.layers[-1])
             return
         target = self.newest(map_, row)
         if found.end <= found.computed:
@@ -205,14 +226,22 @@ class RegionExpansion:
     def compute(self, group: Sequence[SSAValue], row: Index, target: SSAValue) -> None:
         """Compute one row of each map of a group into `target`, one over the other.
 
-        A row of the input is copied.
+        A row of the input is copied or fetched.
         """
         for map_ in group:
-            if map_ is self.op.input:
-                copy(self.b, rows_of(self.b, self.source, row, 1, "arrived"), target)
-            else:
+            if map_ is not self.op.input:
                 assert isinstance(map_.owner, LayerOp)
                 self.run(map_.owner, row, target)
+                continue
+            arrived = rows_of(self.b, self.source, row, 1, "arrived")
+            if self.fetches:
+                self.move(arrived, target, MAPS_IN, self.op.layers[0])
+            else:
+                copy(self.b, arrived, target)
+
+    def move(self, source: SSAValue, target: SSAValue, channel: int, layer: LayerOp) -> None:
+        """Move a row by DMA, for a layer."""
+        move(self.b, source, target, self.spaces.channel(channel), layer)
 
     def run(self, layer: LayerOp, row: Index, target: SSAValue) -> None:
         """Insert a layer that computes one row; one of several if it is a row at the border."""
@@ -286,6 +315,8 @@ class RegionExpansion:
     ) -> SSAValue:
         """The rows of a map that a layer needs."""
         b = self.b
+        if value is self.op.input and self.out is self.source and layer.output is self.result:
+            return target
         if value is self.op.input and value not in self.rings:
             count = read.reach - sum(missing)
             first = b.sub(b.mul(row, read.stride), read.before - missing[0], "base") if count else 0
@@ -299,7 +330,11 @@ class RegionExpansion:
     def side(self, layer: LayerOp, value: SSAValue, row: Index) -> SSAValue:
         """A parameter, or what a layer needs of a map from outside of the region."""
         if any(reads_row(layer, streamed, value) for streamed in self.reads[layer]):
-            return rows_of(self.b, self.buffers[value], row, 1, "line")
+            line = rows_of(self.b, self.buffers[value], row, 1, "line")
+            if value not in self.lines:
+                return line
+            self.move(line, self.lines[value], MAPS_IN, layer)
+            return self.lines[value]
         return self.buffers[value]
 
 
@@ -340,11 +375,23 @@ def expand_region(
 ) -> None:
     """Build the loop of a region in front of it, from buffer `source` to buffer `out`.
 
-    Raises: PassFailedException if a map or a parameter lies off chip, where nothing is read by row.
+    Raises: PassFailedException if the input lies off chip, but its rows are not fetched.
     """
-    outside = [buffers[value] for layer in op.layers for value in layer.inputs if value in buffers]
-    for buffer in (source, out, *outside):
-        if is_fetched(buffer, spaces):
-            refuse(op, f"expected a region whose maps are on chip, got one in {buffer.type}")
-    reads = {layer: streams(op, layer) for layer in op.layers}
-    RegionExpansion(LoopBuilder(op), op, source, out, region_maps(op), reads, buffers).build(spaces)
+    maps, reads = region_maps(op), {layer: streams(op, layer) for layer in op.layers}
+    if is_fetched(source, spaces) and not RING.get(op):
+        refuse(op, f"expected npu.ring for the rows of an input off chip, a {source.type}")
+    b = LoopBuilder(op)
+    whole: list[tuple[LayerOp, SSAValue]] = []
+    lines: dict[SSAValue, SSAValue] = {}
+    for layer, value in [(layer, value) for layer in reads for value in layer.inputs]:
+        if value in reads[layer]:
+            continue
+        if not any(reads_row(layer, streamed, value) for streamed in reads[layer]):
+            whole.append((layer, value))
+        elif is_fetched(buffers[value], spaces) and value not in lines:
+            lines[value] = rows_buffer(b, value, 1, spaces.maps, "line")
+    if is_fetched(out, spaces):
+        result = op.layers[-1].output
+        lines[result] = rows_buffer(b, result, 1, spaces.maps, "row")
+    buffers = {**buffers, **fetched(b, whole, buffers, spaces)}
+    RegionExpansion(b, op, source, out, maps, reads, buffers, spaces, lines).build()

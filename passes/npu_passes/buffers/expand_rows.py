@@ -302,7 +302,13 @@ def expand_rows(
     row = None
     if memref_type(out).memory_space != near:
         row = rows_buffer(b, out, 1, near, "row")
-    buffers = {**buffers, **fetched(b, stages, buffers, spaces)}
+    whole = [
+        (stage.layer, value)
+        for stage in stages
+        for value in stage.layer.inputs
+        if value is not stage.streamed and not reads_row(stage.layer, stage.streamed, value)
+    ]
+    buffers = {**buffers, **fetched(b, whole, buffers, spaces)}
     lines = {
         value: rows_buffer(b, value, 1, near, "line")
         for stage in stages
@@ -355,25 +361,24 @@ def is_fetched(buffer: SSAValue, spaces: Spaces) -> bool:
 
 
 def fetched(
-    b: LoopBuilder, stages: Sequence[Stage], buffers: Mapping[SSAValue, SSAValue], spaces: Spaces
+    b: LoopBuilder,
+    wanted: Sequence[tuple[LayerOp, SSAValue]],
+    buffers: Mapping[SSAValue, SSAValue],
+    spaces: Spaces,
 ) -> dict[SSAValue, SSAValue]:
     """On-chip buffers with copies of what lies off chip: parameters, and maps that are read whole.
 
-    They are found by the parameter or map.
+    They are found by the parameter or map; `wanted` has these with a layer that reads them.
     """
     found: dict[SSAValue, SSAValue] = {}
-    for stage in stages:
-        layer = stage.layer
-        for value in layer.inputs:
-            if value is stage.streamed or reads_row(layer, stage.streamed, value):
-                continue
-            if value in found or not is_fetched(buffers[value], spaces):
-                continue
-            type_ = memref_type(buffers[value])
-            near = MemRefType(type_.element_type, type_.get_shape(), memory_space=spaces.maps)
-            buffer = b.insert(AllocOp(near), buffers[value].name_hint).buffer
-            weights = value in layer.parameter_inputs
-            channel = spaces.channel(WEIGHTS if weights else MAPS_IN)
-            move(b, buffers[value], buffer, channel, layer, weights=weights)
-            found[value] = buffer
+    for layer, value in wanted:
+        if value in found or not is_fetched(buffers[value], spaces):
+            continue
+        type_ = memref_type(buffers[value])
+        near = MemRefType(type_.element_type, type_.get_shape(), memory_space=spaces.maps)
+        buffer = b.insert(AllocOp(near), buffers[value].name_hint).buffer
+        weights = value in layer.parameter_inputs
+        channel = spaces.channel(WEIGHTS if weights else MAPS_IN)
+        move(b, buffers[value], buffer, channel, layer, weights=weights)
+        found[value] = buffer
     return found

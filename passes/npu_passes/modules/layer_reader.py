@@ -247,12 +247,15 @@ class Reader:
     def join(self, layers: Sequence[LayerOp]) -> None:
         """Give parts of concatenations places in the buffers of these, the last one first."""
         returned = set(self.returned())
+        types: dict[SSAValue, MemRefType[Attribute]] = {}
+        wholes: dict[int, MemRefType[Attribute]] = {}
         for concat in reversed(layers):
             if not isinstance(concat, JoinOp):
                 continue
             out = concat.results[0]
             buffer, within = self.home(out)
-            type_ = self.layout(out)
+            type_ = types.get(out) or self.layout(out)
+            whole = wholes.setdefault(buffer, type_)
             if type_.memory_space != self.spaces.maps:
                 continue
             for part, box in zip(concat.parts, concat.boxes(), strict=True):
@@ -261,12 +264,18 @@ class Reader:
                 place = memref.SubviewOp.infer_result_type(
                     type_, box.offsets, shape_of(part), box.steps
                 )
-                span = self.span(place, type_) or (0, self.sizes[buffer])
-                self.homes[part] = buffer, span if within is None else within
+                types[part] = place
+                span = self.span(place, type_, whole) or within or (0, self.sizes[buffer])
+                self.homes[part] = buffer, span
 
-    def span(self, place: Attribute, whole: MemRefType[Attribute]) -> Span | None:
-        """The bytes of a part; None if they are all, but for some of the first and last pixel."""
-        return None if is_channels_last(whole) else span_of(place, whole)
+    def span(
+        self, place: Attribute, source: MemRefType[Attribute], whole: MemRefType[Attribute]
+    ) -> Span | None:
+        """The bytes of a part of a map in a buffer, `whole`.
+
+        None if they are all of the map's, but for some of its first and last pixel.
+        """
+        return None if is_channels_last(whole) else span_of(place, source)
 
     def layout(self, value: SSAValue) -> MemRefType[Attribute]:
         """The type of a map's buffer once its layout is chosen."""

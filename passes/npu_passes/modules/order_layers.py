@@ -14,8 +14,8 @@ and what no order can be below:
 
 Both are equal if the search was exact. If `budget` tried steps do not suffice for that, the order
 is the best one found. Nothing is changed unless the peak becomes lower. With `when=fits` it must
-also become so low that all maps fit on the chip, and they must not fit in the given order: an order
-with a lower peak does not always send fewer bytes off the chip.
+also become so low that all maps fit on the chip, and they must not fit in the given order. With
+`when=needed` it is enough that they do not fit in the given order.
 
 A function keeps its order if it has states, several blocks, or an op on tensors that is neither a
 layer nor a constant: a call, an op with an effect, `npu.module` or `npu.rows`. So the pass runs
@@ -33,6 +33,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from npu_dialect.machine import Machine
 from npu_dialect.module_attributes import PEAK, PEAK_BOUND
 from npu_dialect.target import machine_of
 from npu_passes.buffers.spaces import Spaces
@@ -49,8 +50,9 @@ class OrderLayersPass(RefusingPass):
 
     budget: int = BUDGET
     """How many steps the search may try in a function."""
-    when: Literal["always", "fits"] = "always"
-    """`fits`: only if all maps fit on the machine's chip then, and do not in the given order."""
+    when: Literal["always", "fits", "needed"] = "always"
+    """`fits`: only if all maps fit on the machine's chip then, and do not in the given order.
+    `needed`: if they do not in the given order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Order the functions of a program."""
@@ -64,8 +66,14 @@ class OrderLayersPass(RefusingPass):
             if program is None:
                 continue
             found = least_peak(program.graph, self.budget, fits)
-            if found.gains:
+            if found.gains and (self.when != "needed" or is_needed(program, machine)):
                 rewrite(function, program, found)
+
+
+def is_needed(program: LayerProgram, machine: Machine | None) -> bool:
+    """Whether the maps do not fit on the chip of a machine in the given order."""
+    given = range(len(program.units))
+    return machine is not None and program.graph.peak(given) > machine.sram_bytes
 
 
 def rewrite(function: func.FuncOp, program: LayerProgram, found: Ordered) -> None:

@@ -206,9 +206,7 @@ def chain_layer(step: Streamed, storage: Storage) -> ChainLayer:
     for value in (*op.parameter_inputs, *step.sides):
         size, shape = bytes_of(map_type(value)), shape_of(value)
         weights += size // shape[-2] if reads_row(op, step.source, value) else size
-        if value in op.parameter_inputs and len(shape) > 1 and shape[0]:
-            size = storage.part(shape[0], max(1, storage.kernel_group)) * (size // shape[0])
-        partial += size
+        partial += partial_bytes(op, value, storage)
     dies = step.source.has_one_use() and not isinstance(step.source, BlockArgument)
     return ChainLayer(
         windows[0][1],
@@ -218,6 +216,14 @@ def chain_layer(step: Streamed, storage: Storage) -> ChainLayer:
         not windows[0][0].padded,
         op.ELEMENTWISE and dies,
     )
+
+
+def partial_bytes(op: LayerOp, value: SSAValue, storage: Storage) -> int:
+    """Bytes of an input of a layer that are on chip at a time: of its kernels, one group."""
+    size, shape = bytes_of(map_type(value)), shape_of(value)
+    if value in op.parameter_inputs and len(shape) > 1 and shape[0]:
+        return storage.part(shape[0], max(1, storage.kernel_group)) * (size // shape[0])
+    return size
 
 
 def window_bytes(layer: LayerOp, value: SSAValue) -> tuple[RowWindow, int]:

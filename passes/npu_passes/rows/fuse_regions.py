@@ -30,24 +30,33 @@ Sums in it may also read maps that are there as a whole. A convolution with a fu
 windows overlap becomes convolution and pool again, because the rows between them are the smallest
 buffer for the overlap. Readers of a map that pad it must pad with one value.
 
+On a machine with DMA, `needed` takes the regions with which the function fits, or exceeds the SRAM
+by the fewest bytes (`npu_plans/rows/border.py`). All parameters of a region are on chip. The rows
+of an input off chip are fetched into a ring. If several maps of one size are read behind a region,
+it concatenates them, and slices of the result are read. A 1x1 convolution with a stride may be
+split before, so that a region can compute the pixels that it reads (`split_strides.py`).
+
 The layers keep their order, so `npu-order-layers` runs before. Functions whose order must not
-change are left alone (see there), and so are machines on which maps lie off chip, which have
-`npu-fuse-rows`.
+change are left alone (see there).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import LAYER, PLANNED_AS, RING, ROW_TIME
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import ConcatOp, SliceOp
+from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.row_windows import CHANNELS
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.target import machine_of
@@ -55,10 +64,12 @@ from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import read_layers
 from npu_passes.rows.chain_sizes import apart, discard
 from npu_passes.rows.region_reader import RegionReader, arrives
+from npu_passes.rows.split_strides import split_strides
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
+from npu_plans.modules.footprints import Storage
+from npu_plans.rows.border import Left, fitting_regions
 from npu_plans.rows.regions import (
     Choice,
-    FunctionRows,
     RowRegion,
     most_layers,
     needed_regions,
@@ -87,22 +98,24 @@ class FuseRegionsPass(RefusingPass):
         """Choose the regions of each function, and put them into `npu.rows`."""
         if self.max_slowdown < 0:
             raise Refusal(f"expected a slowdown of 0 % or more, got {self.max_slowdown}")
-        spaces, sram = Spaces.of_module(op), self.sram_of(op)
+        machine, sram = machine_of(op), self.sram_of(op)
+        spaces = Spaces.of(machine)
+        storage = Storage.of(machine) if machine is not None and spaces.ends_off_chip else None
         overlays = self.overlays and not PLANNED_AS.is_on(op)  # no loops, so nothing to follow
-        if spaces.ends_off_chip:
-            return
         for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
             arguments = () if function.is_declaration else function.args
             streamed = next(filter(arrives, arguments), None)
             if streamed is None and self.when == "input":
                 continue
-            program = read_layers(function, spaces)
-            if program is None:
+            if storage is not None and self.when == "needed" and streamed is None:
+                found = fitting(function, spaces, storage, sram)
+            else:
+                found = self.choose(function, spaces, storage, sram, overlays=overlays)
+            if found is None:
                 if streamed is not None:
                     refuse(function, "expected layers without states for a streamed input")
                 continue
-            reader = RegionReader(program)
-            choice = self.choose(reader.function(overlays=overlays), sram)
+            reader, choice = found
             if streamed is not None and not any(region.streamed for region in choice.regions):
                 refuse_stream(streamed)
             for region in choice.regions:
@@ -120,14 +133,58 @@ class FuseRegionsPass(RefusingPass):
             raise Refusal("expected the size of the SRAM: run npu-attach-target, or set sram-bytes")
         return sram or 0
 
-    def choose(self, function: FunctionRows, sram: int) -> Choice:
-        """The regions that the options ask for."""
+    def choose(
+        self,
+        function: func.FuncOp,
+        spaces: Spaces,
+        storage: Storage | None,
+        sram: int,
+        *,
+        overlays: bool,
+    ) -> tuple[RegionReader, Choice] | None:
+        """The regions that the options ask for.
+
+        None if the order of the function's layers must not change.
+        """
+        program = read_layers(function, spaces)
+        if program is None:
+            return None
+        reader = RegionReader(program, storage)
+        rows = reader.function(overlays=overlays)
         if self.when == "input":
-            return streaming_region(function)
+            return reader, streaming_region(rows)
         if self.when == "always":
-            return most_layers(function)
-        fitting = needed_regions(function, sram) if self.when == "needed" else None
-        return smallest_regions(function, self.max_slowdown) if fitting is None else fitting
+            return reader, most_layers(rows)
+        choice = needed_regions(rows, sram) if self.when == "needed" else None
+        return reader, choice or smallest_regions(rows, self.max_slowdown)
+
+
+def fitting(
+    function: func.FuncOp, spaces: Spaces, storage: Storage, sram: int
+) -> tuple[RegionReader, Choice] | None:
+    """The regions with which a function fits into `sram` bytes, or nearly does.
+
+    If it does not, 1x1 convolutions with a stride are split, and stay so where this helps. None if
+    the order of the function's layers must not change.
+    """
+
+    def search() -> tuple[RegionReader, Choice, Left] | None:
+        program = read_layers(function, spaces)
+        if program is None:
+            return None
+        reader = RegionReader(program, storage)
+        return reader, *fitting_regions(reader.function(overlays=False), sram)
+
+    found = search()
+    if found is not None and any(found[2]):
+        parts = split_strides(function.body.block)
+        other = search() if parts else None
+        if other is not None and other[2] >= found[2]:
+            for each in parts:
+                each.join()
+            other = search()
+        found = other or found
+    return None if found is None else (found[0], found[1])
 
 
 def refuse_stream(streamed: BlockArgument) -> NoReturn:
@@ -146,7 +203,33 @@ def wrap(region: RowRegion, reader: RegionReader) -> None:
     steps, found = reader.layers[region.first : region.last + 1], region.schedule
     assert found is not None
     layers = [op for step in steps for op in step]
-    last = layers[-1]
+    body, inner = body_of(layers)
+    results = {op.results[0]: reader.numbers[op.results[0]] for op in layers}
+    joined = [value for value, number in results.items() if number in region.joined]
+    if joined:
+        body.append(concatenation([inner[value] for value in joined]))
+    result = body[-1].results[0]
+    source = next(
+        value for op in body for value in op.maps if reader.numbers.get(value) == region.source
+    )
+    rows = RowsOp(source, Region(Block([*body, YieldOp(result)])), result.type)
+    timed = [rows, *body] if region.source in found.times else body
+    for op, (number, time) in zip(timed, found.times.items(), strict=True):
+        ROW_TIME.set(op, (time.period, time.delay))
+        if op is not body[-1]:
+            RING.set(op, found.rings[number])
+    Rewriter.insert_op(rows, InsertPoint.before(layers[-1]))
+    read = slices(rows, joined) if joined else {layers[-1].results[0]: rows.result}
+    for old, new in read.items():
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+        reader.numbers[new] = reader.numbers[old]
+    for op in reversed(layers):
+        Rewriter.erase_op(op)
+
+
+def body_of(layers: Sequence[LayerOp]) -> tuple[list[LayerOp], dict[SSAValue, SSAValue]]:
+    """Copies of the layers of a region, and the value in them for each value of the layers."""
     inner: dict[SSAValue, SSAValue] = {}
     body: list[LayerOp] = []
     for op in layers:
@@ -158,19 +241,25 @@ def wrap(region: RowRegion, reader: RegionReader) -> None:
         inner[op.results[0]] = body[-1].results[0]
         inner[op.results[0]].name_hint = op.results[0].name_hint
         discard(op, parts)
-    result = body[-1].results[0]
-    source = next(
-        value for op in body for value in op.maps if reader.numbers.get(value) == region.source
-    )
-    rows = RowsOp(source, Region(Block([*body, YieldOp(result)])), result.type)
-    timed = (rows, *body) if region.streamed else body
-    for op, (number, time) in zip(timed, found.times.items(), strict=True):
-        ROW_TIME.set(op, (time.period, time.delay))
-        if op is not body[-1]:
-            RING.set(op, found.rings[number])
-    Rewriter.insert_op(rows, InsertPoint.before(last))
-    rows.result.name_hint = last.results[0].name_hint
-    last.results[0].replace_all_uses_with(rows.result)
-    reader.numbers[rows.result] = reader.numbers[last.results[0]]
-    for op in reversed(layers):
-        Rewriter.erase_op(op)
+    return body, inner
+
+
+def concatenation(parts: Sequence[SSAValue]) -> ConcatOp:
+    """A concatenation of maps along their channels."""
+    shape = list(shape_of(parts[0]))
+    shape[CHANNELS] = sum(shape_of(part)[CHANNELS] for part in parts)
+    return ConcatOp(parts, CHANNELS, TensorType(map_type(parts[0]).get_element_type(), shape))
+
+
+def slices(rows: RowsOp, joined: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
+    """Slices of the result of rows, for each of the maps that are joined in it."""
+    found: dict[SSAValue, SSAValue] = {}
+    at, behind = 0, InsertPoint.after(rows)
+    for value in joined:
+        shape = shape_of(value)
+        offsets = [at if axis == CHANNELS else 0 for axis in range(len(shape))]
+        part = SliceOp(rows.result, offsets, shape, [1] * len(shape), value.type)
+        Rewriter.insert_op(part, behind)
+        found[value] = part.results[0]
+        at += shape[CHANNELS]
+    return found

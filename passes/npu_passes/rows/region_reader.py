@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -18,8 +18,9 @@ from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.structure import is_constant
 from npu_passes.buffers.choose_layouts import BY_WINDOWS
 from npu_passes.modules.layer_reader import LayerProgram, is_flattening
-from npu_passes.rows.chain_sizes import apart, discard
-from npu_plans.rows.regions import FunctionRows, RowStep
+from npu_passes.rows.chain_sizes import apart, discard, partial_bytes
+from npu_plans.modules.footprints import Storage
+from npu_plans.rows.growing import FunctionRows, RowStep
 from npu_plans.rows.schedule import MapRead, RowLayer
 
 ELEMENT = 8
@@ -30,11 +31,13 @@ ELEMENT = 8
 class RegionReader:
     """Reads the steps of a function.
 
-    `numbers` are those of the maps. `layers` are the ops of each step but for views; none if the
-    step cannot be in a region.
+    `storage`: how the machine keeps parameters on chip, if they lie off chip. `numbers` are those
+    of the maps. `layers` are the ops of each step but for views; none if the step cannot be in a
+    region.
     """
 
     program: LayerProgram
+    storage: Storage | None = None
     numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     layers: list[Sequence[LayerOp]] = field(default_factory=list[Sequence[LayerOp]])
 
@@ -53,12 +56,30 @@ class RegionReader:
             sum(work_of(op) for op in places if isinstance(op, LayerOp)),
             overlays,
             next((self.arriving(value) for value in found if arrives(value)), None),
+            {self.numbers[value]: self.arriving(value) for value in found if self.fetches(value)},
+            {self.numbers[value]: kind for value in found if (kind := self.join_kind(value))},
         )
 
     def arriving(self, value: SSAValue) -> RowLayer:
         """The rows of an input that arrive one at a time, as a layer that reads nothing."""
         rows = shape_of(value)[row_axis(value)]
-        return RowLayer(self.number(value), rows, bytes_of(map_type(value)) // rows, ())
+        return RowLayer(self.number(value), rows, bytes_of(map_type(value)) // max(1, rows), ())
+
+    def fetches(self, value: SSAValue) -> bool:
+        """Whether a map lies off chip, so that its rows are fetched: an input of the function."""
+        inside = self.storage is None or not isinstance(value, BlockArgument)
+        return not inside and row_axis(value) >= 0
+
+    def join_kind(self, value: SSAValue) -> Hashable:
+        """What two maps must have in common to be parts of one concatenation; None if it has none.
+
+        Maps are only joined where they can leave the chip.
+        """
+        type_ = map_type(value)
+        shape, inner = type_.get_shape(), isinstance(value.owner, Operation)
+        if self.storage is None or len(shape) != 4 or shape[0] != 1 or not inner:
+            return None
+        return (*shape[2:], type_.get_element_type())
 
     def number(self, value: SSAValue) -> int:
         """The number of a map."""
@@ -97,7 +118,18 @@ class RegionReader:
             discard(op, parts)
         whole = all(self.number(op.results[0]) in {each.map for each in found} for op in layers)
         self.layers.append(layers if whole else ())
-        return RowStep(tuple(found), pads) if whole else RowStep()
+        partial = sum(self.partial(op) for op in layers)
+        return RowStep(tuple(found), pads, partial) if whole else RowStep(partial=partial)
+
+    def parameters(self, op: LayerOp) -> list[SSAValue]:
+        """What lies in memory for parameters: these, and constant maps."""
+        return [value for value in dict.fromkeys(op.inputs) if is_parameter(op, value)]
+
+    def partial(self, op: LayerOp) -> int:
+        """Bytes of the parameters of a layer that are on chip at a time if it runs by itself."""
+        if self.storage is None:
+            return 0
+        return sum(partial_bytes(op, value, self.storage) for value in self.parameters(op))
 
     def row_layer(
         self, op: LayerOp, result: SSAValue, pads: dict[int, float]
@@ -119,10 +151,15 @@ class RegionReader:
             if any(read.padding(rows)):
                 pads[self.number(value)] = pad_value(op)
             aside = any(reads_row(op, each, value) for each in maps if each is not value)
-            over = takes_row(read, rows) if arrives(value) else overwrites_row(op, value)
+            over = overwrites_row(op, value) and not self.fetches(value)
+            if arrives(value):
+                over = takes_row(read, rows)
             found.append(MapRead(self.number(value), read, over, aside))
         size = bytes_of(map_type(result)) // rows
-        yield RowLayer(self.number(result), rows, size, tuple(found))
+        weights = 0
+        if self.storage is not None:
+            weights = sum(bytes_of(map_type(value)) for value in self.parameters(op))
+        yield RowLayer(self.number(result), rows, size, tuple(found), weights)
 
 
 def arrives(value: SSAValue) -> bool:

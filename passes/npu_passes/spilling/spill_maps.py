@@ -36,6 +36,7 @@ from npu_dialect.attributes import LAYER, SPILLED, VALUE
 from npu_dialect.machine import Machine
 from npu_dialect.module_attributes import FORWARD
 from npu_dialect.npu.attributes import DramSpace, SramSpace
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
@@ -135,6 +136,10 @@ def plan_spills(
     spilled: AbstractSet[int] | None = forced
     if by == "need":
         spilled = choose(reading, machine, forced)
+    if by == "need" and spilled:
+        tight = choose(reader.read(mixed(roomy, smallest), machine.alignment), machine, forced)
+        if tight is not None and reading.problem.cost(tight) < reading.problem.cost(spilled):
+            spilled = tight
     if spilled is None or (by == "plan" and reading.problem.worst(forced)[0] > machine.sram_bytes):
         least = reader.read(smallest, machine.alignment)
         spilled = checked(least, machine, forced, by)
@@ -154,6 +159,19 @@ def needs_of(
     return lambda op, off_chip: found.of(
         shape_of_layer(op, off_chip), lambda: size(op, off_chip, machine)
     )
+
+
+def mixed(roomy: Needs, smallest: Needs) -> Needs:
+    """The smallest tile bytes of ops whose maps are all on chip, and roomy ones for all others.
+
+    The former fetch each parameter once, with any tiles. So fewer maps may have to leave.
+    """
+
+    def needs(op: Operation, off_chip: AbstractSet[SSAValue]) -> int:
+        maps = (*op.maps, op.destination) if isinstance(op, LayerOp) else op.operands
+        return (smallest if off_chip.isdisjoint(maps) else roomy)(op, off_chip)
+
+    return needs
 
 
 def fits(reading: Reading, machine: Machine) -> bool:

@@ -1,9 +1,11 @@
 """Chooses the regions of a function's layers that run row by row: numbers only, no IR.
 
 A region is a run of layers in the order of the function. They read one map, of which all rows are
-there, and only the map of the last one is read behind them. It holds both maps, the rings of the
-maps between, and all maps that live past it. A sum in it may also read a map from before. The
-output may lie over rows of the input that are read for the last time before, if `overlays`.
+there or are fetched, and only the map of the last one is read behind them. If several are, they may
+be joined into one map, where the function says so (`joinable`). A region holds both maps, the rings
+of the maps between, and all maps that live past it. A sum in it may also read a map from before.
+The output may lie over rows of the input that are read for the last time before, if `overlays`. A
+sum may also put its rows where it reads those of the input, if no layer needs these later.
 
 The rows of a streamed input arrive one at a time. Only a region can read it, and it must have all
 its readers. A ring of the input is one of its rings.
@@ -20,14 +22,11 @@ limit, the least work is found by dynamic programming over the ends of regions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from math import inf
 
-from npu_dialect.row_times import RowTime, period_of
-from npu_plans.modules.layer_graph import LayerGraph
-from npu_plans.rows.close import distance, packed_bytes
+from npu_plans.rows.growing import FunctionRows, Growing, walked
 from npu_plans.rows.schedule import Part, RowLayer, Schedule, schedule
 
 CALL = 400
@@ -42,47 +41,14 @@ WORD = 4
 
 
 @dataclass(frozen=True)
-class RowStep:
-    """A step of the function's `LayerGraph`, as layers that can run row by row.
-
-    No layers if it cannot. `pads` has the values of the padding above and below of each map that is
-    read with some, by its number.
-    """
-
-    layers: tuple[RowLayer, ...] = ()
-    pads: Mapping[int, float] = field(default_factory=dict[int, float])
-
-
-@dataclass(frozen=True)
-class FunctionRows:
-    """A function: `graph` has the buffers of its steps, and `steps` says which can run by row.
-
-    `users` has for each map the steps that read it; a returned one is read by a step behind the
-    last one. `homes` is the buffer of each map. `dense` are the maps of which each row is a run of
-    bytes, and `dense_rings` those of which it is one in a ring, too. `work` is about how many
-    instructions the function takes. `overlays`: whether the output of a layer or region may lie
-    over its input. `streamed`: the input whose rows arrive one at a time, as a layer that reads
-    nothing.
-    """
-
-    graph: LayerGraph
-    steps: Sequence[RowStep]
-    users: Mapping[int, Sequence[int]]
-    homes: Mapping[int, int]
-    dense: AbstractSet[int]
-    dense_rings: AbstractSet[int]
-    work: int
-    overlays: bool = False
-    streamed: RowLayer | None = None
-
-
-@dataclass(frozen=True)
 class RowRegion:
     """Steps `first` to `last`, both included, with what they need.
 
     `bytes` are all bytes in use while they run, and `work` the instructions that they add. Without
     a schedule, it is one step that runs by itself. `source` is the map that the region reads, and
-    `streamed` says whether its rows arrive one at a time.
+    `streamed` says whether its rows arrive one at a time. `in_place`: the result lies where the
+    source does, row by row. `joined` are the maps that the result consists of, if several. `leaves`
+    are the bytes of the result if it lies off chip.
     """
 
     first: int
@@ -92,6 +58,9 @@ class RowRegion:
     schedule: Schedule | None = None
     source: int | None = None
     streamed: bool = False
+    in_place: bool = False
+    joined: tuple[int, ...] = ()
+    leaves: int = 0
 
     @property
     def fused(self) -> int:
@@ -181,29 +150,30 @@ def most_layers(function: FunctionRows) -> Choice:
 
 
 def best_cover(
-    parts: Sequence[RowRegion], steps: int, cost: Callable[[RowRegion], tuple[int, int]]
+    parts: Sequence[RowRegion], steps: int, cost: Callable[[RowRegion], tuple[int, ...]]
 ) -> Choice | None:
     """The parts that cover all steps with the least sums of costs; None if none do."""
     ending: list[list[RowRegion]] = [[] for _ in range(steps)]
     for part in parts:
         ending[part.last].append(part)
-    best: list[tuple[int, int, RowRegion | None] | None] = [(0, 0, None)]
+    best: list[tuple[tuple[int, ...], RowRegion | None] | None] = [((), None)]
     for end in range(steps):
-        choices: list[tuple[int, int, RowRegion | None]] = []
+        choices: list[tuple[tuple[int, ...], RowRegion]] = []
         for part in ending[end]:
             before = best[part.first]
             if before is not None:
-                one, other = cost(part)
-                choices.append((before[0] + one, before[1] + other, part))
-        best.append(min(choices, key=lambda each: each[:2], default=None))
+                own = cost(part)
+                pairs = zip(before[0] or (0,) * len(own), own, strict=True)
+                choices.append((tuple(one + other for one, other in pairs), part))
+        best.append(min(choices, key=lambda each: each[0], default=None))
     chosen: list[RowRegion] = []
     end = steps
     while end:
         entry = best[end]
-        if entry is None or entry[2] is None:
+        if entry is None or entry[1] is None:
             return None
-        chosen.append(entry[2])
-        end = entry[2].first
+        chosen.append(entry[1])
+        end = entry[1].first
     return Choice(tuple(reversed(chosen)))
 
 
@@ -215,8 +185,8 @@ def alone(function: FunctionRows) -> Iterator[RowRegion]:
         if first in kept:
             continue
         if growing.take(first) and len(growing.layers) == 1:
-            used = min(used, growing.bytes_with(schedule(growing.layers)))
-        yield RowRegion(first, first, used)
+            used = min(used, growing.bytes_with(schedule(growing.layers)) - growing.weights)
+        yield RowRegion(first, first, used + function.steps[first].partial)
 
 
 def found_regions(function: FunctionRows, limit: float = inf) -> Iterator[RowRegion]:
@@ -236,20 +206,30 @@ def grown(
     for last in range(growing.first, len(growing.function.steps)):
         if not growing.take(last) or (growing.least_bytes() > limit and not growing.streams):
             return
-        if len(growing.layers) > 1 and growing.is_closed:
-            found = schedule(growing.layers, known)
-            used, work = growing.bytes_with(found), added_work(growing.layers, found)
-            source, streamed = growing.source, growing.streams
-            yield RowRegion(growing.first, last, used, work, found, source, streamed)
+        if growing.has_region:
+            yield from regions_of(growing, limit, known)
 
 
-def walked(function: FunctionRows) -> Iterator[tuple[Growing, tuple[int, int]]]:
-    """For each step an empty region in front of it, and what `LayerGraph.run` says of the step."""
-    live, done = function.graph.live_at_start(), 0
-    for number in range(len(function.steps)):
-        ran = function.graph.run(number, done, live)
-        yield Growing(function, number, done, live), ran
-        live, done = ran[1], done | 1 << number
+def regions_of(
+    growing: Growing, limit: float, known: dict[tuple[int, int, bool], Part] | None
+) -> Iterator[RowRegion]:
+    """The regions that layers can be: with one result, beside the input or over it, or joined."""
+    first, last, source, layers = growing.first, growing.end - 1, growing.source, growing.layers
+    if not growing.is_closed:
+        joined = growing.joined()
+        if joined and growing.least_bytes() + growing.size_of(joined[-1]) <= limit:
+            found = schedule(joined, known)
+            used, work = growing.bytes_joined(joined[-1], found), added_work(joined, found)
+            maps = tuple(each.map for each in joined[-1].reads)
+            yield RowRegion(first, last, used, work, found, source, joined=maps)
+        return
+    found = schedule(layers, known)
+    used, work = growing.bytes_with(found), added_work(layers, found)
+    yield RowRegion(first, last, used, work, found, source, growing.streams)
+    if (layers := growing.in_place()) and growing.overtakes(found := schedule(layers)):
+        used = growing.live + found.ring_bytes + growing.weights
+        work = added_work(layers, found)
+        yield RowRegion(first, last, used, work, found, source, in_place=True)
 
 
 def added_work(layers: Sequence[RowLayer], found: Schedule) -> int:
@@ -259,136 +239,3 @@ def added_work(layers: Sequence[RowLayer], found: Schedule) -> int:
         layer.rows * layer.row_bytes * max(0, found.rings[layer.map] - 1) for layer in layers[:-1]
     )
     return calls + moved // WORD * MOVE
-
-
-class Growing:
-    """The layers from one step of a function on, as many as could be one region.
-
-    `done` are the steps before, and `live` the bytes that live then.
-    """
-
-    def __init__(self, function: FunctionRows, first: int, done: int, live: int) -> None:
-        """Start with no layers."""
-        self.function, self.first, self.done, self.live = function, first, done, live
-        self.end = first
-        self.layers: list[RowLayer] = []
-        self.source: int | None = None
-        self.streams = False
-        """Whether the rows of the source arrive one at a time."""
-        self.periods: dict[int, int] = {}
-        self.row_bytes: dict[int, int] = {}
-        self.pads: dict[int, float] = {}
-        self.rings: dict[int, int] = {}
-        """Bytes that the ring of each inner map has at least."""
-        self.needed = -1
-        """The last step that reads an inner map."""
-
-    def take(self, number: int) -> bool:
-        """Add a step; False if no region that starts here can have it."""
-        step = self.function.steps[number]
-        for place, layer in enumerate(step.layers):
-            if place == 0 and self.layers:
-                users = self.function.users[self.layers[-1].map]
-                self.needed = max(self.needed, *users)
-            if not self.reads(layer):
-                return False
-        for map_, pad in step.pads.items():
-            if map_ in self.periods and self.pads.setdefault(map_, pad) != pad:
-                return False
-        self.end = number + 1
-        return bool(step.layers)
-
-    def reads(self, layer: RowLayer) -> bool:
-        """Add a layer; False if it reads a second map from outside by row, or maps of two rates."""
-        inside = [each for each in layer.reads if each.map in (*self.periods, self.source)]
-        outside = [each for each in layer.reads if each not in inside]
-        if outside and self.source is None and not inside:
-            self.start(outside[0].map)
-            inside, outside = outside[:1], outside[1:]
-        if not inside or not all(each.aside for each in outside):
-            return False
-        if any(self.is_streamed(each.map) for each in (outside if self.streams else layer.reads)):
-            return False
-        for each in inside:
-            if each.map in self.periods and not each.overwrites:
-                size = each.read.reach * self.row_bytes[each.map]
-                self.rings[each.map] = max(self.rings.get(each.map, 0), size)
-        rates = {period_of(each.read, RowTime(self.periods.get(each.map, 1), 0)) for each in inside}
-        if len(rates) != 1:
-            return False
-        self.periods[layer.map] = rates.pop()
-        self.row_bytes[layer.map] = layer.row_bytes
-        self.layers.append(replace(layer, reads=tuple(inside)))
-        return True
-
-    def start(self, source: int) -> None:
-        """Set the map that the region reads; a streamed input gets a ring."""
-        self.source, streamed = source, self.function.streamed
-        if streamed is not None and self.is_streamed(source):
-            users = self.function.users[source]
-            self.streams = self.first == min(users)
-            self.periods[source], self.row_bytes[source] = 1, streamed.row_bytes
-            self.needed = max(users)
-            self.layers.append(streamed)
-
-    def is_streamed(self, map_: int) -> bool:
-        """Whether a map is an input whose rows arrive one at a time."""
-        return self.function.streamed is not None and self.function.streamed.map == map_
-
-    def least_bytes(self) -> int:
-        """Bytes that all regions need that start here and have the layers up to now."""
-        used = self.live + sum(self.rings.values())
-        if self.function.overlays and self.source is not None:
-            used -= self.function.graph.sizes[self.function.homes[self.source]]
-        return used
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether only the map of the last layer is read behind the region."""
-        return self.needed < self.end
-
-    def bytes_with(self, found: Schedule) -> int:
-        """All bytes in use while the region runs."""
-        graph, result = self.function.graph, self.layers[-1]
-        home = self.function.homes[result.map]
-        after = self.done | (1 << self.end) - (1 << self.first)
-        growth = graph.hull(home, after) - graph.hull(home, self.done)
-        used = self.live + growth + found.ring_bytes
-        return used - (self.overlaid(found, after) if self.function.overlays else 0)
-
-    def overlaid(self, found: Schedule, after: int) -> int:
-        """By how many bytes rings and result may overlap the input, counted in whole rows."""
-        graph, homes, result = self.function.graph, self.function.homes, self.layers[-1]
-        assert self.source is not None
-        source, target = homes[self.source], homes[result.map]
-        dies = not graph.users[source] & ~after and source != target
-        if self.streams or not dies or not graph.single[source]:
-            return 0
-        if self.source not in self.function.dense:
-            return 0
-        before, behind = graph.sizes[source], graph.sizes[target]
-        alone = graph.single[target] and result.map in self.function.dense
-        alone = alone and behind == result.rows * result.row_bytes
-        sizes = {place: found.rings[each.map] * each.row_bytes for place, each in self.inner()}
-        if alone:
-            sizes[len(self.layers) - 1] = behind
-        items = [(size, self.distance(found, place, before)) for place, size in sizes.items()]
-        return before + sum(sizes.values()) - packed_bytes(before, items)
-
-    def inner(self) -> Iterator[tuple[int, RowLayer]]:
-        """The layers with rings, with their places."""
-        return ((place, each) for place, each in enumerate(self.layers[:-1]))
-
-    def distance(self, found: Schedule, place: int, size: int) -> int:
-        """How far behind the map of a layer the start of the input, of a size, must lie."""
-        assert self.source is not None
-        (height,) = {
-            each.read.height
-            for layer in self.layers
-            for each in layer.reads
-            if each.map == self.source
-        }
-        inner = place < len(self.layers) - 1
-        known = self.function.dense_rings if inner else self.function.dense
-        dense = self.layers[place].map in known
-        return distance(self.layers, found, place, self.source, size // height, dense=dense)

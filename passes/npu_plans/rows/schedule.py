@@ -45,12 +45,17 @@ class MapRead:
 
 @dataclass(frozen=True)
 class RowLayer:
-    """A layer that computes the map with a number, `rows` rows of `row_bytes` bytes."""
+    """A layer that computes the map with a number, `rows` rows of `row_bytes` bytes.
+
+    One without `reads` fetches the rows of a map that lies off chip. `weights` are the bytes of its
+    parameters, if these must be on chip while it runs.
+    """
 
     map: int
     rows: int
     row_bytes: int
     reads: tuple[MapRead, ...]
+    weights: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ def periods_of(layers: Sequence[RowLayer]) -> dict[int, int] | None:
         rates = {period_of(each.read, RowTime(found.get(each.map, 1), 0)) for each in layer.reads}
         if len(rates) > 1:
             return None
-        found[layer.map] = max(rates, default=1)
+        found[layer.map] = rates.pop() if rates else 1
     return found
 
 

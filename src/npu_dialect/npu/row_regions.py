@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 from npu_dialect.attributes import RING, ROW_TIME
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import Conv2dOp, MaxPool2dOp, PickOp, ResampleOp, ReshapeOp
+from npu_dialect.npu.layers import ConcatOp, Conv2dOp, MaxPool2dOp, PickOp, ResampleOp, ReshapeOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_windows import row_axis, row_window
 from npu_dialect.npu.structure import YieldOp, is_within
@@ -45,6 +45,9 @@ def row_read(layer: LayerOp, value: SSAValue) -> RowRead | None:
     """How a layer reads the rows of a map; None if it cannot do so in a region."""
     if isinstance(layer, PickOp | ResampleOp | ReshapeOp):
         return None
+    if isinstance(layer, ConcatOp):
+        whole = layer.axis.value.data != row_axis(value) and layer.inputs.count(value) == 1
+        return RowRead(shape_of(value)[row_axis(value)]) if whole else None
     window = row_window(layer, value, skips=True)
     if window is None:
         return None
@@ -115,7 +118,7 @@ def streams(rows: Operation, layer: LayerOp) -> dict[SSAValue, RowRead]:
 def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
     """The OFMs of the layers of a region, in their order.
 
-    In front of them is the region's input, if its rows arrive one at a time.
+    In front of them is the region's input, if its rows arrive or are fetched one at a time.
 
     Raises: VerifyException for layers that cannot be in one, and for times and rings with which a
     layer does not find its rows.
@@ -127,10 +130,7 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
     times = {layer.output: time_of(layer) for layer in layers}
     found: dict[SSAValue, RegionMap] = {}
     for layer in reversed(layers):
-        map_, readers = layer.output, list[LayerOp]()
-        for use in map_.uses:
-            if isinstance(use.operation, LayerOp) and use.operation not in readers:
-                readers.append(use.operation)
+        map_, readers = layer.output, readers_of(layer.output, rows)
         if (map_ is last.value) == bool(readers):
             raise VerifyException(
                 f"expected layers whose maps the region reads or yields, got {layer.name}"
@@ -150,6 +150,12 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
             raise VerifyException("expected layers that read the input row by row, as it arrives")
         found[source] = read_map(rows, source, times, known, found)
     return dict(reversed(found.items()))
+
+
+def readers_of(map_: SSAValue, rows: Operation) -> list[LayerOp]:
+    """The layers of a region that read a map, each once."""
+    users = dict.fromkeys(use.operation for use in map_.uses)
+    return [op for op in users if isinstance(op, LayerOp) and op.parent_op() is rows]
 
 
 def arrival(rows: Operation) -> RowTime:
@@ -230,7 +236,8 @@ def ring_of(
 ) -> RegionMap:
     """The rows of a map that its readers need; `owner` has its ring, `found` their OFMs.
 
-    Raises: VerifyException if two readers need rows of padding with other values.
+    Raises: VerifyException if a reader comes too early, or if two readers need rows of padding with
+    other values.
     """
     height = shape_of(map_)[row_axis(map_)]
     time, above, needed, end, ring = times[map_], 0, 0, 0, 1
@@ -267,6 +274,27 @@ def overwritten(layer: LayerOp) -> list[SSAValue]:
     """The maps that a layer is said to overwrite; it has one row for them."""
     owners = {each: each.owner for each in layer.inputs}
     return [map_ for map_, op in owners.items() if isinstance(op, LayerOp) and RING.get(op) == 0]
+
+
+def overwrites_input(rows: Operation) -> bool:
+    """Whether the last layer of a region may put each row of its OFM where it reads the input.
+
+    It is so if no layer needs that row later, and if the layer overwrites no other map.
+    """
+    source = rows.operands[0]
+    layers = [op for op in rows.regions[0].block.ops if isinstance(op, LayerOp)]
+    last = layers[-1]
+    if ROW_TIME.is_on(rows) or overwritten(last) or not overwrites_row(last, source):
+        return False
+    maps = region_maps(rows)
+    result = maps[last.output]
+    for layer in readers_of(source, rows):
+        read, found = streams(rows, layer)[source], maps[layer.output]
+        for row in range(result.computed):
+            behind = found.time.last(result.time.step(row)) + 1
+            if behind < found.computed and read.first(max(behind, 0)) <= row:
+                return False
+    return True
 
 
 def check_ring(layer: Operation, ring: int, readers: Sequence[LayerOp]) -> None:

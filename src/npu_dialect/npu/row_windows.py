@@ -20,6 +20,7 @@ from npu_dialect.npu.layers import (
     Conv2dOp,
     DequantizeOp,
     FullyConnectedOp,
+    LrnOp,
     MapOp,
     MatmulOp,
     NormalizeOp,
@@ -134,7 +135,7 @@ def keeps_rows_apart(layer: LayerOp, value: SSAValue, axis: int) -> bool:
         case NormalizeOp():
             rows = [shape_of(each)[-2:-1] for each in layer.inputs[1:]]
             return axis not in int_values(layer.axes) and all(each in ((), (1,)) for each in rows)
-        case BatchNormOp():
+        case BatchNormOp() | LrnOp():
             return axis != CHANNELS
         case DequantizeOp() | RequantizeOp():
             return axis != CHANNELS or len(float_values(layer.scales)) == 1

@@ -98,7 +98,7 @@ class RowsOp(IRDLOperation):
 
     @property
     def is_streamed(self) -> bool:
-        """Whether the rows of the input arrive one at a time."""
+        """Whether the rows of the input arrive or are fetched one at a time."""
         return ROW_TIME.is_on(self)
 
     def verify_(self) -> None:

@@ -32,6 +32,7 @@ NETWORKS = (
     "resnet18",
     "resnet50",
     "squeezenet1_1",
+    "xception",
 )
 TINY: dict[str, dict[str, Any]] = {
     "darts": {"width": 1 / 4, "size": (8, 8)},
@@ -46,6 +47,7 @@ TINY: dict[str, dict[str, Any]] = {
     "resnet18": {"width": 1 / 16, "size": (32, 32), "classes": 10},
     "resnet50": {"width": 1 / 16, "size": (32, 32), "classes": 10},
     "squeezenet1_1": {"width": 1 / 4, "size": (32, 32), "classes": 10},
+    "xception": {"width": 1 / 16, "size": (96, 96), "classes": 10},
 }
 """Options with which each network is small, but has all its layers."""
 

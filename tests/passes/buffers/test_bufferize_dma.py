@@ -15,6 +15,7 @@ from helpers.chains import Case, Network, agree, context, networks, outputs
 from helpers.concatenations import networks as graphs
 from helpers.pipeline import context as all_dialects
 from helpers.pipeline import parse, run_passes
+from helpers.regions import regions
 from npu_dialect.attributes import TARGET
 from npu_dialect.interpreters import run_function
 from npu_dialect.machine import Machine
@@ -23,9 +24,11 @@ from npu_dialect.npu.maps import storage_elements
 from npu_dialect.target import TargetAttr
 from npu_passes.buffers.bufferize import BufferizePass
 from npu_passes.buffers.spaces import Spaces, dense_strides, reshaped_strides
+from npu_passes.graph.fuse_additions import FuseAdditionsPass
 from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
+from npu_passes.rows.fuse_regions import FuseRegionsPass
 from npu_passes.rows.fuse_rows import FuseRowsPass
 
 MACHINES = st.builds(
@@ -55,6 +58,27 @@ def test_buffers_compute_the_same(case: Case, machine: Machine, fused: bool, row
     agree(module, expected)
     LowerToLoopsPass().apply(ctx, module)
     agree(module, expected)
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=regions(), machine=MACHINES, through_loops=st.booleans())
+def test_regions_that_fetch_their_rows_compute_the_same(
+    case: Case, machine: Machine, through_loops: bool
+) -> None:
+    """The function's input, its output and all parameters lie off chip."""
+    ctx, module = context(), case.module.clone()
+    expected = outputs(module.clone())
+    TARGET.set(module, TargetAttr.of(machine))
+    FuseRegionsPass(when="always").apply(ctx, module)
+    agree(module, expected)
+    FuseAdditionsPass().apply(ctx, module)
+    BufferizePass().apply(ctx, module)
+    agree(module, expected)
+    AssignSramOffsetsPass().apply(ctx, module)
+    agree(module, expected)
+    if through_loops:
+        LowerToLoopsPass().apply(ctx, module)
+        agree(module, expected)
 
 
 @settings(max_examples=40, deadline=None)

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from npu_dialect.row_times import RowRead
 from npu_plans.modules.layer_graph import LayerGraph, LayerStep
+from npu_plans.rows.growing import FunctionRows, RowStep
 from npu_plans.rows.regions import (
     CALL,
     MOVE,
     WORD,
-    FunctionRows,
-    RowStep,
     most_layers,
     needed_regions,
     smallest_regions,

@@ -44,6 +44,7 @@ ARITHMETIC: Mapping[type[Operation], Callable[[int, int], int]] = {
     arith.FloorDivSIOp: lambda a, b: a // b,
     arith.CeilDivSIOp: lambda a, b: -(-a // b),
     arith.RemSIOp: lambda a, b: a - b * int(a / b),
+    arith.RemUIOp: lambda a, b: a % WORD % (b % WORD),
 }
 """The ops on integers from which bounds and conditions may be computed."""
 

@@ -41,16 +41,3 @@ func.func @two_paddings(%x : tensor<1x1x4x4xf32>, %w : tensor<1x1x3x3xf32>) -> (
   %3 = npu.add %1, %2 : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
   func.return %3 : tensor<1x1x4x4xf32>
 }
-
-// -----
-
-// Where maps lie off chip, nothing is read by row.
-// CHECK-LABEL: func.func @off_chip
-// CHECK-NOT: npu.rows
-builtin.module attributes {npu.target = #npu.target<"dma", {sram_bytes = 65536 : i64, flash_bytes = 0 : i64, dma_channels = 1 : i64}>} {
-  func.func @off_chip(%x : tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
-    %0 = npu.relu %x : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
-    %1 = npu.relu %0 : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
-    func.return %1 : tensor<1x1x4x4xf32>
-  }
-}

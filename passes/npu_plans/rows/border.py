@@ -1,0 +1,182 @@
+"""Chooses the regions with which a function fits on chip, or nearly does: numbers only, no IR.
+
+What a region, or a step by itself, needs at a time is known before offsets are. So a choice whose
+parts all fit gets offsets, as later passes will give them. If these leave gaps that make the arena
+too large, the search is repeated for a lower peak.
+
+If not all parts fit, maps have to leave the chip. `npu-spill-maps` decides which ones, when buffers
+are there. Here it is estimated what leaves for each part. The result of a region may leave it, row
+by row, and the region then has one row of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from npu_plans.arena.fillings import Filling, overlays
+from npu_plans.arena.greedy import solve
+from npu_plans.arena.problem import Buffer, Problem
+from npu_plans.modules.layer_graph import LayerGraph, Span, members
+from npu_plans.rows.growing import FunctionRows
+from npu_plans.rows.regions import (
+    Choice,
+    RowRegion,
+    alone,
+    best_cover,
+    found_regions,
+)
+
+ROUNDS = 8
+"""How often the search is repeated for a lower peak."""
+
+
+class Left(NamedTuple):
+    """About how many bytes leave the chip, and by how many the parts exceed it, as sums."""
+
+    leaves: int = 0
+    excess: int = 0
+
+
+def fitting_regions(function: FunctionRows, sram: int) -> tuple[Choice, Left]:
+    """The regions with which a function fits into `sram` bytes, and that add the least work.
+
+    If there are none, those with which the fewest bytes leave the chip, as far as `left` tells. No
+    regions if each step fits by itself.
+    """
+    parts = list(alone(function))
+    if all(part.bytes <= sram for part in parts):
+        return Choice(()), Left()
+    for part in found_regions(function, sram):
+        if part.bytes <= sram:
+            parts.append(part)
+        elif (other := leaving(function, part)) is not None and other.bytes <= sram:
+            parts.append(other)
+    best, limit, smallest = Choice(()), sram, None
+    for _ in range(ROUNDS):
+        choice = least_excess(function, parts, limit)
+        if choice is None:
+            break
+        arena = arena_of(function, choice, sram)
+        if smallest is None or arena < smallest:
+            best, smallest = choice, arena
+        if choice.peak > limit or arena <= sram:
+            break
+        limit = min(choice.peak, limit - (arena - sram))
+    found = [left(function, part, sram) for part in best.parts]
+    return best, Left(sum(each.leaves for each in found), sum(each.excess for each in found))
+
+
+def least_excess(function: FunctionRows, parts: Sequence[RowRegion], limit: int) -> Choice | None:
+    """The parts that cover all steps and leave the fewest bytes, then add the least work."""
+    steps = len(function.steps)
+    return best_cover(parts, steps, lambda part: (*left(function, part, limit), part.work))
+
+
+def left(function: FunctionRows, part: RowRegion, limit: int) -> Left:
+    """What leaves the chip for a part. Maps do so as a whole.
+
+    It is the smallest map that lives then and is as large as what exceeds the limit.
+    """
+    excess = part.bytes - limit
+    if excess <= 0:
+        return Left(part.leaves)
+    graph, before = function.graph, (1 << part.first) - 1
+    sizes = [
+        size
+        for size, writers, users in zip(graph.sizes, graph.writers, graph.users, strict=True)
+        if users & ~before and (not writers or writers & (before << 1 | 1))
+    ]
+    smallest = min((size for size in sizes if size >= excess), default=excess)
+    return Left(part.leaves + smallest, excess)
+
+
+def leaving(function: FunctionRows, part: RowRegion) -> RowRegion | None:
+    """The region if its result lies off chip, but for a row; None if it cannot leave by itself."""
+    graph, result = function.graph, function.steps[part.last].layers[-1]
+    home = function.homes[result.map]
+    if part.in_place or part.joined or not graph.single[home]:
+        return None
+    size = graph.sizes[home]
+    return replace(part, bytes=part.bytes - size + result.row_bytes, leaves=size)
+
+
+def arena_of(function: FunctionRows, choice: Choice, enough: int) -> int:
+    """Bytes of an arena for all buffers of a choice; the search for one stops at `enough`."""
+    return solve(problem_of(function, choice), enough).arena
+
+
+def problem_of(function: FunctionRows, choice: Choice) -> Problem:
+    """The buffers of a choice; their program points are the parts."""
+    graph = function.graph
+    place = [at for at, part in enumerate(choice.parts) for _ in range(part.first, part.last + 1)]
+    end = len(choice.parts)
+    homes = homes_of(graph, choice)
+    away = {graph.steps[part.last].writes for part in choice.parts if part.leaves}
+    fillings: dict[int, list[tuple[int, int, int]]] = {}
+    last: dict[int, int] = {}
+    for buffer, (home, within) in enumerate(homes):
+        users = list(members(graph.users[buffer]))
+        spans = [(place[each], graph.steps[each].span) for each in members(graph.writers[buffer])]
+        if not users or is_inner(users, choice, place) or buffer in away:
+            continue
+        if not spans:
+            spans = [(0, (0, graph.sizes[buffer]))]
+        fills = [(at, *(span if within is None else within)) for at, span in spans]
+        fillings.setdefault(home, []).extend(fills)
+        final = max(place[each] if each < len(place) else end for each in users)
+        last[home] = max(last.get(home, 0), final)
+    buffers = [
+        Buffer(f"map {home}", graph.sizes[home], 1, min(fills)[0], last[home])
+        for home, fills in fillings.items()
+    ]
+    filled: list[Filling] = [sorted(fills) for fills in fillings.values()]
+    pairs = tuple(overlays(buffers, filled))
+    return Problem((*buffers, *local_buffers(function, choice)), pairs)
+
+
+def is_inner(users: Sequence[int], choice: Choice, place: Sequence[int]) -> bool:
+    """Whether a buffer is used in one region only, so that it does not exist."""
+    found = {place[each] if each < len(place) else -1 for each in users}
+    return len(found) == 1 and choice.parts[min(found)].fused > 1 and min(found) >= 0
+
+
+def homes_of(graph: LayerGraph, choice: Choice) -> list[tuple[int, Span | None]]:
+    """The buffer in which each buffer lies in the end, and where; None: in its own bytes.
+
+    Only regions in place put their result over a map from before.
+    """
+    found: list[tuple[int, Span | None]] = [(each, None) for each in range(len(graph.sizes))]
+    for part in reversed(choice.parts):
+        step = graph.steps[part.last]
+        if part.schedule is not None and not part.in_place:
+            continue
+        for buffer in step.overwrites:
+            if max(members(graph.users[buffer]), default=-1) <= part.last:
+                home, span = found[step.writes]
+                if span is None and not graph.single[step.writes]:
+                    span = step.span
+                found[buffer] = home, span
+                break
+    return found
+
+
+def local_buffers(function: FunctionRows, choice: Choice) -> Iterator[Buffer]:
+    """The rings and parameters of regions, and the parameters of the other steps."""
+    for at, part in enumerate(choice.parts):
+        sizes = [function.steps[part.first].partial]
+        if part.schedule is not None:
+            layers = [
+                layer
+                for step in function.steps[part.first : part.last + 1]
+                for layer in step.layers
+            ]
+            if part.source is not None and part.source in function.fetched:
+                layers.insert(0, function.fetched[part.source])
+            rings = part.schedule.rings
+            sizes = [layer.weights for layer in layers]
+            sizes += [rings.get(layer.map, 0) * layer.row_bytes for layer in layers]
+        for size in sizes:
+            if size:
+                yield Buffer(f"part {at}", size, 1, at, at)
