@@ -175,9 +175,10 @@ class Search:
             self.start = State(((source.map, 0, 0),), 0, (), ())
         self.rings = self.least_rings()
         self.all = sum(self.bytes[number] * ring for number, ring in self.rings.items())
-        early = self.earliest()
-        self.span = max(early.delays) - min(0, *early.delays) + max(self.periods.values())
-        self.limit = early.closed
+        self.early = self.earliest()
+        delays = self.early.delays
+        self.span = max(delays) - min(0, *delays) + max(self.periods.values())
+        self.limit = self.early.closed
 
     def inner_reads(self, layer: RowLayer) -> Iterator[MapRead]:
         """What a layer reads of maps in rings."""
@@ -261,7 +262,11 @@ class Search:
         return state.closed - done + self.all + held
 
     def best(self) -> Part:
-        """The delays and rings with the fewest bytes."""
+        """The delays and rings with the fewest bytes.
+
+        Rows are computed as early as they can be if nothing better is among the states that are
+        kept.
+        """
         states = [self.start]
         for place in range(len(self.layers)):
             found: dict[tuple[OpenMap, ...], State] = {}
@@ -276,7 +281,7 @@ class Search:
                         found[key] = new
             ranked = sorted(found.values(), key=self.least)
             states = ranked[:STATES]
-        state = states[0]
+        state = states[0] if states else self.early
         numbers = [layer.map for layer in self.layers]
         delays = dict(zip(numbers, state.delays, strict=True))
         return Part(delays, dict(state.rings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -235,6 +236,18 @@ def test_every_read_finds_its_rows_and_no_ring_has_one_too_many(layers: list[Row
         ring = found.rings.get(layer.map)
         if ring:
             assert not Machine(layers, found, {**found.rings, layer.map: ring - 1}).runs()
+
+
+def test_few_states_are_enough_for_a_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all states that are kept turn out to be too large, rows are computed early."""
+    monkeypatch.setattr("npu_plans.rows.schedule.STATES", 1)
+
+    @given(layers=regions())
+    def check(layers: list[RowLayer]) -> None:
+        found = schedule(layers)
+        assert rings_of(layers, found.times) == {**found.rings}
+
+    check()
 
 
 @settings(max_examples=60, deadline=None)
