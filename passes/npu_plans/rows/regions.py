@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from math import inf
 
 from npu_plans.rows.growing import FunctionRows, Growing, walked
-from npu_plans.rows.schedule import Part, RowLayer, Schedule, schedule
+from npu_plans.rows.schedule import Known, RowLayer, Schedule, schedule
 
 CALL = 400
 """About how many instructions a layer costs for each row that it computes by itself.
@@ -194,14 +194,12 @@ def found_regions(function: FunctionRows, limit: float = inf) -> Iterator[RowReg
 
     All but some that need more bytes than the limit.
     """
-    known: dict[tuple[int, int, bool], Part] = {}
+    known = Known()
     for growing, _ in walked(function):
         yield from grown(growing, limit, known)
 
 
-def grown(
-    growing: Growing, limit: float = inf, known: dict[tuple[int, int, bool], Part] | None = None
-) -> Iterator[RowRegion]:
+def grown(growing: Growing, limit: float = inf, known: Known | None = None) -> Iterator[RowRegion]:
     """The regions that start at one step, shorter ones first; see `found_regions`."""
     for last in range(growing.first, len(growing.function.steps)):
         if not growing.take(last) or (growing.least_bytes() > limit and not growing.streams):
@@ -210,9 +208,7 @@ def grown(
             yield from regions_of(growing, limit, known)
 
 
-def regions_of(
-    growing: Growing, limit: float, known: dict[tuple[int, int, bool], Part] | None
-) -> Iterator[RowRegion]:
+def regions_of(growing: Growing, limit: float, known: Known | None) -> Iterator[RowRegion]:
     """The regions that layers can be: with one result, beside the input or over it, or joined."""
     first, last, source, layers = growing.first, growing.end - 1, growing.source, growing.layers
     if not growing.is_closed:

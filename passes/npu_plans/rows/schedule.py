@@ -18,8 +18,8 @@ not meet more than `STATES` states at a time. Then it keeps the best ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import gcd
 from typing import NamedTuple, TypeAlias
 
@@ -27,6 +27,12 @@ from npu_dialect.row_times import RowRead, RowTime, least_delay, period_of, ring
 
 STATES = 2000
 """How many states the search keeps for a layer."""
+
+MOST_TRIES = 30_000
+"""How many states the searches in one function try together; less than a second.
+
+Rows of later regions are computed as early as they can be.
+"""
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,30 @@ class Part(NamedTuple):
     rings: Mapping[int, int]
 
 
+@dataclass
+class Known:
+    """The parts that were found for regions of one function, and how many states were tried.
+
+    A part has the numbers of its first and last map, and whether it starts at the region's input.
+    """
+
+    parts: dict[tuple[int, int, bool], Part] = field(
+        default_factory=dict[tuple[int, int, bool], Part]
+    )
+    tries: int = 0
+
+    def of(
+        self, layers: Sequence[RowLayer], source: RowLayer | None, periods: Mapping[int, int]
+    ) -> Part:
+        """The delays and rings of a part, from a map of the region, or from its input (None)."""
+        key = layers[0].map, layers[-1].map, source is None
+        if key not in self.parts:
+            search = Search(layers, source, periods)
+            self.parts[key] = search.best(MOST_TRIES - self.tries)
+            self.tries += search.tries
+        return self.parts[key]
+
+
 OpenMap: TypeAlias = tuple[int, int, int]
 """The number, the delay and the ring so far of a map that layers behind still read."""
 
@@ -105,9 +135,7 @@ def periods_of(layers: Sequence[RowLayer]) -> dict[int, int] | None:
     return found
 
 
-def schedule(
-    layers: Sequence[RowLayer], known: dict[tuple[int, int, bool], Part] | None = None
-) -> Schedule:
+def schedule(layers: Sequence[RowLayer], known: Known | None = None) -> Schedule:
     """The schedule of a region with the fewest bytes in rings.
 
     Expects that the rates of all maps agree (`periods_of`), and that each map but the last has a
@@ -116,20 +144,18 @@ def schedule(
     """
     periods = periods_of(layers)
     assert periods is not None
-    known = {} if known is None else known
+    known = Known() if known is None else known
     times: dict[int, RowTime] = {}
     rings: dict[int, int] = {}
     start = begin = 0
     for end in cuts(layers):
         source = layers[start - 1] if start else None
         part = layers[start : end + 1]
-        key = part[0].map, part[-1].map, source is None
-        if key not in known:
-            known[key] = Search(part, source, periods).best()
+        found = known.of(part, source, periods)
         unit = unit_of(part if source is None else (source, *part), periods)
-        for number, delay in known[key].delays.items():
+        for number, delay in found.delays.items():
             times[number] = RowTime(periods[number], begin + delay * unit)
-        rings |= known[key].rings
+        rings |= found.rings
         start, begin = end + 1, times[part[-1].map].delay
     first = min(time.delay for time in times.values())
     times = {number: RowTime(time.period, time.delay - first) for number, time in times.items()}
@@ -162,6 +188,7 @@ class Search:
     ) -> None:
         """Find the readers of each map, and bounds."""
         self.layers = layers
+        self.tries = 0
         self.inner = [*([] if source is None else [source]), *layers]
         self.bytes = {layer.map: layer.row_bytes for layer in self.inner}
         unit = unit_of(self.inner, periods)
@@ -261,25 +288,33 @@ class Search:
         )
         return state.closed - done + self.all + held
 
-    def best(self) -> Part:
+    def states_after(self, states: Sequence[State], place: int) -> Iterable[State]:
+        """The states after a layer, of those in which the same is open the one with least bytes."""
+        found: dict[tuple[OpenMap, ...], State] = {}
+        for state in states:
+            for delay in self.choices(state, place):
+                self.tries += 1
+                new = self.put(state, place, delay)
+                if self.least(new) > self.limit:
+                    continue
+                zero = new.open[0][1]
+                key = tuple((number, at - zero, ring) for number, at, ring in new.open)
+                if key not in found or new.closed < found[key].closed:
+                    found[key] = new
+        return found.values()
+
+    def best(self, most: int) -> Part:
         """The delays and rings with the fewest bytes.
 
-        Rows are computed as early as they can be if nothing better is among the states that are
-        kept.
+        Rows are computed as early as they can be if the search would try more states than `most`,
+        or if nothing better is among the states that are kept.
         """
         states = [self.start]
         for place in range(len(self.layers)):
-            found: dict[tuple[OpenMap, ...], State] = {}
-            for state in states:
-                for delay in self.choices(state, place):
-                    new = self.put(state, place, delay)
-                    if self.least(new) > self.limit:
-                        continue
-                    zero = new.open[0][1]
-                    key = tuple((number, at - zero, ring) for number, at, ring in new.open)
-                    if key not in found or new.closed < found[key].closed:
-                        found[key] = new
-            ranked = sorted(found.values(), key=self.least)
+            if self.tries > most:
+                states = []
+                break
+            ranked = sorted(self.states_after(states, place), key=self.least)
             states = ranked[:STATES]
         state = states[0] if states else self.early
         numbers = [layer.map for layer in self.layers]
