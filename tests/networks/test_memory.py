@@ -172,7 +172,7 @@ def test_the_peak_is_that_of_the_buffers(name: str, element: str | None, tmp_pat
     path = tmp_path / "net.onnx"
     path.write_bytes(build(name, **TINY[name]).SerializeToString())
     machine = Machine.load("host")
-    for pipeline in (IN_FILE_ORDER, DEFAULT):
+    for pipeline in (IN_FILE_ORDER, WHOLE_LAYERS):
         passes = through_offsets(
             job_passes(Job(path, "host", pipeline=pipeline, plan_as=element), machine)
         )

@@ -160,7 +160,7 @@ def test_command_line_writes_what_build_gives(tmp_path: Path) -> None:
         (["--width", "0"], "width 0.0; expected a factor above 0"),
         (["--width", "10000"], "a file holds at most"),
         (["--seed", "-1"], "seed -1; expected 0 or more"),
-        (["--classes", "0"], "sizes and classes must be 1 or more"),
+        (["--classes", "0"], "sizes, classes and multiples must be 1 or more"),
     ],
 )
 def test_bad_options(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -114,6 +114,6 @@ def test_a_table_needs_no_memory_and_no_floats(
     captured = capsys.readouterr()
     assert code == 0, captured.err
     report = json.loads(captured.out)
-    assert report["arena_bytes"] == 2 * 8 * 32 * 32
+    assert report["arena_bytes"] <= 2 * 8 * 32 * 32
     assert len(report["layers"]) <= 4
     assert "float" not in (folder / "net.c").read_text()

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -16,6 +17,7 @@ from npu_dialect.npu.layers import (
     AvgPool2dOp,
     Conv2dOp,
     MaxPool2dOp,
+    ReshapeOp,
     ViewOp,
 )
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
@@ -23,7 +25,8 @@ from npu_dialect.npu.quantization import QUANTISED
 from npu_dialect.npu.row_windows import RowWindow, reads_row, row_axis, row_window
 from npu_dialect.npu.structure import is_constant
 from npu_passes.buffers.buffer_plan import only_returned
-from npu_passes.buffers.choose_layouts import WORD
+from npu_passes.buffers.choose_layouts import BY_WINDOWS, WORD
+from npu_passes.modules.layer_reader import is_flattening
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.choose import Link
 from npu_plans.rows.least_traffic import Chain, ChainLayer, ChainMap
@@ -118,13 +121,34 @@ def has_rows_in_order(value: SSAValue) -> bool:
     """Whether the rows of a map will follow each other in memory.
 
     So it is for one channel, and where `npu-choose-layouts` puts the channels last: for quantised
-    maps that are no inputs.
+    maps that are no inputs. So it can be where `lies_by_rows`.
     """
     shape = shape_of(value)
     if len(shape) != 4:
         return False
     quantised = map_type(value).get_element_type() in QUANTISED
-    return shape[1] == 1 or (quantised and shape[1] >= WORD and isinstance(value.owner, Operation))
+    last = quantised and shape[1] >= WORD and isinstance(value.owner, Operation)
+    return shape[1] == 1 or last or lies_by_rows(value)
+
+
+def lies_by_rows(value: SSAValue) -> bool:
+    """Whether a map [1, C, H, W] can be stored as [H, C, W]: an input of the function, or floats.
+
+    Only layers with windows may read and write it, or flatten it.
+    """
+    users = [use.operation for use in value.uses]
+    shape, owner = shape_of(value), value.owner
+    if len(shape) != 4 or shape[0] != 1:
+        return False
+    if isinstance(owner, Operation):
+        floats = map_type(value).get_element_type() == f32 and isinstance(owner, BY_WINDOWS)
+        return floats and all(map(takes_rows, users))
+    return all(isinstance(user, BY_WINDOWS) for user in users)
+
+
+def takes_rows(user: Operation) -> bool:
+    """Whether a layer reads a map that is stored row by row."""
+    return isinstance(user, BY_WINDOWS) or (isinstance(user, ReshapeOp) and is_flattening(user))
 
 
 def bytes_behind(value: SSAValue, rows: RowWindow) -> int | None:

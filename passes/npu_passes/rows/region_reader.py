@@ -6,19 +6,18 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from npu_dialect.arguments import argument_attributes, is_streamed
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import ReshapeOp, ViewOp
+from npu_dialect.npu.layers import ViewOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read, takes_row
 from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.structure import is_constant
-from npu_passes.buffers.choose_layouts import BY_WINDOWS
-from npu_passes.modules.layer_reader import LayerProgram, is_flattening
-from npu_passes.rows.chain_sizes import apart, discard, partial_bytes
+from npu_passes.modules.layer_reader import LayerProgram
+from npu_passes.rows.chain_sizes import apart, discard, lies_by_rows, partial_bytes
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.growing import FunctionRows, RowStep
 from npu_plans.rows.schedule import MapRead, RowLayer
@@ -165,26 +164,6 @@ class RegionReader:
 def arrives(value: SSAValue) -> bool:
     """Whether a map is an input whose rows arrive one at a time."""
     return is_streamed(argument_attributes(value))
-
-
-def lies_by_rows(value: SSAValue) -> bool:
-    """Whether a map [1, C, H, W] can be stored as [H, C, W]: an input of the function, or floats.
-
-    Only layers with windows may read and write it, or flatten it.
-    """
-    users = [use.operation for use in value.uses]
-    shape, owner = shape_of(value), value.owner
-    if len(shape) != 4 or shape[0] != 1:
-        return False
-    if isinstance(owner, Operation):
-        floats = map_type(value).get_element_type() == f32 and isinstance(owner, BY_WINDOWS)
-        return floats and all(map(takes_rows, users))
-    return all(isinstance(user, BY_WINDOWS) for user in users)
-
-
-def takes_rows(user: Operation) -> bool:
-    """Whether a layer reads a map that is stored row by row."""
-    return isinstance(user, BY_WINDOWS) or (isinstance(user, ReshapeOp) and is_flattening(user))
 
 
 def is_parameter(op: LayerOp, value: SSAValue) -> bool:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from helpers.onnx_models import model, node, numbers
+from npu_passes.pipelines import PIPELINES
+
+BLOCKS = PIPELINES["zero-blocks"].text.replace("npu-fuse-regions{when=needed},", "")
+"""Without regions of rows, which would keep the two maps on the chip."""
 
 MACHINE = """\
 name = "small"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.zero_blocks.spilling import files
+from helpers.zero_blocks.spilling import BLOCKS, files
 from npu_tools.commands import compile
 
 
@@ -17,7 +17,7 @@ def test_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     network, machine = files(tmp_path)
     np.savez(tmp_path / "black.npz", x=np.zeros((1, 2, 20, 22), np.float32))
     options = [network, "--target", machine, "-o", str(tmp_path / "out")]
-    pipeline = ["--pipeline", "zero-blocks", f"--verify={tmp_path / 'black.npz'}"]
+    pipeline = ["--pipeline", BLOCKS, f"--verify={tmp_path / 'black.npz'}"]
     assert compile.main([*options, *pipeline]) == 0, capsys.readouterr().err
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     counted = report["verify"]["counters"]
@@ -33,7 +33,7 @@ def test_calibrated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.savez(tmp_path / "data.npz", x=image)
     options = [network, "--target", machine, "-o", str(tmp_path / "out"), "--verbose"]
     calibrate = ["--calibrate", str(tmp_path / "data.npz")]
-    assert compile.main([*options, *calibrate, "--pipeline", "zero-blocks"]) == 0
+    assert compile.main([*options, *calibrate, "--pipeline", BLOCKS]) == 0
     said = capsys.readouterr()
     assert "are expected in zero blocks, an index pays from 0.195 % on" in said.out + said.err
     assert compile.main([*options, *calibrate]) == 1

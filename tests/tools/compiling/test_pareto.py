@@ -53,13 +53,13 @@ def test_the_cheapest_plan_that_fits_is_picked() -> None:
 
 @pytest.fixture
 def model(save: SaveModel) -> Path:
-    """Two convolutions, of which the second one's output is small."""
-    weights = np.ones((4, 4, 3, 3), np.float32)
+    """Two convolutions with a large map between them, whose rows cost some per cent."""
+    weights, others = np.ones((16, 8, 3, 3), np.float32), np.ones((4, 16, 3, 3), np.float32)
     nodes = [
         helper.make_node("Conv", ["input", "w"], ["a"], "first", pads=[1] * 4),
-        helper.make_node("Conv", ["a", "w"], ["output"], "second", pads=[1] * 4, strides=[2, 2]),
+        helper.make_node("Conv", ["a", "v"], ["output"], "second", pads=[1] * 4, strides=[2, 2]),
     ]
-    return save(model_of(nodes, {"w": weights}, (1, 4, 16, 16), "output"))
+    return save(model_of(nodes, {"w": weights, "v": others}, (1, 8, 32, 32), "output"))
 
 
 def test_the_table_is_printed_and_nothing_written(

@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.zero_blocks.spilling import files
-from npu_passes.pipelines import PIPELINES
+from helpers.zero_blocks.spilling import BLOCKS, files
 from npu_tools.commands import compile
-
-BLOCKS = PIPELINES["zero-blocks"].text
 
 
 @pytest.fixture
@@ -39,7 +36,7 @@ def maps_moved(report: dict[str, Any]) -> int:
 
 
 def test_rows_add_up_to_the_traffic(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    report = compiled(*options, "--pipeline", "zero-blocks")
+    report = compiled(*options, "--pipeline", BLOCKS)
     said = capsys.readouterr().out
     plain = compiled(
         *options, "--pipeline", BLOCKS.replace("npu-compress-spills{block-size=4},", "")
@@ -67,7 +64,7 @@ def test_what_is_expected(options: list[str], capsys: pytest.CaptureFixture[str]
     """The predictions are the shares that npu-report finds in the same samples."""
     from npu_tools.commands import report as report_command
 
-    report = compiled(*options, "--pipeline", "zero-blocks", "--calibrate", "data.npz")
+    report = compiled(*options, "--pipeline", BLOCKS, "--calibrate", "data.npz")
     capsys.readouterr()
     assert report_command.main(["zero-blocks", "net.onnx", "--input", "data.npz", "--json"]) == 0
     measured = {row["layer"]: row for row in json.loads(capsys.readouterr().out)["maps"]}
