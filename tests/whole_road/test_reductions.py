@@ -63,7 +63,10 @@ def test_any_axes(shape: tuple[int, ...], kind: str, data: st.DataObject) -> Non
         last = data.draw(st.integers(0, 1))
         axis = data.draw(st.integers(-rank, rank - 1))
         nodes += indices("x", axis, select_last_index=last, **more)
-    agree(nodes, {"x": numbers(1, shape, kind)}, {"axes": int64(*axes)})
+    x = numbers(1, shape, kind)
+    if kind == "int32" and np.abs(x[x != 0]).prod(dtype=float) >= 2**31:
+        x = np.sign(x)  # what onnxruntime computes for a product that overflows is no rule
+    agree(nodes, {"x": x}, {"axes": int64(*axes)})
 
 
 @settings(max_examples=20, deadline=None)
