@@ -70,13 +70,15 @@ class RowBytes(IndexValues):
 
     `places` are the bytes of each buffer and view. `tops` are for each buffer the end of the bytes
     that were written so far. `least` are for each pair of a buffer that is used and one that is
-    written the bytes by which the first must lie behind the second. `effects` are those of the ops
-    that have run.
+    written the bytes by which the first must lie behind the second. `touched` are for each buffer
+    the first byte that was used, and the one behind the last. `effects` are those of the ops that
+    have run.
     """
 
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
     tops: dict[int, int] = field(default_factory=dict[int, int])
     least: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    touched: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
     effects: dict[Operation, tuple[tuple[SSAValue, bool], ...]] = field(
         default_factory=dict[Operation, tuple[tuple[SSAValue, bool], ...]]
     )
@@ -180,10 +182,28 @@ class RowBytes(IndexValues):
                 self.tops[place.buffer] = max(self.tops.get(place.buffer, 0), end)
         for value, _ in effects:
             if (place := self.places.get(value)) is not None:
+                self.touch(place)
                 for target, end in self.tops.items():
                     pair, needed = (place.buffer, target), end - place.first
                     if target != place.buffer:
                         self.least[pair] = max(self.least.get(pair, needed), needed)
+
+
+    def touch(self, place: Place) -> None:
+        """Note which bytes of a buffer are used."""
+        end = place.first + place.reach
+        low, high = self.touched.get(place.buffer, (place.first, end))
+        self.touched[place.buffer] = min(low, place.first), max(high, end)
+
+    def meet(self, one: int, other: int, apart: int) -> bool:
+        """Whether two buffers share bytes that are used, if the first is so far behind the other.
+
+        Of a buffer that is filled slice by slice, a loop uses only a part.
+        """
+        if one not in self.touched or other not in self.touched:
+            return False
+        (low, high), (first, end) = self.touched[one], self.touched[other]
+        return apart + low < end and first < apart + high
 
 
 def effects_of(op: Operation) -> Iterator[tuple[SSAValue, bool]]:

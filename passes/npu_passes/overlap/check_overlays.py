@@ -89,6 +89,8 @@ def check_rows(loop: scf.ForOp) -> None:
     for (one, other), apart in shared.items():
         if one not in state.tops and other not in state.tops:
             continue
+        if not state.meet(one, other, apart):
+            continue
         ways = [
             (source, target, given, least)
             for source, target, given in ((one, other, apart), (other, one, -apart))

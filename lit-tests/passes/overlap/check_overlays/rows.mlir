@@ -155,3 +155,23 @@ func.func @used_behind(%x : memref<1x1x1x16xi8>) {
   func.return
 }
 // CHECK: expected buffer 1 farther than 0 bytes behind buffer 0: its bytes are used after they are overwritten
+
+// -----
+
+// The loop uses the last rows of %y only, which lie behind %x.
+// CHECK-LABEL: func.func @slice
+func.func @slice() {
+  %x = sram.alloc at 0 : memref<1x1x4x16xi8, #npu.sram>
+  %y = sram.alloc at 0 : memref<1x1x8x16xi8, #npu.sram>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %r = %c0 to %c4 step %c1 {
+    %line = memref.subview %x[0, 0, %c0, 0] [1, 1, 4, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x4x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
+    %last = arith.addi %r, %c4 : index
+    %row = memref.subview %y[0, 0, %last, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x1x8x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[128, 128, 16, 1], offset: ?>, #npu.sram>
+    "test.op"(%line) : (memref<1x1x4x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>) -> ()
+    "test.op"(%row) : (memref<1x1x1x16xi8, strided<[128, 128, 16, 1], offset: ?>, #npu.sram>) -> ()
+  } {npu.overlays = array<i64: 0, 1, 0, -1>}
+  func.return
+}
