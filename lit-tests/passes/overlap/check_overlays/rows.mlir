@@ -166,6 +166,8 @@ func.func @slice() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
+  %rest = memref.subview %y[0, 0, 4, 0] [1, 1, 4, 16] [1, 1, 1, 1] : memref<1x1x8x16xi8, #npu.sram> to memref<1x1x4x16xi8, strided<[128, 128, 16, 1], offset: 64>, #npu.sram>
+  "test.op"(%rest) : (memref<1x1x4x16xi8, strided<[128, 128, 16, 1], offset: 64>, #npu.sram>) -> ()
   scf.for %r = %c0 to %c4 step %c1 {
     %line = memref.subview %x[0, 0, %c0, 0] [1, 1, 4, 16] [1, 1, 1, 1] : memref<1x1x4x16xi8, #npu.sram> to memref<1x1x4x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>
     %last = arith.addi %r, %c4 : index
@@ -173,5 +175,6 @@ func.func @slice() {
     "test.op"(%line) : (memref<1x1x4x16xi8, strided<[64, 64, 16, 1], offset: ?>, #npu.sram>) -> ()
     "test.op"(%row) : (memref<1x1x1x16xi8, strided<[128, 128, 16, 1], offset: ?>, #npu.sram>) -> ()
   } {npu.overlays = array<i64: 0, 1, 0, -1>}
+  "test.op"(%x, %rest) : (memref<1x1x4x16xi8, #npu.sram>, memref<1x1x4x16xi8, strided<[128, 128, 16, 1], offset: 64>, #npu.sram>) -> ()
   func.return
 }
