@@ -188,7 +188,6 @@ class RowBytes(IndexValues):
                     if target != place.buffer:
                         self.least[pair] = max(self.least.get(pair, needed), needed)
 
-
     def touch(self, place: Place) -> None:
         """Note which bytes of a buffer are used."""
         end = place.first + place.reach
