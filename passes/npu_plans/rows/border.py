@@ -98,8 +98,10 @@ def leaving(function: FunctionRows, part: RowRegion) -> RowRegion | None:
     home = function.homes[result.map]
     if part.in_place or part.joined or not graph.single[home]:
         return None
-    size = graph.sizes[home]
-    return replace(part, bytes=part.bytes - size + result.row_bytes, leaves=size)
+    size, row = graph.sizes[home], result.row_bytes
+    if not size:
+        return None
+    return replace(part, bytes=part.bytes - size + row, leaves=size, lines=part.lines + row)
 
 
 def arena_of(function: FunctionRows, choice: Choice, enough: int) -> int:
@@ -175,7 +177,7 @@ def local_buffers(function: FunctionRows, choice: Choice) -> Iterator[Buffer]:
             if part.source is not None and part.source in function.fetched:
                 layers.insert(0, function.fetched[part.source])
             rings = part.schedule.rings
-            sizes = [layer.weights for layer in layers]
+            sizes = [part.lines, *(layer.weights for layer in layers)]
             sizes += [rings.get(layer.map, 0) * layer.row_bytes for layer in layers]
         for size in sizes:
             if size:

@@ -87,6 +87,8 @@ class Growing:
         """The last step that reads an inner map."""
         self.weights = 0
         """Bytes of the parameters of all layers."""
+        self.asides: set[int] = set()
+        """The maps off chip of which a row is fetched where one of the input's is read."""
 
     def take(self, number: int) -> bool:
         """Add a step; False if no region that starts here can have it."""
@@ -114,6 +116,7 @@ class Growing:
             return False
         if any(self.is_streamed(each.map) for each in (outside if self.streams else layer.reads)):
             return False
+        self.asides.update(each.map for each in outside if each.map in self.function.fetched)
         for each in inside:
             if each.map in self.periods and not each.overwrites:
                 size = each.read.reach * self.row_bytes[each.map]
@@ -189,7 +192,8 @@ class Growing:
 
     def bytes_joined(self, join: RowLayer, found: Schedule) -> int:
         """All bytes in use while the region runs that joins maps."""
-        return self.live + self.size_of(join) + found.ring_bytes + self.weights
+        rows = found.ring_bytes + self.lines(own=False)
+        return self.live + self.size_of(join) + rows + self.weights
 
     def size_of(self, join: RowLayer) -> int:
         """Bytes of the maps that a layer joins."""
@@ -202,8 +206,19 @@ class Growing:
         home = self.function.homes[result.map]
         after = self.done | (1 << self.end) - (1 << self.first)
         growth = graph.hull(home, after) - graph.hull(home, self.done)
-        used = self.live + growth + found.ring_bytes + self.weights
+        used = self.live + growth + found.ring_bytes + self.weights + self.lines(own=True)
         return used - (self.overlaid(found, after) if self.function.overlays else 0)
+
+    def lines(self, *, own: bool) -> int:
+        """Bytes of the rows that are on chip one at a time, as their maps lie off it.
+
+        `own`: whether the result has a buffer of its own. Without bytes, that is off chip.
+        """
+        function, result = self.function, self.layers[-1]
+        home = function.homes[result.map]
+        leaves = own and home >= 0 and not function.graph.sizes[home]
+        fetched = sum(function.fetched[each].row_bytes for each in self.asides)
+        return fetched + (result.row_bytes if leaves else 0)
 
     def in_place(self) -> Sequence[RowLayer]:
         """The layers if the last one puts its rows where it reads the region's input.

@@ -48,7 +48,8 @@ class RowRegion:
     a schedule, it is one step that runs by itself. `source` is the map that the region reads, and
     `streamed` says whether its rows arrive one at a time. `in_place`: the result lies where the
     source does, row by row. `joined` are the maps that the result consists of, if several. `leaves`
-    are the bytes of the result if it lies off chip.
+    are the bytes of the result if it is put off chip. `lines` are those of rows that are on chip
+    one at a time, of maps that lie off it.
     """
 
     first: int
@@ -61,6 +62,7 @@ class RowRegion:
     in_place: bool = False
     joined: tuple[int, ...] = ()
     leaves: int = 0
+    lines: int = 0
 
     @property
     def fused(self) -> int:
@@ -217,15 +219,18 @@ def regions_of(growing: Growing, limit: float, known: Known | None) -> Iterator[
             found = schedule(joined, known)
             used, work = growing.bytes_joined(joined[-1], found), added_work(joined, found)
             maps = tuple(each.map for each in joined[-1].reads)
-            yield RowRegion(first, last, used, work, found, source, joined=maps)
+            lines = growing.lines(own=False)
+            yield RowRegion(first, last, used, work, found, source, joined=maps, lines=lines)
         return
     found = schedule(layers, known)
     used, work = growing.bytes_with(found), added_work(layers, found)
-    yield RowRegion(first, last, used, work, found, source, growing.streams)
+    streams, lines = growing.streams, growing.lines(own=True)
+    yield RowRegion(first, last, used, work, found, source, streams, lines=lines)
     if (layers := growing.in_place()) and growing.overtakes(found := schedule(layers)):
-        used = growing.live + found.ring_bytes + growing.weights
+        lines = growing.lines(own=False)
+        used = growing.live + found.ring_bytes + lines + growing.weights
         work = added_work(layers, found)
-        yield RowRegion(first, last, used, work, found, source, in_place=True)
+        yield RowRegion(first, last, used, work, found, source, in_place=True, lines=lines)
 
 
 def added_work(layers: Sequence[RowLayer], found: Schedule) -> int:

@@ -88,11 +88,13 @@ class Part(NamedTuple):
 class Known:
     """The parts that were found for regions of one function, and how many states were tried.
 
-    A part has the numbers of its first and last map, and whether it starts at the region's input.
+    A part has the numbers of its maps, each with those of the maps that are read by row: one that a
+    layer reads aside in one region is another's input. It also says whether it starts at the
+    region's input.
     """
 
-    parts: dict[tuple[int, int, bool], Part] = field(
-        default_factory=dict[tuple[int, int, bool], Part]
+    parts: dict[tuple[bool, tuple[tuple[int, ...], ...]], Part] = field(
+        default_factory=dict[tuple[bool, tuple[tuple[int, ...], ...]], Part]
     )
     tries: int = 0
 
@@ -100,7 +102,8 @@ class Known:
         self, layers: Sequence[RowLayer], source: RowLayer | None, periods: Mapping[int, int]
     ) -> Part:
         """The delays and rings of a part, from a map of the region, or from its input (None)."""
-        key = layers[0].map, layers[-1].map, source is None
+        maps = tuple((layer.map, *[each.map for each in layer.reads]) for layer in layers)
+        key = source is None, maps
         if key not in self.parts:
             search = Search(layers, source, periods)
             self.parts[key] = search.best(MOST_TRIES - self.tries)

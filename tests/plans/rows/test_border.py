@@ -9,6 +9,7 @@ from npu_dialect.row_times import RowRead
 from npu_plans.modules.layer_graph import LayerGraph, LayerStep
 from npu_plans.rows.border import Left, fitting_regions, problem_of
 from npu_plans.rows.growing import FunctionRows, RowStep
+from npu_plans.rows.regions import found_regions
 from npu_plans.rows.schedule import MapRead, RowLayer
 
 ONE, THREE = RowRead(8), RowRead(8, 3, 1, 1)
@@ -93,6 +94,42 @@ def test_a_result_that_does_not_fit_leaves_row_by_row() -> None:
     (region,) = choice.regions
     assert region.leaves == left.leaves == 80
     assert region.bytes == 15 + 60 + 10
+
+
+def test_a_result_off_chip_has_a_row() -> None:
+    """Where the result of the function has no bytes on chip, a row of it is computed there."""
+    found = fitting_regions(off_chip(function_of(chain(), 0)), 15 + 30 + 2)
+    (region,) = found[0].regions
+    assert (region.bytes, region.lines, region.leaves) == (15 + 30 + 2, 2, 0)
+    buffers = problem_of(off_chip(function_of(chain(), 0)), found[0]).buffers
+    assert sum(buffer.size for buffer in buffers) == region.bytes
+    assert any(fitting_regions(off_chip(function_of(chain(), 0)), 15 + 30 + 1)[1])
+
+
+def off_chip(function: FunctionRows) -> FunctionRows:
+    """The function with its last map off chip."""
+    return replace(function, graph=replace(function.graph, sizes=(*function.graph.sizes[:-1], 0)))
+
+
+def test_a_map_that_is_read_beside_the_input_has_a_row() -> None:
+    """A convolution of the input of 80 bytes; a sum adds the row of a map that lies off chip."""
+    layers = [
+        RowLayer(1, 8, 10, (MapRead(0, THREE),)),
+        RowLayer(2, 8, 10, (MapRead(1, ONE),)),
+    ]
+    function = function_of(layers, 80)
+    both = replace(layers[1], reads=(*layers[1].reads, MapRead(3, ONE, aside=True)))
+    beside = replace(
+        function,
+        steps=[function.steps[0], RowStep((both,))],
+        users={**function.users, 3: [1]},
+        homes={**function.homes, 3: -1},
+        fetched={3: RowLayer(3, 8, 7, ())},
+    )
+    for each, lines in ((beside, 7), (replace(beside, fetched={}), 0)):
+        (region,) = found_regions(each)
+        assert region.lines == lines
+        assert region.bytes == 80 + 10 + 80 + lines
 
 
 def residual(second: RowRead) -> list[RowLayer]:

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npu_dialect.row_times import RowRead, RowTime, place_in_ring, ring_rows
-from npu_plans.rows.schedule import MapRead, RowLayer, Schedule, periods_of, schedule
+from npu_plans.rows.schedule import (
+    Known,
+    MapRead,
+    RowLayer,
+    Schedule,
+    periods_of,
+    schedule,
+)
 
 
 def rows_behind(height: int, reach: int, stride: int, before: int, after: int) -> int:
@@ -212,6 +219,19 @@ def test_a_ring_has_the_rows_of_all_readers() -> None:
         RowLayer(3, 9, 1, (MapRead(1, one), MapRead(2, one, overwrites=True))),
     ]
     assert schedule(layers).rings == {1: 5, 2: 0}
+
+
+def test_known_parts_are_those_of_the_same_reads() -> None:
+    """A sum reads one of its maps aside, another one in each region; parts are kept apart."""
+    one = RowRead(8)
+    known = Known()
+    for first in (1, 2):
+        layers = [
+            RowLayer(first, 8, 4, (MapRead(0, one),)),
+            RowLayer(3, 8, 4, (MapRead(first, one),)),
+            RowLayer(4, 8, 4, (MapRead(3, one),)),
+        ]
+        assert schedule(layers, known) == schedule(layers)
 
 
 def test_rates_must_agree() -> None:
