@@ -95,7 +95,8 @@ def pads_agree(layer: LayerOp) -> bool:
 def wrap_all(module: ModuleOp, *, top_rows: bool = False) -> bool:
     """Move all layers that lead to the result into one region.
 
-    Returns False if there are none, or if one reads maps of two rates. Each layer runs as early as it can. `top_rows`: rings have no rows of padding at the start.
+    Returns False if there are none, or if one reads maps of two rates. Each layer runs as early as
+    it can. `top_rows`: rings have no rows of padding at the start.
     """
     (end,) = [op for op in module.walk() if isinstance(op, ReturnOp)]
     (result,) = end.operands
