@@ -29,6 +29,9 @@ from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.walking import walk
 
+PORTS = ("arg_attrs", "res_attrs")
+"""The properties with the attributes of the arguments and results of a function."""
+
 TABLES = (_attributes, _module_attributes, _stream_attributes)
 """The Python modules that define the keys."""
 
@@ -80,18 +83,20 @@ STANDS_ON: Mapping[Place, Callable[[Operation], bool]] = {
 def problems(module: Operation) -> Iterator[tuple[Operation, str]]:
     """Each wrong attribute of a module, as (op, error message), in the order of the IR text."""
     for op in walk(module):
-        for name, attribute in op.attributes.items():
-            if (text := problem(name, attribute, op)) is not None:
-                yield op, text
-        for name, attribute in port_attributes(op):
-            if (text := problem(name, attribute, None)) is not None:
-                yield op, text
+        if op.attributes:
+            for name, attribute in op.attributes.items():
+                if (text := problem(name, attribute, op)) is not None:
+                    yield op, text
+        if any(each in op.properties for each in PORTS):
+            for name, attribute in port_attributes(op):
+                if (text := problem(name, attribute, None)) is not None:
+                    yield op, text
 
 
 def port_attributes(op: Operation) -> Iterator[tuple[str, Attribute]]:
     """The attributes of the arguments and results of a function."""
-    for which in ("arg_attrs", "res_attrs"):
-        every = op.properties.get(which)  # `isa` is slow, and few ops have them
+    for which in PORTS:
+        every = op.properties.get(which)
         if every is not None and isa(every, ArrayAttr[DictionaryAttr]):
             for each in every:
                 yield from each.data.items()

@@ -9,7 +9,8 @@ the whole module.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -36,6 +37,8 @@ from npu_dialect.walking import walk
 LAYERS = [op for op in NPU.operations if issubclass(op, LayerOp)]
 
 Key: TypeAlias = tuple[object, ...]
+
+TYPE: Callable[[SSAValue], Attribute] = attrgetter("type")
 
 MEMORY = (AllocOp, GetGlobalOp, GlobalOp, LoadOp, ReinterpretCastOp, StoreOp, SubviewOp)
 
@@ -76,11 +79,19 @@ class Verifier:
     def _verify(self, op: Operation, functions: Mapping[str, FunctionType]) -> None:
         for region in op.regions:
             for block in region.blocks:
-                if block.first_op is None:
+                if (inner := block.first_op) is None:
                     block.verify()
-                for inner in block.ops:
-                    kind = type(inner)
-                    self._verify(inner, NO_FUNCTIONS if kind is ModuleOp else functions)
+                while inner is not None:  # quicker than the iterator of `block.ops`
+                    if not inner.regions:
+                        self._verify_alone(inner, functions)
+                    else:
+                        is_module = type(inner) is ModuleOp
+                        self._verify(inner, NO_FUNCTIONS if is_module else functions)
+                    inner = inner.next_op
+        self._verify_alone(op, functions)
+
+    def _verify_alone(self, op: Operation, functions: Mapping[str, FunctionType]) -> None:
+        """Verify an op, but not the ops inside of it."""
         key = self._key(op, functions) if type(op) in LOCAL else None
         if key is None or key not in self._right:
             op.verify(verify_nested_ops=False)
@@ -89,11 +100,9 @@ class Verifier:
 
     def _key(self, op: Operation, functions: Mapping[str, FunctionType]) -> Key | None:
         """All that decides whether an op in `LOCAL` is right; None if a key cannot hold it."""
-        kind, operands, number = type(op), tuple(op.operands), self.number
-        properties = op.properties
+        kind, operands, properties, more = type(op), op.operands, op.properties, ()
         if ErasedSSAValue in map(type, operands):
             return None
-        more: Key | None = ()
         if kind is FuncOp:
             more = self._function(op)
         elif (op.next_op is None) != (kind is YieldOp):
@@ -105,22 +114,23 @@ class Verifier:
         elif isinstance(op, CallOp):
             callee = functions.get(op.callee.string_value())
             properties = {name: value for name, value in properties.items() if name != "callee"}
-            more = None if callee is None else (number(callee),)
+            more = None if callee is None else (self.number(callee),)
         if more is None:
             return None
-        return (
-            kind,
-            len(operands),
-            *[number(value.type) for value in operands],
-            *[number(value.type) for value in op.results],
-            *[(name, number(value)) for name, value in properties.items()],
-            *[
-                (name, number(value))
+        if op.attributes:
+            more += tuple(
+                (name, self.number(value))
                 for name, value in op.attributes.items()
                 if not name.startswith("npu.")
-            ],
-            *more,
-        )
+            )
+        attributes = [*map(TYPE, operands)]
+        count = len(attributes)
+        attributes += map(TYPE, op.results)
+        attributes += properties.values()
+        numbers = [*map(self._by_id.get, map(id, attributes))]
+        if None in numbers:
+            numbers = map(self.number, attributes)
+        return (kind, count, *numbers, *properties, *more)
 
     def _function(self, op: Operation) -> Key | None:
         """The entry of a function and what is around it; None if it uses a value from outside."""
@@ -158,14 +168,14 @@ def is_isolated(op: Operation) -> bool:
 
     xDSL goes up from each value to the op; it is quicker to know all blocks inside.
     """
-    inside: set[Block | None] = set()
-    used: list[SSAValue] = []
+    inside: set[int] = set()
+    used: set[int] = set()
     for inner in walk(op):
         if inner is not op:
-            used += inner.operands
+            used.update([id(block_of(value)) for value in inner.operands])
         for region in inner.regions:
-            inside.update(region.blocks)
-    return inside.issuperset(map(block_of, used))
+            inside.update(map(id, region.blocks))
+    return used <= inside
 
 
 def block_of(value: SSAValue) -> Block | None:
