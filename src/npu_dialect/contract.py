@@ -26,9 +26,11 @@ from npu_dialect.keys import KEYS, NAMESPACES, Place
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
-from npu_dialect.pl330 import ProgramOp
 from npu_dialect.walking import walk
 
+PROGRAM_OP = _attributes.PROGRAM.name
+"""The name of the op that holds microcode, which is that of the attribute that refers to it. Few
+programs have one, so its dialect is not loaded to recognise it."""
 PORTS = ("arg_attrs", "res_attrs")
 """The properties with the attributes of the arguments and results of a function."""
 
@@ -43,7 +45,8 @@ def is_function(op: Operation) -> bool:
     return (
         op.has_trait(SymbolOpInterface, value_if_unregistered=False)
         and op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
-        and not isinstance(op, ModuleOp | ProgramOp)
+        and not isinstance(op, ModuleOp)
+        and op.name != PROGRAM_OP
     )
 
 
@@ -74,7 +77,7 @@ STANDS_ON: Mapping[Place, Callable[[Operation], bool]] = {
     Place.ROWS: lambda op: isinstance(op, RowsOp),
     Place.LOOP: lambda op: isinstance(op, scf.ForOp),
     Place.TRANSFER: lambda op: isinstance(op, StartOp),
-    Place.MICROCODE: lambda op: isinstance(op, ProgramOp),
+    Place.MICROCODE: lambda op: op.name == PROGRAM_OP,
     Place.ALLOCATION: is_allocation,
     Place.ANY: lambda _: True,
 }

@@ -40,12 +40,10 @@ from npu_dialect.target import machine_of
 from npu_passes.analysis import lifetimes
 from npu_passes.analysis.lifetimes import OnChipBuffer
 from npu_passes.analysis.views import root_of
-from npu_passes.zero_blocks.compress_spills import compressed
 from npu_plans.arena.problem import Buffer, Problem
 from npu_plans.arena.problem import live_bound as bound_of
 from npu_plans.modules.traffic import Traffic
 from npu_tools.reports.off_chip import off_chip
-from npu_tools.reports.zero_block_plan import block_rows
 from npu_tools.shared.errors import UserError
 
 
@@ -205,7 +203,13 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
     planned_as = PLANNED_AS.get(module)
     in_place = Traffic(weight_bytes=sum(layer.weight_bytes for layer in layers))
     moved = off_chip(function)
-    traffic = in_place if moved is None else moved.total
+    traffic, at_most, zero_blocks = in_place, False, tuple[Mapping[str, Any], ...]()
+    if moved is not None:
+        from npu_passes.zero_blocks.compress_spills import compressed
+        from npu_tools.reports.zero_block_plan import block_rows
+
+        traffic, at_most = moved.total, compressed(function)
+        zero_blocks = tuple(block_rows(function, moved.starts))
     return Report(
         model=model,
         target=machine.name if machine else None,
@@ -214,8 +218,8 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
         scratch_bytes=scratch_bytes(function, buffers),
         layers=layers,
         off_chip=traffic,
-        off_chip_at_most=compressed(function),
-        zero_blocks=() if moved is None else tuple(block_rows(function, moved.starts)),
+        off_chip_at_most=at_most,
+        zero_blocks=zero_blocks,
         naive=traffic,
         module_traffic={} if moved is None else moved.modules,
         memory=Memory(
