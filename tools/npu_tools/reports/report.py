@@ -37,6 +37,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import Map, bytes_of, is_buffer_type, map_type, shape_of
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
+from npu_dialect.walking import walk_kind
 from npu_passes.analysis import lifetimes
 from npu_passes.analysis.lifetimes import OnChipBuffer
 from npu_passes.analysis.views import root_of
@@ -172,14 +173,14 @@ def planned_function(module: ModuleOp) -> func.FuncOp | None:
         if not isinstance(op, func.FuncOp) or not ARENA.is_on(op):
             continue
         code = (func.CallOp, memref.LoadOp, memref.StoreOp)
-        if any(layers_of(op)) or not any(isinstance(inner, code) for inner in op.walk()):
+        if any(layers_of(op)) or not any(walk_kind(op, *code)):
             return op
     return None
 
 
 def layers_of(function: func.FuncOp) -> Iterator[LayerOp]:
     """The layers of a function in execution order."""
-    return (op for op in function.walk() if isinstance(op, LayerOp))
+    return walk_kind(function, LayerOp)
 
 
 def report_of(module: ModuleOp, model: str = "") -> Report:
@@ -255,7 +256,7 @@ def check_transfers(function: func.FuncOp) -> None:
 
 def buffered_layers(module: ModuleOp) -> tuple[LayerReport, ...]:
     """The rows of all layers of a module that write into buffers, in execution order."""
-    found = [op for op in module.walk() if isinstance(op, LayerOp) and op.destination is not None]
+    found = [op for op in walk_kind(module, LayerOp) if op.destination is not None]
     return tuple(layer_report(op, index) for index, op in enumerate(found))
 
 
