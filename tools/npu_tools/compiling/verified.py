@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.dialects.memref import (
     GetGlobalOp,
     GlobalOp,
@@ -42,13 +42,28 @@ TYPE: Callable[[SSAValue], Attribute] = attrgetter("type")
 
 MEMORY = (AllocOp, GetGlobalOp, GlobalOp, LoadOp, ReinterpretCastOp, StoreOp, SubviewOp)
 
+TERMINATORS = (ReturnOp, YieldOp)
+NAMES: Mapping[type[Operation], str] = MappingProxyType({CallOp: "callee", FuncOp: "sym_name"})
+"""Properties with the names of functions. Instead of them, a key has the type of the callee; that
+no two functions have the same name is checked with the module."""
+
 LOCAL: frozenset[type[Operation]] = frozenset(
-    (*Arith.operations, *DSP.operations, *MEMORY, CallOp, ForOp, FuncOp, IfOp, YieldOp, *LAYERS)
+    (
+        *Arith.operations,
+        *DSP.operations,
+        *MEMORY,
+        CallOp,
+        ForOp,
+        FuncOp,
+        IfOp,
+        *TERMINATORS,
+        *LAYERS,
+    )
 )
 """Ops whose verifiers read nothing but their types and attributes; the arguments and terminators
-of their blocks; the class of the op around them; the function that they call; and, for a function,
-where the values in it are computed. None of them reads attributes of this project, which
-`contract.check_attributes` checks."""
+of their blocks; the class of the op around them; the function that they call or return from; and,
+for a function, where the values in it are computed. None of them reads attributes of this project,
+which `contract.check_attributes` checks."""
 
 NO_FUNCTIONS: Mapping[str, FunctionType] = MappingProxyType({})
 """The functions that a module inside of another one is taken to have: calls in it are verified."""
@@ -100,23 +115,14 @@ class Verifier:
 
     def _key(self, op: Operation, functions: Mapping[str, FunctionType]) -> Key | None:
         """All that decides whether an op in `LOCAL` is right; None if a key cannot hold it."""
-        kind, operands, properties, more = type(op), op.operands, op.properties, ()
+        kind, operands = type(op), op.operands
         if ErasedSSAValue in map(type, operands):
             return None
-        if kind is FuncOp:
-            more = self._function(op)
-        elif (op.next_op is None) != (kind is YieldOp):
-            return None
-        elif op.regions:
-            more = self._inside(op)
-        elif kind is YieldOp:
-            more = (type(op.parent_op()),)
-        elif isinstance(op, CallOp):
-            callee = functions.get(op.callee.string_value())
-            properties = {name: value for name, value in properties.items() if name != "callee"}
-            more = None if callee is None else (self.number(callee),)
+        more, properties = self._around(op, functions), op.properties
         if more is None:
             return None
+        if (name := NAMES.get(kind)) is not None:
+            properties = {each: value for each, value in properties.items() if each != name}
         if op.attributes:
             more += tuple(
                 (name, self.number(value))
@@ -132,13 +138,33 @@ class Verifier:
             numbers = map(self.number, attributes)
         return (kind, count, *numbers, *properties, *more)
 
+    def _around(self, op: Operation, functions: Mapping[str, FunctionType]) -> Key | None:
+        """The part of a key for what is inside of an op or around it, and what it refers to."""
+        kind = type(op)
+        if kind is FuncOp:
+            return self._function(op)
+        if (op.next_op is None) != (kind in TERMINATORS):
+            return None
+        if op.regions:
+            return self._inside(op)
+        if kind is YieldOp:
+            return (type(op.parent_op()),)
+        if kind is ReturnOp:
+            parent = op.parent_op()
+            return (self.number(parent.function_type),) if isinstance(parent, FuncOp) else None
+        if isinstance(op, CallOp):
+            callee = functions.get(op.callee.string_value())
+            return None if callee is None else (self.number(callee),)
+        return ()
+
     def _function(self, op: Operation) -> Key | None:
         """The entry of a function and what is around it; None if it uses a value from outside."""
         if type(op.parent_op()) is not ModuleOp or len(op.regions) != 1 or not is_isolated(op):
             return None
         entry = op.regions[0].blocks.first
         types = [] if entry is None else [self.number(argument.type) for argument in entry.args]
-        return op.next_op is None, entry is None, *types
+        name = type(op.properties.get("sym_name"))
+        return op.next_op is None, entry is None, name, *types
 
     def _inside(self, op: Operation) -> Key | None:
         """The arguments and terminators of an op's blocks; None if a region has several blocks."""
