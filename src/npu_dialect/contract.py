@@ -26,8 +26,13 @@ from npu_dialect.keys import KEYS, NAMESPACES, Place
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
-from npu_dialect.pl330 import ProgramOp
 from npu_dialect.walking import walk
+
+PROGRAM_OP = _attributes.PROGRAM.name
+"""The name of the op that holds microcode, which is that of the attribute that refers to it. Few
+programs have one, so its dialect is not loaded to recognise it."""
+PORTS = ("arg_attrs", "res_attrs")
+"""The properties with the attributes of the arguments and results of a function."""
 
 TABLES = (_attributes, _module_attributes, _stream_attributes)
 """The Python modules that define the keys."""
@@ -40,7 +45,8 @@ def is_function(op: Operation) -> bool:
     return (
         op.has_trait(SymbolOpInterface, value_if_unregistered=False)
         and op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
-        and not isinstance(op, ModuleOp | ProgramOp)
+        and not isinstance(op, ModuleOp)
+        and op.name != PROGRAM_OP
     )
 
 
@@ -71,7 +77,7 @@ STANDS_ON: Mapping[Place, Callable[[Operation], bool]] = {
     Place.ROWS: lambda op: isinstance(op, RowsOp),
     Place.LOOP: lambda op: isinstance(op, scf.ForOp),
     Place.TRANSFER: lambda op: isinstance(op, StartOp),
-    Place.MICROCODE: lambda op: isinstance(op, ProgramOp),
+    Place.MICROCODE: lambda op: op.name == PROGRAM_OP,
     Place.ALLOCATION: is_allocation,
     Place.ANY: lambda _: True,
 }
@@ -80,18 +86,20 @@ STANDS_ON: Mapping[Place, Callable[[Operation], bool]] = {
 def problems(module: Operation) -> Iterator[tuple[Operation, str]]:
     """Each wrong attribute of a module, as (op, error message), in the order of the IR text."""
     for op in walk(module):
-        for name, attribute in op.attributes.items():
-            if (text := problem(name, attribute, op)) is not None:
-                yield op, text
-        for name, attribute in port_attributes(op):
-            if (text := problem(name, attribute, None)) is not None:
-                yield op, text
+        if op.attributes:
+            for name, attribute in op.attributes.items():
+                if (text := problem(name, attribute, op)) is not None:
+                    yield op, text
+        if any(each in op.properties for each in PORTS):
+            for name, attribute in port_attributes(op):
+                if (text := problem(name, attribute, None)) is not None:
+                    yield op, text
 
 
 def port_attributes(op: Operation) -> Iterator[tuple[str, Attribute]]:
     """The attributes of the arguments and results of a function."""
-    for which in ("arg_attrs", "res_attrs"):
-        every = op.properties.get(which)  # `isa` is slow, and few ops have them
+    for which in PORTS:
+        every = op.properties.get(which)
         if every is not None and isa(every, ArrayAttr[DictionaryAttr]):
             for each in every:
                 yield from each.data.items()

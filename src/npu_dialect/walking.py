@@ -1,10 +1,17 @@
-"""The ops inside of an op, for reading only: faster than xDSL's own walk in large functions."""
+"""The ops inside of an op, for reading only: faster than xDSL's own walk in large functions.
+
+A lowered network has ten thousand ops and more, of about thirty classes. To ask each op for its
+class takes longer than to walk, so `walk_kind` asks each class once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 from xdsl.ir import Operation
+
+Op = TypeVar("Op", bound=Operation)
 
 
 def walk(top: Operation) -> Iterator[Operation]:
@@ -25,3 +32,14 @@ def walk(top: Operation) -> Iterator[Operation]:
                         inner.append(each)
                         each = each.next_op
             pending.extend(reversed(inner))
+
+
+def walk_kind(top: Operation, *kinds: type[Op]) -> Iterator[Op]:
+    """Those ops that `walk` gives which are of one of these classes or of a subclass."""
+    wanted: dict[type[Operation], bool] = {}
+    for op in walk(top):
+        kind = type(op)
+        if kind not in wanted:
+            wanted[kind] = issubclass(kind, kinds)
+        if wanted[kind] and isinstance(op, kinds):
+            yield op

@@ -89,13 +89,12 @@ def result_of(op: Operation, number: Callable[[SSAValue], int | None]) -> int | 
 
     None if it is another op, or if a number is None.
     """
-    if isinstance(op, arith.ConstantOp):
-        return op.value.value.data if isinstance(op.value, IntegerAttr) else None
-    compute = COMPUTED.get(type(op))
-    if isinstance(op, arith.CmpiOp):
+    if (compute := COMPUTED.get(type(op))) is None:
+        if isinstance(op, arith.ConstantOp):
+            return op.value.value.data if isinstance(op.value, IntegerAttr) else None
+        if not isinstance(op, arith.CmpiOp):
+            return None
         compute = partial(compared, op.predicate.value.data)
-    if compute is None:
-        return None
     known = [each for value in op.operands if (each := number(value)) is not None]
     return compute(*known) if len(known) == len(op.operands) else None
 

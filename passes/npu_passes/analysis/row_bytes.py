@@ -15,24 +15,28 @@ evaluated, there is no answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
-from xdsl.utils.hints import isa
 
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.maps import element_bytes, map_type
+from npu_dialect.npu.maps import element_bytes, is_buffer_type, map_type
 from npu_dialect.sram import SpanOp, reach_of
+from npu_dialect.walking import walk
 from npu_passes.analysis.index_values import IndexValues, NotKnown
 from npu_passes.analysis.nests import offset_of
 from npu_passes.analysis.views import is_buffer, is_view, root_of
+
+Effects: TypeAlias = tuple[tuple[SSAValue, bool], ...]
+"""Buffers that are read (False) and written (True)."""
 
 
 def outer_buffers(loop: Operation) -> tuple[SSAValue, ...]:
@@ -41,17 +45,14 @@ def outer_buffers(loop: Operation) -> tuple[SSAValue, ...]:
     They are in the order of their first uses, which is the same before and after layers become
     functions and loops.
     """
-    inside = set(loop.walk())
+    inside = dict.fromkeys(walk(loop))
+    used = dict.fromkeys(value for op in inside for value in op.operands if is_buffer(value))
     found: dict[SSAValue, None] = {}
-    for op in loop.walk():
-        for value in op.operands:
-            if not is_buffer(value):
-                continue
-            root = root_of(value)
-            owner = root.owner if isinstance(root.owner, Operation) else root.owner.parent_op()
-            assert isa(root.type, MemRefType[Attribute])
-            if owner not in inside and root.type.memory_space == SramSpace():
-                found[root] = None
+    for root in dict.fromkeys(map(root_of, used)):
+        owner = root.owner if isinstance(root.owner, Operation) else root.owner.parent_op()
+        assert is_buffer_type(root.type)
+        if owner not in inside and root.type.memory_space == SramSpace():
+            found[root] = None
     return tuple(found)
 
 
@@ -64,6 +65,45 @@ class Place:
     reach: int
 
 
+@dataclass(frozen=True)
+class View:
+    """Where a view begins in its source and how far it reaches, in bytes.
+
+    `first` is the part that is always the same; `moving` are the numbers that are added, each times
+    the bytes of a step.
+    """
+
+    first: int
+    reach: int
+    moving: tuple[tuple[SSAValue, int], ...] = ()
+
+    @staticmethod
+    def of(op: Operation) -> View:
+        """What a view op takes. Raises: NotKnown if it cannot be evaluated."""
+        (result,) = op.results
+        element, first, moving = element_bytes(map_type(result)), 0, list[tuple[SSAValue, int]]()
+        if isinstance(op, memref.SubviewOp):
+            assert is_buffer_type(op.source.type)
+            strides, dynamic = op.source.type.get_strides(), iter(op.offsets)
+            if strides is None or None in strides:
+                raise NotKnown
+            for offset, stride in zip(op.static_offsets.get_values(), strides, strict=True):
+                step = (stride or 0) * element
+                if offset == DYNAMIC_INDEX:
+                    moving.append((next(dynamic), step))
+                else:
+                    first += offset * step
+        elif isinstance(op, memref.ReinterpretCastOp):
+            (offset,) = op.static_offsets.get_values()
+            base = offset_of(op.source)
+            if offset == DYNAMIC_INDEX or base is None:
+                raise NotKnown
+            first = (offset - base) * element
+        elif not isinstance(op, SpanOp | memref.CastOp):
+            raise NotKnown
+        return View(first, size_of(result), tuple(moving))
+
+
 @dataclass
 class RowBytes(IndexValues):
     """The state of running a loop.
@@ -71,17 +111,22 @@ class RowBytes(IndexValues):
     `places` are the bytes of each buffer and view. `tops` are for each buffer the end of the bytes
     that were written so far. `least` are for each pair of a buffer that is used and one that is
     written the bytes by which the first must lie behind the second. `touched` are for each buffer
-    the first byte that was used, and the one behind the last. `effects` are those of the ops that
-    have run.
+    the first byte that was used, and the one behind the last.
+
+    Ops run many times, so what does not change is found once: the `effects` of ops and of loops
+    that are one event (None for views and other loops), the `views`, and the arguments that are
+    `written` by called functions.
     """
 
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
     tops: dict[int, int] = field(default_factory=dict[int, int])
     least: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     touched: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
-    effects: dict[Operation, tuple[tuple[SSAValue, bool], ...]] = field(
-        default_factory=dict[Operation, tuple[tuple[SSAValue, bool], ...]]
+    effects: dict[Operation, Effects | None] = field(
+        default_factory=dict[Operation, Effects | None]
     )
+    views: dict[Operation, View] = field(default_factory=dict[Operation, View])
+    written: dict[FuncOp, set[int]] = field(default_factory=dict[FuncOp, set[int]])
 
     @staticmethod
     def of(loop: scf.ForOp) -> RowBytes:
@@ -96,7 +141,7 @@ class RowBytes(IndexValues):
                 raise NotKnown
             first *= element_bytes(map_type(buffer))
             state.places[buffer] = Place(number, first, size_of(buffer))
-        for value in dict.fromkeys(each for op in loop.walk() for each in op.operands):
+        for value in dict.fromkeys(each for op in walk(loop) for each in op.operands):
             state.follow(value, loop)
         state.run_loop(loop)
         return state
@@ -125,57 +170,47 @@ class RowBytes(IndexValues):
 
     def do(self, op: Operation) -> None:
         """Note the place of a view, or the effects of another op."""
-        if is_view(op):
+        if op not in self.effects:
+            self.effects[op] = None if is_view(op) else tuple(effects_of(op, self.written))
+        if (effects := self.effects[op]) is None:
             self.view(op)
-            return
-        self.happen([op])
-        self.evaluate(op)
+        else:
+            self.happen(effects)
+            self.evaluate(op)
 
     def run_loop(self, op: scf.ForOp) -> None:
         """Run the iterations of a loop; one that takes no views and calls nothing is one event."""
-        inner = [each for each in op.walk() if each is not op]
-        if any(is_view(each) or isinstance(each, LayerOp | CallOp) for each in inner):
+        if op not in self.effects:
+            self.effects[op] = self.event(op)
+        if (effects := self.effects[op]) is None:
             super().run_loop(op)
         else:
-            self.happen(inner)
+            self.happen(effects)
+
+    def event(self, loop: scf.ForOp) -> Effects | None:
+        """The effects of a loop that takes no views and calls nothing; None for another one."""
+        inner = [op for op in walk(loop) if op is not loop]
+        if any(is_view(op) or isinstance(op, LayerOp | CallOp) for op in inner):
+            return None
+        return tuple(
+            dict.fromkeys(effect for op in inner for effect in effects_of(op, self.written))
+        )
 
     def view(self, op: Operation) -> None:
         """Note the place of a view. Raises: NotKnown if it cannot be evaluated."""
-        source, result = self.places.get(op.operands[0]), op.results[0]
+        source = self.places.get(op.operands[0])
         if source is None:
             return
-        first = source.first
-        if isinstance(op, memref.SubviewOp):
-            first += self.shift(op) * element_bytes(map_type(result))
-        elif isinstance(op, memref.ReinterpretCastOp):
-            (offset,) = op.static_offsets.get_values()
-            base = offset_of(op.source)
-            if offset == DYNAMIC_INDEX or base is None:
-                raise NotKnown
-            first += (offset - base) * element_bytes(map_type(result))
-        elif not isinstance(op, SpanOp | memref.CastOp):
-            raise NotKnown
-        self.places[result] = Place(source.buffer, first, size_of(result))
+        if op not in self.views:
+            self.views[op] = View.of(op)
+        view = self.views[op]
+        first = source.first + view.first
+        for value, step in view.moving:
+            first += self.number(value) * step
+        self.places[op.results[0]] = Place(source.buffer, first, view.reach)
 
-    def shift(self, op: memref.SubviewOp) -> int:
-        """Elements from the start of a buffer to that of a view."""
-        assert isa(op.source.type, MemRefType[Attribute])
-        strides, dynamic = op.source.type.get_strides(), iter(op.offsets)
-        if strides is None:
-            raise NotKnown
-        total = 0
-        for offset, stride in zip(op.static_offsets.get_values(), strides, strict=True):
-            if stride is None:
-                raise NotKnown
-            total += stride * (self.number(next(dynamic)) if offset == DYNAMIC_INDEX else offset)
-        return total
-
-    def happen(self, ops: Sequence[Operation]) -> None:
+    def happen(self, effects: Effects) -> None:
         """Note what ops use, as if they first wrote everything, then read and wrote it again."""
-        for op in ops:
-            if op not in self.effects:
-                self.effects[op] = tuple(effects_of(op))
-        effects = [effect for op in ops for effect in self.effects[op]]
         for value, writes in effects:
             if writes and (place := self.places.get(value)) is not None:
                 end = place.first + place.reach
@@ -205,11 +240,14 @@ class RowBytes(IndexValues):
         return apart + low < end and first < apart + high
 
 
-def effects_of(op: Operation) -> Iterator[tuple[SSAValue, bool]]:
+def effects_of(op: Operation, written: dict[FuncOp, set[int]]) -> Iterator[tuple[SSAValue, bool]]:
     """The buffers that an op reads (False) and writes (True). An unknown op does both.
 
-    Raises: NotKnown for an unknown op with regions.
+    `written` are the arguments that functions may write; those of a function that is called are
+    added. Raises: NotKnown for an unknown op with regions.
     """
+    if not op.regions and not any(map(is_buffer, op.operands)):
+        return
     match op:
         case LayerOp() if op.destination is not None:
             yield from ((value, False) for value in op.inputs)
@@ -223,7 +261,7 @@ def effects_of(op: Operation) -> Iterator[tuple[SSAValue, bool]]:
         case memref.StoreOp() | StoreWordOp():
             yield op.memref, True
         case CallOp():
-            yield from effects_of_call(op)
+            yield from effects_of_call(op, written)
         case scf.ForOp() | scf.IfOp():
             return  # the ops inside them have effects
         case _ if not is_view(op):
@@ -232,12 +270,14 @@ def effects_of(op: Operation) -> Iterator[tuple[SSAValue, bool]]:
             return
 
 
-def effects_of_call(op: CallOp) -> Iterator[tuple[SSAValue, bool]]:
+def effects_of_call(op: CallOp, written: dict[FuncOp, set[int]]) -> Iterator[tuple[SSAValue, bool]]:
     """The effects of a call: it may read all of its arguments."""
     callee = SymbolTable.lookup_symbol(op, op.callee)
     changed = set(range(len(op.arguments)))
     if isinstance(callee, FuncOp) and not callee.is_declaration:
-        changed = written_by(callee)
+        if callee not in written:
+            written[callee] = written_by(callee, written)
+        changed = written[callee]
     for index, value in enumerate(op.arguments):
         yield value, False
         if index in changed:
@@ -253,21 +293,21 @@ def unknown_effects_of(op: Operation) -> Iterator[tuple[SSAValue, bool]]:
         yield from ((value, way) for value in buffers for way in (True, False))
 
 
-def written_by(function: FuncOp) -> set[int]:
+def written_by(function: FuncOp, written: dict[FuncOp, set[int]]) -> set[int]:
     """The numbers of the arguments that a function may write."""
     arguments: dict[SSAValue, int] = {v: i for i, v in enumerate(function.body.block.args)}
     return {
         arguments[root]
-        for op in function.walk()
+        for op in walk(function)
         if op is not function
-        for value, writes in effects_of(op)
+        for value, writes in effects_of(op, written)
         if writes and (root := root_of(value)) in arguments
     }
 
 
 def size_of(value: SSAValue) -> int:
     """Bytes from the first element of a buffer to its last one. Raises: NotKnown."""
-    assert isa(value.type, MemRefType[Attribute])
+    assert is_buffer_type(value.type)
     reach = reach_of(value.type.get_shape(), value.type.get_strides())
     if reach is None:
         raise NotKnown

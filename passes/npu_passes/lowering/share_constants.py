@@ -22,7 +22,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.rewriter import Rewriter
 
-from npu_dialect.walking import walk
+from npu_dialect.walking import walk_kind
 from npu_passes.support.refuse import RefusingPass
 
 
@@ -46,10 +46,9 @@ class ShareConstantsPass(RefusingPass):
                 Rewriter.erase_op(each)
         if all(name == other for name, other in kept.items()):
             return
-        for get in walk(op):
-            if isinstance(get, memref.GetGlobalOp):
-                name = get.name_.string_value()
-                get.name_ = SymbolRefAttr(kept.get(name, name))
+        for get in walk_kind(op, memref.GetGlobalOp):
+            name = get.name_.string_value()
+            get.name_ = SymbolRefAttr(kept.get(name, name))
 
 
 def is_private_constant(op: memref.GlobalOp) -> bool:

@@ -10,14 +10,14 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.rewriter import Rewriter
 
-from npu_dialect.walking import walk
+from npu_dialect.walking import walk, walk_kind
 from npu_passes.lowering.kernels.constants import Users, only_call, symbol_users
 
 
 def drop_unused(module: ModuleOp) -> None:
     """Remove unused arguments of private functions, then unused globals."""
-    ops = list(walk(module))  # walk once: a lowered network has a hundred thousand ops
-    users = symbol_users(ops)
+    users = symbol_users(walk(module))
+    ops = list(walk_kind(module, func.FuncOp, memref.GetGlobalOp, memref.GlobalOp))
     for op in ops:
         if isinstance(op, func.FuncOp):
             drop_arguments(op, users)

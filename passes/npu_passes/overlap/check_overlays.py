@@ -26,6 +26,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.arguments import argument_attributes, is_input, is_output
 from npu_dialect.attributes import LAYER, OVERLAYS
+from npu_dialect.walking import walk_kind
 from npu_passes.analysis.index_values import NotKnown
 from npu_passes.analysis.nests import NestReader
 from npu_passes.analysis.overlaid import Claim, bytes_apart, claims_of, distance_of
@@ -48,7 +49,7 @@ class CheckOverlaysPass(RefusingPass):
         nests: dict[Operation, tuple[Node, ...]] = {}
         safe: dict[tuple[Operation, Claim, int], bool] = {}
         functions = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}
-        for call in op.walk():
+        for call in walk_kind(op, scf.ForOp, CallOp):
             if isinstance(call, scf.ForOp) and OVERLAYS.get(call):
                 check_rows(call)
             if not isinstance(call, CallOp):

@@ -36,6 +36,7 @@ from xdsl.traits import SymbolTable
 from npu_dialect.attributes import OVERLAYS, PLANNED_AS
 from npu_dialect.npu.epilogue import EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.walking import walk_kind
 from npu_passes.analysis.index_values import NotKnown
 from npu_passes.analysis.nests import NestReader, storage_bytes
 from npu_passes.analysis.overlaid import Claim
@@ -65,7 +66,7 @@ class OverlayMapsPass(RefusingPass):
         """Find the layers at the peak of each function, then measure them together."""
         if PLANNED_AS.is_on(op):
             return
-        for loop in [each for each in op.walk() if isinstance(each, scf.ForOp)]:
+        for loop in list(walk_kind(op, scf.ForOp)):
             if isinstance(loop.parent_op(), FuncOp) and (claims := claims_of_rows(loop)):
                 OVERLAYS.set(loop, tuple(n for each in claims for n in each.numbers()))
         found = layers_at_peaks(op)

@@ -79,7 +79,8 @@ class LoopBuilder(OpBuilder):
         if not isinstance(index, int):
             return index
         if index not in self.constants:
-            op = arith.ConstantOp(IntegerAttr(index, IndexType()))
+            number = IntegerAttr(index, IndexType())
+            op = arith.ConstantOp.create(result_types=[number.type], properties={"value": number})
             hint = f"c{index}" if index >= 0 else f"cm{-index}"
             self.constants[index] = self.hoist(op, hint)
         return self.constants[index]

@@ -136,6 +136,11 @@ FAULTS: dict[str, Callable[[ModuleOp], None]] = {
     "a callee of another type": lambda m: setattr(
         find(m, func.FuncOp), "function_type", FunctionType.from_lists([MemRefType(f32, [4])], [])
     ),
+    "a function that returns more than its return": lambda m: setattr(
+        find(m, func.FuncOp, 1),
+        "function_type",
+        FunctionType.from_lists(block_of_function(m, 1).arg_types, [f32]),
+    ),
     "no callee": lambda m: find(m, func.CallOp, 1).properties.update(callee=SymbolRefAttr("h")),
     "a loop that yields another type": lambda m: yield_of(m, scf.ForOp, arith.CmpiOp),
     "a loop variable of another type": lambda m: set_argument(m, 0),

@@ -18,25 +18,17 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.arg_spec import ArgSpec
 
 from npu_dialect.attributes import ARENA, TARGET
-from npu_dialect.contract import check_attributes
+from npu_dialect.contract import PROGRAM_OP, check_attributes
 from npu_dialect.machine import Machine
 from npu_dialect.target import TargetAttr
+from npu_dialect.walking import walk
 from npu_passes.emit.c.names import identifier, is_identifier
-from npu_passes.graph.integer_io import IntegerIoPass
-from npu_passes.graph.keep_state import KeepStatePass
-from npu_passes.graph.plan_as import PlanAsPass
-from npu_passes.graph.requantize_mode import RequantizeModePass
-from npu_passes.graph.stream_input import StreamInputPass
-from npu_passes.graph.use_flash import Flash, UseFlashPass
-from npu_passes.lowering.split_stream import SplitStreamPass
 from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
-from npu_passes.rows.fuse_regions import FuseRegionsPass
 from npu_passes.support.refuse import RefusingPass
 from npu_tools.compiling.pass_text import build_pass, pass_specs
 from npu_tools.compiling.stops import IrDump, Measurements, Observer
 from npu_tools.compiling.verified import Verifier
 from npu_tools.importers.frontends import load
-from npu_tools.reports.microcode_report import microcode_of
 from npu_tools.reports.report import Report, parameter_bytes, planned_function, report_of
 from npu_tools.shared.collector import paused_collector
 from npu_tools.shared.errors import UserError
@@ -45,6 +37,8 @@ from npu_tools.shared.progress import PassProgress
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+
+    from npu_passes.graph.use_flash import Flash
 
 ON_CONSTANTS = (
     "npu-split-conv-transpose",
@@ -55,7 +49,10 @@ ON_CONSTANTS = (
 """Passes that need the values of constants."""
 FUSE = "npu-fuse-conv-relu-pool"
 BUFFERIZE = "npu-bufferize"
+FUSE_REGIONS = "npu-fuse-regions"
 PLACE_WEIGHTS = "npu-place-weights"
+PLAN_AS = "npu-plan-as"
+STREAM_INPUT, SPLIT_STREAM = "npu-stream-input", "npu-split-stream"
 ASSIGN_OFFSETS = "npu-assign-sram-offsets"
 TILE_LOOPS = "npu-tile-loops"
 COMPRESS = "npu-compress-spills"
@@ -174,13 +171,16 @@ def take_the_road(job: Job) -> Compiled:
     report = measurements.report or report_of(module)  # raises: nothing was planned
     report = replace(report, stored_bytes=parameter_bytes(module))
     check_flash(report, machine)
-    report = replace(
-        report, memory=replace(report.memory, **baselines), microcode=microcode_of(module)
-    )
+    report = replace(report, memory=replace(report.memory, **baselines))
+    has_microcode = any(op.name == PROGRAM_OP for op in walk(module))
+    if has_microcode:
+        from npu_tools.reports.microcode_report import microcode_of
+
+        report = replace(report, microcode=microcode_of(module))
     files = (
         {}
         if job.plan_as or measurements.buffers is None
-        else emit(module, name, place_of_weights(job, report))
+        else emit(module, name, place_of_weights(job, report), has_microcode)
     )
     return Compiled(name, report, files, model, job.requantize != "fixed")
 
@@ -200,12 +200,20 @@ def prepare(module: ModuleOp, job: Job) -> None:
     This happens before the first observer runs, so `--check-passes` compares with the result.
     """
     if job.io == "int8":
+        from npu_passes.graph.integer_io import IntegerIoPass
+
         IntegerIoPass().apply(context(), module)
     if job.keep_state:
+        from npu_passes.graph.keep_state import KeepStatePass
+
         KeepStatePass(job.keep_state).apply(context(), module)
     if job.requantize is not None:
+        from npu_passes.graph.requantize_mode import RequantizeModePass
+
         RequantizeModePass(job.requantize).apply(context(), module)
     if job.flash is not None:
+        from npu_passes.graph.use_flash import UseFlashPass
+
         UseFlashPass(job.flash).apply(context(), module)
 
 
@@ -232,7 +240,9 @@ def place_of_weights(job: Job, report: Report) -> Literal["c", "bin"]:
     return "bin" if report.weights_bytes > LARGEST_ARRAYS else "c"
 
 
-def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str, str | bytes]:
+def emit(
+    module: ModuleOp, name: str, weights: Literal["c", "bin"], has_microcode: bool
+) -> dict[str, str | bytes]:
     """The files of the C program: `name.c`, `name.h`, and `name_weights.bin` if `weights` is `bin`.
 
     A program with transfers also gets the runtime and the files of the DMA engine. The module loses
@@ -240,9 +250,12 @@ def emit(module: ModuleOp, name: str, weights: Literal["c", "bin"]) -> dict[str,
     """
     from npu_passes.emit.c import emit as emit_c
     from npu_passes.emit.c.off_chip import RUNTIME
-    from npu_passes.emit.pl330.tables import engine_files
 
-    engine = engine_files(module, name)  # they need ops that are dead in C
+    engine: dict[str, str] = {}
+    if has_microcode:
+        from npu_passes.emit.pl330.tables import engine_files
+
+        engine = engine_files(module, name)  # they need ops that are dead in C
     made = emit_c(module, name, weights, may_change=True)
     files: dict[str, str | bytes] = {f"{name}.c": made.source, f"{name}.h": made.header}
     if made.runtime is not None:
@@ -288,10 +301,10 @@ def streamed(specs: Sequence[ArgSpec]) -> list[ArgSpec]:
 
     Raises: UserError if the pipeline has no `npu-bufferize`.
     """
-    found, place = [*specs, ArgSpec(SplitStreamPass.name, {})], index_of(specs, BUFFERIZE)
-    if not any(spec.name == FuseRegionsPass.name for spec in specs):
-        found.insert(place, ArgSpec(FuseRegionsPass.name, {"when": ("input",)}))
-    found.insert(behind_constants(specs), ArgSpec(StreamInputPass.name, {}))
+    found, place = [*specs, ArgSpec(SPLIT_STREAM, {})], index_of(specs, BUFFERIZE)
+    if not any(spec.name == FUSE_REGIONS for spec in specs):
+        found.insert(place, ArgSpec(FUSE_REGIONS, {"when": ("input",)}))
+    found.insert(behind_constants(specs), ArgSpec(STREAM_INPUT, {}))
     return found
 
 
@@ -307,7 +320,7 @@ def planned_as(specs: Sequence[ArgSpec], element: str) -> list[ArgSpec]:
     Passes of `ON_CONSTANTS` at the start stay in front, as `npu-plan-as` drops the values.
     """
     place = behind_constants(specs)
-    return [*specs[:place], ArgSpec(PlanAsPass.name, {"type": (element,)}), *specs[place:]]
+    return [*specs[:place], ArgSpec(PLAN_AS, {"type": (element,)}), *specs[place:]]
 
 
 def index_of(specs: Sequence[ArgSpec], name: str) -> int:

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import ModuleOp
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.target import machine_of
-from npu_passes.modules.module_reader import ModuleReader, layers_outside, modules_of
 from npu_plans.modules.footprints import Storage
 from npu_plans.modules.traffic import Traffic, naive_layer, naive_module, total
 
@@ -42,6 +41,8 @@ class NaiveStop:
         machine = None if self.last is None else machine_of(self.last)
         if self.last is None or machine is None:
             return None
+        from npu_passes.modules.module_reader import ModuleReader, layers_outside, modules_of
+
         reader = ModuleReader(Storage.of(machine))
         modules = [naive_module(reader.module(op)) for op in modules_of(self.last)]
         outside = [naive_layer(reader.layer(op)) for op in layers_outside(self.last)]

@@ -8,11 +8,8 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from npu_passes.modules.plan_modules import PlanModulesPass
 from npu_plans.modules.traffic import Traffic
 from npu_tools.compiling.naive import NaiveStop
-from npu_tools.compiling.printer import ir_text
-from npu_tools.reports.module_report import planned_report
 from npu_tools.reports.report import (
     LayerReport,
     Report,
@@ -22,6 +19,7 @@ from npu_tools.reports.report import (
 )
 from npu_tools.shared.files import write_file
 
+PLAN_MODULES = "npu-plan-modules"
 TILE_LOOPS = "npu-tile-loops"
 
 Observer = Callable[[str, ModuleOp], None]
@@ -54,7 +52,9 @@ class Measurements:
         self.tiled |= step == TILE_LOOPS
         if self.tiles and not self.tiled:
             self.layers = buffered_layers(module) or self.layers
-        if step == PlanModulesPass.name:
+        if step == PLAN_MODULES:
+            from npu_tools.reports.module_report import planned_report
+
             self.planned = planned_report(module, self.model)
         if planned_function(module) is not None:
             self.buffers = report_of(module, self.model)
@@ -104,6 +104,8 @@ class IrDump:
 
     def __call__(self, step: str, module: ModuleOp) -> None:
         """Write the IR after one step; make the folder if it is missing."""
+        from npu_tools.compiling.printer import ir_text
+
         self.folder.mkdir(parents=True, exist_ok=True)
         write_file(self.folder / f"{self.steps:02}-{step}.mlir", ir_text(module))
         self.steps += 1

@@ -9,13 +9,14 @@ the whole module.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TypeAlias
 
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.dialects.memref import (
     GetGlobalOp,
     GlobalOp,
@@ -37,15 +38,32 @@ LAYERS = [op for op in NPU.operations if issubclass(op, LayerOp)]
 
 Key: TypeAlias = tuple[object, ...]
 
+TYPE: Callable[[SSAValue], Attribute] = attrgetter("type")
+
 MEMORY = (AllocOp, GetGlobalOp, GlobalOp, LoadOp, ReinterpretCastOp, StoreOp, SubviewOp)
 
+TERMINATORS = (ReturnOp, YieldOp)
+NAMES: Mapping[type[Operation], str] = MappingProxyType({CallOp: "callee", FuncOp: "sym_name"})
+"""Properties with the names of functions. Instead of them, a key has the type of the callee; that
+no two functions have the same name is checked with the module."""
+
 LOCAL: frozenset[type[Operation]] = frozenset(
-    (*Arith.operations, *DSP.operations, *MEMORY, CallOp, ForOp, FuncOp, IfOp, YieldOp, *LAYERS)
+    (
+        *Arith.operations,
+        *DSP.operations,
+        *MEMORY,
+        CallOp,
+        ForOp,
+        FuncOp,
+        IfOp,
+        *TERMINATORS,
+        *LAYERS,
+    )
 )
 """Ops whose verifiers read nothing but their types and attributes; the arguments and terminators
-of their blocks; the class of the op around them; the function that they call; and, for a function,
-where the values in it are computed. None of them reads attributes of this project, which
-`contract.check_attributes` checks."""
+of their blocks; the class of the op around them; the function that they call or return from; and,
+for a function, where the values in it are computed. None of them reads attributes of this project,
+which `contract.check_attributes` checks."""
 
 NO_FUNCTIONS: Mapping[str, FunctionType] = MappingProxyType({})
 """The functions that a module inside of another one is taken to have: calls in it are verified."""
@@ -76,11 +94,19 @@ class Verifier:
     def _verify(self, op: Operation, functions: Mapping[str, FunctionType]) -> None:
         for region in op.regions:
             for block in region.blocks:
-                if block.first_op is None:
+                if (inner := block.first_op) is None:
                     block.verify()
-                for inner in block.ops:
-                    kind = type(inner)
-                    self._verify(inner, NO_FUNCTIONS if kind is ModuleOp else functions)
+                while inner is not None:  # quicker than the iterator of `block.ops`
+                    if not inner.regions:
+                        self._verify_alone(inner, functions)
+                    else:
+                        is_module = type(inner) is ModuleOp
+                        self._verify(inner, NO_FUNCTIONS if is_module else functions)
+                    inner = inner.next_op
+        self._verify_alone(op, functions)
+
+    def _verify_alone(self, op: Operation, functions: Mapping[str, FunctionType]) -> None:
+        """Verify an op, but not the ops inside of it."""
         key = self._key(op, functions) if type(op) in LOCAL else None
         if key is None or key not in self._right:
             op.verify(verify_nested_ops=False)
@@ -89,38 +115,47 @@ class Verifier:
 
     def _key(self, op: Operation, functions: Mapping[str, FunctionType]) -> Key | None:
         """All that decides whether an op in `LOCAL` is right; None if a key cannot hold it."""
-        kind, operands, number = type(op), tuple(op.operands), self.number
-        properties = op.properties
+        kind, operands = type(op), op.operands
         if ErasedSSAValue in map(type, operands):
             return None
-        more: Key | None = ()
-        if kind is FuncOp:
-            more = self._function(op)
-        elif (op.next_op is None) != (kind is YieldOp):
-            return None
-        elif op.regions:
-            more = self._inside(op)
-        elif kind is YieldOp:
-            more = (type(op.parent_op()),)
-        elif isinstance(op, CallOp):
-            callee = functions.get(op.callee.string_value())
-            properties = {name: value for name, value in properties.items() if name != "callee"}
-            more = None if callee is None else (number(callee),)
+        more, properties = self._around(op, functions), op.properties
         if more is None:
             return None
-        return (
-            kind,
-            len(operands),
-            *[number(value.type) for value in operands],
-            *[number(value.type) for value in op.results],
-            *[(name, number(value)) for name, value in properties.items()],
-            *[
-                (name, number(value))
+        if (name := NAMES.get(kind)) is not None:
+            properties = {each: value for each, value in properties.items() if each != name}
+        if op.attributes:
+            more += tuple(
+                (name, self.number(value))
                 for name, value in op.attributes.items()
                 if not name.startswith("npu.")
-            ],
-            *more,
-        )
+            )
+        attributes = [*map(TYPE, operands)]
+        count = len(attributes)
+        attributes += map(TYPE, op.results)
+        attributes += properties.values()
+        numbers = [*map(self._by_id.get, map(id, attributes))]
+        if None in numbers:
+            numbers = map(self.number, attributes)
+        return (kind, count, *numbers, *properties, *more)
+
+    def _around(self, op: Operation, functions: Mapping[str, FunctionType]) -> Key | None:
+        """The part of a key for what is inside of an op or around it, and what it refers to."""
+        kind = type(op)
+        if kind is FuncOp:
+            return self._function(op)
+        if (op.next_op is None) != (kind in TERMINATORS):
+            return None
+        if op.regions:
+            return self._inside(op)
+        if kind is YieldOp:
+            return (type(op.parent_op()),)
+        if kind is ReturnOp:
+            parent = op.parent_op()
+            return (self.number(parent.function_type),) if isinstance(parent, FuncOp) else None
+        if isinstance(op, CallOp):
+            callee = functions.get(op.callee.string_value())
+            return None if callee is None else (self.number(callee),)
+        return ()
 
     def _function(self, op: Operation) -> Key | None:
         """The entry of a function and what is around it; None if it uses a value from outside."""
@@ -128,7 +163,8 @@ class Verifier:
             return None
         entry = op.regions[0].blocks.first
         types = [] if entry is None else [self.number(argument.type) for argument in entry.args]
-        return op.next_op is None, entry is None, *types
+        name = type(op.properties.get("sym_name"))
+        return op.next_op is None, entry is None, name, *types
 
     def _inside(self, op: Operation) -> Key | None:
         """The arguments and terminators of an op's blocks; None if a region has several blocks."""
@@ -158,14 +194,14 @@ def is_isolated(op: Operation) -> bool:
 
     xDSL goes up from each value to the op; it is quicker to know all blocks inside.
     """
-    inside: set[Block | None] = set()
-    used: list[SSAValue] = []
+    inside: set[int] = set()
+    used: set[int] = set()
     for inner in walk(op):
         if inner is not op:
-            used += inner.operands
+            used.update([id(block_of(value)) for value in inner.operands])
         for region in inner.regions:
-            inside.update(region.blocks)
-    return inside.issuperset(map(block_of, used))
+            inside.update(map(id, region.blocks))
+    return used <= inside
 
 
 def block_of(value: SSAValue) -> Block | None:

@@ -25,7 +25,7 @@ from npu_dialect.attributes import LAYER
 from npu_dialect.module_attributes import MODULE
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_dialect.walking import walk
+from npu_dialect.walking import walk_kind
 from npu_passes.support.block_runs import block_runs_of
 from npu_plans.modules.traffic import Traffic
 from npu_tools.shared.errors import UserError
@@ -93,7 +93,7 @@ def off_chip(function: Operation) -> OffChip | None:
     Raises: UserError if the bounds of a loop or the condition of a branch around a transfer cannot
     be computed, or if a transfer is inside another kind of op.
     """
-    ops = [op for op in walk(function) if isinstance(op, TRANSFERS)]
+    ops = [*walk_kind(function, *TRANSFERS)]
     if not ops:
         return None
     counter = Counter(frozenset(ancestor for op in ops for ancestor in ancestors(op)))

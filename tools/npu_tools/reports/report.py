@@ -37,15 +37,14 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import Map, bytes_of, is_buffer_type, map_type, shape_of
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
+from npu_dialect.walking import walk_kind
 from npu_passes.analysis import lifetimes
 from npu_passes.analysis.lifetimes import OnChipBuffer
 from npu_passes.analysis.views import root_of
-from npu_passes.zero_blocks.compress_spills import compressed
 from npu_plans.arena.problem import Buffer, Problem
 from npu_plans.arena.problem import live_bound as bound_of
 from npu_plans.modules.traffic import Traffic
 from npu_tools.reports.off_chip import off_chip
-from npu_tools.reports.zero_block_plan import block_rows
 from npu_tools.shared.errors import UserError
 
 
@@ -174,14 +173,14 @@ def planned_function(module: ModuleOp) -> func.FuncOp | None:
         if not isinstance(op, func.FuncOp) or not ARENA.is_on(op):
             continue
         code = (func.CallOp, memref.LoadOp, memref.StoreOp)
-        if any(layers_of(op)) or not any(isinstance(inner, code) for inner in op.walk()):
+        if any(layers_of(op)) or not any(walk_kind(op, *code)):
             return op
     return None
 
 
 def layers_of(function: func.FuncOp) -> Iterator[LayerOp]:
     """The layers of a function in execution order."""
-    return (op for op in function.walk() if isinstance(op, LayerOp))
+    return walk_kind(function, LayerOp)
 
 
 def report_of(module: ModuleOp, model: str = "") -> Report:
@@ -205,7 +204,13 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
     planned_as = PLANNED_AS.get(module)
     in_place = Traffic(weight_bytes=sum(layer.weight_bytes for layer in layers))
     moved = off_chip(function)
-    traffic = in_place if moved is None else moved.total
+    traffic, at_most, zero_blocks = in_place, False, tuple[Mapping[str, Any], ...]()
+    if moved is not None:
+        from npu_passes.zero_blocks.compress_spills import compressed
+        from npu_tools.reports.zero_block_plan import block_rows
+
+        traffic, at_most = moved.total, compressed(function)
+        zero_blocks = tuple(block_rows(function, moved.starts))
     return Report(
         model=model,
         target=machine.name if machine else None,
@@ -214,8 +219,8 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
         scratch_bytes=scratch_bytes(function, buffers),
         layers=layers,
         off_chip=traffic,
-        off_chip_at_most=compressed(function),
-        zero_blocks=() if moved is None else tuple(block_rows(function, moved.starts)),
+        off_chip_at_most=at_most,
+        zero_blocks=zero_blocks,
         naive=traffic,
         module_traffic={} if moved is None else moved.modules,
         memory=Memory(
@@ -251,7 +256,7 @@ def check_transfers(function: func.FuncOp) -> None:
 
 def buffered_layers(module: ModuleOp) -> tuple[LayerReport, ...]:
     """The rows of all layers of a module that write into buffers, in execution order."""
-    found = [op for op in module.walk() if isinstance(op, LayerOp) and op.destination is not None]
+    found = [op for op in walk_kind(module, LayerOp) if op.destination is not None]
     return tuple(layer_report(op, index) for index, op in enumerate(found))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from npu_tools.reports.microcode_report import microcode_line
 from npu_tools.reports.report import LayerReport, Report
 from npu_tools.shared.text import columns
 
@@ -25,7 +24,10 @@ def table(report: Report, stack: str) -> str:
         f"{report.weights_bytes} bytes{stored(report)}",
         f"worst-case stack: {stack}",
     ]
-    lines += [microcode_line(report.microcode)] if report.microcode else []
+    if report.microcode:
+        from npu_tools.reports.microcode_report import microcode_line
+
+        lines.append(microcode_line(report.microcode))
     return "\n".join(lines)
 
 

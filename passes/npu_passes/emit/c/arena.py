@@ -6,7 +6,6 @@ It checks that every buffer with an offset lies inside of them and is aligned.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from types import UnionType
 
 from xdsl.dialects import memref
 from xdsl.dialects.func import FuncOp
@@ -17,7 +16,7 @@ from npu_dialect import dram, sram
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import ARENA, DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
 from npu_dialect.keys import Key
-from npu_dialect.walking import walk
+from npu_dialect.walking import walk_kind
 from npu_passes.emit.c.buffers import argument_offset, memory_of
 from npu_passes.emit.c.types import element_type, memref_of
 
@@ -85,17 +84,16 @@ def placed_buffers(
             raise PassFailedException(f"c: {what} has {wrong}; run npu-assign-sram-offsets before")
         if moved:
             yield what, argument
-    yield from allocations(functions, sram.AllocOp | memref.AllocOp)
+    yield from allocations(functions, sram.AllocOp, memref.AllocOp)
 
 
 def allocations(
-    functions: Sequence[FuncOp], kind: type[Operation] | UnionType
+    functions: Sequence[FuncOp], *kinds: type[Operation]
 ) -> Iterator[tuple[str, SSAValue]]:
-    """The buffers that ops of a kind allocate, each with its name for messages."""
+    """The buffers that ops of some classes allocate, each with its name for messages."""
     for function in functions:
-        for op in walk(function):
-            if isinstance(op, kind):
-                yield f"{op.name} in @{function.sym_name.data}", op.results[0]
+        for op in walk_kind(function, *kinds):
+            yield f"{op.name} in @{function.sym_name.data}", op.results[0]
 
 
 def misplaced(value: SSAValue, size: int, memory: str) -> str | None:

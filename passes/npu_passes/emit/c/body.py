@@ -18,7 +18,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from npu_dialect import dma, dsp
-from npu_dialect.walking import walk
+from npu_dialect.walking import walk, walk_kind
 from npu_passes.emit.c.carried import Variables
 from npu_passes.emit.c.expr import Expr
 from npu_passes.emit.c.names import Scope, identifier
@@ -79,6 +79,8 @@ class Body:
 
     They read memory, or the function has a `dsp.keep_order`, and their reader is not printed yet.
     """
+    constants: dict[SSAValue, bool] = field(default_factory=dict[SSAValue, bool])
+    """Whether the elements of a buffer stay the same, by buffer: many loads read the same one."""
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """Names of the variables of loops and branches."""
     lines: list[str] = field(default_factory=list[str])
@@ -159,7 +161,7 @@ class Body:
     @cached_property
     def keeps_order(self) -> bool:
         """Whether the function has a `dsp.keep_order`."""
-        return any(isinstance(op, dsp.KeepOrderOp) for op in self.function.op.walk())
+        return any(walk_kind(self.function.op, dsp.KeepOrderOp))
 
     def flush(self) -> None:
         """Print all waiting values into constants; call it before an op of `WRITERS`."""

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.attributes import LAYER, VALUE
 from npu_dialect.stream_attributes import STREAM_PART
-from npu_dialect.walking import walk
+from npu_dialect.walking import walk, walk_kind
 from npu_passes.analysis.views import root_of
 from npu_passes.emit.c.buffers import Memory, memory_of
 
@@ -123,7 +123,7 @@ def conflict(places: dict[int, Memory], index: int, written: set[int]) -> bool:
 
 def calls_in(function: FuncOp) -> Iterator[CallOp]:
     """All calls in a function."""
-    return (op for op in walk(function) if isinstance(op, CallOp))
+    return walk_kind(function, CallOp)
 
 
 def layers_of(graph: CallGraph, in_tiles: bool) -> dict[CallOp, tuple[int, str]]:

@@ -27,8 +27,8 @@ from xdsl.utils.hints import isa
 
 from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.attributes import LAYER, SRAM_OFFSET
+from npu_dialect.contract import PROGRAM_OP
 from npu_dialect.npu.attributes import DramSpace
-from npu_dialect.pl330 import ProgramOp
 from npu_dialect.stream_attributes import STREAM_PART
 from npu_dialect.target import machine_of
 from npu_dialect.walking import walk
@@ -121,7 +121,7 @@ def problems_at_top(op: Operation) -> Iterator[str]:
                 yield f"{what}: it can be written; expected `constant` and a value"
             if problem := type_problem(op.type):
                 yield f"{what}: {problem}"
-        case ProgramOp():
+        case _ if op.name == PROGRAM_OP:
             pass  # the target pl330-c prints it
         case _:
             yield f"{op.name}: expected only func.func and memref.global in the module"
@@ -144,8 +144,9 @@ def problems_of_signature(function: FuncOp) -> Iterator[str]:
 
 def problems_of_body(function: FuncOp) -> Iterator[str]:
     """What is wrong with the ops of a function."""
+    fine: set[int] = set()
     for op in walk(function):
-        if op is not function and (problem := problem_of(op)):
+        if op is not function and (problem := problem_of(op, fine)):
             layer = LAYER.get(op)
             where = f"@{function.sym_name.data}" + (f" (layer {layer!r})" if layer else "")
             yield f"{op.name} in {where}: {problem}"
@@ -164,8 +165,12 @@ def type_problem(type_: Attribute) -> str | None:
     return f"its type is {type_}, expected a memref or a number"
 
 
-def problem_of(op: Operation) -> str | None:
-    """Why an op in a function cannot be printed as C; None if it can."""
+def problem_of(op: Operation, fine: set[int]) -> str | None:
+    """Why an op in a function cannot be printed as C; None if it can.
+
+    `fine` are the ids of types of which values can be printed: few types, that are looked up faster
+    than they are checked. Types that are found right are added.
+    """
     if op.name not in PRINTABLE:
         dialect = op.name.partition(".")[0]
         return REMEDY.get(
@@ -177,8 +182,11 @@ def problem_of(op: Operation) -> str | None:
     for value in (*op.operands, *op.results):
         if transfers and isinstance(value.owner, dma.StartOp):
             continue  # the token between a start and its wait
-        if problem := type_problem(value.type):
+        if id(type_ := value.type) in fine:
+            continue
+        if problem := type_problem(type_):
             return problem
+        fine.add(id(type_))
     return None if op.name in PLAIN else problem_of_memory(op) or problem_of_kind(op)
 
 

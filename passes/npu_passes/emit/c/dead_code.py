@@ -13,8 +13,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
+from npu_dialect.walking import walk_kind
 from npu_passes.emit.c.body import writes_memory
 from npu_passes.emit.c.types import memref_of
+
+INDEXED = (memref.LoadOp, memref.StoreOp, memref.SubviewOp)
+"""The ops with an index for each axis of a buffer."""
 
 
 def remove_dead_code(module: ModuleOp) -> None:
@@ -29,7 +33,7 @@ def remove_dead_code(module: ModuleOp) -> None:
 def drop_known_indices(block: Block) -> None:
     """Replace indices along axes of one element by constant 0, in a block and its regions."""
     zero: SSAValue | None = None
-    for op in list(block.walk()):
+    for op in [each for top in block.ops for each in walk_kind(top, *INDEXED)]:
         for index, operand in known_indices(op):
             if isinstance(operand.owner, arith.ConstantOp):
                 continue

@@ -149,8 +149,12 @@ class Expr:
 
 def combined(text: str, rank: Rank, *operands: Expr) -> Expr:
     """An expression that contains others, with the `memory` and `reads` of all of them."""
-    reads = frozenset[str]().union(*(operand.reads for operand in operands))
-    return Expr(text, rank, any(operand.memory for operand in operands), reads)
+    memory, reads = False, frozenset[str]()
+    for operand in operands:
+        memory = memory or operand.memory
+        if operand.reads:
+            reads |= operand.reads
+    return Expr(text, rank, memory, reads)
 
 
 def binary(left: Expr, operator: str, right: Expr, rank: Rank) -> Expr:

@@ -36,7 +36,9 @@ def print_load(body: Body, op: memref.LoadOp) -> None:
     """Define the value of a load."""
     found = element(body, op.memref, body.use_all(op.indices))
     body.unit.ctype(memref_of(op.memref).element_type)
-    changes = memory_of(op.memref).kind != "weights" or body.keeps_order
+    if op.memref not in body.constants:
+        body.constants[op.memref] = memory_of(op.memref).kind == "weights"
+    changes = not body.constants[op.memref] or body.keeps_order
     body.define(op.res, Expr(found.text, memory=found.memory or changes, reads=found.reads))
 
 

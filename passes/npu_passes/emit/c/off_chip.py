@@ -16,7 +16,7 @@ from xdsl.utils.hints import isa
 
 from npu_dialect import dma
 from npu_dialect.npu.attributes import DramSpace
-from npu_dialect.walking import walk
+from npu_dialect.walking import walk_kind
 from npu_passes.emit.c.calls import CallGraph
 from npu_passes.emit.c.names import Scope
 from npu_passes.emit.c.types import transfer_blocks, transfer_runs
@@ -67,8 +67,8 @@ def shapes_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[Runs, str]:
     """The different shapes of a program's transfers, each with the name of its table."""
     shapes: dict[Runs, str] = {}
     for function in graph.order:
-        for op in walk(function):
-            if isinstance(op, dma.StartOp) and (runs := transfer_runs(op)) not in shapes:
+        for op in walk_kind(function, dma.StartOp):
+            if (runs := transfer_runs(op)) not in shapes:
                 counts = "x".join(str(axis.count) for axis in runs.axes)
                 what = f"{counts}_runs" if counts else "run"
                 shapes[runs] = scope.fresh(f"{prefix}_{what}_of_{runs.bytes}")
@@ -79,9 +79,7 @@ def blocks_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[BlockRuns, st
     """The blocks of a program's transfers that skip zero blocks, each with its table's name."""
     found: dict[BlockRuns, str] = {}
     for function in graph.order:
-        for op in walk(function):
-            if not isinstance(op, dma.StartOp):
-                continue
+        for op in walk_kind(function, dma.StartOp):
             if (runs := transfer_blocks(op)) is not None and runs not in found:
                 part = "x".join(map(str, runs.part))
                 found[runs] = scope.fresh(f"{prefix}_blocks_of_{part}")

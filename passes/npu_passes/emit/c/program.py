@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npu_dialect.arguments import argument_attributes, is_input, is_output, is_state
 from npu_dialect.attributes import PORT
 from npu_dialect.stream_attributes import STREAM_PART, STREAM_PARTS
-from npu_dialect.walking import walk
+from npu_dialect.walking import walk_kind
 from npu_passes.emit.c import off_chip
 from npu_passes.emit.c.arena import arena_size, dram_size
 from npu_passes.emit.c.buffers import argument_offset
@@ -307,8 +307,7 @@ def weights_of(
     used = {
         op.name_.string_value()
         for function in graph.order
-        for op in walk(function)
-        if isinstance(op, memref.GetGlobalOp)
+        for op in walk_kind(function, memref.GetGlobalOp)
     }
     found: dict[str, Weights] = {}
     end = 0

@@ -104,7 +104,8 @@ def largest_index(module: ModuleOp) -> int:
             value = op.value
             largest = max(largest, abs(value.value.data) if isinstance(value, IntegerAttr) else 0)
         for value in op.results:
-            largest = max(largest, elements(value))
+            if isinstance(value.type, MemRefType):
+                largest = max(largest, elements(value))
         for region in op.regions:
             for block in region.blocks:
                 largest = max((largest, *(elements(argument) for argument in block.args)))

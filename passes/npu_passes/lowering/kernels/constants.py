@@ -26,7 +26,7 @@ def symbol_users(ops: Iterable[Operation]) -> dict[str, list[Operation]]:
     found: dict[str, list[Operation]] = {}
     for op in ops:
         for each in (*op.properties.values(), *op.attributes.values()):
-            if isinstance(each, SymbolRefAttr):
+            if type(each) is SymbolRefAttr:  # the class is final, and few attributes are of it
                 found.setdefault(each.string_value(), []).append(op)
     return found
 

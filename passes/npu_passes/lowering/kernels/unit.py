@@ -11,7 +11,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp
@@ -119,7 +121,7 @@ class ByteUnit(Unit):
                 for p, value in enumerate(values):
                     found[p * filters + f] = b.mac(found[p * filters + f], value, weight)
             if len(sums) >= CROWDED:
-                b.insert(dsp.KeepOrderOp())
+                b.insert(dsp.KeepOrderOp.create())
         return found
 
 
@@ -161,15 +163,16 @@ class DualUnit(Unit):
                 words = [self.word(patch, place, half) for place in places]
             values = [self.halves(word, half, less_zero) for word in words]
             if crowded:
-                b.insert(dsp.KeepOrderOp())
+                b.insert(dsp.KeepOrderOp.create())
             for f in range(filters):
                 weight = self.weight(taps, first, half, f, filters)
                 for p, value in enumerate(values):
                     at = p * filters + f
-                    op = dsp.SmladOp(value, weight, found[at], in_place=stays)
-                    found[at] = b.insert(op, "acc").result
+                    operands = (value, weight, found[at])
+                    made = partial(dsp.SmladOp, *operands, in_place=stays)
+                    found[at] = b.quickly(dsp.SmladOp, operands, i32, made, stays, "acc")
                 if crowded:
-                    b.insert(dsp.KeepOrderOp())
+                    b.insert(dsp.KeepOrderOp.create())
         return found
 
     def half_of(self, element: int) -> int:
@@ -178,7 +181,9 @@ class DualUnit(Unit):
 
     def word(self, patch: SSAValue, place: int, half: int = 0) -> SSAValue:
         """Load the word that holds the elements of a half of the quad: all four bytes."""
-        return self.b.insert(dsp.LoadWordOp(patch, self.b.value(place)), "x").results[0]
+        operands = (patch, self.b.value(place))
+        first = partial(dsp.LoadWordOp, *operands)
+        return self.b.quickly(dsp.LoadWordOp, operands, i32, first, hint="x")
 
     def halves(self, word: SSAValue, half: int, less_zero: bool) -> SSAValue:
         """Every second byte of a word, from byte `half` on, as two 16-bit halves of a word."""
@@ -188,9 +193,10 @@ class DualUnit(Unit):
             both = low << 16 | low
             start = b.integer(both - (1 << 32) if both >> 31 else both)
             kind = dsp.Uxtab16Op if self.unsigned else dsp.Sxtab16Op
-            return b.insert(kind(start, word, rotate), "x").results[0]
+            first = partial(kind, start, word, rotate)
+            return b.quickly(kind, (start, word), i32, first, rotate, "x")
         extend = dsp.Uxtb16Op if self.unsigned else dsp.Sxtb16Op
-        return b.insert(extend(word, rotate), "x").results[0]
+        return b.quickly(extend, (word,), i32, partial(extend, word, rotate), rotate, "x")
 
     def weight(self, taps: SSAValue, first: int, half: int, filter: int, filters: int) -> SSAValue:
         """The two weights of a filter that belong to one word of halves."""
@@ -198,7 +204,8 @@ class DualUnit(Unit):
         if self.form == "wide":
             return b.load(taps, [first + half * filters + filter], "w")
         word = b.load(taps, [first + filter], "w")
-        return b.insert(dsp.Sxtb16Op(word, 8 * half), "w").results[0]
+        extend, rotate = partial(dsp.Sxtb16Op, word, 8 * half), 8 * half
+        return b.quickly(dsp.Sxtb16Op, (word,), i32, extend, rotate, "w")
 
 
 class HalfUnit(DualUnit):
