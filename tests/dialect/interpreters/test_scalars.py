@@ -158,7 +158,7 @@ func.func @f(%x: memref<2x?xi8>, %at: index) -> i8 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0 : i8
-  %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%s = %zero) -> i8 {
+  %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%s = %zero) -> (i8) {
     %limit = arith.constant 100 : i8
     %v = memref.load %x[%c1, %at] : memref<2x?xi8>
     %t = arith.addi %v, %limit : i8
