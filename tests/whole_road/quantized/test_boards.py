@@ -62,7 +62,7 @@ FULL = (
     Plan("fe310", "lenet5", "default", streamed=True, arena=1372),
     Plan("fe310", "lenet5", "rows", streamed=True, arena=1020),
     Plan("fe310", "cifar10", "default", arena=5760),
-    Plan("fe310", "cifar10", "rows", arena=5760),
+    Plan("fe310", "cifar10", "rows", arena=5472),
     Plan("fe310", "cifar10", "default", streamed=True, arena=4420),
     Plan("fe310", "cifar10", "rows", streamed=True, arena=4420),
     Plan("fe310", "resnet8", "rows", arena=14336),
