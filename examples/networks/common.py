@@ -99,11 +99,18 @@ class Parameter:
 
 
 class Network:
-    """A graph under construction, batch 1, layout NCHW."""
+    """A graph under construction, batch 1, layout NCHW.
 
-    def __init__(self, name: str, options: Options, channels: int = 3) -> None:
+    Padded windows have half a kernel of padding on each side, as in torch. With `same` they have as
+    little as n / stride windows need, the smaller half in front, as in TensorFlow.
+    """
+
+    def __init__(
+        self, name: str, options: Options, channels: int = 3, *, same: bool = False
+    ) -> None:
         self.name = name
         self.options = options
+        self.same = same
         self.image = Map("image", channels, options.size, Moments())
         self.nodes: list[NodeProto] = []
         self.parameters: dict[str, Parameter] = {}
@@ -172,7 +179,8 @@ class Network:
         self, name: str, x: Map, kernel: int = 3, *, stride: int = 2, padded: bool = False
     ) -> Map:
         """The largest element of each window."""
-        attributes, size = window(name, x.size, pair(kernel), stride, padded)
+        pads = self._pads(x.size, pair(kernel), stride, padded)
+        attributes, size = window(name, x.size, pair(kernel), stride, pads)
         output = self._add("MaxPool", name, [x.name], **attributes)
         return Map(output, x.channels, size, x.moments.largest())
 
@@ -204,7 +212,8 @@ class Network:
 
     def average_pool(self, name: str, x: Map, kernel: int = 3, *, stride: int = 1) -> Map:
         """An average pool with padding, whose zeros count as elements, as in torch."""
-        attributes, size = window(name, x.size, pair(kernel), stride, True)
+        pads = self._pads(x.size, pair(kernel), stride, True)
+        attributes, size = window(name, x.size, pair(kernel), stride, pads)
         output = self._add("AveragePool", name, [x.name], count_include_pad=1, **attributes)
         return Map(output, x.channels, size, x.moments.averaged(kernel**2))
 
@@ -227,13 +236,18 @@ class Network:
     def classifier(self, name: str, x: Map) -> Map:
         """Global average pool, Flatten, and a fully connected layer of `options.classes` scores."""
         flat = self.flatten("flatten", self.global_average_pool("global_pool", x))
-        weight, bias = self._filters(name, (self.options.classes, flat.channels), flat.moments, 1.0)
-        output = self._add("Gemm", name, [flat.name, weight, *bias], transB=1)
-        return Map(output, self.options.classes, (1, 1), Moments())
+        return self.fully_connected(name, flat, self.options.classes)
+
+    def fully_connected(self, name: str, x: Map, count: int) -> Map:
+        """A fully connected layer from scores [1, C] to `count` scores."""
+        weight, bias = self._filters(name, (count, x.channels), x.moments, 1.0)
+        output = self._add("Gemm", name, [x.name, weight, *bias], transB=1)
+        return Map(output, count, (1, 1), Moments())
 
     def flatten(self, name: str, x: Map) -> Map:
-        """A map [1, C, 1, 1] as scores [1, C]."""
-        return Map(self._add("Flatten", name, [x.name]), x.channels, x.size, x.moments)
+        """A map [1, C, H, W] as scores [1, C * H * W]."""
+        count = x.channels * prod(x.size)
+        return Map(self._add("Flatten", name, [x.name]), count, (1, 1), x.moments)
 
     def model(self, result: Map) -> ModelProto:
         """The model with the result of the last node as its output."""
@@ -259,11 +273,24 @@ class Network:
         variance: float,
         dilation: int = 1,
     ) -> Map:
-        attributes, size = window(name, x.size, shape[2:], stride, padded, dilation)
+        pads = self._pads(x.size, shape[2:], stride, padded, dilation)
+        attributes, size = window(name, x.size, shape[2:], stride, pads, dilation)
         weight, bias = self._filters(name, shape, x.moments, variance)
         group = x.channels // shape[1]
         output = self._add("Conv", name, [x.name, weight, *bias], group=group, **attributes)
         return Map(output, shape[0], size, Moments(0.0, variance))
+
+    def _pads(
+        self, size: Pair, kernel: Pair, stride: int, padded: bool, dilation: int = 1
+    ) -> list[int]:
+        """The padding of a window: before both axes, then behind them."""
+        if not (padded and self.same):
+            return [extent // 2 * dilation if padded else 0 for extent in kernel] * 2
+        whole = [
+            max(0, (-(-extent // stride) - 1) * stride + (taps - 1) * dilation + 1 - extent)
+            for extent, taps in zip(size, kernel, strict=True)
+        ]
+        return [*(each // 2 for each in whole), *(each - each // 2 for each in whole)]
 
     def _filters(
         self, name: str, shape: tuple[int, ...], source: Moments, variance: float
@@ -316,23 +343,22 @@ def port(value: Map, flat: bool) -> ValueInfoProto:
 
 
 def window(
-    name: str, size: Pair, kernel: Pair, stride: int, padded: bool, dilation: int = 1
+    name: str, size: Pair, kernel: Pair, stride: int, pads: list[int], dilation: int = 1
 ) -> tuple[dict[str, list[int]], Pair]:
     """Attributes of a sliding window, and the size of its result.
 
     Raises: NetworkError if the window is larger than the padded map.
     """
-    pads = [extent // 2 * dilation if padded else 0 for extent in kernel]
     height, width = (
-        (extent + 2 * pad - (taps - 1) * dilation - 1) // stride + 1
-        for extent, taps, pad in zip(size, kernel, pads, strict=True)
+        (extent + before + after - (taps - 1) * dilation - 1) // stride + 1
+        for extent, taps, before, after in zip(size, kernel, pads[:2], pads[2:], strict=True)
     )
     if height < 1 or width < 1:
         raise NetworkError(
             f"'{name}' has a {kernel[0]}x{kernel[1]} window on a {size[0]}x{size[1]} map: "
             "expected a larger image"
         )
-    attributes = {"kernel_shape": list(kernel), "strides": [stride] * 2, "pads": pads * 2}
+    attributes = {"kernel_shape": list(kernel), "strides": [stride] * 2, "pads": pads}
     if dilation > 1:
         attributes["dilations"] = [dilation] * 2
     return attributes, (height, width)

@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from helpers.c_harness import run_c
+from helpers.networks.int8 import NAMES, saved_int8
 from helpers.networks.zoo import TINY, build, image, run
 from helpers.paths import ROOT
 from helpers.road import c_files
@@ -25,10 +26,18 @@ from npu_passes.analysis.lifetimes import lifetimes_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import read_layers
 from npu_passes.pipelines import FREE_REGIONS, ORDER, PIPELINES
-from npu_tools.compiling.driver import Job, compile_model, job_passes, run_passes, through_offsets
+from npu_tools.compiling.driver import (
+    Job,
+    compile_model,
+    job_passes,
+    prepare,
+    run_passes,
+    through_offsets,
+)
 from npu_tools.importers.frontends import load
 
 PAGE = ROOT / "docs" / "memory.md"
+SMALLEST = "LeNet-5 of paper 002"
 DEFAULT = PIPELINES["default"].text
 WHOLE_LAYERS = DEFAULT.replace(f"{FREE_REGIONS},", "")
 IN_FILE_ORDER = WHOLE_LAYERS.replace(f"{ORDER},", "")
@@ -97,29 +106,36 @@ def function(module: ModuleOp) -> func.FuncOp:
     return next(op for op in module.walk() if isinstance(op, func.FuncOp))
 
 
-def planned(model: Path, pipeline: str) -> int:
-    """The bytes of arena after the passes up to the offsets, for the host."""
-    machine = Machine.load("host")
-    passes = through_offsets(job_passes(Job(model, "host", pipeline=pipeline), machine))
-    _, module = load(model, {})
+def planned(job: Job) -> int:
+    """The bytes of arena after the passes up to the offsets."""
+    machine = Machine.load(job.target)
+    passes = through_offsets(job_passes(job, machine))
+    _, module = load(job.model, {})
     TARGET.set(module, TargetAttr.of(machine))
+    prepare(module, job)
     run_passes(module, passes, ())
     return ARENA.get(function(module)) or 0
 
 
+def side_by_side() -> str:
+    """The pipeline `default` with outputs beside their inputs."""
+    pipeline = DEFAULT
+    for part in OVERLAYS:
+        assert part in pipeline
+        pipeline = pipeline.replace(part, "")
+    return pipeline
+
+
 def test_the_overlays_of_the_table(tmp_path: Path) -> None:
     """The arena with outputs beside their inputs, and with outputs over them."""
-    side_by_side = DEFAULT
-    for part in OVERLAYS:
-        assert part in side_by_side
-        side_by_side = side_by_side.replace(part, "")
     rows = [row for row in rows_of("## Outputs over inputs") if len(row) == 4]
     assert len(rows) == 4
     for name, before, after, change in rows:
         name = name.strip("`")
         model = ROOT / "examples" / "lenet5" / "lenet5.onnx"
         model = model if name == "lenet5" else saved(tmp_path, name)
-        arenas = planned(model, side_by_side), planned(model, DEFAULT)
+        pipelines = side_by_side(), DEFAULT
+        arenas = tuple(planned(Job(model, "host", pipeline=each)) for each in pipelines)
         assert arenas == (number(before), number(after)), name
         assert change == f"{100 * arenas[1] / arenas[0] - 100:.0f} %".replace("-0", "0"), name
 
@@ -136,6 +152,34 @@ def test_the_streamed_inputs_of_the_table(tmp_path: Path) -> None:
         jobs = job, replace(job, stream_input=True)
         arenas = [compile_model(each).report.arena_bytes for each in jobs]
         assert arenas == [number(whole), number(streamed)], name
+
+
+def int8_cells(heading: str, name: str) -> list[str]:
+    """The cells behind a name in the table below a heading; empty if the table has no such row."""
+    rows = {row[0]: row[1:] for row in rows_of(heading)}
+    return rows.get(name, [])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [NAME if NAME == SMALLEST else pytest.param(NAME, marks=pytest.mark.slow) for NAME in NAMES],
+)
+def test_the_int8_networks_of_the_tables(name: str, tmp_path: Path) -> None:
+    """The arena on the Cortex-M4: side by side, `default`, `rows`, and with streamed inputs."""
+    network, options = NAMES[name]
+    model = saved_int8(tmp_path, network, **options)
+    job = Job(model, "cortex-m4", io="int8")
+    overlays = int8_cells("## Outputs over inputs", name)
+    default = planned(job)
+    assert [planned(replace(job, pipeline=side_by_side())), default] == [*map(number, overlays)]
+    rows = int8_cells("## Rows through sums", name)
+    assert [default, planned(replace(job, pipeline="rows"))] == [*map(number, rows[:2])]
+    streamed = int8_cells("## Input that arrives in rows", name)
+    if not streamed:
+        return
+    jobs = [replace(job, pipeline=each, stream_input=True) for each in ("default", "rows")]
+    arenas = [compile_model(each).report.arena_bytes for each in jobs]
+    assert [default, *arenas] == [number(streamed[place]) for place in (0, 1, 3)]
 
 
 @pytest.mark.slow

@@ -5,7 +5,8 @@ An analysis: nothing is changed. `choose` decides for one layer with operands in
 
 - Learned vectors (a bias) are brought on chip once, as a whole; in tiles, if there is no room.
 - If the maps of a convolution or fully connected layer are on chip and the machine works on groups
-  of kernels, the layer becomes one loop over those groups.
+  of kernels, the layer becomes one loop over those groups, or at most `MOST_APART` tiles where each
+  has scales of its own.
 - Another layer that fits as a whole is one tile.
 - Other convolutions and fully connected layers are searched (`tile_search.py`); operands that are
   on chip cost nothing there.
@@ -34,6 +35,10 @@ from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.pool_apart import candidates
 from npu_passes.tiling.stage import Stage, Staging, off_chip_operands, stage_of, stages_of
 from npu_plans.tiles.operand_regions import Cut, even_sizes
+
+MOST_APART = 8
+"""The most tiles of kernels that are code of their own, as each has scales of its own. So the code
+of a quantised layer does not grow with its kernels; more tiles would need less memory."""
 
 
 def least_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine) -> int:
@@ -160,11 +165,14 @@ def kernel_groups(
 ) -> Staging | None:
     """The choice of one loop over groups of kernels, or None if not even one kernel fits.
 
-    A group is halved until it fits, with double buffers or else with single ones.
+    A group is halved until it fits, with double buffers or else with single ones. If each tile is
+    code of its own, a tile takes several groups at once, as many as fit.
     """
     kernels = shape_of(op.weight)[0]
     groups = op.group_count if isinstance(op, Conv2dOp) else 1
-    size = machine.kernel_group
+    size = group = machine.kernel_group
+    if any(loop.apart for loop in stage.space.loops):
+        size *= -(-kernels // (group * MOST_APART))
     while size:
         sizes = stage.space.whole
         sizes[OUT] = min(size, kernels // groups)
@@ -176,7 +184,7 @@ def kernel_groups(
         found = best_fit(stage, Cut.of(stage.space, sizes), free, double=double)
         if found is not None:
             return found
-        size //= 2
+        size = size - group if size > group else size // 2
     return None
 
 

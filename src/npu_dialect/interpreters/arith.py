@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith, llvm, math
@@ -26,12 +26,11 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
+from npu_dialect.interpreters.expressions import WITH_EXPRESSIONS, expression_of, function_of
 from npu_dialect.interpreters.fused import scalar_fma
 from npu_dialect.interpreters.pointwise import CALLS
 from npu_dialect.interpreters.values import bits_of, dense_array, scalar_of, wrapped
 from npu_dialect.npu.functions import MATH_OPS, Call
-
-IntOrBool = TypeVar("IntOrBool", int, bool)
 
 Meaning: TypeAlias = Callable[..., Any]
 """A function from the operands of an op to its only result."""
@@ -56,32 +55,13 @@ def floor_divided(lhs: int, rhs: int) -> int:
     return lhs // rhs
 
 
-def selected(condition: bool, yes: Any, no: Any) -> Any:
-    """`yes` if the condition is true, else `no`."""
-    return yes if condition else no
-
-
-WIDEST = 2**24
-"""The most bits of an integer type. Larger shifts are cut to this, as their result is 0 anyway and
-would take memory without bound."""
-
 SIGNED: dict[type[Operation], Callable[[int, int], int]] = {
-    arith.AddiOp: operator.add,
-    arith.SubiOp: operator.sub,
-    arith.MuliOp: operator.mul,
     arith.DivSIOp: divided,
     arith.FloorDivSIOp: floor_divided,
     arith.CeilDivSIOp: lambda lhs, rhs: -floor_divided(-lhs, rhs),
     arith.RemSIOp: lambda lhs, rhs: lhs - divided(lhs, rhs) * rhs,
-    arith.MinSIOp: min,
-    arith.MaxSIOp: max,
-    arith.AndIOp: int.__and__,
-    arith.OrIOp: int.__or__,
-    arith.XOrIOp: int.__xor__,
-    arith.ShLIOp: lambda lhs, rhs: lhs << min(rhs, WIDEST),
-    arith.ShRSIOp: int.__rshift__,
 }
-"""Integer ops that read their operands as signed, or for which the sign makes no difference."""
+"""Integer ops without an expression that read their operands as signed."""
 
 UNSIGNED: dict[type[Operation], Callable[[int, int], int]] = {
     arith.DivUIOp: floor_divided,
@@ -104,32 +84,16 @@ def rounded_call(name: Call) -> Meaning:
 
 
 FLOATING: dict[type[Operation], Meaning] = {
-    arith.AddfOp: operator.add,
-    arith.SubfOp: operator.sub,
-    arith.MulfOp: operator.mul,
     arith.DivfOp: np.divide,
     arith.MaximumfOp: np.maximum,
     arith.MinimumfOp: np.minimum,
     arith.MaxnumfOp: np.fmax,
     arith.MinnumfOp: np.fmin,
-    arith.NegfOp: operator.neg,
     llvm.FRemOp: np.fmod,
-    arith.SelectOp: selected,
     math.PowFOp: np.power,
     **{op: rounded_call(name) for name, op in MATH_OPS.items()},
 }
 """Ops that numpy computes on scalars, in the type of their operands."""
-
-SIGNED_PREDICATES: tuple[Callable[[int, int], bool], ...] = (
-    operator.eq,
-    operator.ne,
-    operator.lt,
-    operator.le,
-    operator.gt,
-    operator.ge,
-)
-"""The signed predicates of `arith.cmpi`, in the order of their numbers 0 to 5. The numbers 6 to 9
-are the last four, read as unsigned."""
 
 FLOAT_PREDICATES: tuple[Callable[[Any, Any], bool], ...] = (
     operator.eq,
@@ -144,10 +108,12 @@ and 8 to 13 (`ueq` to `une`)."""
 
 
 def meaning_of(op: Operation) -> Meaning | None:
-    """The function of an op of arith or math; None if this file has none for it."""
+    """The function of a scalar op; None if it has none."""
     type_ = op.results[0].type if op.results else None
     if type_ is None:
         return None
+    if (expression := expression_of(op)) is not None:
+        return function_of(expression, len(op.operands))
     if (floating := FLOATING.get(type(op))) is not None:
         return floating
     if (signed := SIGNED.get(type(op))) is not None:
@@ -168,13 +134,11 @@ def wrapping(type_: Attribute, function: Callable[[int, int], int]) -> Meaning:
     return wrapped_result
 
 
-def masked(
-    type_: Attribute, function: Callable[[int, int], IntOrBool]
-) -> Callable[[int, int], IntOrBool]:
+def masked(type_: Attribute, function: Callable[[int, int], int]) -> Callable[[int, int], int]:
     """The same function, with operands of an integer type that are read as unsigned."""
     mask = (1 << bits_of(type_)) - 1
 
-    def of_unsigned(lhs: int, rhs: int) -> IntOrBool:
+    def of_unsigned(lhs: int, rhs: int) -> int:
         return function(lhs & mask, rhs & mask)
 
     return of_unsigned
@@ -194,15 +158,6 @@ def constant(op: Operation, type_: Attribute) -> Meaning:
         case other:
             raise InterpretationError(f"expected a number or dense elements, got {other}")
     return lambda: value
-
-
-def integer_comparison(op: Operation, _: Attribute) -> Meaning:
-    """`arith.cmpi` with the predicate of the op."""
-    assert isinstance(op, arith.CmpiOp)
-    number = op.predicate.value.data
-    if number < len(SIGNED_PREDICATES):
-        return SIGNED_PREDICATES[number]
-    return masked(op.lhs.type, SIGNED_PREDICATES[number - 4])
 
 
 def float_comparison(op: Operation, _: Attribute) -> Meaning:
@@ -261,7 +216,6 @@ def reinterpretation(_: Operation, type_: Attribute) -> Meaning:
 
 SPECIAL: dict[type[Operation], Callable[[Operation, Attribute], Meaning]] = {
     arith.ConstantOp: constant,
-    arith.CmpiOp: integer_comparison,
     arith.CmpfOp: float_comparison,
     arith.IndexCastOp: conversion,
     arith.SIToFPOp: conversion,
@@ -290,10 +244,10 @@ def run_scalar(
 
 
 def scalar_functions() -> InterpreterFunctions:
-    """The dialects arith and math for xDSL's interpreter."""
+    """The dialects arith and math, and the words of dsp, for xDSL's interpreter."""
     members = {
         type_.__name__: impl(type_)(run_scalar)
-        for table in (SIGNED, UNSIGNED, FLOATING, SPECIAL)
+        for table in (WITH_EXPRESSIONS, SIGNED, UNSIGNED, FLOATING, SPECIAL)
         for type_ in table
     }
     return register_impls(type("ScalarFunctions", (InterpreterFunctions,), members))()

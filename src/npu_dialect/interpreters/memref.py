@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -11,9 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    IntegerType,
     MemRefType,
 )
 from xdsl.interpreter import (
@@ -72,22 +70,63 @@ def check_indices(buffer: Array, indices: tuple[int, ...]) -> None:
             )
 
 
-def entries(static: DenseArrayBase[IntegerType], dynamic: Sequence[int]) -> list[int]:
-    """A list of static numbers, with the dynamic ones filled in."""
-    rest = iter(dynamic)
-    return [next(rest) if n == DYNAMIC_INDEX else n for n in static.iter_values()]
-
-
 def mixed_lists(
-    op: memref.SubviewOp | memref.ReinterpretCastOp, args: PythonValues
-) -> tuple[list[int], list[int], list[int]]:
-    """Offsets, sizes and strides of a view."""
-    first, second = 1 + len(op.offsets), 1 + len(op.offsets) + len(op.sizes)
-    return (
-        entries(op.static_offsets, args[1:first]),
-        entries(op.static_sizes, args[first:second]),
-        entries(op.static_strides, args[second:]),
-    )
+    op: memref.SubviewOp | memref.ReinterpretCastOp,
+) -> Callable[..., list[list[int]]]:
+    """A function from the dynamic numbers of a view to its offsets, sizes and strides."""
+    fields = (op.static_offsets, op.static_sizes, op.static_strides)
+    statics = [list(field.iter_values()) for field in fields]
+
+    def fill(*dynamic: int) -> list[list[int]]:
+        rest = iter(dynamic)
+        return [[next(rest) if n == DYNAMIC_INDEX else n for n in static] for static in statics]
+
+    return fill
+
+
+def subview(op: memref.SubviewOp) -> Callable[..., Array]:
+    """A function from a buffer and dynamic numbers to a part, without the axes that are dropped.
+
+    It raises an InterpretationError if the part is not inside the buffer.
+    """
+    lists, rank = mixed_lists(op), len(result_type(op.result.type).get_shape())
+
+    def view(source: Array, *dynamic: int) -> Array:
+        offsets, sizes, strides = lists(*dynamic)
+        slices: list[slice] = []
+        for extent, offset, size, stride in zip(source.shape, offsets, sizes, strides, strict=True):
+            if offset < 0 or (size and offset + (size - 1) * stride >= extent):
+                raise InterpretationError(
+                    f"subview {offsets} {sizes} {strides} outside a buffer of shape "
+                    f"{list(source.shape)}"
+                )
+            end = offset + (size - 1) * stride + 1 if size else offset
+            slices.append(slice(offset, end, stride))
+        part = source[tuple(slices)]
+        dropped = [axis for axis, size in enumerate(sizes) if size == 1][: part.ndim - rank]
+        return part.squeeze(tuple(dropped))
+
+    return view
+
+
+def reinterpret_cast(op: memref.ReinterpretCastOp) -> Callable[..., Array]:
+    """A function from a buffer and dynamic numbers to a view with any strides.
+
+    It raises an InterpretationError if the view reaches outside the buffer.
+    """
+    lists = mixed_lists(op)
+
+    def view(source: Array, *dynamic: int) -> Array:
+        flat = spanned(source)
+        (offset,), sizes, strides = lists(*dynamic)
+        last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
+        if prod(sizes) and not 0 <= offset <= last < flat.size:
+            raise InterpretationError(
+                f"view of elements {offset} to {last} of a buffer with {flat.size}"
+            )
+        return as_strided(flat[offset:], sizes, [step * flat.itemsize for step in strides])
+
+    return view
 
 
 def result_type(type_: Attribute) -> MemRefType[Any]:
@@ -166,36 +205,14 @@ class MemrefFunctions(InterpreterFunctions):
     @impl(memref.SubviewOp)
     def run_subview(self, _: Interpreter, op: memref.SubviewOp, args: PythonValues) -> PythonValues:
         """A view of a part, without the axes that the result type drops."""
-        source: Array = args[0]
-        offsets, sizes, strides = mixed_lists(op, args)
-        slices: list[slice] = []
-        for extent, offset, size, stride in zip(source.shape, offsets, sizes, strides, strict=True):
-            if offset < 0 or (size and offset + (size - 1) * stride >= extent):
-                raise InterpretationError(
-                    f"subview {offsets} {sizes} {strides} outside a buffer of shape "
-                    f"{list(source.shape)}"
-                )
-            end = offset + (size - 1) * stride + 1 if size else offset
-            slices.append(slice(offset, end, stride))
-        view = source[tuple(slices)]
-        rank = len(result_type(op.result.type).get_shape())
-        dropped = [axis for axis, size in enumerate(sizes) if size == 1][: view.ndim - rank]
-        return (view.squeeze(tuple(dropped)),)
+        return (subview(op)(*args),)
 
     @impl(memref.ReinterpretCastOp)
     def run_reinterpret_cast(
         self, _: Interpreter, op: memref.ReinterpretCastOp, args: PythonValues
     ) -> PythonValues:
         """A view with any strides."""
-        flat = spanned(args[0])
-        (offset,), sizes, strides = mixed_lists(op, args)
-        last = offset + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
-        if prod(sizes) and not 0 <= offset <= last < flat.size:
-            raise InterpretationError(
-                f"view of elements {offset} to {last} of a buffer with {flat.size}"
-            )
-        bytes_between = [step * flat.itemsize for step in strides]
-        return (as_strided(flat[offset:], sizes, bytes_between),)
+        return (reinterpret_cast(op)(*args),)
 
     @impl(memref.ExpandShapeOp)
     def run_expand_shape(
@@ -213,7 +230,12 @@ class MemrefFunctions(InterpreterFunctions):
 
     @impl(memref.CastOp)
     def run_cast(self, _: Interpreter, op: memref.CastOp, args: PythonValues) -> PythonValues:
-        """The same buffer."""
+        """The same buffer; its extents must be those of the type that are known."""
+        for want, got in zip(result_type(op.dest.type).get_shape(), args[0].shape, strict=True):
+            if want not in (DYNAMIC_INDEX, got):
+                raise InterpretationError(
+                    f"cast of a buffer of shape {list(args[0].shape)} to {op.dest.type}"
+                )
         return args
 
     @impl(memref.MemorySpaceCastOp)

@@ -1,15 +1,16 @@
 """The meaning of loops, fast enough for whole networks at loop level.
 
-xDSL's interpreter runs 10^5 ops a second, and LeNet-5 as loops takes about 10^6 ops. So a loop is
-translated once to a Python function, whose lines call the same functions that define the meaning of
-the single ops:
+xDSL's interpreter runs 10^5 ops a second, and a network of a microcontroller as loops takes 10^6 to
+10^7 ops. So a loop is translated once to a Python function, whose lines hold the expressions of
+`expressions.py`, or call the functions that define the meaning of the single ops:
 
-    scf.for %i = %c0 to %n step %c1 {          for v3 in range(v0, v1, v2):
-      %x = memref.load %a[%i]            =>      v4 = f0(a5, v3)
-      %y = arith.addf %x, %x                     v6 = f1(v4, v4)
-    }
+    scf.for %i = %c0 to %n step %c1 {          for v3 in range(0, v1, 1):
+      %x = memref.load %a[%i]            =>      if not (0 <= v3 < 8): outside(v2, v3)
+      %y = arith.addf %x, %x                     v4 = v2[v3]
+      %z = math.exp %y                           v5 = v4 + v4
+    }                                            v6 = f0(v5)
 
-Inside the loop, the interpreter runs the ops that have no such function.
+Inside the loop, the interpreter runs the ops that have neither.
 """
 
 from __future__ import annotations
@@ -17,16 +18,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects import memref, scf
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 from xdsl.interpreters.scf import ScfFunctions
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
+from npu_dialect import dsp
 from npu_dialect.interpreters.arith import meaning_of
-from npu_dialect.interpreters.memref import load, store
+from npu_dialect.interpreters.dsp import load_word, rounded, store_word
+from npu_dialect.interpreters.expressions import expression_of
+from npu_dialect.interpreters.memref import (
+    check_indices,
+    reinterpret_cast,
+    result_type,
+    store,
+    subview,
+)
+from npu_dialect.interpreters.values import scalar_of
 
 Compiled = Callable[..., PythonValues]
+
+FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
+    memref.StoreOp: store,
+    dsp.LoadWordOp: load_word,
+    dsp.StoreWordOp: store_word,
+    dsp.RoundOp: rounded,
+}
+"""Ops that are functions of their operands, with one result or none."""
 
 
 @register_impls
@@ -76,23 +96,41 @@ class Translation:
                 self.loop(op, indent)
             case scf.IfOp():
                 self.condition(op, indent)
+            case memref.LoadOp():
+                self.load(op, indent)
+            case arith.ConstantOp(value=IntegerAttr() as value):
+                self.names[op.result] = literal(value, op.result.type)
+            case dsp.KeepOrderOp():
+                pass  # all ops run in order
+            case _ if (expression := expression_of(op)) is not None:
+                text = expression.format(*map(self.use, op.operands))
+                self.lines.append(f"{indent}{self.define(op.results[0])} = {text}")
             case _:
                 self.call(op, indent)
+
+    def load(self, op: memref.LoadOp, indent: str) -> None:
+        """Translate a load of an element, behind a check that it lies inside the buffer."""
+        buffer, indices = self.use(op.memref), [self.use(index) for index in op.indices]
+        place = ", ".join(indices)
+        extents = result_type(op.memref.type).get_shape()
+        if inside := " and ".join(
+            f"0 <= {index} < {extent if extent >= 0 else f'{buffer}.shape[{axis}]'}"
+            for axis, (index, extent) in enumerate(zip(indices, extents, strict=True))
+        ):
+            self.functions["check_indices"] = check_indices
+            self.lines.append(f"{indent}if not ({inside}): check_indices({buffer}, ({place},))")
+        is_float = isinstance(op.res.type, AnyFloat)  # keeps its numpy type
+        element = f"{buffer}[{place or '()'}]" if is_float else f"{buffer}.item({place})"
+        self.lines.append(f"{indent}{self.define(op.res)} = {element}")
 
     def call(self, op: Operation, indent: str) -> None:
         """Translate an op without regions to a call of the function that is its meaning."""
         arguments = ", ".join(self.use(operand) for operand in op.operands)
         results = [self.define(result) for result in op.results]
-        match op:
-            case memref.LoadOp():
-                function, left = load, f"{results[0]} = "
-            case memref.StoreOp():
-                function, left = store, ""
-            case _ if (meaning := meaning_of(op)) is not None:
-                function, left = meaning, f"{results[0]} = "
-            case _:
-                function, left = self.fall_back(op), "".join(f"{name}, " for name in results)
-                left = f"{left}= " if left else ""
+        left = f"{results[0]} = " if results else ""
+        if (function := function_for(op)) is None:
+            function, left = self.fall_back(op), "".join(f"{name}, " for name in results)
+            left = f"{left}= " if left else ""
         name = f"f{len(self.functions)}"
         self.functions[name] = function
         self.lines.append(f"{indent}{left}{name}({arguments})")
@@ -147,8 +185,27 @@ class Translation:
         return self.names[value]
 
     def use(self, value: SSAValue) -> str:
-        """The variable of a value; a value from outside the loop becomes a parameter."""
+        """The variable of a value, or an integer itself.
+
+        A value from outside the loop becomes a parameter.
+        """
         if value not in self.names:
             self.captured.append(value)
             self.define(value)
         return self.names[value]
+
+
+def function_for(op: Operation) -> Callable[..., Any] | None:
+    """The function of an op with one result or none; None if the interpreter must run the op."""
+    match op:
+        case memref.SubviewOp():
+            return subview(op)
+        case memref.ReinterpretCastOp():
+            return reinterpret_cast(op)
+        case _:
+            return FUNCTIONS.get(type(op)) or meaning_of(op)
+
+
+def literal(value: IntegerAttr[Any], type_: Attribute) -> str:
+    """An integer constant as Python text."""
+    return f"({scalar_of(type_, value.value.data)!r})"

@@ -142,6 +142,22 @@ def test_outside_a_buffer_and_into_a_constant() -> None:
         run_function(parsed(VIEWS.format(index="%c0", target="%w")), "f", [array])
 
 
+CAST = """
+func.func @f(%x: memref<6xi8>) {
+  %c2 = arith.constant 2 : index
+  %p = memref.subview %x[0] [%c2] [1] : memref<6xi8> to memref<?xi8, strided<[1]>>
+  %q = "memref.cast"(%p) : (memref<?xi8, strided<[1]>>) -> memref<SIZExi8, strided<[1]>>
+  func.return
+}
+"""
+
+
+def test_casts_keep_extents() -> None:
+    run_function(parsed(CAST.replace("SIZE", "2")), "f", [np.zeros(6, np.int8)])
+    with pytest.raises(InterpretationError, match=r"of shape \[2\] to memref<3xi8"):
+        run_function(parsed(CAST.replace("SIZE", "3")), "f", [np.zeros(6, np.int8)])
+
+
 PORTS = """
 func.func @two(%a: tensor<2xf32> {npu.name = "a b"}, %b: i8)
     -> (tensor<2xf32> {npu.name = "y"}, i8) {

@@ -153,6 +153,35 @@ def test_translated_loops(values: list[float], n: int) -> None:
     np.testing.assert_array_equal(left, buffer)
 
 
+IN_A_LOOP = """
+func.func @f(%x: memref<2x?xi8>, %at: index) -> i8 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i8
+  %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%s = %zero) -> (i8) {
+    %limit = arith.constant 100 : i8
+    %v = memref.load %x[%c1, %at] : memref<2x?xi8>
+    %t = arith.addi %v, %limit : i8
+    scf.yield %t : i8
+  }
+  func.return %sum : i8
+}
+"""
+
+
+@pytest.mark.parametrize("at", [-1, 0, 2, 3])
+def test_elements_in_a_loop(at: int) -> None:
+    """Loads in translated loops are checked, and sums of bytes wrap around."""
+    module, array = parsed(IN_A_LOOP), np.arange(98, 104, dtype=np.int8).reshape(2, 3)
+    interpreter = Interpreter(module)
+    register_implementations(interpreter)
+    if 0 <= at < 3:
+        assert interpreter.call_op("f", (array, at)) == (101 + at + 100 - 256,)
+        return
+    with pytest.raises(InterpretationError, match=rf"index \[1, {at}\] outside a buffer"):
+        interpreter.call_op("f", (array, at))
+
+
 def test_a_loop_that_never_ends() -> None:
     module = parsed(LOOPS.replace("%c2 = arith.constant 2", "%c2 = arith.constant 0"))
     with pytest.raises(InterpretationError, match="expected a step of at least 1, got 0"):

@@ -234,6 +234,34 @@ def test_quantised_layers_in_their_smallest_tiles(layer: str) -> None:
     assert moved(counters) == (staged.staging.bytes, staged.staging.transfers)
 
 
+KERNELS = text(
+    "%x: memref<1x4x2x2xi8>, %w: memref<40x4x1x1xi8>, %y: memref<1x40x2x2xi8>",
+    "npu.conv2d ins(%x, %w : memref<1x4x2x2xi8>, memref<40x4x1x1xi8>) outs(%y : "
+    "memref<1x40x2x2xi8>) strides [1, 1] zero_points [3, 1] then requantize scales [SCALES] "
+    "zero_point -3 mode float",
+)
+
+
+@pytest.mark.parametrize(
+    ("scales", "sram_bytes", "tiles"),
+    [(40, 1 << 20, 7), (1, 1 << 20, 1), (40, 17, 10), (40, 9, 20)],
+)
+def test_kernels_with_scales_of_their_own(scales: int, sram_bytes: int, tiles: int) -> None:
+    """Groups of two kernels are one loop, or few tiles if each has scales of its own."""
+    numbers = ", ".join(f"0.0{n + 10}" for n in range(scales))
+    context, module = parsed(KERNELS.replace("SCALES", numbers))
+    machine = replace(MACHINE, sram_bytes=sram_bytes, kernel_group=2, alignment=1)
+    place(module, [False, True, False], machine)
+    random = np.random.default_rng(5)
+    inputs = [random.integers(-9, 9, value.shape).astype(value.dtype) for value in ports(module)]
+    before = run_function(module.clone(), None, inputs)[-1]
+    TileLoopsPass().apply(context, module)
+    module.verify()
+    np.testing.assert_array_equal(run_function(module.clone(), None, inputs)[-1], before)
+    assert sum(isinstance(op, LayerOp) for op in module.walk()) == tiles
+    assert on_chip(module) <= sram_bytes
+
+
 def ports(module: ModuleOp) -> list[Port]:
     return list(Signature.of(function_of(module)).inputs)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from helpers.networks.int8 import saved_int8
+from helpers.networks.zoo import TINY
 from helpers.quantized.networks import residual
 from npu_tools.commands.compile import main
 
@@ -45,6 +47,16 @@ def test_pipelines(
     strategy = ["--strategy", "greedy"] if pipeline == "unlu2020" else []
     report = compiled(tmp_path, capsys, "--pipeline", pipeline, *strategy, *more)
     assert report["verify"]["outputs"][0]["steps"] <= 2
+
+
+@pytest.mark.slow
+def test_tiles_with_scales_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Weights come in groups of kernels, each with its own scales; all transfers are counted."""
+    model = saved_int8(tmp_path, "efficientnet", **TINY["efficientnet"])
+    model.rename(tmp_path / "net.onnx")
+    report = compiled(tmp_path, capsys, "--target", "exynos-npu")
+    assert report["verify"]["outputs"][0]["steps"] <= 2
+    assert len(report["layers"]) < report["verify"]["counters"]["transfers"]
 
 
 def test_the_sums_of_a_convolution_never_exist(

@@ -2,8 +2,8 @@
 
 `MeaningCheck` is an observer of the driver and, through `callback`, of any xDSL pass pipeline. It
 interprets the IR after every step on the same inputs. The results of the first module are what all
-later modules must give. Loops are interpreted op by op, about 150 000 ops a second, so the check is
-for small networks.
+later modules must give. Loops run as translated Python, some million ops a second, so the check is
+for networks of microcontrollers: MobileNetV1 0.25 takes seconds a pass.
 """
 
 from __future__ import annotations
