@@ -53,11 +53,14 @@ are the last four, read as unsigned."""
 
 
 def wrapped_text(text: str, bits: int) -> str:
-    """An integer, wrapped around to the signed range of `bits` bits; a bool for one bit."""
+    """An integer, wrapped around to the signed range of `bits` bits; a bool for one bit.
+
+    Numbers are hexadecimal, as Python limits the digits of decimal ones.
+    """
     if bits == 1:
         return f"bool(({text}) & 1)"
     half = 1 << (bits - 1)
-    return f"((({text}) + {half} & {2 * half - 1}) - {half})"
+    return f"((({text}) + {half:#x} & {2 * half - 1:#x}) - {half:#x})"
 
 
 def comparison(op: arith.CmpiOp) -> str:
@@ -66,7 +69,7 @@ def comparison(op: arith.CmpiOp) -> str:
     if number < len(PREDICATES):
         return f"{{0}} {PREDICATES[number]} {{1}}"
     mask = (1 << bits_of(op.lhs.type)) - 1
-    return f"({{0}} & {mask}) {PREDICATES[number - 4]} ({{1}} & {mask})"
+    return f"({{0}} & {mask:#x}) {PREDICATES[number - 4]} ({{1}} & {mask:#x})"
 
 
 def half(word: str, letter: str) -> str:

@@ -207,5 +207,6 @@ def function_for(op: Operation) -> Callable[..., Any] | None:
 
 
 def literal(value: IntegerAttr[Any], type_: Attribute) -> str:
-    """An integer constant as Python text."""
-    return f"({scalar_of(type_, value.value.data)!r})"
+    """An integer constant as Python text; hexadecimal, as Python limits the digits of others."""
+    number = scalar_of(type_, value.value.data)
+    return f"({number!r})" if isinstance(number, bool) else f"({number:#x})"

@@ -218,3 +218,19 @@ def test_regions_inside_loops() -> None:
     )
     with pytest.raises(InterpretationError, match=r"no regions inside a loop .* got scf\.while"):
         run_function(module, None, [np.array(False)])
+
+
+def test_wide_integers_in_a_loop() -> None:
+    """Python limits the digits of decimal numbers in its source; types of MLIR may be wider."""
+    module = parsed(
+        "func.func @f(%n: index) -> i1 {\n"
+        "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n"
+        "  %no = arith.constant false\n"
+        "  %r = scf.for %i = %c0 to %n step %c1 iter_args(%last = %no) -> (i1) {\n"
+        "    %a = arith.constant -5 : i40000\n    %k = arith.constant 20000 : i40000\n"
+        "    %b = arith.shli %a, %k : i40000\n    %c = arith.addi %b, %a : i40000\n"
+        "    %less = arith.cmpi ult, %c, %b : i40000\n    scf.yield %less : i1\n  }\n"
+        "  func.return %r : i1\n}"
+    )
+    (less,) = run_function(module, None, [np.array(1, np.int64)])
+    assert less.item() is True
