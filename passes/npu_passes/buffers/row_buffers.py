@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import inf, prod
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerType, MemRefType, i32
+from xdsl.dialects.builtin import IntegerType, MemRefType, f32, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
@@ -71,7 +71,7 @@ def rows_of(b: LoopBuilder, buffer: SSAValue, first: Index, count: int, hint: st
 def move_up(b: LoopBuilder, window: SSAValue, stride: int, kept: int) -> tuple[()]:
     """Move the `kept` last rows of a window up by `stride` rows, the upper ones first."""
     shape, axis = shape_of(window), row_axis(window)
-    if memref_type(window).element_type in QUANTISED:
+    if is_copied(window):
         copy(b, rows_of(b, window, stride, kept, "from"), rows_of(b, window, 0, kept, "to"))
         return ()
 
@@ -84,12 +84,17 @@ def move_up(b: LoopBuilder, window: SSAValue, stride: int, kept: int) -> tuple[(
 
 
 def copy(b: LoopBuilder, source: SSAValue, target: SSAValue) -> None:
-    """Copy a row. A row of a quantised map is copied in the order of its layout, chosen later."""
-    if memref_type(target).element_type in QUANTISED:
+    """Copy a row. One of integers or floats is copied in the order of its layout, chosen later."""
+    if is_copied(target):
         b.insert(memref.CopyOp(source, target))
         return
     names = hints_of(target)
     for_each(b, shape_of(target), lambda at: b.store(b.load(source, at), target, at), names)
+
+
+def is_copied(rows: SSAValue) -> bool:
+    """Whether `npu-lower-to-loops` builds the loops of a copy of rows."""
+    return memref_type(rows).element_type in (*QUANTISED, f32)
 
 
 def hints_of(buffer: SSAValue) -> tuple[str, ...]:

@@ -50,6 +50,8 @@ def distance(
     rows = found.rings.get(layer.map, layer.rows)
     shift = rows - unmoved_rows(layers, found, layer.map, rows)
     farthest = -height * row_bytes
+    if rows > max(1, rows - shift):  # its start is filled with padding in the first step
+        farthest = (shift if dense else rows) * layer.row_bytes
     for row in range(layer.rows):
         step = found.times[layer.map].step(row)
         needed = height
