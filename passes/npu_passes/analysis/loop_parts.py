@@ -21,7 +21,7 @@ from npu_passes.analysis.index_values import IndexValues
 MOST_NUMBERS = 1024
 """The most iterations of a loop whose conditions are evaluated."""
 
-COMPUTED = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
+LINEAR = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
 """Sums and multiples of indices."""
 DECIDED = (arith.CmpiOp, arith.MinSIOp, arith.MaxSIOp)
 """Comparisons, minima and maxima of indices."""
@@ -43,7 +43,8 @@ def parts_of(
         return [(numbers, {})]
     found: list[tuple[range, dict[SSAValue, bool]]] = []
     for place, number in enumerate(numbers):
-        here = {each: answer(each, {**known, index: number}) for each in decisions}
+        state = IndexValues(numbers={**known, index: number})
+        here = {each: answer(each, state) for each in decisions}
         if found and found[-1][1] == here:
             found[-1] = numbers[place - len(found[-1][0]) : place + 1], here
         else:
@@ -57,7 +58,7 @@ def decisions_on(index: SSAValue, known: Mapping[SSAValue, int]) -> Iterator[SSA
     """Comparisons, minima and maxima of what is computed from an index and known numbers."""
     for use in index.uses:
         op = use.operation
-        if len(op.operands) != 2 or not isinstance(op, (*COMPUTED, *DECIDED)):
+        if len(op.operands) != 2 or not isinstance(op, (*LINEAR, *DECIDED)):
             continue
         other = op.operands[1 - use.index]
         if constant_of(other) is None and other not in known and not is_computed(other, known):
@@ -70,15 +71,15 @@ def decisions_on(index: SSAValue, known: Mapping[SSAValue, int]) -> Iterator[SSA
 
 def is_computed(value: SSAValue, known: Mapping[SSAValue, int]) -> bool:
     """Whether an index is a sum or multiple of known numbers."""
-    return isinstance(value.owner, COMPUTED) and all(
+    return isinstance(value.owner, LINEAR) and all(
         each in known or constant_of(each) is not None or is_computed(each, known)
         for each in value.owner.operands
     )
 
 
-def answer(decision: SSAValue, known: Mapping[SSAValue, int]) -> bool:
+def answer(decision: SSAValue, state: IndexValues) -> bool:
     """Whether a comparison holds; of a minimum or maximum, whether it is the first operand."""
-    state, op = IndexValues(numbers=dict(known)), decision.owner
+    op = decision.owner
     if isinstance(op, arith.MinSIOp | arith.MaxSIOp):
         return state.number(decision) == state.number(op.lhs)
     return bool(state.number(decision))

@@ -34,12 +34,11 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npu_dialect.attributes import PLANNED_AS
 from npu_dialect.npu.maps import is_buffer_type, shape_of
-from npu_dialect.npu.quantization import QUANTISED
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.peaks import inputs_at_peaks
 from npu_passes.buffers.choose_layouts import BY_ROWS, BY_WINDOWS, in_order
 from npu_passes.buffers.concat_in_place import is_box, retype_boxes
-from npu_passes.support.common import for_each
+from npu_passes.buffers.row_buffers import copy
 from npu_passes.support.integers import constant_table
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 from npu_passes.support.refuse import RefusingPass
@@ -117,13 +116,16 @@ def move_rows(b: LoopBuilder, value: SSAValue, before: Operation) -> None:
         source = b.load(table, [b.add(move, 1)], "from")
 
         def keep() -> tuple[()]:
-            return copy(b, line(source), kept)
+            copy(b, line(source), kept)
+            return ()
 
         def put() -> tuple[()]:
-            return copy(b, kept, line(target))
+            copy(b, kept, line(target))
+            return ()
 
         def shift() -> tuple[()]:
-            return copy(b, line(source), line(target))
+            copy(b, line(source), line(target))
+            return ()
 
         def others() -> tuple[()]:
             b.choose(is_kept(source), put, shift)
@@ -136,12 +138,3 @@ def move_rows(b: LoopBuilder, value: SSAValue, before: Operation) -> None:
         return b.insert(arith.CmpiOp(place, b.integer(KEPT, element), "eq")).result
 
     b.loop(0, len(order) - 1, one, hint="m")
-
-
-def copy(b: LoopBuilder, source: SSAValue, target: SSAValue) -> tuple[()]:
-    """Copy a row; one of integers by words, later."""
-    if memref_type(target).element_type in QUANTISED:
-        b.insert(memref.CopyOp(source, target))
-    else:
-        for_each(b, shape_of(target), lambda at: b.store(b.load(source, at), target, at))
-    return ()

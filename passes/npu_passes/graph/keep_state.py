@@ -33,6 +33,7 @@ from npu_dialect.npu.enums import Cell
 from npu_dialect.npu.maps import map_type
 from npu_passes.support.port_attributes import array_of, attributes_of
 from npu_passes.support.refuse import Refusal, RefusingPass
+from npu_passes.support.symbols import public_function
 
 STATE_NAMES = ("{}.state", "{}.cell_state")
 """The names of the states of a recurrent layer, after its own."""
@@ -55,14 +56,7 @@ class KeepStatePass(RefusingPass):
         Raises: PassFailedException if a name is unknown, ports differ in type or have two states,
         or a layer has an initial state or runs backwards.
         """
-        public = [
-            each
-            for each in op.body.ops
-            if isinstance(each, FuncOp) and not each.is_declaration and not each.sym_visibility
-        ]
-        if len(public) != 1 or len(public[0].body.blocks) != 1:
-            raise Refusal("expected one public function of one block")
-        ports = Ports(public[0])
+        ports = Ports(public_function(op))
         for text in self.states:
             ports.keep(text)
         ports.write()

@@ -31,6 +31,7 @@ from npu_dialect.stream_attributes import STREAM
 from npu_dialect.target import machine_of
 from npu_passes.support.port_attributes import array_of, attributes_of
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
+from npu_passes.support.symbols import public_function
 
 MAP_AXES = 4
 LEAST_ROWS = 2
@@ -54,14 +55,7 @@ class StreamInputPass(RefusingPass):
             raise Refusal(
                 f"expected a machine without DMA for a streamed input, got {machine.name}"
             )
-        public = [
-            each
-            for each in op.body.ops
-            if isinstance(each, FuncOp) and not each.is_declaration and not each.sym_visibility
-        ]
-        if len(public) != 1 or len(public[0].body.blocks) != 1:
-            raise Refusal("expected one public function of one block")
-        (function,) = public
+        function = public_function(op)
         marks = attributes_of(function.arg_attrs, len(function.args))
         if any(map(is_state, marks)):
             refuse(function, "expected a function without states for a streamed input")

@@ -6,14 +6,32 @@ import re
 from dataclasses import dataclass
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import SymbolOpInterface
+
+from npu_passes.support.refuse import Refusal
 
 
 def identifier(text: str) -> str:
     """The text as a C identifier: characters that C does not allow become underscores."""
     clean = re.sub(r"[^0-9A-Za-z_]", "_", text)
     return clean if re.match(r"[A-Za-z_]", clean) else f"_{clean}"
+
+
+def public_function(module: ModuleOp) -> func.FuncOp:
+    """The function that a network is: the public one of a module.
+
+    Raises: Refusal if there is not exactly one, or if it is not one block.
+    """
+    public = [
+        op
+        for op in module.body.ops
+        if isinstance(op, func.FuncOp) and not op.is_declaration and not op.sym_visibility
+    ]
+    if len(public) != 1 or len(public[0].body.blocks) != 1:
+        raise Refusal("expected one public function of one block")
+    return public[0]
 
 
 class TakenNames:

@@ -264,17 +264,25 @@ class LayerGraph:
         place = {number: at for at, number in enumerate(order)}
         found: list[tuple[int, Span | None]] = [(each, None) for each in range(len(self.sizes))]
         for number in reversed(order):
-            step = self.steps[number]
-            after = place[number]
-            for buffer in step.overwrites:
-                last = max(place.get(each, len(order)) for each in members(self.users[buffer]))
-                if last <= after:
-                    home, span = found[step.writes]
-                    if span is None and not self.single[step.writes]:
-                        span = step.span
-                    found[buffer] = home, span
-                    break
+            self.put_over(found, number, place)
         return found
+
+    def put_over(
+        self, found: list[tuple[int, Span | None]], number: int, place: Mapping[int, int]
+    ) -> None:
+        """Put the map that a step overwrites where the step writes; see `homes`.
+
+        That is the first one with no reader behind the step. `place` is that of each step.
+        """
+        step = self.steps[number]
+        for buffer in step.overwrites:
+            readers = members(self.users[buffer])
+            if max((place.get(each, len(place)) for each in readers), default=-1) <= place[number]:
+                home, span = found[step.writes]
+                if span is None and not self.single[step.writes]:
+                    span = step.span
+                found[buffer] = home, span
+                break
 
 
 def sets(count: int, used: Iterable[Iterable[int]]) -> tuple[int, ...]:

@@ -150,17 +150,10 @@ def homes_of(graph: LayerGraph, choice: Choice) -> list[tuple[int, Span | None]]
     Only regions in place put their result over a map from before.
     """
     found: list[tuple[int, Span | None]] = [(each, None) for each in range(len(graph.sizes))]
+    place = {number: number for number in range(len(graph.steps))}
     for part in reversed(choice.parts):
-        step = graph.steps[part.last]
-        if part.schedule is not None and not part.in_place:
-            continue
-        for buffer in step.overwrites:
-            if max(members(graph.users[buffer]), default=-1) <= part.last:
-                home, span = found[step.writes]
-                if span is None and not graph.single[step.writes]:
-                    span = step.span
-                found[buffer] = home, span
-                break
+        if part.schedule is None or part.in_place:
+            graph.put_over(found, part.last, place)
     return found
 
 

@@ -140,7 +140,7 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
             found[map_] = RegionMap(times[map_], height, height)
             continue
         by_row = {reader: reads[reader][map_] for reader in readers}
-        found[map_] = read_map(layer, map_, times, by_row, found)
+        found[map_] = ring_of(layer, map_, times, by_row, found)
     if ROW_TIME.is_on(rows):
         (source,) = rows.operands
         times[source] = arrival(rows)
@@ -148,7 +148,7 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
         known = {layer: read for layer, read in by_row.items() if read is not None}
         if not known or len(known) < len(by_row):
             raise VerifyException("expected layers that read the input row by row, as it arrives")
-        found[source] = read_map(rows, source, times, known, found)
+        found[source] = ring_of(rows, source, times, known, found)
     return dict(reversed(found.items()))
 
 
@@ -169,24 +169,6 @@ def arrival(rows: Operation) -> RowTime:
     if row_axis(source) < 0:
         raise VerifyException(f"expected an input with rows, got {source.type}")
     return time
-
-
-def read_map(
-    owner: Operation,
-    map_: SSAValue,
-    times: Mapping[SSAValue, RowTime],
-    readers: Mapping[LayerOp, RowRead],
-    found: Mapping[SSAValue, RegionMap],
-) -> RegionMap:
-    """The rows of a map that its readers need; `owner` has its `npu.ring`.
-
-    Raises: VerifyException if a reader is too early, or if the ring has another size.
-    """
-    for reader, read in readers.items():
-        check_time(read, times[map_], times[reader.output], reader)
-    rows = ring_of(owner, map_, times, readers, found)
-    check_ring(owner, rows.ring, list(readers))
-    return rows
 
 
 def checked(op: Operation) -> LayerOp:
@@ -234,11 +216,13 @@ def ring_of(
     readers: Mapping[LayerOp, RowRead],
     found: Mapping[SSAValue, RegionMap],
 ) -> RegionMap:
-    """The rows of a map that its readers need; `owner` has its ring, `found` their OFMs.
+    """The rows of a map that its readers need; `owner` has its `npu.ring`, `found` their OFMs.
 
-    Raises: VerifyException if a reader comes too early, or if two readers need rows of padding with
-    other values.
+    Raises: VerifyException if a reader comes too early, if two readers need rows of padding with
+    other values, or if the ring has another size.
     """
+    for reader, read in readers.items():
+        check_time(read, times[map_], times[reader.output], reader)
     height = shape_of(map_)[row_axis(map_)]
     time, above, needed, end, ring = times[map_], 0, 0, 0, 1
     newest: list[int] = []
@@ -265,6 +249,7 @@ def ring_of(
             ring = 1 - (overwritten(first) == [map_] and overwrites_row(first, map_))
         else:
             ring = 1 - takes_row(readers[first], found[first.output].computed)
+    check_ring(owner, ring, list(readers))
     computed, unmoved = min(max(needed, 1), height), min(*newest, ring - 1) + 1
     unmoved = unmoved if unmoved > 1 else 0
     return RegionMap(time, computed, max(end, 1), ring, above, pad, unmoved)
