@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from math import inf, prod
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerType, MemRefType, f32, i32
+from xdsl.dialects.builtin import IntegerType, MemRefType, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from npu_dialect import dma
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_dialect.npu.quantization import QUANTISED, ui8
+from npu_dialect.npu.quantization import ui8
 from npu_dialect.npu.row_windows import row_axis
 from npu_dialect.npu.structure import provenance
 from npu_dialect.sram import AllocOp
@@ -70,31 +70,13 @@ def rows_of(b: LoopBuilder, buffer: SSAValue, first: Index, count: int, hint: st
 
 def move_up(b: LoopBuilder, window: SSAValue, stride: int, kept: int) -> tuple[()]:
     """Move the `kept` last rows of a window up by `stride` rows, the upper ones first."""
-    shape, axis = shape_of(window), row_axis(window)
-    if is_copied(window):
-        copy(b, rows_of(b, window, stride, kept, "from"), rows_of(b, window, 0, kept, "to"))
-        return ()
-
-    def one(at: tuple[Index, ...]) -> None:
-        below = (*at[:axis], b.add(at[axis], stride), at[-1])
-        b.store(b.load(window, below), window, at)
-
-    for_each(b, (*shape[:axis], kept, shape[-1]), one, hints_of(window))
+    copy(b, rows_of(b, window, stride, kept, "from"), rows_of(b, window, 0, kept, "to"))
     return ()
 
 
 def copy(b: LoopBuilder, source: SSAValue, target: SSAValue) -> None:
-    """Copy a row. One of integers or floats is copied in the order of its layout, chosen later."""
-    if is_copied(target):
-        b.insert(memref.CopyOp(source, target))
-        return
-    names = hints_of(target)
-    for_each(b, shape_of(target), lambda at: b.store(b.load(source, at), target, at), names)
-
-
-def is_copied(rows: SSAValue) -> bool:
-    """Whether `npu-lower-to-loops` builds the loops of a copy of rows."""
-    return memref_type(rows).element_type in (*QUANTISED, f32)
+    """Copy rows, in the order of their layout, which is chosen later."""
+    b.insert(memref.CopyOp(source, target))
 
 
 def hints_of(buffer: SSAValue) -> tuple[str, ...]:

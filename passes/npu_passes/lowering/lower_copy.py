@@ -9,8 +9,8 @@
 
 Axes that lie side by side in both maps are one run, which is copied by words, its end by elements.
 Words are loaded and stored at any address. On a core without instructions for that, integers are
-copied one by one. A float32 is a word. A run may overwrite its own source at a lower address: what is stored behind a
-turn of the loop has been loaded before.
+copied one by one. Four elements of 32 bits take a turn of the loop too. A run may overwrite its own
+source at a lower address: what is stored behind a turn of the loop has been loaded before.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from npu_dialect import dsp
 from npu_dialect.npu.attributes import DramSpace
+from npu_dialect.npu.layers.pairwise import NUMBERS
 from npu_dialect.npu.maps import element_bytes
 from npu_dialect.npu.quantization import QUANTISED
 from npu_passes.support.common import for_each
@@ -44,7 +43,7 @@ class Run:
 
 
 def moves_rows(op: Operation) -> bool:
-    """Whether an op copies integers or floats on the chip between views of maps, or to or from one."""
+    """Whether an op copies elements on the chip between views of maps, or to or from one."""
     if not isinstance(op, memref.CopyOp):
         return False
     ends = (op.source, op.destination)
@@ -52,7 +51,7 @@ def moves_rows(op: Operation) -> bool:
     return (
         any(isinstance(end.owner, memref.SubviewOp) for end in ends)
         and types[0].element_type == types[1].element_type
-        and types[0].element_type in (*QUANTISED, f32)
+        and types[0].element_type in NUMBERS
         and types[0].get_shape() == types[1].get_shape()
         and all(-1 not in type_.get_shape() for type_ in types)
         and all(None not in (type_.get_strides() or (None,)) for type_ in types)
@@ -107,9 +106,10 @@ def copy_run(
 ) -> None:
     """Copy neighbouring elements of one vector to another, from two elements on."""
     element = memref_type(ends[0]).element_type
-    words = words and isa(element, IntegerType)
-    each = dsp.WORD_BYTES // element_bytes(memref_type(ends[0])) if words else 1
-    count = WORDS if words or element == f32 else 1
+    words = words and element in QUANTISED
+    size = element_bytes(memref_type(ends[0]))
+    each = dsp.WORD_BYTES // size if words else 1
+    count = WORDS if words or size >= dsp.WORD_BYTES else 1
     whole = extent // (count * each) * count * each
     (source, target), (first, start) = ends, starts
 
