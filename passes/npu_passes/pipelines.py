@@ -62,7 +62,7 @@ ORDER = "npu-order-layers"
 FREE_REGIONS = "npu-fuse-regions{max-slowdown=1 overlays=true}"
 """Run layers row by row where that takes about as many instructions."""
 
-REGIONS = "npu-fuse-regions{overlays=true},npu-fuse-rows{when=smallest overlays=true}"
+REGIONS = "npu-fuse-regions{overlays=true top-rows=true},npu-fuse-rows{when=smallest overlays=true}"
 """Run layers row by row: regions with sums, then chains of what cannot be in a region."""
 
 BYTES = "npu-concat-in-place,npu-choose-layouts,npu-transpose-in-place"

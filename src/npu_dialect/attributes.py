@@ -162,6 +162,18 @@ ROW_TIME = Key(
     ),
     droppable=False,
 )
+TOP_ROWS = Key(
+    "npu.top_rows",
+    (Place.ROWS,),
+    UNIT,
+    (
+        "rows that need rows of padding above a map in the region are layers of their own; so the "
+        "rings have no rows of padding at the start"
+    ),
+    writers="npu-fuse-regions",
+    readers="npu.rows, npu-bufferize",
+    absent="rings start with the rows of padding above their maps",
+)
 RUNS = Key(
     "npu.runs",
     (Place.LAYER,),

@@ -61,6 +61,10 @@ class RowRead:
         """How many rows of padding a reader of so many rows needs above and below the map."""
         return max(self.before, 0), max(self.end(rows - 1) - self.height, 0)
 
+    def top(self, rows: int) -> int:
+        """How many rows of a reader of so many rows need rows of padding above the map."""
+        return min(rows, max(0, -(-self.before // self.stride)))
+
 
 def period_of(read: RowRead, source: RowTime) -> int:
     """The period of a reader: it computes a row for each `stride` rows of the map."""
@@ -83,3 +87,12 @@ def ring_rows(read: RowRead, source: RowTime, reader: RowTime) -> int:
 def place_in_ring(read: RowRead, source: RowTime, reader: RowTime, ring: int) -> int:
     """The place in a ring of the first row that a reader needs; it is the same in each step."""
     return ring - ring_rows(read, source, reader)
+
+
+def late_rows(read: RowRead, source: RowTime, reader: RowTime, ring: int, rows: int) -> int:
+    """How many rows at the top of a reader of so many rows can wait for the first row below them.
+
+    Those are all that need padding above the map, if its ring still has the map's first row then.
+    """
+    top = read.top(rows)
+    return top if top < rows and source.last(reader.step(top)) < ring else 0

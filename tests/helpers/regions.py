@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from helpers.chains import Case, LayerMaker, Network, convolutions, pool_windows
-from npu_dialect.attributes import RING, ROW_TIME
+from npu_dialect.attributes import RING, ROW_TIME, TOP_ROWS
 from npu_dialect.npu import AddOp, AvgPool2dOp, Conv2dOp, MaxPool2dOp, ReluOp
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
@@ -92,10 +92,10 @@ def pads_agree(layer: LayerOp) -> bool:
     return len(values | {pad_value(layer)}) == 1
 
 
-def wrap_all(module: ModuleOp) -> bool:
+def wrap_all(module: ModuleOp, *, top_rows: bool = False) -> bool:
     """Move all layers that lead to the result into one region; returns False if there are none.
 
-    Each layer runs as early as it can.
+    Each layer runs as early as it can. `top_rows`: rings have no rows of padding at the start.
     """
     (end,) = [op for op in module.walk() if isinstance(op, ReturnOp)]
     (result,) = end.operands
@@ -113,6 +113,8 @@ def wrap_all(module: ModuleOp) -> bool:
         layer.detach()
     schedule(layers)
     region = RowsOp(source, Region(Block([*layers, YieldOp(result)])), result.type)
+    if top_rows:
+        TOP_ROWS.set(region, True)
     block.insert_op_before(region, end)
     end.operands[0] = region.result
     return True

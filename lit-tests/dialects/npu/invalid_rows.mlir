@@ -268,3 +268,14 @@ func.func @whole_input(%x : tensor<1x2x8x8xf32>, %q : tensor<1x2x8x8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// CHECK-LABEL: expected npu.row_time on the layers too
+func.func @top_rows_of_a_chain(%x : tensor<1x2x8x8xf32>) {
+  %y = npu.rows of %x attributes {npu.top_rows} : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32> {
+    %0 = npu.relu %x : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32>
+    npu.yield %0 : tensor<1x2x8x8xf32>
+  }
+  func.return
+}

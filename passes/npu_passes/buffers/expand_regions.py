@@ -23,7 +23,8 @@ input die, and can lie over them.
     }
 
 The region's input is whole. A layer that reads it runs without its padding above and below, except
-for the rows at the border, each of which is a layer of its own.
+for the rows at the border, each of which is a layer of its own. With `npu.top_rows`, so do the
+layers that read a ring, for the rows at the top: rings start with the first rows of their maps.
 
 If its rows arrive one at a time, they are copied into a ring, as if a layer computed them:
 
@@ -43,14 +44,14 @@ one row, and sent from there. A row of a further map off chip is fetched when a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dma
-from npu_dialect.attributes import RING, ROW_TIME, RUNS
+from npu_dialect.attributes import RING, ROW_TIME, RUNS, TOP_ROWS
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, PoolOp
@@ -63,6 +64,7 @@ from npu_dialect.row_times import RowRead, place_in_ring
 from npu_dialect.stream_attributes import STREAM_STEPS
 from npu_passes.buffers.expand_rows import MAPS_IN, MAPS_OUT, fetched, is_fetched
 from npu_passes.buffers.row_buffers import copy, fill, move, move_up, rows_buffer, rows_of
+from npu_passes.buffers.row_cases import Case, cases_of, choose_case
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.support.refuse import refuse
@@ -167,6 +169,7 @@ class RegionExpansion:
         b, found = self.b, self.maps[group[-1]]
         time = found.time
         since = b.sub(step, time.delay - steps[0], "since")
+        first, last = found.steps
 
         def put() -> tuple[()]:
             self.put(group, b.floor_div(since, time.period, "row"))
@@ -178,21 +181,21 @@ class RegionExpansion:
             b.choose(b.divides(since, time.period), put)
             return ()
 
-        first, last = found.steps
         if (first, last + 1) == steps:
             at_its_turn()
         else:
-            b.choose(b.between(b.value(since), 0, last + 1 - first), at_its_turn)
+            own = b.between(b.value(since), first - time.delay, last + 1 - time.delay)
+            b.choose(own, at_its_turn)
 
     def put(self, group: Sequence[SSAValue], row: Index) -> None:
         """Put the next row of a map into its ring, or into the output."""
         b, map_ = self.b, group[-1]
         found = self.maps[map_]
         if map_ is self.result:
-            target = rows_of(b, self.out, row, 1, "row")
-            self.compute(group, row, self.lines.get(map_, target))
-            if map_ in self.lines:
-                self.move(self.lines[map_], target, MAPS_OUT, self.op.layers[-1])
+            if found.late:
+                first = b.between(b.value(row), found.late, found.late + 1)
+                b.choose(first, lambda: self.put_top(group, found.late))
+            self.put_out(group, row)
             return
         target = self.newest(map_, row)
         if found.end <= found.computed:
@@ -205,6 +208,20 @@ class RegionExpansion:
 
         exists = b.between(b.value(row), 0, found.computed)
         b.choose(exists, inside, lambda: fill(b, target, found.pad))
+
+    def put_top(self, group: Sequence[SSAValue], late: int) -> tuple[()]:
+        """Put the rows of the result into the output that have waited."""
+        for row in range(late):
+            self.put_out(group, row)
+        return ()
+
+    def put_out(self, group: Sequence[SSAValue], row: Index) -> tuple[()]:
+        """Put a row of the result into the output."""
+        target = rows_of(self.b, self.out, row, 1, "row")
+        self.compute(group, row, self.lines.get(group[-1], target))
+        if group[-1] in self.lines:
+            self.move(self.lines[group[-1]], target, MAPS_OUT, self.op.layers[-1])
+        return ()
 
     def newest(self, map_: SSAValue, row: Index) -> SSAValue:
         """Make room for the next row of a map in its ring; returns its place."""
@@ -245,52 +262,28 @@ class RegionExpansion:
 
     def run(self, layer: LayerOp, row: Index, target: SSAValue) -> None:
         """Insert a layer that computes one row; one of several if it is a row at the border."""
-        rows = self.maps[layer.output].computed
-        read = self.reads[layer].get(self.op.input)
-        if read is None or self.op.is_streamed or read.padding(rows) == (0, 0):
-            self.insert(layer, row, target, rows)
-            return
-
-        def insert(where: range, missing: tuple[int, int]) -> None:
-            self.insert(layer, row, target, len(where), missing)
-
-        self.choose_case(border_cases(read, rows), row, insert)
-
-    def choose_case(
-        self,
-        cases: Sequence[tuple[range, tuple[int, int]]],
-        row: Index,
-        insert: Callable[[range, tuple[int, int]], None],
-    ) -> tuple[()]:
-        """Build what one of some ranges of rows needs, by a choice for all but the last."""
-        (where, missing), *others = cases
-        if not others:
-            insert(where, missing)
-            return ()
-
-        def here() -> tuple[()]:
-            insert(where, missing)
-            return ()
-
-        found = self.b.between(self.b.value(row), where.start, where.stop)
-        self.b.choose(found, here, lambda: self.choose_case(others, row, insert))
-        return ()
+        reads = {
+            read: value in self.rings
+            for value, read in self.reads[layer].items()
+            if value is self.op.input or value in self.rings
+        }
+        cases = cases_of(self.maps[layer.output], reads, top_rows=TOP_ROWS.is_on(self.op))
+        if self.maps[layer.output].late:
+            known = row if isinstance(row, int) else self.maps[layer.output].late
+            cases = [case for case in cases if known in case.rows]
+        choose_case(self.b, cases, row, lambda case: self.insert(layer, row, target, case))
 
     def insert(
         self,
         layer: LayerOp,
         row: Index,
         target: SSAValue,
-        runs: int,
-        missing: tuple[int, int] = (0, 0),
+        case: Case,
     ) -> None:
-        """Insert the layer on buffers that computes one row, `runs` times in all.
-
-        `missing`: how many rows that it needs lie above and below the region's input.
-        """
+        """Insert the layer on buffers that computes one row, in one of its cases."""
         reads = self.reads[layer]
         inputs = [
-            self.view(layer, value, reads[value], row, target, missing)
+            self.view(layer, value, row, target, case)
             if value in reads
             else self.side(layer, value, row)
             for value in layer.inputs
@@ -298,34 +291,35 @@ class RegionExpansion:
         new = layer.rebuilt(inputs, target)
         if isinstance(new, Conv2dOp | PoolOp):
             _, left, _, right = int_values(new.pads)
-            new.pads = int_array((missing[0], left, missing[1], right))
+            new.pads = int_array((case.above, left, case.below, right))
         RING.drop(new)
         ROW_TIME.drop(new)
-        RUNS.set(new, runs)
+        RUNS.set(new, len(case.rows))
         self.b.insert(new)
 
     def view(
         self,
         layer: LayerOp,
         value: SSAValue,
-        read: RowRead,
         row: Index,
         target: SSAValue,
-        missing: tuple[int, int],
+        case: Case,
     ) -> SSAValue:
-        """The rows of a map that a layer needs."""
-        b = self.b
+        """The rows of a map that a layer needs in one of its cases."""
+        b, read = self.b, self.reads[layer][value]
         if value is self.op.input and self.out is self.source and layer.output is self.result:
             return target
         if value is self.op.input and value not in self.rings:
-            count = read.reach - sum(missing)
-            first = b.sub(b.mul(row, read.stride), read.before - missing[0], "base") if count else 0
+            count = read.reach - case.above - case.below
+            first = b.sub(b.mul(row, read.stride), read.before - case.above, "base") if count else 0
             return rows_of(b, self.source, first, count, "window")
         if value not in self.rings:
             return target
-        found = self.maps[value]
-        place = place_in_ring(read, found.time, self.maps[layer.output].time, found.ring)
-        return rows_of(b, self.rings[value], place, read.reach, "window")
+        found, result = self.maps[value], self.maps[layer.output]
+        place = place_in_ring(read, found.time, result.time, found.ring)
+        if case.above:
+            place = found.place_of_first(result.step(case.rows.start))
+        return rows_of(b, self.rings[value], place, read.reach - case.above, "window")
 
     def side(self, layer: LayerOp, value: SSAValue, row: Index) -> SSAValue:
         """A parameter, or what a layer needs of a map from outside of the region."""
@@ -347,23 +341,6 @@ def steps_of(maps: Mapping[SSAValue, RegionMap]) -> tuple[int, int]:
     """The first step of a region, and the one behind its last."""
     first, last = zip(*(found.steps for found in maps.values()), strict=True)
     return min(first), max(last) + 1
-
-
-def border_cases(read: RowRead, rows: int) -> list[tuple[range, tuple[int, int]]]:
-    """Ranges of output rows, with how many of the rows that they need lie above and below the map.
-
-    These are all of them if a window lies outside of the map. The range with none comes last, if
-    there is one.
-    """
-    found: list[tuple[range, tuple[int, int]]] = []
-    for row in range(rows):
-        above = min(max(-read.first(row), 0), read.reach)
-        missing = above, min(max(read.end(row) - read.height, 0), read.reach - above)
-        if found and found[-1][1] == missing:
-            found[-1] = (range(found[-1][0].start, row + 1), missing)
-        else:
-            found.append((range(row, row + 1), missing))
-    return sorted(found, key=lambda case: (case[1] == (0, 0), case[0].start))
 
 
 def expand_region(

@@ -43,7 +43,7 @@ change are left alone (see there).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NoReturn
 
 from xdsl.context import Context
@@ -52,7 +52,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import LAYER, PLANNED_AS, RING, ROW_TIME
+from npu_dialect.attributes import LAYER, PLANNED_AS, RING, ROW_TIME, TOP_ROWS
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, SliceOp
 from npu_dialect.npu.maps import map_type, shape_of
@@ -93,6 +93,9 @@ class FuseRegionsPass(RefusingPass):
     """With `needed`, the on-chip memory to fit into, in bytes. Default: the machine's."""
     overlays: bool = False
     """Whether `npu-overlay-maps` runs later, so that outputs may lie over inputs."""
+    top_rows: bool = False
+    """Whether rows that need padding above a map between layers may be layers of their own. Then
+    more of the region may lie over its input, but it has more code. Needs `overlays`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Choose the regions of each function, and put them into `npu.rows`."""
@@ -150,7 +153,7 @@ class FuseRegionsPass(RefusingPass):
         if program is None:
             return None
         reader = RegionReader(program, storage)
-        rows = reader.function(overlays=overlays)
+        rows = replace(reader.function(overlays=overlays), top_rows=self.top_rows)
         if self.when == "input":
             return reader, streaming_region(rows)
         if self.when == "always":
@@ -213,6 +216,8 @@ def wrap(region: RowRegion, reader: RegionReader) -> None:
         value for op in body for value in op.maps if reader.numbers.get(value) == region.source
     )
     rows = RowsOp(source, Region(Block([*body, YieldOp(result)])), result.type)
+    if region.top_rows:
+        TOP_ROWS.set(rows, True)
     timed = [rows, *body] if region.source in found.times else body
     for op, (number, time) in zip(timed, found.times.items(), strict=True):
         ROW_TIME.set(op, (time.period, time.delay))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from npu_dialect.row_times import late_rows
 from npu_plans.rows.schedule import MapRead, RowLayer, Schedule
 
 
@@ -35,12 +36,13 @@ def distance(
     row_bytes: int,
     *,
     dense: bool,
+    top_rows: bool = False,
 ) -> int:
     """By how many bytes the input must start behind the start of a layer's map, or of its ring.
 
     It may be less than 0. `place` is that of the layer. `source` is the input, of whose rows each
     has `row_bytes`. `dense`: whether the rows of the map follow each other in memory; all may be
-    written at once if not.
+    written at once if not. `top_rows`: see `unmoved_rows`.
     """
     layer, together = layers[place], computed_with(layers, found, place)
     readers = [
@@ -48,12 +50,13 @@ def distance(
     ]
     height = readers[0][1].read.height
     rows = found.rings.get(layer.map, layer.rows)
-    shift = rows - unmoved_rows(layers, found, layer.map, rows)
+    shift = rows - unmoved_rows(layers, found, layer.map, rows, top_rows=top_rows)
+    late = late_top(layers, found) if top_rows and place == len(layers) - 1 else 0
     farthest = -height * row_bytes
     if rows > max(1, rows - shift):  # its start is filled with padding in the first step
         farthest = (shift if dense else rows) * layer.row_bytes
     for row in range(layer.rows):
-        step = found.times[layer.map].step(row)
+        step = found.times[layer.map].step(max(row, late))
         needed = height
         for number, each in readers:
             reader = layers[number]
@@ -71,15 +74,32 @@ def reads_of(layer: RowLayer, source: int) -> list[MapRead]:
     return [each for each in layer.reads if each.map == source]
 
 
-def unmoved_rows(layers: Sequence[RowLayer], found: Schedule, number: int, rows: int) -> int:
-    """How many rows are put into a ring until a reader needs one; all for the result."""
-    newest = [
-        found.times[number].last(found.times[other.map].delay)
-        for other in layers
-        if reads_of(other, number)
-    ]
+def unmoved_rows(
+    layers: Sequence[RowLayer], found: Schedule, number: int, rows: int, *, top_rows: bool
+) -> int:
+    """How many rows are put into a ring until a reader needs one; all for the result.
+
+    `top_rows`: rows of readers that need padding above the map are layers of their own. They find
+    what they need wherever it is.
+    """
+    newest: list[int] = []
+    for other in layers:
+        for each in reads_of(other, number):
+            alone = each.read.top(other.rows) if top_rows else 0
+            if alone < other.rows:
+                newest.append(found.times[number].last(found.times[other.map].step(alone)))
     unmoved = min((*newest, rows - 1)) + 1
     return unmoved if unmoved > 1 else 0
+
+
+def late_top(layers: Sequence[RowLayer], found: Schedule) -> int:
+    """How many rows at the top of the result wait for the one behind them; see `late_rows`."""
+    last = layers[-1]
+    if len(last.reads) != 1 or not found.rings.get(last.reads[0].map):
+        return 0
+    (source,), time = last.reads, found.times[last.map]
+    ring = found.rings[source.map]
+    return late_rows(source.read, found.times[source.map], time, ring, last.rows)
 
 
 def computed_with(layers: Sequence[RowLayer], found: Schedule, place: int) -> Collection[int]:

@@ -38,8 +38,9 @@ class FunctionRows:
     bytes, and `dense_rings` those of which it is one in a ring, too. `work` is about how many
     instructions the function takes. `overlays`: whether the output of a layer or region may lie
     over its input. `streamed`: the input whose rows arrive one at a time, as a layer that reads
-    nothing. `fetched` are such layers for the maps that lie off chip,
-    by their numbers. Maps with the same entry in `joinable` can be joined.
+    nothing. `fetched` are such layers for the maps that lie off chip, by their numbers. Maps with
+    the same entry in `joinable` can be joined. `top_rows`: whether rows that need padding above a
+    map may be layers of their own.
     """
 
     graph: LayerGraph
@@ -53,6 +54,7 @@ class FunctionRows:
     streamed: RowLayer | None = None
     fetched: Mapping[int, RowLayer] = field(default_factory=dict[int, RowLayer])
     joinable: Mapping[int, Hashable] = field(default_factory=dict[int, Hashable])
+    top_rows: bool = False
 
 
 def walked(function: FunctionRows) -> Iterator[tuple[Growing, tuple[int, int]]]:
@@ -200,14 +202,14 @@ class Growing:
         graph, homes = self.function.graph, self.function.homes
         return sum(graph.sizes[homes[each.map]] for each in join.reads)
 
-    def bytes_with(self, found: Schedule) -> int:
-        """All bytes in use while the region runs."""
+    def bytes_with(self, found: Schedule, *, top_rows: bool = False) -> int:
+        """All bytes in use while the region runs; `top_rows`: see `close.unmoved_rows`."""
         graph, result = self.function.graph, self.layers[-1]
         home = self.function.homes[result.map]
         after = self.done | (1 << self.end) - (1 << self.first)
         growth = graph.hull(home, after) - graph.hull(home, self.done)
         used = self.live + growth + found.ring_bytes + self.weights + self.lines(own=True)
-        return used - (self.overlaid(found, after) if self.function.overlays else 0)
+        return used - (self.overlaid(found, after, top_rows) if self.function.overlays else 0)
 
     def lines(self, *, own: bool) -> int:
         """Bytes of the rows that are on chip one at a time, as their maps lie off it.
@@ -258,7 +260,7 @@ class Growing:
             if each.map == self.source
         ]
 
-    def overlaid(self, found: Schedule, after: int) -> int:
+    def overlaid(self, found: Schedule, after: int, top_rows: bool) -> int:
         """By how many bytes rings and result may overlap the input, counted in whole rows."""
         graph, homes, result = self.function.graph, self.function.homes, self.layers[-1]
         assert self.source is not None
@@ -274,14 +276,16 @@ class Growing:
         sizes = {place: found.rings[each.map] * each.row_bytes for place, each in self.inner()}
         if alone:
             sizes[len(self.layers) - 1] = behind
-        items = [(size, self.distance(found, place, before)) for place, size in sizes.items()]
+        items = [
+            (size, self.distance(found, place, before, top_rows)) for place, size in sizes.items()
+        ]
         return before + sum(sizes.values()) - packed_bytes(before, items)
 
     def inner(self) -> Iterator[tuple[int, RowLayer]]:
         """The layers with rings, with their places."""
         return ((place, each) for place, each in enumerate(self.layers[:-1]))
 
-    def distance(self, found: Schedule, place: int, size: int) -> int:
+    def distance(self, found: Schedule, place: int, size: int, top_rows: bool) -> int:
         """How far behind the map of a layer the start of the input, of a size, must lie."""
         assert self.source is not None
         (height,) = {
@@ -293,4 +297,5 @@ class Growing:
         inner = place < len(self.layers) - 1
         known = self.function.dense_rings if inner else self.function.dense
         dense = self.layers[place].map in known
-        return distance(self.layers, found, place, self.source, size // height, dense=dense)
+        row = size // height
+        return distance(self.layers, found, place, self.source, row, dense=dense, top_rows=top_rows)

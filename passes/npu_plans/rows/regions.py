@@ -49,7 +49,8 @@ class RowRegion:
     `streamed` says whether its rows arrive one at a time. `in_place`: the result lies where the
     source does, row by row. `joined` are the maps that the result consists of, if several. `leaves`
     are the bytes of the result if it is put off chip. `lines` are those of rows that are on chip
-    one at a time, of maps that lie off it.
+    one at a time, of maps that lie off it. `top_rows`: rows of its layers that need padding above a
+    map are layers of their own.
     """
 
     first: int
@@ -63,6 +64,7 @@ class RowRegion:
     joined: tuple[int, ...] = ()
     leaves: int = 0
     lines: int = 0
+    top_rows: bool = False
 
     @property
     def fused(self) -> int:
@@ -226,6 +228,11 @@ def regions_of(growing: Growing, limit: float, known: Known | None) -> Iterator[
     used, work = growing.bytes_with(found), added_work(layers, found)
     streams, lines = growing.streams, growing.lines(own=True)
     yield RowRegion(first, last, used, work, found, source, streams, lines=lines)
+    if growing.function.top_rows and growing.function.overlays:
+        least = growing.bytes_with(found, top_rows=True)
+        if least < used:
+            work += 1  # of two regions of as many instructions, the one with less code
+            yield RowRegion(first, last, least, work, found, source, streams, top_rows=True)
     if (layers := growing.in_place()) and growing.overtakes(found := schedule(layers)):
         lines = growing.lines(own=False)
         used = growing.live + found.ring_bytes + lines + growing.weights

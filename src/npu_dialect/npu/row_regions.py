@@ -5,6 +5,11 @@ maps of the region. Each layer says when it computes a row (`npu.row_time`, see 
 how many rows of its OFM a ring keeps (`npu.ring`). A ring of 0 rows stands for a map whose only
 reader overwrites it: the row is computed where that reader puts its own.
 
+A ring starts with the rows of padding above its map, if a reader needs some. If the op has
+`npu.top_rows`, it starts with the map's first row. Rows that need padding above are then layers of
+their own, which pad by themselves. The region's result waits with such rows for the first other
+one, if it can. So more of the input has died when it is written.
+
 The op itself has the two attributes if the rows of its input arrive one at a time: row s in step
 `s + delay`. A ring keeps those that readers still need. A ring of 0 rows stands for an input whose
 only reader takes each row where it arrives.
@@ -13,20 +18,20 @@ only reader takes each row where it arrives.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.attributes import RING, ROW_TIME
+from npu_dialect.attributes import RING, ROW_TIME, TOP_ROWS
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp, MaxPool2dOp, PickOp, ResampleOp, ReshapeOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_windows import row_axis, row_window
 from npu_dialect.npu.structure import YieldOp, is_within
-from npu_dialect.row_times import RowRead, RowTime, least_delay, period_of, ring_rows
+from npu_dialect.row_times import RowRead, RowTime, late_rows, least_delay, period_of, ring_rows
 
 
 def pad_value(layer: LayerOp) -> float:
@@ -78,7 +83,8 @@ class RegionMap:
     ring at the start. `ring`: how many rows are kept; 0 if the map is overwritten, or if it is the
     result of the region. An input with a ring of 0 rows is read where it arrives. `unmoved`: how
     many rows are put behind each other into the ring until a reader reads it for the first time,
-    and the rows in it begin to move.
+    and the rows in it begin to move. `late`: how many rows are computed in the step of the first
+    one behind them.
     """
 
     time: RowTime
@@ -88,11 +94,20 @@ class RegionMap:
     above: int = 0
     pad: float = 0.0
     unmoved: int = 0
+    late: int = 0
 
     @property
     def steps(self) -> tuple[int, int]:
         """The first and the last step in which a row is put into the ring."""
-        return self.time.step(0), self.time.step(self.end - 1)
+        return self.step(0), self.step(self.end - 1)
+
+    def step(self, row: int) -> int:
+        """The step in which a row is computed."""
+        return self.time.step(max(row, self.late))
+
+    def place_of_first(self, step: int) -> int:
+        """The place of row 0 in the ring in a step, as long as it is in it."""
+        return self.ring - max(self.time.last(step) + 1, self.unmoved)
 
 
 def streams(rows: Operation, layer: LayerOp) -> dict[SSAValue, RowRead]:
@@ -141,6 +156,8 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
             continue
         by_row = {reader: reads[reader][map_] for reader in readers}
         found[map_] = ring_of(layer, map_, times, by_row, found)
+    if TOP_ROWS.is_on(rows):
+        found[last.value] = waiting(found[last.value], last.value, reads, found)
     if ROW_TIME.is_on(rows):
         (source,) = rows.operands
         times[source] = arrival(rows)
@@ -150,6 +167,23 @@ def region_maps(rows: Operation) -> Mapping[SSAValue, RegionMap]:
             raise VerifyException("expected layers that read the input row by row, as it arrives")
         found[source] = ring_of(rows, source, times, known, found)
     return dict(reversed(found.items()))
+
+
+def waiting(
+    result: RegionMap,
+    map_: SSAValue,
+    reads: Mapping[LayerOp, Mapping[SSAValue, RowRead]],
+    found: Mapping[SSAValue, RegionMap],
+) -> RegionMap:
+    """The result of a region whose rows at the top wait, if its layer reads one ring only."""
+    layer = map_.owner
+    assert isinstance(layer, LayerOp)
+    (value, read), *others = reads[layer].items()
+    source = found.get(value)
+    if others or source is None or not source.ring:
+        return result
+    late = late_rows(read, source.time, result.time, source.ring, result.computed)
+    return replace(result, late=late)
 
 
 def readers_of(map_: SSAValue, rows: Operation) -> list[LayerOp]:
@@ -227,17 +261,21 @@ def ring_of(
     time, above, needed, end, ring = times[map_], 0, 0, 0, 1
     newest: list[int] = []
     pads: dict[float, str] = {}
+    apart = any(TOP_ROWS.is_on(rows) for op in readers if (rows := op.parent_op()) is not None)
     for reader, read in readers.items():
         outputs = found[reader.output].computed
         top, bottom = read.padding(outputs)
         if top or bottom:
             pads[pad_value(reader)] = reader.name
-        above, needed = max(above, top), max(needed, read.end(outputs - 1))
+        above = max(above, 0 if apart else top)
+        needed = max(needed, read.end(outputs - 1))
         reader_time = times[reader.output]
         # The ring moves until the last row of the reader, though there may be no new rows by then.
         end = max(end, time.last(reader_time.step(outputs - 1)) + 1)
         ring = max(ring, ring_rows(read, time, reader_time))
-        newest.append(time.last(reader_time.delay))
+        alone = read.top(outputs) if apart else 0
+        if alone < outputs:
+            newest.append(time.last(reader_time.step(alone)))
     if len(pads) > 1:
         raise VerifyException(
             f"expected readers with the same value of padding, got {' and '.join(pads.values())}"
@@ -250,7 +288,7 @@ def ring_of(
         else:
             ring = 1 - takes_row(readers[first], found[first.output].computed)
     check_ring(owner, ring, list(readers))
-    computed, unmoved = min(max(needed, 1), height), min(*newest, ring - 1) + 1
+    computed, unmoved = min(max(needed, 1), height), min((*newest, ring - 1)) + 1
     unmoved = unmoved if unmoved > 1 else 0
     return RegionMap(time, computed, max(end, 1), ring, above, pad, unmoved)
 
@@ -276,7 +314,7 @@ def overwrites_input(rows: Operation) -> bool:
     for layer in readers_of(source, rows):
         read, found = streams(rows, layer)[source], maps[layer.output]
         for row in range(result.computed):
-            behind = found.time.last(result.time.step(row)) + 1
+            behind = found.time.last(result.step(row)) + 1
             if behind < found.computed and read.first(max(behind, 0)) <= row:
                 return False
     return True

@@ -31,6 +31,9 @@ readers. A ring then keeps the rows from the oldest one that a reader still need
       npu.yield %3 : tensor<1x8x32x32xi8>
     }
 
+A ring starts with rows of padding if a reader needs some above the map. With `npu.top_rows` on the
+op it does not, and rows that need them are layers of their own.
+
 The input of a region is whole, unless the op has `npu.row_time` too. Then its rows arrive one at a
 time, and a ring keeps them as long as they are needed:
 
@@ -49,7 +52,7 @@ from xdsl.irdl import traits_def as traits
 from xdsl.traits import RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.attributes import RING, ROW_TIME
+from npu_dialect.attributes import RING, ROW_TIME, TOP_ROWS
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp
 from npu_dialect.npu.row_regions import region_maps
@@ -112,7 +115,7 @@ class RowsOp(IRDLOperation):
             region_maps(self)
             self.verify_yield(last, inner[-1].results[0])
             return
-        if self.is_streamed:
+        if self.is_streamed or TOP_ROWS.is_on(self):
             raise VerifyException("expected npu.row_time on the layers too")
         if isinstance(inner[0], ReshapeOp) or isinstance(inner[-1], ReshapeOp):
             raise VerifyException("expected reshapes between layers only")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 from xdsl.ir import Attribute, SSAValue
 
 from helpers.chains import Case, Network, agree, context, outputs
@@ -30,6 +31,16 @@ def residual(kernel: int) -> Case:
     return Case(network.module())
 
 
+def waiting() -> Case:
+    """A convolution whose first row waits for the second one."""
+    network = Network.start((1, 2, 8, 3), 1)
+    first, second = network.constant(2, 2, 1, 1), network.constant(2, 2, 5, 1)
+    network.add(partial(convolution, first, (0, 0, 0, 0)))
+    pads = (2, 0, 2, 0)
+    network.add(lambda x, out: Conv2dOp(x, second, None, out, strides=(2, 1), pads=pads))
+    return Case(network.module())
+
+
 def outside(kernel: int, pads: tuple[int, ...], stride: int) -> Case:
     """Two convolutions, the first of which has windows that lie in the padding only."""
     network = Network.start((1, 2, 5, 3), 1)
@@ -44,15 +55,16 @@ def convolution(weight: SSAValue, pads: tuple[int, ...], x: SSAValue, out: Attri
 
 
 @settings(max_examples=60, deadline=None)
-@given(case=regions())
-@example(case=residual(3))
-@example(case=residual(5))
-@example(case=outside(2, (2, 0, 3, 0), 1))
-@example(case=outside(1, (2, 1, 0, 0), 2))
-def test_every_stop_computes_the_same(case: Case) -> None:
+@given(case=regions(), top_rows=st.booleans())
+@example(case=residual(3), top_rows=False)
+@example(case=residual(5), top_rows=True)
+@example(case=outside(2, (2, 0, 3, 0), 1), top_rows=False)
+@example(case=outside(1, (2, 1, 0, 0), 2), top_rows=False)
+@example(case=waiting(), top_rows=True)
+def test_every_stop_computes_the_same(case: Case, top_rows: bool) -> None:
     ctx, module = context(), case.module.clone()
     expected = outputs(module.clone())
-    assume(wrap_all(module))
+    assume(wrap_all(module, top_rows=top_rows))
     agree(module, expected)
     BufferizePass().apply(ctx, module)
     assert not any(ROW_TIME.get(op) for op in module.walk())

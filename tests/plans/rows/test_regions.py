@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -212,3 +213,23 @@ def test_padding_is_put_before_the_input_dies() -> None:
     assert distance(layers, found, 2, 0, 10, dense=False) == 30
     taken = chain_of(8, [10, 10, 10, 10, 10], [3, 3, 1, 1])
     assert distance(taken, schedule(taken), 1, 0, 10, dense=True) == 0, "a ring without padding"
+
+
+def test_rows_at_the_top_may_be_layers_of_their_own() -> None:
+    """An input of 32 rows of 96 bytes, a ring of six rows of 512, and a result of rows of 128.
+
+    With two rows of padding the ring is full when row 3 is in it, behind rows 0 to 5 of the input.
+    Without them it is full behind rows 0 to 7: row 5 is written while row 8 is read. The result's
+    rows 0 and 1 are written then, and rows 8 and 9 of the input have died too.
+    """
+    layers = [
+        RowLayer(1, 16, 512, (MapRead(0, RowRead(32, 6, 2, 2)),)),
+        RowLayer(2, 8, 128, (MapRead(1, RowRead(16, 6, 2, 2)),)),
+    ]
+    function = function_of(layers, 32 * 96, 10**6, overlays=True)
+    plain = smallest_regions(function, 10)
+    apart = smallest_regions(replace(function, top_rows=True), 10)
+    assert [each.top_rows for each in (*plain.regions, *apart.regions)] == [False, True]
+    ring, source = 6 * 512, 32 * 96
+    assert plain.peak == ring + source - 4 * 96
+    assert apart.peak == ring + 2 * 128 - 10 * 96 + source
