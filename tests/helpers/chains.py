@@ -99,11 +99,15 @@ class Network:
         return module
 
 
-@dataclass
 class Case:
-    """A module that pytest prints as IR text when a test fails."""
+    """A module that pytest prints as IR text when a test fails.
 
-    module: ModuleOp
+    It is no data class: hypothesis prints those field by field, with all ops behind each op.
+    """
+
+    def __init__(self, module: ModuleOp) -> None:
+        """Take a module."""
+        self.module = module
 
     def __repr__(self) -> str:
         """The IR text."""

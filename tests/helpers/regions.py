@@ -93,9 +93,10 @@ def pads_agree(layer: LayerOp) -> bool:
 
 
 def wrap_all(module: ModuleOp, *, top_rows: bool = False) -> bool:
-    """Move all layers that lead to the result into one region; returns False if there are none.
+    """Move all layers that lead to the result into one region.
 
-    Each layer runs as early as it can. `top_rows`: rings have no rows of padding at the start.
+    Returns False if there are none, or if one reads maps of two rates. Each layer runs as early as
+    it can. `top_rows`: rings have no rows of padding at the start.
     """
     (end,) = [op for op in module.walk() if isinstance(op, ReturnOp)]
     (result,) = end.operands
@@ -111,7 +112,8 @@ def wrap_all(module: ModuleOp, *, top_rows: bool = False) -> bool:
         return False
     for layer in layers:
         layer.detach()
-    schedule(layers)
+    if not schedule(layers):
+        return False
     region = RowsOp(source, Region(Block([*layers, YieldOp(result)])), result.type)
     if top_rows:
         TOP_ROWS.set(region, True)
@@ -120,13 +122,19 @@ def wrap_all(module: ModuleOp, *, top_rows: bool = False) -> bool:
     return True
 
 
-def schedule(layers: list[LayerOp]) -> None:
-    """Give the layers of a region times as early as possible, and rings."""
+def schedule(layers: list[LayerOp]) -> bool:
+    """Give the layers of a region times as early as possible, and rings.
+
+    Returns False if a layer reads maps of two rates, so that no step fits a row to both.
+    """
     times: dict[SSAValue, RowTime] = {}
     for layer in layers:
         inner = [(times[each], reads(layer, each)) for each in layer.maps if each in times]
         delay = max((least_delay(read, time) for time, read in inner), default=0)
-        period = max((period_of(read, time) for time, read in inner), default=1)
+        rates = {period_of(read, time) for time, read in inner}
+        if len(rates) > 1:
+            return False
+        period = rates.pop() if rates else 1
         times[layer.output] = RowTime(period, delay)
         ROW_TIME.set(layer, (period, delay))
     for layer in layers[:-1]:
@@ -144,6 +152,7 @@ def schedule(layers: list[LayerOp]) -> None:
         assert isinstance(first, LayerOp)
         over = not others and rows == 1 and overwrites_row(first, layer.output)
         RING.set(layer, 0 if over and times[first.output] == time else rows)
+    return True
 
 
 def reads(layer: LayerOp, value: SSAValue) -> RowRead:

@@ -31,12 +31,15 @@ def residual(kernel: int) -> Case:
     return Case(network.module())
 
 
-def waiting() -> Case:
-    """A convolution whose first row waits for the second one."""
+def behind(before: int) -> Case:
+    """A convolution behind another one. If `before` is 2, its first row can wait for the second.
+
+    If it is 1, the ring has lost the first row by then.
+    """
     network = Network.start((1, 2, 8, 3), 1)
-    first, second = network.constant(2, 2, 1, 1), network.constant(2, 2, 5, 1)
+    first, second = network.constant(2, 2, 1, 1), network.constant(2, 2, 2 * before + 1, 1)
     network.add(partial(convolution, first, (0, 0, 0, 0)))
-    pads = (2, 0, 2, 0)
+    pads = (before, 0, before, 0)
     network.add(lambda x, out: Conv2dOp(x, second, None, out, strides=(2, 1), pads=pads))
     return Case(network.module())
 
@@ -60,7 +63,8 @@ def convolution(weight: SSAValue, pads: tuple[int, ...], x: SSAValue, out: Attri
 @example(case=residual(5), top_rows=True)
 @example(case=outside(2, (2, 0, 3, 0), 1), top_rows=False)
 @example(case=outside(1, (2, 1, 0, 0), 2), top_rows=False)
-@example(case=waiting(), top_rows=True)
+@example(case=behind(1), top_rows=True)
+@example(case=behind(2), top_rows=True)
 def test_every_stop_computes_the_same(case: Case, top_rows: bool) -> None:
     ctx, module = context(), case.module.clone()
     expected = outputs(module.clone())
