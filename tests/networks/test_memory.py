@@ -250,3 +250,25 @@ def test_the_new_order_computes_the_same(name: str, tmp_path: Path) -> None:
     (wanted,) = run(model, source)
     (got,) = run_c(c_files(compiled), "net", [source], [wanted.shape])
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "pipeline"),
+    [
+        ("resnet18", "rows"),
+        pytest.param("resnet18", "default", marks=pytest.mark.slow),
+        pytest.param("mobilenet_v2", "rows", marks=pytest.mark.slow),
+        pytest.param("squeezenet1_1", "default", marks=pytest.mark.slow),
+        pytest.param("darts", "rows", marks=pytest.mark.slow),
+    ],
+)
+def test_rows_of_floats_compute_the_same(name: str, pipeline: str, tmp_path: Path) -> None:
+    """With rings and results over inputs, in C, in an arena of the planned bytes."""
+    model = build(name, **TINY[name])
+    source = image(model, 1)
+    path = tmp_path / "net.onnx"
+    path.write_bytes(model.SerializeToString())
+    compiled = compile_model(Job(path, "host", pipeline=pipeline))
+    (wanted,) = run(model, source)
+    (got,) = run_c(c_files(compiled), "net", [source], [wanted.shape])
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)

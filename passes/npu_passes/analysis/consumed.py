@@ -179,6 +179,8 @@ def writes(op: Operation, value: SSAValue) -> bool:
         return op.destination is value
     if isinstance(op, memref.StoreOp):
         return op.memref is value
+    if isinstance(op, memref.CopyOp):
+        return op.destination is value
     return not isinstance(op, memref.SubviewOp | memref.LoadOp)
 
 
@@ -186,6 +188,8 @@ def reads(op: Operation, value: SSAValue) -> bool:
     """Whether an op may read a buffer; unknown ops may."""
     if isinstance(op, LayerOp):
         return value in op.inputs
+    if isinstance(op, memref.CopyOp):
+        return op.source is value
     return not isinstance(op, memref.SubviewOp | memref.StoreOp)
 
 

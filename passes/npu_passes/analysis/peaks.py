@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
@@ -24,12 +24,18 @@ from npu_passes.analysis.views import base_of
 from npu_plans.arena.problem import Overlay, Problem, live_bound
 
 
-def layers_at_peaks(module: ModuleOp) -> dict[LayerOp, list[tuple[int, int]]]:
-    """The layers of a module whose buffers are too many for the peak; see `worth_it`."""
+def layers_at_peaks(
+    module: ModuleOp, *, closest: bool = False
+) -> dict[LayerOp, list[tuple[int, int]]]:
+    """The layers of a module whose buffers are too many for the peak; see `worth_it`.
+
+    `closest`: what loops claim is not known yet, so all that begins to live in one may lie over all
+    that dies there.
+    """
     found: dict[LayerOp, list[tuple[int, int]]] = {}
     for function in functions(module):
         if any(on_chip_values(function, SramSpace())):
-            found.update(worth_it(lifetimes_of(function, SramSpace())))
+            found.update(worth_it(lifetimes_of(function, SramSpace()), closest=closest))
     return found
 
 
@@ -50,12 +56,7 @@ def dying_inputs(lifetimes: Lifetimes) -> Iterator[BlockArgument]:
     buffers = tuple(each.plain() for each in lifetimes.buffers)
     spans: dict[int, int] = {}
     overlays = list(lifetimes.overlays)
-    for start, op in enumerate(lifetimes.ops):
-        if op.parent_op() is not lifetimes.function or not isinstance(op, LayerOp | scf.ForOp):
-            continue
-        end = start + sum(1 for _ in op.walk()) - 1
-        dying = [i for i, each in enumerate(buffers) if each.first < start <= each.last <= end]
-        begun = [i for i, each in enumerate(buffers) if start <= each.first <= end]
+    for start, dying, begun in handovers(lifetimes, LayerOp, scf.ForOp):
         if begun:
             overlays += [Overlay(below, above, 0) for above in dying for below in begun]
             spans |= dict.fromkeys(dying, start)
@@ -68,7 +69,25 @@ def dying_inputs(lifetimes: Lifetimes) -> Iterator[BlockArgument]:
             yield value
 
 
-def worth_it(lifetimes: Lifetimes) -> dict[LayerOp, list[tuple[int, int]]]:
+def handovers(
+    lifetimes: Lifetimes, *kinds: type[Operation]
+) -> Iterator[tuple[int, list[int], list[int]]]:
+    """Ops of some kinds at the top of a function: each one's point, and numbers of buffers.
+
+    These are the ones that die in it, and the ones that begin to live there.
+    """
+    buffers = tuple(each.plain() for each in lifetimes.buffers)
+    for start, op in enumerate(lifetimes.ops):
+        if op.parent_op() is not lifetimes.function or not isinstance(op, kinds):
+            continue
+        end = start + sum(1 for _ in op.walk()) - 1
+        dying = [i for i, each in enumerate(buffers) if each.first < start <= each.last <= end]
+        yield start, dying, [i for i, each in enumerate(buffers) if start <= each.first <= end]
+
+
+def worth_it(
+    lifetimes: Lifetimes, *, closest: bool = False
+) -> dict[LayerOp, list[tuple[int, int]]]:
     """The layers whose buffers are too many for the peak of a plan with every overlay.
 
     With each the pairs of its operands that may overlap: one that dies, and the destination.
@@ -81,6 +100,9 @@ def worth_it(lifetimes: Lifetimes) -> dict[LayerOp, list[tuple[int, int]]]:
         for layer, each in pairs.items()
         for source, target in each
     ]
+    if closest:
+        for _, dying, begun in handovers(lifetimes, scf.ForOp):
+            overlays += [Overlay(below, above, 0) for above in dying for below in begun]
     problem = Problem(buffers, (*lifetimes.overlays, *overlays))
     least, points = live_bound(problem).bytes, {op: i for i, op in enumerate(lifetimes.ops)}
     return {

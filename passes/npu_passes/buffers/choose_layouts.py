@@ -24,8 +24,9 @@ becomes
 
 A layer then computes all channels of a row before the next row, and its output can follow its dying
 input closely (`npu-overlay-maps`). Rows stay contiguous, so the inner loops are as fast as before.
-So is a float map that a loop writes row by row, wherever it is: its rows can lie over what the loop
-needs no more. A map keeps the model's layout if an op other than a convolution or a pool uses it.
+So is a float map that a loop reads or writes in rows, wherever it is, and so are the rings in which
+a loop keeps rows: their rows move as one run, and can lie over what the loop needs no more. A map
+keeps the model's layout if an op other than a convolution, a pool or an element-wise layer uses it.
 So does one that is filled slice by slice, as its slices would not be contiguous.
 """
 
@@ -38,7 +39,8 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npu_dialect.attributes import PLANNED_AS
@@ -62,6 +64,9 @@ CHANNELS_LAST, BY_ROWS = (2, 3, 1), (2, 1, 3)
 
 BY_WINDOWS = (Conv2dOp, PoolOp, GlobalPoolOp)
 """Layers whose loops over rows may stand outside of those over channels."""
+
+ACCESSES = (memref.LoadOp, memref.StoreOp, memref.CopyOp)
+"""Ops that take any layout."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,7 @@ def maps_at_peaks(module: ModuleOp) -> Iterator[SSAValue]:
     """The float maps that are read or written by layers at the memory peak, each once."""
     ends = (
         layer.operands[end]
-        for layer, pairs in layers_at_peaks(module).items()
+        for layer, pairs in layers_at_peaks(module, closest=True).items()
         for pair in pairs
         for end in pair
     )
@@ -131,13 +136,14 @@ def maps_at_peaks(module: ModuleOp) -> Iterator[SSAValue]:
 
 
 def maps_in_rows(module: ModuleOp) -> Iterator[SSAValue]:
-    """The float maps that loops write row by row, in the order of the IR."""
+    """The float maps and rings that loops read or write in rows, in the order of the IR."""
     for op in module.walk():
         if not isinstance(op, AllocOp) or not may_lie_by_rows(op.buffer):
             continue
         users = [use.operation for use in op.buffer.uses]
-        rows = [user for user in users if is_row(user)]
-        if rows and all(user in rows or takes_rows(user, module) for user in users):
+        rows = [user for user in users if has_rows(user, module)]
+        others = [user for user in users if user not in rows]
+        if rows and all(isinstance(user, ACCESSES) or takes_rows(user, module) for user in others):
             yield op.buffer
 
 
@@ -152,15 +158,27 @@ def may_lie_by_rows(buffer: SSAValue) -> bool:
 
 def takes_rows(user: Operation, module: ModuleOp) -> bool:
     """Whether a user of a map reads it as well if it is stored row by row."""
-    return isinstance(user, BY_WINDOWS) or is_flattened(user, module)
+    return computes_rows(user) or is_flattened(user, module)
 
 
-def is_row(view: Operation) -> bool:
-    """Whether an op is a view of one row of a map, of all its channels and columns."""
+def computes_rows(layer: Operation | Block) -> bool:
+    """Whether a layer is as fast on maps that are stored row by row, and can finish their rows."""
+    elementwise = isinstance(layer, LayerOp) and layer.ELEMENTWISE
+    return elementwise or isinstance(layer, BY_WINDOWS)
+
+
+def has_rows(view: Operation, module: ModuleOp) -> bool:
+    """Whether an op is a view of some rows of a map in a loop, of all its channels and columns."""
     if not isinstance(view, memref.SubviewOp) or not is_box(view):
         return False
     images, channels, _, width = map_type(view.source).get_shape()
-    return tuple(view.static_sizes.get_values()) == (images, channels, 1, width)
+    *outer, _, columns = view.static_sizes.get_values()
+    users = [use.operation for use in view.result.uses]
+    return (
+        (*outer, columns) == (images, channels, width)
+        and not isinstance(view.parent_op(), FuncOp)
+        and all(isinstance(user, ACCESSES) or takes_rows(user, module) for user in users)
+    )
 
 
 def reads_integers(layer: LayerOp) -> bool:

@@ -13,7 +13,7 @@ from xdsl.utils.hints import isa
 from npu_dialect import dma
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type, shape_of
-from npu_dialect.npu.quantization import QUANTISED, ui8
+from npu_dialect.npu.quantization import ui8
 from npu_dialect.npu.row_windows import row_axis
 from npu_dialect.npu.structure import provenance
 from npu_dialect.sram import AllocOp
@@ -70,26 +70,13 @@ def rows_of(b: LoopBuilder, buffer: SSAValue, first: Index, count: int, hint: st
 
 def move_up(b: LoopBuilder, window: SSAValue, stride: int, kept: int) -> tuple[()]:
     """Move the `kept` last rows of a window up by `stride` rows, the upper ones first."""
-    shape, axis = shape_of(window), row_axis(window)
-    if memref_type(window).element_type in QUANTISED:
-        copy(b, rows_of(b, window, stride, kept, "from"), rows_of(b, window, 0, kept, "to"))
-        return ()
-
-    def one(at: tuple[Index, ...]) -> None:
-        below = (*at[:axis], b.add(at[axis], stride), at[-1])
-        b.store(b.load(window, below), window, at)
-
-    for_each(b, (*shape[:axis], kept, shape[-1]), one, hints_of(window))
+    copy(b, rows_of(b, window, stride, kept, "from"), rows_of(b, window, 0, kept, "to"))
     return ()
 
 
 def copy(b: LoopBuilder, source: SSAValue, target: SSAValue) -> None:
-    """Copy a row. A row of a quantised map is copied in the order of its layout, chosen later."""
-    if memref_type(target).element_type in QUANTISED:
-        b.insert(memref.CopyOp(source, target))
-        return
-    names = hints_of(target)
-    for_each(b, shape_of(target), lambda at: b.store(b.load(source, at), target, at), names)
+    """Copy rows, in the order of their layout, which is chosen later."""
+    b.insert(memref.CopyOp(source, target))
 
 
 def hints_of(buffer: SSAValue) -> tuple[str, ...]:

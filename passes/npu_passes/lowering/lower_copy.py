@@ -1,4 +1,4 @@
-"""Lower copies of rows of quantised maps to loops over words.
+"""Lower copies of rows of maps to loops over words.
 
     "memref.copy"(%from, %to)         // views of 64 bytes without gaps
 ->
@@ -8,9 +8,9 @@
     }
 
 Axes that lie side by side in both maps are one run, which is copied by words, its end by elements.
-Words are loaded and stored at any address. On a core without instructions for that, elements are
-copied one by one. A run may overwrite its own source at a lower address: what is stored behind a
-turn of the loop has been loaded before.
+Words are loaded and stored at any address. On a core without instructions for that, integers are
+copied one by one. Four elements of 32 bits take a turn of the loop too. A run may overwrite its own
+source at a lower address: what is stored behind a turn of the loop has been loaded before.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from npu_dialect import dsp
 from npu_dialect.npu.attributes import DramSpace
+from npu_dialect.npu.layers.pairwise import NUMBERS
+from npu_dialect.npu.maps import element_bytes
 from npu_dialect.npu.quantization import QUANTISED
 from npu_passes.support.common import for_each
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
@@ -43,7 +43,7 @@ class Run:
 
 
 def moves_rows(op: Operation) -> bool:
-    """Whether an op copies integers on the chip between views of maps, or to or from one."""
+    """Whether an op copies elements on the chip between views of maps, or to or from one."""
     if not isinstance(op, memref.CopyOp):
         return False
     ends = (op.source, op.destination)
@@ -51,7 +51,7 @@ def moves_rows(op: Operation) -> bool:
     return (
         any(isinstance(end.owner, memref.SubviewOp) for end in ends)
         and types[0].element_type == types[1].element_type
-        and types[0].element_type in QUANTISED
+        and types[0].element_type in NUMBERS
         and types[0].get_shape() == types[1].get_shape()
         and all(-1 not in type_.get_shape() for type_ in types)
         and all(None not in (type_.get_strides() or (None,)) for type_ in types)
@@ -106,9 +106,11 @@ def copy_run(
 ) -> None:
     """Copy neighbouring elements of one vector to another, from two elements on."""
     element = memref_type(ends[0]).element_type
-    assert isa(element, IntegerType)
-    each = 8 * dsp.WORD_BYTES // element.width.data if words else 1
-    whole = extent // (WORDS * each) * WORDS * each if words else extent
+    words = words and element in QUANTISED
+    size = element_bytes(memref_type(ends[0]))
+    each = dsp.WORD_BYTES // size if words else 1
+    count = WORDS if words or size >= dsp.WORD_BYTES else 1
+    whole = extent // (count * each) * count * each
     (source, target), (first, start) = ends, starts
 
     def some(at: Index, count: int) -> None:
@@ -118,10 +120,10 @@ def copy_run(
             save(b, value, target, b.add(start, place), words=words)
 
     def turn(at: Index, _: Sequence[SSAValue]) -> tuple[()]:
-        some(at, WORDS if words else 1)
+        some(at, count)
         return ()
 
-    b.loop(0, whole, turn, step=WORDS * each if words else 1)
+    b.loop(0, whole, turn, step=count * each)
     some(whole, (extent - whole) // each)
     for place in range(extent - (extent - whole) % each, extent):
         b.store(b.load(source, [b.add(first, place)]), target, [b.add(start, place)])

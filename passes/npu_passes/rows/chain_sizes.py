@@ -25,7 +25,7 @@ from npu_dialect.npu.quantization import QUANTISED
 from npu_dialect.npu.row_windows import RowWindow, reads_row, row_axis, row_window
 from npu_dialect.npu.structure import is_constant
 from npu_passes.buffers.buffer_plan import only_returned
-from npu_passes.buffers.choose_layouts import BY_WINDOWS, WORD
+from npu_passes.buffers.choose_layouts import BY_WINDOWS, WORD, computes_rows
 from npu_passes.modules.layer_reader import is_flattening
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.choose import Link
@@ -134,21 +134,21 @@ def has_rows_in_order(value: SSAValue) -> bool:
 def lies_by_rows(value: SSAValue) -> bool:
     """Whether a map [1, C, H, W] can be stored as [H, C, W]: an input of the function, or floats.
 
-    Only layers with windows may read and write it, or flatten it.
+    Only layers with windows and element-wise ones may read and write it, or flatten it.
     """
     users = [use.operation for use in value.uses]
     shape, owner = shape_of(value), value.owner
     if len(shape) != 4 or shape[0] != 1:
         return False
     if isinstance(owner, Operation):
-        floats = map_type(value).get_element_type() == f32 and isinstance(owner, BY_WINDOWS)
+        floats = map_type(value).get_element_type() == f32 and computes_rows(owner)
         return floats and all(map(takes_rows, users))
     return all(isinstance(user, BY_WINDOWS) for user in users)
 
 
 def takes_rows(user: Operation) -> bool:
     """Whether a layer reads a map that is stored row by row."""
-    return isinstance(user, BY_WINDOWS) or (isinstance(user, ReshapeOp) and is_flattening(user))
+    return computes_rows(user) or (isinstance(user, ReshapeOp) and is_flattening(user))
 
 
 def bytes_behind(value: SSAValue, rows: RowWindow) -> int | None:

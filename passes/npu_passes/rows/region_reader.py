@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from npu_dialect.arguments import argument_attributes, is_streamed
@@ -24,6 +24,11 @@ from npu_plans.rows.schedule import MapRead, RowLayer
 
 ELEMENT = 8
 """About how many instructions an element of an OFM costs beside its multiply-accumulates."""
+FLOAT = 2.3
+"""About how many instructions a multiply-accumulate of floats costs; one of bytes costs 1.
+
+A Cortex-M4 takes 2.2 to 2.8.
+"""
 
 
 @dataclass
@@ -102,7 +107,8 @@ class RegionReader:
     def has_dense_ring(self, value: SSAValue) -> bool:
         """Whether the rows of a map follow each other in a ring, too."""
         layout = self.program.layouts.get(value)
-        return layout is not None and has_dense_rows(layout)
+        floats = isinstance(value.owner, Operation) and lies_by_rows(value)
+        return layout is not None and (has_dense_rows(layout) or floats)
 
     def step(self, unit: Sequence[Operation]) -> RowStep:
         """A step as layers that run row by row."""
@@ -193,4 +199,5 @@ def has_dense_rows(type_: MemRefType[Attribute]) -> bool:
 
 def work_of(op: LayerOp) -> int:
     """About how many instructions a layer takes."""
-    return op.macs() + ELEMENT * prod(shape_of(op.results[0]))
+    floats = map_type(op.results[0]).get_element_type() == f32
+    return round(op.macs() * (FLOAT if floats else 1)) + ELEMENT * prod(shape_of(op.results[0]))

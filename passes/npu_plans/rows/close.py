@@ -53,6 +53,8 @@ def distance(
     shift = rows - unmoved_rows(layers, found, layer.map, rows, top_rows=top_rows)
     late = late_top(layers, found) if top_rows and place == len(layers) - 1 else 0
     farthest = -height * row_bytes
+    if rows > max(1, rows - shift):  # its start is filled with padding in the first step
+        farthest = (shift if dense else rows) * layer.row_bytes
     for row in range(layer.rows):
         step = found.times[layer.map].step(max(row, late))
         needed = height

@@ -1,4 +1,4 @@
-"""Rows of quantised maps move up, and are copied between layouts, by words or by elements."""
+"""Rows of maps move up, and are copied between layouts, by words or by elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from helpers.pipeline import context, parse, run_passes
 from npu_dialect.interpreters import run_function
 
-DTYPES = {"i8": np.int8, "ui8": np.uint8, "i16": np.int16}
+DTYPES = {"i8": np.int8, "ui8": np.uint8, "i16": np.int16, "i32": np.int32, "f32": np.float32}
 
 
 def strides(shape: tuple[int, ...], *, last: bool) -> list[int]:

@@ -94,7 +94,7 @@ def test_every_stop_computes_the_same(
     function = next(op for op in module.ops if isinstance(op, FuncOp))
     found = lifetimes.lifetimes_of(function, SramSpace())
     assert any(each.exact for each in found.overlays)
-    assert moves == any(op.name == "memref.copy" for op in function.walk())
+    assert moves == any(op.name == "memref.copy" for op in function.body.block.ops)
     AssignSramOffsetsPass().apply(ctx, module)
     agree(module, expected, 1e-4)
     LowerToLoopsPass().apply(ctx, module)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from npu_dialect.row_times import RowRead
 from npu_plans.modules.layer_graph import LayerGraph, LayerStep
+from npu_plans.rows.close import distance
 from npu_plans.rows.growing import FunctionRows, RowStep
 from npu_plans.rows.regions import (
     CALL,
@@ -19,7 +20,7 @@ from npu_plans.rows.regions import (
     needed_regions,
     smallest_regions,
 )
-from npu_plans.rows.schedule import MapRead, RowLayer
+from npu_plans.rows.schedule import MapRead, RowLayer, schedule
 
 
 def function_of(
@@ -201,6 +202,17 @@ def test_a_result_lies_over_consumed_rows() -> None:
     assert (apart.peak, over.peak) == (80 + 80 + 300, 80 + 300)
     alone = smallest_regions(function_of(layers, 80, 10**6, overlays=True), 0)
     assert alone.peak == 800 + 20
+
+
+def test_padding_is_put_before_the_input_dies() -> None:
+    """The third ring gets its first row in step 2. The padding above it is there in step 0."""
+    layers = chain_of(8, [10, 10, 10, 10, 10], [3, 3, 3, 3])
+    found = schedule(layers)
+    assert [found.rings[number] for number in (1, 2, 3)] == [3, 3, 3]
+    assert distance(layers, found, 2, 0, 10, dense=True) == 10
+    assert distance(layers, found, 2, 0, 10, dense=False) == 30
+    taken = chain_of(8, [10, 10, 10, 10, 10], [3, 3, 1, 1])
+    assert distance(taken, schedule(taken), 1, 0, 10, dense=True) == 0, "a ring without padding"
 
 
 def test_rows_at_the_top_may_be_layers_of_their_own() -> None:

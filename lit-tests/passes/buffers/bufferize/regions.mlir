@@ -12,7 +12,9 @@
 // CHECK: %[[MOVED:.*]] = arith.subi %t, %c2
 // CHECK-NEXT: %[[MOVES:.*]] = arith.cmpi ult, %[[MOVED]], %c7
 // CHECK-NEXT: scf.if %[[MOVES]]
-// CHECK: memref.load %[[RING]]
+// CHECK-NEXT: %from = memref.subview %[[RING]][0, 0, 1, 0] [1, 2, 2, 8]
+// CHECK-NEXT: %to = memref.subview %[[RING]][0, 0, 0, 0] [1, 2, 2, 8]
+// CHECK-NEXT: "memref.copy"(%from, %to)
 // CHECK: %[[BEHIND:.*]] = arith.addi %t, %c1
 // CHECK: %[[SLOT:.*]] = arith.minsi %[[BEHIND]], %c2
 // CHECK: %[[NEW:.*]] = memref.subview %[[RING]][0, 0, %[[SLOT]], 0] [1, 2, 1, 8]

@@ -6,11 +6,12 @@
 // CHECK-NEXT: memref.store %{{.*}}, %[[COUNT]]
 // CHECK: %[[RING:.*]] = sram.alloc : memref<1x2x3x8xf32, #npu.sram>
 // CHECK: scf.for %t = %c0{{.*}} to %c9
-// CHECK: memref.load %[[RING]]
+// CHECK: %from = memref.subview %[[RING]][0, 0, 1, 0] [1, 2, 2, 8]
+// CHECK: "memref.copy"(%from, %to)
 // CHECK: %[[NEW:.*]] = memref.subview %[[RING]][0, 0, %slot, 0] [1, 2, 1, 8]
 // CHECK: scf.if
 // CHECK-NEXT: %[[ROW:.*]] = memref.subview %x[0, 0, %t, 0] [1, 2, 1, 8]
-// CHECK: memref.load %[[ROW]]
+// CHECK-NEXT: "memref.copy"(%[[ROW]], %[[NEW]])
 // CHECK: } else {
 // CHECK: memref.store %{{.*}}, %[[NEW]]
 // CHECK: npu.conv2d ins(%[[RING]], {{.*}} pads [0, 1, 0, 1] {npu.runs = 8 : i64}

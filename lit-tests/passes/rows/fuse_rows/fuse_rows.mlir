@@ -19,7 +19,8 @@
 // BUFFERS-LABEL: func.func @two_convolutions
 // BUFFERS: %window = sram.alloc : memref<1x8x3x6xf32, #npu.sram>
 // BUFFERS: scf.for %r = %c0 to %c4
-// BUFFERS: scf.for %k = %c0 to %c2
+// BUFFERS: memref.subview %window[0, 0, 1, 0] [1, 8, 2, 6]
+// BUFFERS: "memref.copy"(%from, %to)
 // BUFFERS: scf.for %s
 // BUFFERS: npu.conv2d ins(%{{.*}}, %w0 : memref<1x1x3x8xf32
 // BUFFERS: npu.conv2d ins(%window, %w1
