@@ -77,7 +77,7 @@ STATE = Key(
 )
 SCALE = Key(
     "npu.scale",
-    (Place.ARGUMENT, Place.LAYER),
+    (Place.ARGUMENT, Place.LAYER, Place.MODULE),
     SINGLE,
     "the scale of a map of integers",
     writers="importers",
@@ -86,7 +86,7 @@ SCALE = Key(
 )
 ZERO_POINT = Key(
     "npu.zero_point",
-    (Place.ARGUMENT, Place.LAYER),
+    (Place.ARGUMENT, Place.LAYER, Place.MODULE),
     INT,
     "the integer that stands for the real number 0 in a map",
     writers="importers",
