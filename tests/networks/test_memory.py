@@ -155,9 +155,8 @@ def test_the_streamed_inputs_of_the_table(tmp_path: Path) -> None:
 
 
 def int8_cells(heading: str, name: str) -> list[str]:
-    """The cells behind a name in the table below a heading; empty if the table has no such row."""
-    rows = {row[0]: row[1:] for row in rows_of(heading)}
-    return rows.get(name, [])
+    """The cells behind a name in the first table below a heading that has it; none without one."""
+    return next((row[1:] for row in rows_of(heading) if row[0] == name), [])
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def compiled(body: str) -> Compiled:
         opset_imports=[helper.make_opsetid("", 17)],
         ir_version=8,
     )
-    return Compiled("net", reports[0], emit(module, "net", "c"), model)
+    return Compiled("net", reports[0], emit(module, "net", "c", False), model)
 
 
 def test_counters_come_back() -> None:
