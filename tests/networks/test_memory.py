@@ -156,7 +156,7 @@ def test_the_streamed_inputs_of_the_table(tmp_path: Path) -> None:
 
 def int8_cells(heading: str, name: str) -> list[str]:
     """The cells behind a name in the first table below a heading that has it; none without one."""
-    return next((row[1:] for row in rows_of(heading) if row[0] == name), [])
+    return next((row[1:] for row in rows_of(heading) if row[0] == name), list[str]())
 
 
 @pytest.mark.parametrize(
