@@ -215,6 +215,17 @@ def test_padding_is_put_before_the_input_dies() -> None:
     assert distance(taken, schedule(taken), 1, 0, 10, dense=True) == 0, "a ring without padding"
 
 
+def test_a_row_that_is_overwritten_reads_the_input_when_it_is_put_there() -> None:
+    """Row q of a convolution lies where the result's row q is put, and needs input row q - 1 yet."""
+    layers = [
+        RowLayer(1, 8, 10, (MapRead(0, RowRead(8, 3, 1, 1)),)),
+        RowLayer(2, 8, 10, (MapRead(1, RowRead(8), overwrites=True),)),
+    ]
+    found = schedule(layers)
+    assert found.rings == {1: 0}
+    assert distance(layers, found, 1, 0, 10, dense=True) == 20
+
+
 def test_rows_at_the_top_may_be_layers_of_their_own() -> None:
     """An input of 32 rows of 96 bytes, a ring of six rows of 512, and a result of rows of 128.
 
