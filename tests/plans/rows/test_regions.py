@@ -216,7 +216,7 @@ def test_padding_is_put_before_the_input_dies() -> None:
 
 
 def test_a_row_that_is_overwritten_reads_the_input_when_it_is_put_there() -> None:
-    """Row q of a convolution lies where the result's row q is put, and needs input row q - 1 yet."""
+    """Row q of a convolution lies where row q of the result is put, and needs input row q - 1."""
     layers = [
         RowLayer(1, 8, 10, (MapRead(0, RowRead(8, 3, 1, 1)),)),
         RowLayer(2, 8, 10, (MapRead(1, RowRead(8), overwrites=True),)),
