@@ -13,7 +13,7 @@ from npu_dialect.attributes import RING, ROW_TIME, TOP_ROWS
 from npu_dialect.npu import AddOp, AvgPool2dOp, Conv2dOp, MaxPool2dOp, ReluOp
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read
+from npu_dialect.npu.row_regions import overwrites_row, overwritten, pad_value, row_read
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import YieldOp
 from npu_dialect.row_times import RowRead, RowTime, least_delay, period_of, ring_rows
@@ -151,6 +151,7 @@ def schedule(layers: list[LayerOp]) -> bool:
         (first, *others) = readers
         assert isinstance(first, LayerOp)
         over = not others and rows == 1 and overwrites_row(first, layer.output)
+        over = over and not overwritten(first)  # it has one row for all that it overwrites
         RING.set(layer, 0 if over and times[first.output] == time else rows)
     return True
 

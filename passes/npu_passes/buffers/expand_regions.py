@@ -262,11 +262,11 @@ class RegionExpansion:
 
     def run(self, layer: LayerOp, row: Index, target: SSAValue) -> None:
         """Insert a layer that computes one row; one of several if it is a row at the border."""
-        reads = {
-            read: value in self.rings
+        reads = [
+            (read, value in self.rings)
             for value, read in self.reads[layer].items()
             if value is self.op.input or value in self.rings
-        }
+        ]
         cases = cases_of(self.maps[layer.output], reads, top_rows=TOP_ROWS.is_on(self.op))
         if self.maps[layer.output].late:
             known = row if isinstance(row, int) else self.maps[layer.output].late

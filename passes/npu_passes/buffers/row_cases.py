@@ -6,7 +6,7 @@ rows 0 to 7 of a 3x3 convolution of an input of 8 rows, padded by 1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from npu_dialect.npu.row_regions import RegionMap
@@ -22,14 +22,16 @@ class Case(NamedTuple):
     below: int = 0
 
 
-def cases_of(result: RegionMap, reads: Mapping[RowRead, bool], *, top_rows: bool) -> list[Case]:
+def cases_of(
+    result: RegionMap, reads: Sequence[tuple[RowRead, bool]], *, top_rows: bool
+) -> list[Case]:
     """The cases of the rows of a layer; that in which nothing is missing comes last.
 
-    `reads` says of each way to read a map whether it has a ring. Then nothing is missing, but with
-    `top_rows` the rows above. One of them needs padding at most.
+    `reads` are the ways to read its maps, and whether each has a ring. Then nothing is missing, but
+    with `top_rows` the rows above. One of them needs padding at most.
     """
     rows = result.computed
-    for read, has_ring in reads.items():
+    for read, has_ring in reads:
         if has_ring and top_rows and read.top(rows):
             return top_cases(read, rows)
         if not has_ring and read.padding(rows) != (0, 0):
