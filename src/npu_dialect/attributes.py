@@ -52,6 +52,15 @@ VALUE = Key(
     readers="npu-bufferize, npu-spill-maps, verify, reports, c",
     absent="the value has no name in the model",
 )
+LEFT = Key(
+    "npu.left",
+    (Place.ANY,),
+    TEXT,
+    "why an op of another dialect was left as it is",
+    writers="convert-linalg-to-npu, convert-tosa-to-npu",
+    readers="reports",
+    absent="the op was converted, or no pass has tried",
+)
 PORT = Key(
     "npu.name",
     (Place.ARGUMENT,),

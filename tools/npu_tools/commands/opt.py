@@ -17,11 +17,13 @@ from typing import IO, Any, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
+from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from npu_dialect.complement import completed
 from npu_passes.pipelines import PIPELINES
 from npu_passes.support.safe_text import SafeParser
 from npu_tools.commands.arguments import usage_error
@@ -84,6 +86,11 @@ class NpuOptMain(xDSLOptMain):
             action="store_true",
             help="print large constants as dense_resource<__elided__>: to read, not to compile",
         )
+
+    def register_all_dialects(self) -> None:
+        """Register all installed dialects, with upstream ops that xDSL lacks."""
+        for name, factory in completed(Universe.get_multiverse().all_dialects).items():
+            self.ctx.register_dialect(name, factory)
 
     def register_all_frontends(self) -> None:
         """Register a front end for MLIR text and one for each kind of model."""

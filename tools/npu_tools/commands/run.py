@@ -20,10 +20,8 @@ from zipfile import ZipFile, ZipInfo
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.format import write_array
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.universe import Universe
 
 from npu_dialect.interpreters import Signature, find_function, run_function
 from npu_passes.support.safe_text import SafeParser
@@ -32,6 +30,7 @@ from npu_tools.importers.frontends import MODELS, load, parse_input_dims
 from npu_tools.shared.arrays import read_npy, read_npz
 from npu_tools.shared.errors import UserError, guarded
 from npu_tools.shared.files import write_files
+from npu_tools.shared.installed import context
 from npu_tools.shared.text import say
 
 TOOL = "npu-run"
@@ -81,10 +80,7 @@ def load_module(path: Path, input_dims: Sequence[str]) -> ModuleOp:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not MLIR text: byte {error.start} is not UTF-8") from None
-    context = Context()
-    for name, dialect in Universe.get_multiverse().all_dialects.items():
-        context.register_dialect(name, dialect)
-    module = SafeParser(context, text, str(path)).parse_module()
+    module = SafeParser(context(), text, str(path)).parse_module()
     module.verify()
     return module
 

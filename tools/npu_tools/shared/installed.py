@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
+from npu_dialect.complement import completed
 from npu_passes.support.refuse import RefusingPass
 
 
@@ -26,6 +27,6 @@ def only_reads(name: str) -> bool:
 def context() -> Context:
     """A new context with all installed dialects registered."""
     made = Context()
-    for name, factory in Universe.get_multiverse().all_dialects.items():
+    for name, factory in completed(Universe.get_multiverse().all_dialects).items():
         made.register_dialect(name, factory)
     return made

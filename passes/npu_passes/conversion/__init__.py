@@ -1,0 +1,1 @@
+"""Ops of other dialects on tensors become layers: `tosa`, `linalg`."""

@@ -1,0 +1,105 @@
+"""Converts the ops of a module by rules, and says on each op that stays why it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import Attribute, ModuleOp, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from npu_dialect.attributes import LEFT
+from npu_passes.conversion.builder import LayerBuilder, check_tensor
+from npu_passes.conversion.foreign import CONSTANTS, Foreign, NoEquivalent, name_of
+from npu_passes.conversion.stored import Stored
+
+Rule: TypeAlias = Callable[[Foreign, LayerBuilder], Stored]
+"""Builds the layers of an op; returns where its result is. Raises NoEquivalent if there are none."""
+
+UNKNOWN = "it has no equivalent among the layers"
+
+
+def convert_module(module: ModuleOp, dialects: tuple[str, ...], rules: Mapping[str, Rule]) -> None:
+    """Convert the ops of some dialects in all functions; `rules` has rules by op name.
+
+    Each op that stays gets `npu.left`, the reason.
+    """
+    for function in module.walk():
+        if isinstance(function, func.FuncOp) and len(function.body.blocks) == 1:
+            convert_block(function.body.block, dialects, rules)
+    for op in module.walk():
+        if is_of(op, dialects) and name_of(op) not in CONSTANTS:
+            LEFT.set_default(op, UNKNOWN)
+
+
+def is_tosa_constant(value: SSAValue) -> bool:
+    """Whether a value is a constant that no op of ours reads."""
+    return isinstance(value.owner, Operation) and name_of(value.owner) == "tosa.const"
+
+
+def is_of(op: Operation, dialects: tuple[str, ...]) -> bool:
+    """Whether an op is of one of some dialects."""
+    return name_of(op).startswith(tuple(f"{dialect}." for dialect in dialects))
+
+
+def convert_block(block: Block, dialects: tuple[str, ...], rules: Mapping[str, Rule]) -> None:
+    """Convert the ops of a block. Ops that stay, read the maps that converted ops compute."""
+    builder, old = LayerBuilder(), list(block.ops)
+    for op in old:
+        rule = rules.get(name_of(op))
+        if rule is None or not converted(op, rule, builder):
+            builder.begin(op)
+            feed(op, builder)
+            builder.layers.extend(builder.emitted)
+    for op in reversed(old):
+        spent = op.results and not any(result.uses for result in op.results)
+        converted_or_constant = name_of(op) in CONSTANTS or any(
+            result in builder.values for result in op.results
+        )
+        if spent and (converted_or_constant or name_of(op) in SOURCES):
+            op.detach()
+            op.erase()
+    builder.drop_unread()
+
+
+SOURCES = ("tensor.empty", "linalg.fill", "linalg.broadcast", "linalg.generic", "tensor.pad")
+"""Ops that only start values for others: once nothing reads them, they go."""
+
+
+def converted(op: Operation, rule: Rule, builder: LayerBuilder) -> bool:
+    """Convert an op; False if it has no equivalent, which is then noted on it."""
+    builder.begin(op)
+    foreign = Foreign(op)
+    try:
+        check_tensor(foreign.result_type)
+        found = rule(foreign, builder)
+        check_result(found, foreign.result_type)
+    except (NoEquivalent, VerifyException) as error:
+        builder.undo()
+        LEFT.set(op, " ".join(str(error).split()))
+        return False
+    builder.name_layers(foreign)
+    builder.values[op.results[0]] = found
+    return True
+
+
+def check_result(found: Stored, declared: TensorType[Attribute]) -> None:
+    """Check that a result has the declared shape and elements.
+
+    Raises: NoEquivalent if not.
+    """
+    assert isa(found.value.type, TensorType[Attribute])
+    type_ = TensorType(found.value.type.get_element_type(), found.padded_shape)
+    if type_ != TensorType(declared.get_element_type(), declared.get_shape()):
+        raise NoEquivalent(f"its operands give {type_}, it is declared with {declared}")
+
+
+def feed(op: Operation, builder: LayerBuilder) -> None:
+    """Let an op that stays, and the ops inside of it, read the maps of converted ops."""
+    for reader in op.walk():
+        for index, value in enumerate(reader.operands):
+            if value in builder.values or (is_tosa_constant(value) and not is_of(reader, ("tosa",))):
+                reader.operands[index] = builder.as_is(builder.stored(value))
