@@ -22,6 +22,7 @@ DIALECTS = {
 }
 
 PASSES = {
+    "convert-linalg-to-npu": "npu_passes.conversion.convert_linalg_to_npu:ConvertLinalgToNpuPass",
     "convert-tosa-to-npu": "npu_passes.conversion.convert_tosa_to_npu:ConvertTosaToNpuPass",
     "npu-assign-dram-offsets": "npu_passes.placing.assign_dram_offsets:AssignDramOffsetsPass",
     "npu-assign-sram-offsets": "npu_passes.placing.assign_sram_offsets:AssignSramOffsetsPass",

@@ -22,7 +22,7 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import LAYER
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import PickOp, ReshapeOp, TransposeOp
+from npu_dialect.npu.layers import MulOp, PickOp, ReshapeOp, TransposeOp
 from npu_dialect.npu.maps import ELEMENT, map_type, shape_of
 from npu_dialect.runs import Run, nothing
 from npu_passes.conversion.foreign import (
@@ -34,7 +34,7 @@ from npu_passes.conversion.foreign import (
     dtype_of,
     is_constant,
 )
-from npu_passes.conversion.stored import Perm, Stored, identity, inverse
+from npu_passes.conversion.stored import Perm, Stored, identity
 
 Key = tuple[SSAValue, Perm, tuple[int, ...], tuple[tuple[int, int], ...], float]
 """A value, the order of its axes, its shape, its pads and what they hold."""
@@ -53,6 +53,10 @@ class LayerBuilder:
     place: Operation | None = None
     layers: list[Operation] = field(default_factory=list[Operation])
     """All layers and constants so far."""
+    factors: dict[SSAValue, tuple[SSAValue, float]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, float]]
+    )
+    """Products of a map with a number, by the product."""
     names: dict[str, int] = field(default_factory=dict[str, int])
 
     # -- the op under conversion -------------------------------------------------------------------
@@ -71,14 +75,22 @@ class LayerBuilder:
             op.erase()
         self.emitted.clear()
 
-    def name_layers(self, foreign: Foreign) -> None:
+    def name_layers(self, foreign: Foreign, found: Stored) -> None:
         """Name the layers of a converted op after its result, or after its kind."""
-        result = foreign.op.results[0].name_hint
-        name = self.unique(result or foreign.kind)
+        name = self.unique(foreign.op.results[0].name_hint or foreign.kind)
         for op in self.emitted:
             if isinstance(op, LayerOp):
-                LAYER.set_default(op, name)
-                op.results[0].name_hint = op.results[0].name_hint or name
+                own = op.results[0] is found.value
+                what = op.name.removeprefix("npu.")
+                LAYER.set_default(op, name if own else self.unique(f"{name}_{what}"))
+                op.results[0].name_hint = op.results[0].name_hint or LAYER.get(op)
+        self.layers.extend(self.emitted)
+
+    def name_rest(self) -> None:
+        """Name the layers for an op that stays after their kind."""
+        for op in self.emitted:
+            if isinstance(op, LayerOp):
+                LAYER.set_default(op, self.unique(op.name.removeprefix("npu.")))
         self.layers.extend(self.emitted)
 
     def drop_unread(self) -> None:
@@ -121,13 +133,12 @@ class LayerBuilder:
 
         Axes of a constant are moved now, those of a map by a layer.
         """
-        if is_constant(value):
-            shape = tuple(shape_of(value)[axis] for axis in perm)
-            return self.constant(value, tuple(perm), shape)
         return self.as_is(self.stored(value).transposed(perm))
 
     def as_is(self, stored: Stored) -> SSAValue:
         """A tensor as a map whose axes have the order of the tensor."""
+        if is_constant(stored.value) and not stored.pads:
+            return self.constant(stored.value, stored.perm, stored.shape)
         key = (stored.value, stored.perm, stored.shape, stored.pads, stored.fill)
         if key not in self.made:
             self.made[key] = self.padded(stored, self.moved(stored.value, stored.perm))
@@ -159,13 +170,12 @@ class LayerBuilder:
             return self.reshaped(value, [shape[axis] for axis in perm])
         return self.emit(lambda out: TransposeOp(value, perm, out))
 
-    def in_order_of(self, value: SSAValue, perm: Perm) -> SSAValue:
-        """The map that would store a tensor in the order `perm`."""
-        return self.ordered(value, inverse(perm))
-
     def constant(self, value: SSAValue, perm: Perm, shape: Sequence[int]) -> SSAValue:
         """A constant with its axes in another order, then in another shape."""
         old = constant_attribute(value)
+        as_it_is = perm == identity(len(perm)) and tuple(shape) == shape_of(value)
+        if as_it_is and isinstance(value.owner, ConstantOp):
+            return value
         type_ = TensorType(element_of(value), shape)
         key = (value, perm, tuple(shape), (), 0.0)
         if key in self.made:
@@ -210,6 +220,23 @@ class LayerBuilder:
         Rewriter.replace_value_with_new_type(layer.results[0], type_)
         layer.verify_()
         return self.add(layer)
+
+    def scaled(self, stored: Stored, factor: float) -> Stored:
+        """A float map times a number; a product of it with numbers has one factor."""
+        source, before = self.factors.get(stored.value, (stored.value, 1.0))
+        whole = before * factor
+        if whole == 1.0:
+            return Stored(source, stored.perm, stored.pads, stored.fill)
+        number = self.numbers(np.full((1,) * len(stored.perm), whole, "<f4"), f32)
+        made = self.emit(lambda out: MulOp(source, number, out))
+        self.factors[made] = (source, whole)
+        return Stored(made, stored.perm)
+
+    def viewed(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """A map or a constant in another shape."""
+        if is_constant(value):
+            return self.constant(value, identity(len(shape_of(value))), shape)
+        return self.reshaped(value, shape)
 
     def reshaped(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """A map in another shape; it reads what a reshape before it reads.

@@ -12,7 +12,6 @@ from xdsl.utils.hints import isa
 from npu_dialect.npu.enums import BinaryKind
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AddOp, ClampOp, MapOp, MulOp, PairwiseOp, ReluOp
-from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.pointwise import FunctionAttr
 from npu_passes.conversion.builder import LayerBuilder, element_of
 from npu_passes.conversion.foreign import NoEquivalent, is_constant
@@ -23,18 +22,19 @@ Build = Callable[[SSAValue, SSAValue, Attribute], LayerOp]
 """Makes a layer of two maps for a result type."""
 
 
-def mapped(builder: LayerBuilder, value: SSAValue, function: str) -> Stored:
+def mapped(builder: LayerBuilder, stored: Stored, function: str) -> Stored:
     """A function of each element of a float map."""
-    source = builder.unpadded(value)
+    source = plain(builder, stored)
     if isinstance(element_of(source.value), IntegerType):
-        raise NoEquivalent(f"expected floats, got {value.type}")
+        raise NoEquivalent(f"expected floats, got {source.value.type}")
     rule = FunctionAttr.of(function)
     return Stored(builder.emit(lambda out: MapOp(source.value, rule, out)), source.perm)
 
 
-def clamped(builder: LayerBuilder, value: SSAValue, low: float, high: float) -> Stored:
+def clamped(builder: LayerBuilder, stored: Stored, low: float, high: float) -> Stored:
     """A map within bounds; a ReLU for the bounds 0 and infinity, nothing for no bounds."""
-    source, element = builder.unpadded(value), element_of(value)
+    source = plain(builder, stored)
+    element = element_of(source.value)
     least, most = -LARGEST_FLOAT, LARGEST_FLOAT
     if isa(element, IntegerType):
         width = element.width.data
@@ -52,34 +52,44 @@ def clamped(builder: LayerBuilder, value: SSAValue, low: float, high: float) -> 
 
 
 def pairwise(
-    builder: LayerBuilder, operands: Sequence[SSAValue], shape: tuple[int, ...], build: Build
+    builder: LayerBuilder, operands: Sequence[Stored], shape: tuple[int, ...], build: Build
 ) -> Stored:
     """A function of two tensors with numpy's broadcasting; the result has `shape`."""
+    operands = [plain(builder, one) for one in operands]
     lead = next(
-        (one for one in operands if not is_constant(one) and shape_of(one) == shape),
+        (one for one in operands if not is_constant(one.value) and one.shape == shape),
         operands[0],
     )
-    perm = builder.unpadded(lead).perm
-    if len(perm) != len(shape) or any(len(shape_of(one)) != len(shape) for one in operands):
-        perm = identity(len(shape))
+    rank = len(shape)
+    perm = lead.perm if all(len(one.perm) == rank for one in operands) else identity(rank)
     lhs, rhs = (in_order(builder, one, perm) for one in operands)
     return Stored(builder.emit(lambda out: build(lhs, rhs, out)), perm)
 
 
-def in_order(builder: LayerBuilder, value: SSAValue, perm: tuple[int, ...]) -> SSAValue:
+def plain(builder: LayerBuilder, stored: Stored) -> Stored:
+    """A tensor whose pads, if any, are part of its map."""
+    return Stored.plain(builder.as_is(stored)) if stored.pads else stored
+
+
+def in_order(builder: LayerBuilder, stored: Stored, perm: tuple[int, ...]) -> SSAValue:
     """A tensor as a map whose axes are stored in the order `perm`."""
-    rank = len(shape_of(value))
-    order = inverse(perm) if rank == len(perm) else identity(rank)
-    return builder.ordered(value, order)
+    same_rank = len(stored.perm) == len(perm)
+    return builder.as_is(stored.transposed(inverse(perm)) if same_rank else stored)
 
 
 def added(
-    builder: LayerBuilder, operands: Sequence[SSAValue], shape: tuple[int, ...]
+    builder: LayerBuilder,
+    operands: Sequence[Stored],
+    shape: tuple[int, ...],
+    once: Sequence[bool] = (True, True),
 ) -> Stored:
-    """A sum of two tensors; a constant is the bias of a layer before it, where that has none."""
-    for map_, addend in (operands, reversed(operands)):
-        if map_.has_one_use() and not is_constant(map_):
-            found = with_bias(builder, builder.stored(map_), addend, shape)
+    """A sum of two tensors; a constant is the bias of a layer before it, where that has none.
+
+    `once` says for each operand whether only the sum reads it.
+    """
+    for index in range(2):
+        if once[index] and not is_constant(operands[index].value):
+            found = with_bias(builder, operands[index], operands[1 - index], shape)
             if found is not None:
                 return found
     return pairwise(builder, operands, shape, AddOp)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from xdsl.dialects import func
 from xdsl.dialects.builtin import Attribute, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
@@ -31,7 +32,7 @@ def convert_module(module: ModuleOp, dialects: tuple[str, ...], rules: Mapping[s
         if isinstance(function, func.FuncOp) and len(function.body.blocks) == 1:
             convert_block(function.body.block, dialects, rules)
     for op in module.walk():
-        if is_of(op, dialects) and name_of(op) not in CONSTANTS:
+        if is_of(op, dialects) and name_of(op) not in (*CONSTANTS, *INSIDE):
             LEFT.set_default(op, UNKNOWN)
 
 
@@ -48,25 +49,34 @@ def is_of(op: Operation, dialects: tuple[str, ...]) -> bool:
 def convert_block(block: Block, dialects: tuple[str, ...], rules: Mapping[str, Rule]) -> None:
     """Convert the ops of a block. Ops that stay, read the maps that converted ops compute."""
     builder, old = LayerBuilder(), list(block.ops)
+    read = {op for op in old if any(result.uses for result in op.results)}
     for op in old:
         rule = rules.get(name_of(op))
         if rule is None or not converted(op, rule, builder):
             builder.begin(op)
             feed(op, builder)
-            builder.layers.extend(builder.emitted)
+            builder.name_rest()
     for op in reversed(old):
-        spent = op.results and not any(result.uses for result in op.results)
-        converted_or_constant = name_of(op) in CONSTANTS or any(
-            result in builder.values for result in op.results
-        )
-        if spent and (converted_or_constant or name_of(op) in SOURCES):
+        is_converted = any(result in builder.values for result in op.results)
+        gone = is_converted or (op in read and is_spent(op))
+        if gone and not any(result.uses for result in op.results):
             op.detach()
             op.erase()
     builder.drop_unread()
 
 
-SOURCES = ("tensor.empty", "linalg.fill", "linalg.broadcast", "linalg.generic", "tensor.pad")
+def is_spent(op: Operation) -> bool:
+    """Whether an op that nothing reads any more only computes its results."""
+    return name_of(op) in (*CONSTANTS, *SOURCES) or is_side_effect_free(op)
+
+
+SOURCES = (
+    *("tensor.empty", "tensor.pad", "tensor.insert_slice"),
+    *("linalg.fill", "linalg.broadcast", "linalg.generic"),
+)
 """Ops that only start values for others: once nothing reads them, they go."""
+INSIDE = ("linalg.index", "linalg.yield", "tensor.yield", "tensor.empty", "tosa.yield")
+"""Ops that belong to others, which say why they are left."""
 
 
 def converted(op: Operation, rule: Rule, builder: LayerBuilder) -> bool:
@@ -81,7 +91,7 @@ def converted(op: Operation, rule: Rule, builder: LayerBuilder) -> bool:
         builder.undo()
         LEFT.set(op, " ".join(str(error).split()))
         return False
-    builder.name_layers(foreign)
+    builder.name_layers(foreign, found)
     builder.values[op.results[0]] = found
     return True
 

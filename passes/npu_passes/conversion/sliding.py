@@ -171,7 +171,7 @@ def bias_of(builder: LayerBuilder, value: SSAValue, count: int) -> SSAValue | No
 
 
 def with_bias(
-    builder: LayerBuilder, stored: Stored, addend: SSAValue, shape: tuple[int, ...]
+    builder: LayerBuilder, stored: Stored, addend: Stored, shape: tuple[int, ...]
 ) -> Stored | None:
     """The sum of a layer without bias and a constant, one number a channel, as one layer.
 
@@ -182,17 +182,17 @@ def with_bias(
     layer = source.owner
     if not isinstance(layer, Conv2dOp | FullyConnectedOp) or layer.bias is not None:
         return None
-    if stored.pads or not is_constant(addend) or stored.shape != shape:
+    if stored.pads or not is_constant(addend.value) or stored.shape != shape:
         return None
     channels = shape_of(source)[1]
     axis = len(shape) - 1 if view is not None else stored.perm.index(1)
     wanted = tuple(channels if place == axis else 1 for place in range(len(shape)))
-    given = shape_of(addend)
-    if (1,) * (len(shape) - len(given)) + tuple(given) != wanted:
+    given = addend.shape
+    if (1,) * (len(shape) - len(given)) + given != wanted:
         return None
     if view is not None and (shape[-1] != channels or stored.perm != identity(len(shape))):
         return None
-    bias = builder.constant(addend, identity(len(given)), [channels])
+    bias = builder.constant(addend.value, addend.perm, [channels])
     kind = Conv2dOp if isinstance(layer, Conv2dOp) else FullyConnectedOp
     new = kind(layer.input, layer.weight, bias, layer.results[0].type)
     new.properties |= {**layer.properties, **{SEGMENTS: new.properties[SEGMENTS]}}

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -74,3 +75,31 @@ class Stored:
         """The tensor with its axes in another order: axis i is axis perm[i] of this one."""
         pads = tuple(self.pads[axis] for axis in perm) if self.pads else ()
         return replace(self, perm=composed(self.perm, perm), pads=pads)
+
+    def grouped(self, groups: Sequence[Sequence[int]]) -> tuple[Perm, tuple[int, ...]] | None:
+        """The tensor with neighbouring axes made one: its order and the shape of its map.
+
+        Each group of axes becomes one axis. None if a group is not one run of axes of the map.
+        """
+        if self.pads:
+            return None
+        runs = [[self.perm[axis] for axis in group] for group in groups]
+        if any(run != list(range(run[0], run[0] + len(run))) for run in runs if run):
+            return None
+        if any(not run for run in runs):
+            return None
+        starts = sorted(run[0] for run in runs)
+        perm = tuple(starts.index(run[0]) for run in runs)
+        shape = shape_of(self.value)
+        sizes = {run[0]: prod(shape[axis] for axis in run) for run in runs}
+        return perm, tuple(sizes[start] for start in starts)
+
+    def split(
+        self, groups: Sequence[Sequence[int]], shape: Sequence[int]
+    ) -> tuple[Perm, tuple[int, ...]] | None:
+        """The tensor with each axis made a group of axes of the new `shape`; as `grouped`."""
+        if self.pads or len(groups) != len(self.perm) or any(not group for group in groups):
+            return None
+        by_place = sorted(range(len(groups)), key=lambda axis: self.perm[axis])
+        order = [each for axis in by_place for each in groups[axis]]
+        return inverse(order), tuple(shape[each] for each in order)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu.attributes import PoolAttr
 from npu_dialect.npu.enums import ReduceKind
-from npu_dialect.npu.layers import ConcatOp, MatmulOp, ReduceOp, SliceOp
+from npu_dialect.npu.layers import MatmulOp, ReduceOp, SliceOp
 from npu_dialect.npu.maps import shape_of
 from npu_passes.conversion.builder import LayerBuilder, element_of
 from npu_passes.conversion.elementwise import BINARY, added, clamped, mapped, pairwise
@@ -26,6 +26,7 @@ from npu_passes.conversion.sliding import (
     max_pool,
 )
 from npu_passes.conversion.stored import Stored, identity, inverse
+from npu_passes.conversion.tensor_layers import joined
 
 NHWC = (0, 3, 1, 2)
 """The order of the axes of a tensor with channels last that gives [N, C, H, W]."""
@@ -116,17 +117,19 @@ def clamp(op: Foreign, builder: LayerBuilder) -> Stored:
     low, high = op.number("min_val", f"min_{suffix}"), op.number("max_val", f"max_{suffix}")
     if low is None or high is None:
         raise NoEquivalent("expected bounds `min_val` and `max_val`, or `min_fp` and `max_fp`")
-    return clamped(builder, value, low, high)
+    return clamped(builder, builder.stored(value), low, high)
 
 
 def add(op: Foreign, builder: LayerBuilder) -> Stored:
     """`tosa.add`."""
-    return added(builder, [op.operand(0), op.operand(1)], op.result_type.get_shape())
+    values = [op.operand(0), op.operand(1)]
+    once = [value.has_one_use() for value in values]
+    return added(builder, [*map(builder.stored, values)], op.result_type.get_shape(), once)
 
 
 def two(op: Foreign, builder: LayerBuilder, kind: str) -> Stored:
     """An op of two operands."""
-    operands = [op.operand(0), op.operand(1)]
+    operands = [builder.stored(op.operand(index)) for index in range(2)]
     return pairwise(builder, operands, op.result_type.get_shape(), BINARY[kind])
 
 
@@ -140,14 +143,14 @@ def mul(op: Foreign, builder: LayerBuilder) -> Stored:
 
 def function(op: Foreign, builder: LayerBuilder, name: str) -> Stored:
     """A function of each element."""
-    return mapped(builder, op.operand(0), name)
+    return mapped(builder, builder.stored(op.operand(0)), name)
 
 
 def negate(op: Foreign, builder: LayerBuilder) -> Stored:
     """`tosa.negate` without zero points."""
     if any(op.zero_points(2, 1)):
         raise NoEquivalent("expected no zero points")
-    return mapped(builder, op.operand(0), "neg")
+    return mapped(builder, builder.stored(op.operand(0)), "neg")
 
 
 # -- moves -----------------------------------------------------------------------------------------
@@ -193,17 +196,7 @@ def constant_integers(op: Foreign, index: int) -> tuple[int, ...]:
 def concat(op: Foreign, builder: LayerBuilder) -> Stored:
     """`tosa.concat`, in the order in which the first part is stored."""
     axis = op.number("axis")
-    parts: Sequence[SSAValue] = op.operands
-    rank = len(op.result_type.get_shape())
-    if axis is None or not parts or not 0 <= axis < rank:
-        raise NoEquivalent(f"expected parts and an axis in [0, {rank}), got axis {axis}")
-    first = next((part for part in parts if not is_constant(part)), parts[0])
-    perm = builder.unpadded(first).perm
-    if any(len(shape_of(part)) != len(perm) for part in parts):
-        raise NoEquivalent("expected parts of one rank")
-    maps = [builder.ordered(part, inverse(perm)) for part in parts]
-    place = perm[int(axis)]
-    return Stored(builder.emit(lambda out: ConcatOp(maps, place, out)), perm)
+    return joined(builder, op.operands, -1 if axis is None else int(axis))
 
 
 def pad(op: Foreign, builder: LayerBuilder) -> Stored:
