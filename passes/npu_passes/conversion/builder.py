@@ -135,6 +135,15 @@ class LayerBuilder:
         """
         return self.as_is(self.stored(value).transposed(perm))
 
+    def arranged(self, value: SSAValue, perm: Sequence[int], shape: Sequence[int]) -> SSAValue:
+        """A tensor with its axes in another order, then in another shape."""
+        return self.viewed(self.ordered(value, perm), shape)
+
+    def is_constant(self, value: SSAValue) -> bool:
+        """Whether a tensor is a constant, or views and transpositions of one."""
+        stored = self.stored(value)
+        return is_constant(stored.value) and not stored.pads
+
     def as_is(self, stored: Stored) -> SSAValue:
         """A tensor as a map whose axes have the order of the tensor."""
         if is_constant(stored.value) and not stored.pads:
@@ -233,8 +242,9 @@ class LayerBuilder:
         return Stored(made, stored.perm)
 
     def viewed(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """A map or a constant in another shape."""
+        """A map or a constant in another shape. Raises as `reshaped`."""
         if is_constant(value):
+            check_same_size(value, shape)
             return self.constant(value, identity(len(shape_of(value))), shape)
         return self.reshaped(value, shape)
 
@@ -247,14 +257,22 @@ class LayerBuilder:
             value = value.owner.input
         if shape_of(value) == tuple(shape):
             return value
-        if prod(shape) != prod(shape_of(value)):
-            raise NoEquivalent(f"shape {list(shape_of(value))} cannot become {list(shape)}")
+        check_same_size(value, shape)
         return self.add(ReshapeOp(value, TensorType(element_of(value), shape)))
 
 
 def element_of(value: SSAValue) -> Attribute:
     """The element type of a tensor."""
     return map_type(value).get_element_type()
+
+
+def check_same_size(value: SSAValue, shape: Sequence[int]) -> None:
+    """Check that a tensor has as many elements as a shape.
+
+    Raises: NoEquivalent if not.
+    """
+    if prod(shape) != prod(shape_of(value)):
+        raise NoEquivalent(f"shape {list(shape_of(value))} cannot become {list(shape)}")
 
 
 def check_tensor(type_: Attribute) -> None:

@@ -49,6 +49,9 @@ def is_of(op: Operation, dialects: tuple[str, ...]) -> bool:
 def convert_block(block: Block, dialects: tuple[str, ...], rules: Mapping[str, Rule]) -> None:
     """Convert the ops of a block. Ops that stay, read the maps that converted ops compute."""
     builder, old = LayerBuilder(), list(block.ops)
+    if not any(is_of(op, dialects) for op in old):
+        return
+    rules = {**rules, "npu.transpose": transposed}
     read = {op for op in old if any(result.uses for result in op.results)}
     for op in old:
         rule = rules.get(name_of(op))
@@ -58,16 +61,22 @@ def convert_block(block: Block, dialects: tuple[str, ...], rules: Mapping[str, R
             builder.name_rest()
     for op in reversed(old):
         is_converted = any(result in builder.values for result in op.results)
-        gone = is_converted or (op in read and is_spent(op))
+        is_constant = name_of(op) in CONSTANTS
+        gone = is_converted or is_constant or (op in read and is_spent(op))
         if gone and not any(result.uses for result in op.results):
             op.detach()
             op.erase()
     builder.drop_unread()
 
 
+def transposed(op: Foreign, builder: LayerBuilder) -> Stored:
+    """A transposition that another pass has put in front of an op: no layer until one reads it."""
+    return builder.stored(op.operand(0)).transposed(op.integers("perm"))
+
+
 def is_spent(op: Operation) -> bool:
     """Whether an op that nothing reads any more only computes its results."""
-    return name_of(op) in (*CONSTANTS, *SOURCES) or is_side_effect_free(op)
+    return name_of(op) in SOURCES or is_side_effect_free(op)
 
 
 SOURCES = (

@@ -14,7 +14,7 @@ from npu_dialect.npu.layers import AddOp, AvgPool2dOp, MatmulOp
 from npu_dialect.npu.maps import shape_of
 from npu_passes.conversion.builder import LayerBuilder, element_of
 from npu_passes.conversion.elementwise import BINARY, added, mapped, pairwise
-from npu_passes.conversion.foreign import Foreign, NoEquivalent, is_constant
+from npu_passes.conversion.foreign import Foreign, NoEquivalent
 from npu_passes.conversion.linalg_starts import Start, start_of
 from npu_passes.conversion.sliding import (
     Slides,
@@ -114,10 +114,7 @@ def depthwise(op: Foreign, builder: LayerBuilder) -> Stored:
     shape = [shape_of(kernel)[axis] for axis in weight_order]
     channels, filters = shape[0], shape[0] * (shape[1] if len(shape) == 4 else 1)
     whole = (filters, 1, *shape[-2:])
-    if is_constant(kernel):
-        weight = builder.constant(kernel, weight_order, whole)
-    else:
-        weight = builder.reshaped(builder.ordered(kernel, weight_order), whole)
+    weight = builder.arranged(kernel, weight_order, whole)
     slides = slides_of(op, image_order)
     bias, is_rest = None, start_of(start(op)) != Start(number=0)
     if len(shape) == 3:
@@ -178,9 +175,10 @@ def matmul(op: Foreign, builder: LayerBuilder, *, is_turned: bool = False) -> St
     if any(len(shape_of(value)) != rank for value in (lhs, rhs)):
         raise NoEquivalent(f"expected matrices, got {lhs.type} and {rhs.type}")
     own, turned = identity(rank), (*batch, rank - 1, rank - 2)
-    if is_constant(rhs) and (not batch or shape_of(rhs)[0] == 1):
-        weight = builder.constant(rhs, own if is_turned else turned, matrix(rhs, not is_turned))
-        source = builder.reshaped(builder.ordered(lhs, own), shape_of(lhs)[-2:])
+    if builder.is_constant(rhs) and (not batch or shape_of(lhs)[0] == shape_of(rhs)[0] == 1):
+        order = own if is_turned else turned
+        weight = builder.arranged(rhs, order, [shape_of(rhs)[axis] for axis in order][-2:])
+        source = builder.arranged(lhs, own, shape_of(lhs)[-2:])
         bias, is_rest = bias_and_rest(op, builder, rank - 1, shape_of(weight)[0])
         made = fully_connected(builder, source, weight, bias)
         shape = (*(1 for _ in batch), *shape_of(made.value))
@@ -192,12 +190,6 @@ def matmul(op: Foreign, builder: LayerBuilder, *, is_turned: bool = False) -> St
     value = builder.emit(lambda out: MatmulOp(*maps, out, transposed_rhs=is_turned))
     is_rest = start_of(start(op)) != Start(number=0)
     return with_rest(op, builder, Stored.plain(value), is_rest=is_rest)
-
-
-def matrix(value: SSAValue, is_turned: bool) -> tuple[int, ...]:
-    """The last two extents of a tensor, turned around if asked for."""
-    rows, columns = shape_of(value)[-2:]
-    return (columns, rows) if is_turned else (rows, columns)
 
 
 def two(op: Foreign, builder: LayerBuilder, kind: str) -> Stored:
@@ -221,8 +213,6 @@ def transpose(op: Foreign, builder: LayerBuilder) -> Stored:
     perm = op.integers("permutation", len(shape_of(value)))
     if sorted(perm) != list(range(len(perm))):
         raise NoEquivalent(f"expected an order of axes, got {list(perm)}")
-    if is_constant(value):
-        return Stored.plain(builder.ordered(value, perm))
     return builder.stored(value).transposed(perm)
 
 

@@ -48,8 +48,7 @@ def view(op: Foreign, builder: LayerBuilder) -> Stored:
             if found is not None:
                 return Stored(builder.reshaped(stored.value, found[1]), found[0])
         return Stored.plain(builder.reshaped(builder.as_is(stored), shape))
-    flat = builder.constant(stored.value, identity(len(stored.perm)), shape)
-    return Stored.plain(flat)
+    return Stored.plain(builder.arranged(value, identity(len(stored.perm)), shape))
 
 
 def pad(op: Foreign, builder: LayerBuilder) -> Stored:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
@@ -15,7 +14,7 @@ from npu_dialect.npu.layers import MatmulOp, ReduceOp, SliceOp
 from npu_dialect.npu.maps import shape_of
 from npu_passes.conversion.builder import LayerBuilder, element_of
 from npu_passes.conversion.elementwise import BINARY, added, clamped, mapped, pairwise
-from npu_passes.conversion.foreign import Foreign, NoEquivalent, constant_array, is_constant
+from npu_passes.conversion.foreign import Foreign, NoEquivalent, constant_array
 from npu_passes.conversion.sliding import (
     Pads,
     Slides,
@@ -56,10 +55,7 @@ def depthwise_conv2d(op: Foreign, builder: LayerBuilder) -> Stored:
     expect_axes(kernel, 4)
     rows, columns, channels, multiplier = shape_of(kernel)
     shape = (channels * multiplier, 1, rows, columns)
-    if is_constant(kernel):
-        weight = builder.constant(kernel, (2, 3, 0, 1), shape)
-    else:
-        weight = builder.reshaped(builder.ordered(kernel, (2, 3, 0, 1)), shape)
+    weight = builder.arranged(kernel, (2, 3, 0, 1), shape)
     made = bias_of(builder, bias, shape[0])
     points = op.zero_points(2, 3)
     slides = slides_of(op)
@@ -85,10 +81,10 @@ def matmul(op: Foreign, builder: LayerBuilder) -> Stored:
     expect_axes(rhs, 3)
     points = op.zero_points(2, 2)
     batch, rows, depth = shape_of(lhs)
-    if is_constant(rhs) and batch == shape_of(rhs)[0] == 1:
+    if builder.is_constant(rhs) and batch == shape_of(rhs)[0] == 1:
         columns = shape_of(rhs)[2]
-        weight = builder.constant(rhs, (0, 2, 1), [columns, depth])
-        source = builder.reshaped(builder.ordered(lhs, (0, 1, 2)), [rows, depth])
+        weight = builder.arranged(rhs, (0, 2, 1), [columns, shape_of(rhs)[1]])
+        source = builder.arranged(lhs, (0, 1, 2), [rows, depth])
         product = fully_connected(builder, source, weight, None, points)
         return Stored.plain(builder.reshaped(product.value, [1, rows, columns]))
     if isinstance(element_of(lhs), IntegerType):
@@ -164,11 +160,7 @@ def identity_(op: Foreign, builder: LayerBuilder) -> Stored:
 def reshape(op: Foreign, builder: LayerBuilder) -> Stored:
     """`tosa.reshape`: the type of the result says it all."""
     value, shape = op.operand(0), op.result_type.get_shape()
-    if is_constant(value):
-        if np.prod(shape) != np.prod(shape_of(value)):
-            raise NoEquivalent(f"shape {list(shape_of(value))} cannot become {list(shape)}")
-        return Stored.plain(builder.constant(value, identity(len(shape_of(value))), shape))
-    return Stored.plain(builder.reshaped(builder.as_is(builder.stored(value)), shape))
+    return Stored.plain(builder.arranged(value, identity(len(shape_of(value))), shape))
 
 
 def transpose(op: Foreign, builder: LayerBuilder) -> Stored:
@@ -177,8 +169,6 @@ def transpose(op: Foreign, builder: LayerBuilder) -> Stored:
     perm = op.integers("perms") if op.attribute("perms") else constant_integers(op, 1)
     if sorted(perm) != list(range(len(shape_of(value)))):
         raise NoEquivalent(f"expected an order of the axes of {value.type}, got {list(perm)}")
-    if is_constant(value):
-        return Stored.plain(builder.ordered(value, perm))
     return builder.stored(value).transposed(perm)
 
 
