@@ -29,6 +29,7 @@ from npu_passes.conversion.linalg_generic import generic, reduce
 from npu_passes.conversion.linalg_layers import LINALG_LAYERS
 from npu_passes.conversion.tensor_layers import TENSOR_LAYERS
 from npu_passes.support.refuse import RefusingPass
+from npu_passes.support.resources import resolve
 
 RULES = {
     **LINALG_LAYERS,
@@ -46,5 +47,6 @@ class ConvertLinalgToNpuPass(RefusingPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert all functions of the module."""
+        resolve(op, ctx)
         convert_module(op, ("linalg", "tensor"), RULES)
         fuse_activations(op)

@@ -26,6 +26,7 @@ from npu_passes.conversion.activations import fuse_activations
 from npu_passes.conversion.function import convert_module
 from npu_passes.conversion.tosa_layers import TOSA_LAYERS
 from npu_passes.support.refuse import RefusingPass
+from npu_passes.support.resources import resolve
 
 
 class ConvertTosaToNpuPass(RefusingPass):
@@ -35,5 +36,6 @@ class ConvertTosaToNpuPass(RefusingPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert all functions of the module."""
+        resolve(op, ctx)
         convert_module(op, ("tosa",), TOSA_LAYERS)
         fuse_activations(op)

@@ -62,7 +62,7 @@ def parse_arguments(args: Sequence[str]) -> argparse.Namespace:
     if options.list_pipelines or options.list_targets:
         return options
     if options.model is None:
-        raise UserError("expected a model: an .onnx or .pt2 file")
+        raise UserError("expected a model: an .onnx, .pt2 or .mlir file")
     if options.target is None:
         known = ", ".join(Machine.known())
         raise UserError(f"expected --target NAME or --target FILE.toml; known are {known}")
@@ -86,7 +86,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.error = usage_error
     add = parser.add_argument
     add("-v", "--version", action=ShowVersion)
-    add("model", nargs="?", type=Path, help="an .onnx model, or a .pt2 file of torch.export")
+    add("model", nargs="?", type=Path, help="an .onnx model, a .pt2 file of torch.export, or .mlir text")
     add("--target", metavar="NAME|FILE.toml", help="the machine")
     add("-o", dest="folder", type=Path, metavar="DIR", help="where to write (default: ./ID)")
     add("--prefix", metavar="ID", help="start of all C names (default: from the model's name)")
@@ -219,7 +219,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--verify",
         metavar="inputs.npz",
-        help="compare the C with onnxruntime on random inputs, with =FILE on these",
+        help="compare the C with onnxruntime on random inputs, with =FILE on these; that of .mlir "
+        "text with the interpreter",
     )
     add("--seed", type=natural, default=0, help="seed of random inputs (default: %(default)s)")
     add("--list-pipelines", action="store_true", help="print the named pipelines")

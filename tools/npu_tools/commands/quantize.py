@@ -205,7 +205,9 @@ def quantised_bytes(options: argparse.Namespace, recipe: Recipe) -> tuple[bytes,
     from npu_tools.quantizing.quantize_data import calibration_runs, labelled_runs
     from npu_tools.quantizing.quantize_model import check_floats, quantised
 
-    model, _ = load(options.model, parse_input_dims(options.input_dim))
+    model = load(options.model, parse_input_dims(options.input_dim)).model
+    if model is None:
+        raise UserError(f"{options.model}: expected an .onnx or .pt2 model")
     shapes = {
         value.name: tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim)
         for value in model_inputs(model)

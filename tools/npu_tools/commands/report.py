@@ -157,7 +157,7 @@ def zero_blocks(options: argparse.Namespace) -> int:
     if options.picture is not None or options.image is not None:
         need_matplotlib("-o" if options.image is None else "--image")
     path = None if options.picture is None else replaceable(options.picture)
-    _, module = load(options.model, parse_input_dims(options.input_dim))
+    module = load(options.model, parse_input_dims(options.input_dim)).module
     ports = Signature.of(find_function(module, None)).inputs
     inputs = load_samples(options, ports)
     prepare(module, options.block_size, options.threshold)

@@ -75,7 +75,7 @@ def load_module(path: Path, input_dims: Sequence[str]) -> ModuleOp:
     file cannot be read; ParseError or DiagnosticException for wrong IR.
     """
     if path.suffix.removeprefix(".") in MODELS:
-        return load(path, parse_input_dims(input_dims))[1]
+        return load(path, parse_input_dims(input_dims)).module
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

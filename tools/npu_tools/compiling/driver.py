@@ -26,6 +26,7 @@ from npu_passes.emit.c.names import identifier, is_identifier
 from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
 from npu_passes.support.refuse import RefusingPass
 from npu_tools.compiling.pass_text import build_pass, pass_specs
+from npu_tools.compiling.resuming import remaining
 from npu_tools.compiling.stops import IrDump, Measurements, Observer
 from npu_tools.compiling.verified import Verifier
 from npu_tools.importers.frontends import load
@@ -129,13 +130,13 @@ class Compiled:
     """The result of a job: measurements and the files of the C program, by name.
 
     There are no files if the job only plans memory. `reference` is the model in a form that
-    onnxruntime can run.
+    onnxruntime can run, or for MLIR text the module as it was read.
     """
 
     name: str
     report: Report
     files: Mapping[str, str | bytes]
-    reference: ModelProto
+    reference: ModelProto | ModuleOp
     exact: bool = True
     """Whether integers change scales as in the model. False with `--requantize=fixed`, which uses
     integer multipliers and shifts."""
@@ -154,14 +155,20 @@ def compile_model(job: Job) -> Compiled:
 def take_the_road(job: Job) -> Compiled:
     """Import the model, run the passes, measure, emit C. Raises as `compile_model`."""
     name, machine = job.name, Machine.load(job.target)
-    passes = job_passes(job, machine)
-    model, module = load(job.model, job.input_dims, job.functions)
+    whole = job_passes(job, machine)
+    loaded = load(job.model, job.input_dims, job.functions)
+    module = loaded.module
+    passes = remaining(whole, module)
+    only_plans = job.plan_as is not None or loaded.is_elided
+    if only_plans:
+        passes = through_offsets(passes)
     TARGET.set(module, TargetAttr.of(machine))
     prepare(module, job)
+    reference = module.clone() if loaded.model is None else loaded.model
     tiles = any(each.name == TILE_LOOPS for each in passes)
     measurements = Measurements(job.model.name, tiles)
     dump = () if job.dump_ir is None else (IrDump(job.dump_ir),)
-    baselines = baseline_bytes(module, job)
+    baselines = baseline_bytes(module, job) if len(passes) == len(whole) else {}
     progress = PassProgress(tuple(each.name for each in passes))
     looking = (progress.ended, *dump, measurements, *job.observers, progress.begins)
     try:
@@ -179,10 +186,11 @@ def take_the_road(job: Job) -> Compiled:
         report = replace(report, microcode=microcode_of(module))
     files = (
         {}
-        if job.plan_as or measurements.buffers is None
+        if only_plans or measurements.buffers is None
         else emit(module, name, place_of_weights(job, report), has_microcode)
     )
-    return Compiled(name, report, files, model, job.requantize != "fixed")
+    report = replace(report, elided_weights=loaded.is_elided)
+    return Compiled(name, report, files, reference, job.requantize != "fixed")
 
 
 def telling(each: ModulePass) -> ModulePass:

@@ -67,7 +67,7 @@ def find_min_sram(job: Job) -> int:
     """
     machine = Machine.load(job.target)
     passes = through_offsets(job_passes(job, machine))
-    _, module = load(job.model, job.input_dims, job.functions)
+    module = load(job.model, job.input_dims, job.functions).module
     progress = Progress()
 
     def attempt(sram: int) -> Trial:

@@ -131,7 +131,7 @@ def explore(job: Job, further: Sequence[str] = ()) -> Front:
     """
     machine = Machine.load(job.target)
     names = candidates(job, machine, further)
-    _, module = load(job.model, job.input_dims, job.functions)
+    module = load(job.model, job.input_dims, job.functions).module
     TARGET.set(module, TargetAttr.of(machine))
     prepare(module, job)
     plans: list[Plan] = []

@@ -1,6 +1,6 @@
 """The front ends by file extension: each turns a model's file into a module of IR.
 
-npu-opt, npu-compile and the other commands use them. MLIR text is not among them. An importer and
+npu-opt, npu-compile and the other commands use them. `load` also reads MLIR text. An importer and
 its packages are loaded when the first model of its kind is read.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -32,24 +32,37 @@ def parse_input_dims(texts: Sequence[str]) -> dict[str, int]:
     return dims
 
 
-def load(
-    path: Path, input_dims: Mapping[str, int], functions: Path | None = None
-) -> tuple[ModelProto, ModuleOp]:
-    """Read a model's file; returns a model that onnxruntime can run, and the module of IR.
+class Loaded(NamedTuple):
+    """What a model's file holds."""
+
+    model: ModelProto | None
+    """The model in a form that onnxruntime can run; None for MLIR text."""
+    module: ModuleOp
+    is_elided: bool = False
+    """Whether weights are ones because their numbers were left out of the text."""
+
+
+def load(path: Path, input_dims: Mapping[str, int], functions: Path | None = None) -> Loaded:
+    """Read a model's file, or MLIR text.
 
     `functions` is a table of further operators (`importers/onnx/functions.py`).
 
     Raises: UserError if no front end has the extension, or if the model or the table cannot be
-    imported.
+    imported; for MLIR text also what `read_mlir` raises.
     """
+    if path.suffix == ".mlir":
+        from npu_tools.importers.mlir import read_mlir
+
+        module, is_elided = read_mlir(path)
+        return Loaded(None, module, is_elided)
     if path.suffix.removeprefix(".") not in MODELS:
-        known = " or ".join(f".{name}" for name in MODELS)
+        known = " or ".join(f".{name}" for name in (*MODELS, "mlir"))
         raise UserError(f"{path}: unknown file extension: expected {known}")
     from npu_tools.importers.onnx import build_module, load_file, read_table
 
     table = () if functions is None else read_table(functions)
     model = load_file(path, input_dims=input_dims, functions=table)
-    return model, build_module(model, name=path.stem, source=str(path))
+    return Loaded(model, build_module(model, name=path.stem, source=str(path)))
 
 
 def parse_onnx(data: bytes, path: str | None, input_dims: Mapping[str, int]) -> ModuleOp:
@@ -72,7 +85,7 @@ def parse_torch(data: bytes, path: str | None, input_dims: Mapping[str, int]) ->
     """
     if path is None:
         raise UserError("a .pt2 model cannot come from standard input: expected its path")
-    return load(Path(path), input_dims)[1]
+    return load(Path(path), input_dims).module
 
 
 def parse_pl330(data: bytes, path: str | None, input_dims: Mapping[str, int]) -> ModuleOp:

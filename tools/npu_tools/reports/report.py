@@ -131,6 +131,8 @@ class Report:
     naive: Traffic
     memory: Memory
     planned_as: str | None = None
+    elided_weights: bool = False
+    """Whether weights were left out of the text, so that there is a plan and no C."""
     stack_bytes: int | None = None
     modules: tuple[Mapping[str, Any], ...] = ()
     microcode: tuple[Mapping[str, Any], ...] = ()
@@ -156,6 +158,8 @@ class Report:
             del layer["start"], layer["strides"]
         if not self.states:
             del table["states"]
+        if not self.elided_weights:
+            del table["elided_weights"]
         if not self.off_chip_at_most:
             del table["off_chip_at_most"]
         if not self.zero_blocks:

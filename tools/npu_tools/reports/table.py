@@ -15,6 +15,8 @@ def table(report: Report, stack: str) -> str:
     lines = [f"{report.model} for {report.target}", ""]
     if report.planned_as is not None:
         lines[:1] = [f"{lines[0]}, planned as if all tensors were {report.planned_as}: no values"]
+    if report.elided_weights:
+        lines[:1] = [f"{lines[0]}, whose weights were left out of the text: a plan, no C"]
     lines += columns([HEADINGS, *(layer_row(layer) for layer in report.layers)])
     lines += ["", *columns([("on-chip memory", "bytes", "elements"), *memory_rows(report)], 1)]
     lines += list(state_lines(report))

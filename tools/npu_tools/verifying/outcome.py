@@ -65,6 +65,8 @@ class Verified:
     layers: Layers | None = None
     counters: Mapping[str, int] | None = None
     miscount: str | None = None
+    reference: str = "onnxruntime"
+    """What the C was compared with."""
 
     @property
     def close(self) -> bool:
@@ -81,7 +83,7 @@ class Verified:
     @property
     def lines(self) -> list[str]:
         """Lines with the errors of each output, and one for each check that passed."""
-        good = [f"verify: agrees with onnxruntime (samples: {self.samples})"]
+        good = [f"verify: agrees with {self.reference} (samples: {self.samples})"]
         counted = self.counters is not None and self.miscount is None
         same = ["verify: moved over the border of the chip what the report says"]
         layers = [] if self.layers is None or not self.close else [self.layers.line]
@@ -97,7 +99,7 @@ class Verified:
         if worst is not None and worst.steps is not None and self.layers is None:
             limit = f"{worst.allowed_steps:.0f} quantisation steps"
         return (
-            f"--verify: differs from onnxruntime by more than {limit}; "
+            f"--verify: differs from {self.reference} by more than {limit}; "
             f"the first layer that differs is {self.first_layer}; nothing was written"
         )
 

@@ -37,9 +37,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, TensorProto, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
 
 from npu_tools.compiling.check import RELATIVE, relative_error
 from npu_tools.compiling.driver import Compiled
+from npu_tools.verifying import interpreted
 from npu_tools.verifying.exact_reference import types_of
 from npu_tools.verifying.harness import Bytes, Harness, built
 from npu_tools.verifying.judging import TIE, spread
@@ -64,17 +66,21 @@ STEPS = 2
 def verify(compiled: Compiled, inputs: str | None, seed: int) -> Verified:
     """Build and run the C of a network, and compare it with onnxruntime.
 
+    A network that was read from MLIR text is compared with the interpreter (`interpreted.py`).
+
     `inputs` is an .npz file with an array for each input, or None for random numbers from `seed`.
 
     Raises: UserError if the inputs do not fit, if there is no C compiler, or if the C program or
     onnxruntime fails.
     """
-    report = compiled.report
-    kinds = input_kinds(compiled.reference)
+    report, reference = compiled.report, compiled.reference
+    if isinstance(reference, ModuleOp):
+        return interpreted.verify(compiled, reference, inputs, seed)
+    kinds = input_kinds(reference)
     samples = (
         random_samples(report, seed, kinds) if inputs is None else load_samples(report, inputs)
     )
-    model = with_states(compiled.reference, report.states)
+    model = with_states(reference, report.states)
     with built(compiled.name, compiled.files, report) as harness:
         return compare(harness, model, samples, exact=compiled.exact)
 
