@@ -25,8 +25,9 @@ from npu_dialect.walking import walk
 from npu_passes.emit.c.names import identifier, is_identifier
 from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
 from npu_passes.support.refuse import RefusingPass
+from npu_tools.compiling.c_files import emit
 from npu_tools.compiling.pass_text import build_pass, pass_specs
-from npu_tools.compiling.resuming import remaining
+from npu_tools.compiling.resuming import has_offsets, remaining
 from npu_tools.compiling.stops import IrDump, Measurements, Observer
 from npu_tools.compiling.verified import Verifier
 from npu_tools.importers.frontends import load
@@ -159,6 +160,7 @@ def take_the_road(job: Job) -> Compiled:
     loaded = load(job.model, job.input_dims, job.functions)
     module = loaded.module
     passes = remaining(whole, module)
+    check_options(job, whole, passes)
     only_plans = job.plan_as is not None or loaded.is_elided
     if only_plans:
         passes = through_offsets(passes)
@@ -186,11 +188,35 @@ def take_the_road(job: Job) -> Compiled:
         report = replace(report, microcode=microcode_of(module))
     files = (
         {}
-        if only_plans or measurements.buffers is None
+        if only_plans or not has_offsets(module)
         else emit(module, name, place_of_weights(job, report), has_microcode)
     )
     report = replace(report, elided_weights=loaded.is_elided)
     return Compiled(name, report, files, reference, job.requantize != "fixed")
+
+
+def check_options(job: Job, whole: Sequence[ModulePass], passes: Sequence[ModulePass]) -> None:
+    """Check that text from the middle of the road leaves the passes that options are for.
+
+    `whole` is the pipeline, `passes` what is left of it.
+
+    Raises: UserError for an option whose pass has run.
+    """
+    names = {each.name for each in passes}
+    needed = {
+        "--overlap": FUSE if job.overlap is not None else None,
+        "--strategy": ASSIGN_OFFSETS if job.strategy is not None else None,
+        "--weights-in-sram": PLACE_WEIGHTS if job.weights_in_sram is not None else None,
+        "--calibrate": MEASURE if job.calibrate is not None else None,
+        "--plan-as": PLAN_AS if job.plan_as is not None else None,
+        "--stream-input": STREAM_INPUT if job.stream_input else None,
+    }
+    early = {"--io": job.io != "model", "--keep-state": bool(job.keep_state)}
+    wrong = [name for name, each in needed.items() if each is not None and each not in names]
+    if len(passes) < len(whole):
+        wrong += [name for name, given in early.items() if given]
+    if wrong:
+        raise UserError(f"{job.model}: its maps are buffers already: expected no {wrong[0]}")
 
 
 def telling(each: ModulePass) -> ModulePass:
@@ -246,31 +272,6 @@ def place_of_weights(job: Job, report: Report) -> Literal["c", "bin"]:
     if job.weights != "auto":
         return job.weights
     return "bin" if report.weights_bytes > LARGEST_ARRAYS else "c"
-
-
-def emit(
-    module: ModuleOp, name: str, weights: Literal["c", "bin"], has_microcode: bool
-) -> dict[str, str | bytes]:
-    """The files of the C program: `name.c`, `name.h`, and `name_weights.bin` if `weights` is `bin`.
-
-    A program with transfers also gets the runtime and the files of the DMA engine. The module loses
-    its dead ops.
-    """
-    from npu_passes.emit.c import emit as emit_c
-    from npu_passes.emit.c.off_chip import RUNTIME
-
-    engine: dict[str, str] = {}
-    if has_microcode:
-        from npu_passes.emit.pl330.tables import engine_files
-
-        engine = engine_files(module, name)  # they need ops that are dead in C
-    made = emit_c(module, name, weights, may_change=True)
-    files: dict[str, str | bytes] = {f"{name}.c": made.source, f"{name}.h": made.header}
-    if made.runtime is not None:
-        files[RUNTIME] = made.runtime
-    if made.weights is not None:
-        files[f"{name}_weights.bin"] = made.weights
-    return files | engine
 
 
 def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:

@@ -188,12 +188,15 @@ def layers_of(function: func.FuncOp) -> Iterator[LayerOp]:
 
 
 def report_of(module: ModuleOp, model: str = "") -> Report:
-    """Measure a module whose buffers have offsets and whose layers are not yet lowered.
+    """Measure a module whose buffers have offsets.
 
-    Raises: UserError if no function has an arena and layers, if a layer works on off-chip memory
-    without transfers, or if the traffic cannot be counted.
+    If its layers are functions or loops already, there are no rows for them.
+
+    Raises: UserError if no function has an arena, if a layer works on off-chip memory without
+    transfers, or if the traffic cannot be counted.
     """
-    function = planned_function(module)
+    with_arena = (op for op in module.ops if isinstance(op, func.FuncOp) and ARENA.is_on(op))
+    function = planned_function(module) or next(with_arena, None)
     if function is None:
         raise UserError(
             "no function with planned buffers: expected a pipeline with npu-bufferize and "
@@ -220,7 +223,7 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
         target=machine.name if machine else None,
         arena_bytes=arena,
         weights_bytes=parameter_bytes(module),
-        scratch_bytes=scratch_bytes(function, buffers),
+        scratch_bytes=scratch_bytes(function, buffers) if layers else 0,
         layers=layers,
         off_chip=traffic,
         off_chip_at_most=at_most,
