@@ -157,9 +157,7 @@ class LayerBuilder:
         """A map with pads around it; `value` is the map without them."""
         picks = {
             axis: tuple(
-                run
-                for run in (nothing(before), Run(0, extent), nothing(after))
-                if run.length > 0
+                run for run in (nothing(before), Run(0, extent), nothing(after)) if run.length > 0
             )
             for axis, (extent, (before, after)) in enumerate(
                 zip(shape_of(value), stored.pads, strict=False)

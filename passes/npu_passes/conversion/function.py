@@ -120,5 +120,7 @@ def feed(op: Operation, builder: LayerBuilder) -> None:
     """Let an op that stays, and the ops inside of it, read the maps of converted ops."""
     for reader in op.walk():
         for index, value in enumerate(reader.operands):
-            if value in builder.values or (is_tosa_constant(value) and not is_of(reader, ("tosa",))):
+            if value in builder.values or (
+                is_tosa_constant(value) and not is_of(reader, ("tosa",))
+            ):
                 reader.operands[index] = builder.as_is(builder.stored(value))

@@ -93,9 +93,7 @@ def over_loops(
     order = sorted(range(len(axes)), key=lambda place: (axes[place] is None, axes[place] or 0))
     turned = builder.as_is(stored.transposed(order))
     extents = {loop: stored.shape[axes.index(loop)] for loop in named}
-    return Stored.plain(
-        builder.viewed(turned, [extents.get(loop, 1) for loop in range(loops)])
-    )
+    return Stored.plain(builder.viewed(turned, [extents.get(loop, 1) for loop in range(loops)]))
 
 
 def reduce(op: Foreign, builder: LayerBuilder) -> Stored:

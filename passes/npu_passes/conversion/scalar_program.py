@@ -229,9 +229,7 @@ class Program:
         word = words[place] if 0 <= place < len(words) else ""
         compared = [self.term(value) for value in test.operands]
         chosen = [self.term(value) for value in op.operands[1:]]
-        if word[-2:] not in ("gt", "ge", "lt", "le") or (
-            words is INTEGERS and word[0] == "u"
-        ):
+        if word[-2:] not in ("gt", "ge", "lt", "le") or (words is INTEGERS and word[0] == "u"):
             raise NoEquivalent(f"no layer computes a choice by `{word}`")
         is_max = word[-2:] in GREATER
         if all(map(same, compared, reversed(chosen))):

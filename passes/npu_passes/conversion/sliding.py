@@ -134,9 +134,7 @@ def max_pool(
     return Stored(builder.emit(lambda out: MaxPool2dOp(source, window, out)), slides.back)
 
 
-def avg_pool(
-    builder: LayerBuilder, image: SSAValue, window: PoolAttr, slides: Slides
-) -> Stored:
+def avg_pool(builder: LayerBuilder, image: SSAValue, window: PoolAttr, slides: Slides) -> Stored:
     """An average over a sliding window of a map without pads of its own."""
     stored = builder.stored(image).transposed(slides.channels_first)
     source = builder.as_is(stored)
@@ -203,4 +201,3 @@ def with_bias(
 
 SEGMENTS = "operandSegmentSizes"
 """The property that says how many operands an op has of each kind."""
-

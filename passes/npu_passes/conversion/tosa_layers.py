@@ -59,9 +59,7 @@ def depthwise_conv2d(op: Foreign, builder: LayerBuilder) -> Stored:
     made = bias_of(builder, bias, shape[0])
     points = op.zero_points(2, 3)
     slides = slides_of(op)
-    return convolution(
-        builder, image, weight, made, slides, groups=channels, zero_points=points
-    )
+    return convolution(builder, image, weight, made, slides, groups=channels, zero_points=points)
 
 
 def dense(op: Foreign, builder: LayerBuilder) -> Stored:

@@ -104,8 +104,7 @@ class LoopsOp(NamedOperation):
             if outer in dims and inner in dims:
                 known[name] = dims[outer] * stride + dims[inner] * dilation
         return tuple(
-            AffineMap(len(dims), 0, tuple(known[name] for name in names))
-            for names in loops.indices
+            AffineMap(len(dims), 0, tuple(known[name] for name in names)) for names in loops.indices
         )
 
     def get_iterator_types(self) -> ArrayAttr[IteratorTypeAttr]:
@@ -161,7 +160,5 @@ def definition(name: str) -> type[Operation]:
     return irdl_op_definition(made)
 
 
-LINALG = Dialect(
-    "linalg", [*Linalg.operations, *map(definition, OPS)], [*Linalg.attributes]
-)
+LINALG = Dialect("linalg", [*Linalg.operations, *map(definition, OPS)], [*Linalg.attributes])
 """xDSL's dialect, with the ops of this file."""

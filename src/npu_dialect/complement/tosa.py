@@ -10,7 +10,7 @@ ops print in the form that they are parsed from.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from xdsl.dialects import tosa
 from xdsl.dialects.builtin import IntAttr, UnitAttr
@@ -28,7 +28,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-WORDS: Mapping[str, type[tosa.RoundingModeAttr] | type[tosa.NanModeAttr]] = {
+WORDS: Mapping[str, type[tosa.RoundingModeAttr | tosa.NanModeAttr]] = {
     "rounding_mode": tosa.RoundingModeAttr,
     "nan_mode": tosa.NanModeAttr,
 }
@@ -114,7 +114,6 @@ class AnyOp(IRDLOperation):
 
 class TosaOp(AnyOp):
     """An op in the form that most ops of `tosa` have."""
-
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

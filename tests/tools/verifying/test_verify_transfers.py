@@ -14,7 +14,8 @@ from npu_passes.lowering.outline_layers import OutlineLayersPass
 from npu_passes.placing.assign_dram_offsets import AssignDramOffsetsPass
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
 from npu_plans.modules.traffic import Traffic
-from npu_tools.compiling.driver import Compiled, emit
+from npu_tools.compiling.c_files import emit
+from npu_tools.compiling.driver import Compiled
 from npu_tools.reports.report import Report, report_of
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import context

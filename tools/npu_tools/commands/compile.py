@@ -86,7 +86,12 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.error = usage_error
     add = parser.add_argument
     add("-v", "--version", action=ShowVersion)
-    add("model", nargs="?", type=Path, help="an .onnx model, a .pt2 file of torch.export, or .mlir text")
+    add(
+        "model",
+        nargs="?",
+        type=Path,
+        help="an .onnx model, a .pt2 file of torch.export, or .mlir text",
+    )
     add("--target", metavar="NAME|FILE.toml", help="the machine")
     add("-o", dest="folder", type=Path, metavar="DIR", help="where to write (default: ./ID)")
     add("--prefix", metavar="ID", help="start of all C names (default: from the model's name)")

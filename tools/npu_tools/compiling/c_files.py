@@ -1,10 +1,26 @@
-"""The files of a C program, from a module whose layers are loops."""
+"""The files of a C program, from a module whose layers are loops, and how they may be called."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
+
+from npu_passes.emit.c.names import is_identifier
+
+HEADERS = frozenset(
+    "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg "
+    "stdbool stddef stdint stdio stdlib string tgmath time wchar wctype".split()
+)
+"""C99's headers. A network must not be called like one: a compiler would take its `string.h` for
+the standard one."""
+LONGEST_PREFIX = 100
+"""Most characters of a prefix. File systems allow 255 in a file's name."""
+
+
+def is_name(text: str) -> bool:
+    """Whether `text.h` can be the header of a program whose names start with `text`."""
+    return is_identifier(text) and text.lower() not in HEADERS and len(text) <= LONGEST_PREFIX
 
 
 def emit(

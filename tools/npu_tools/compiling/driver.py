@@ -22,10 +22,10 @@ from npu_dialect.contract import PROGRAM_OP, check_attributes
 from npu_dialect.machine import Machine
 from npu_dialect.target import TargetAttr
 from npu_dialect.walking import walk
-from npu_passes.emit.c.names import identifier, is_identifier
+from npu_passes.emit.c.names import identifier
 from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
 from npu_passes.support.refuse import RefusingPass
-from npu_tools.compiling.c_files import emit
+from npu_tools.compiling.c_files import LONGEST_PREFIX, emit, is_name
 from npu_tools.compiling.pass_text import build_pass, pass_specs
 from npu_tools.compiling.resuming import has_offsets, remaining
 from npu_tools.compiling.stops import IrDump, Measurements, Observer
@@ -63,15 +63,6 @@ MEASURE = "npu-measure-zero-blocks"
 LARGEST_ARRAYS = 64 * 2**20
 """Most bytes of weights that become C arrays with `--weights=auto`. 64 MiB of weights are some
 200 MB of text, for which gcc needs a minute and gigabytes of memory."""
-
-HEADERS = frozenset(
-    "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg "
-    "stdbool stddef stdint stdio stdlib string tgmath time wchar wctype".split()
-)
-"""C99's headers. A network must not be called like one: a compiler would take its `string.h` for
-the standard one."""
-LONGEST_PREFIX = 100
-"""Most characters of a prefix. File systems allow 255 in a file's name."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +110,6 @@ class Job:
                 f"of a standard header, of at most {LONGEST_PREFIX} characters"
             )
         return self.prefix
-
-
-def is_name(text: str) -> bool:
-    """Whether `text.h` can be the header of a program whose names start with `text`."""
-    return is_identifier(text) and text.lower() not in HEADERS and len(text) <= LONGEST_PREFIX
 
 
 @dataclass(frozen=True)
