@@ -25,18 +25,9 @@ PLAIN = ("npu_dialect.windows", "npu_dialect.machine", "npu_dialect.row_times")
 """All of `npu_dialect` that `npu_plans` may import: these files know no xDSL."""
 ROOMS = {
     "npu_passes": (
-        *(
-            "support",
-            "analysis",
-            "graph",
-            "conversion",
-            "pl330",
-            "buffers",
-            "modules",
-            "rows",
-            "placing",
-        ),
-        *("tiling", "lowering", "overlap", "spilling", "zero_blocks", "emit", "pipelines"),
+        *("support", "analysis", "graph", "conversion", "pl330", "buffers", "modules", "rows"),
+        *("placing", "tiling", "lowering", "overlap", "spilling", "zero_blocks", "emit"),
+        "pipelines",
     ),
     "npu_tools": (
         *("shared", "shadow", "importers", "quantizing", "reports", "compiling", "verifying"),

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npu_passes.conversion.activations import fuse_activations
 from npu_passes.conversion.function import convert_module
-from npu_passes.conversion.tosa_layers import TOSA_LAYERS
+from npu_passes.conversion.tosa_integers import TOSA_RULES
 from npu_passes.support.refuse import RefusingPass
 from npu_passes.support.resources import resolve
 
@@ -37,5 +37,5 @@ class ConvertTosaToNpuPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert all functions of the module."""
         resolve(op, ctx)
-        convert_module(op, ("tosa",), TOSA_LAYERS)
+        convert_module(op, ("tosa",), TOSA_RULES)
         fuse_activations(op)

@@ -18,7 +18,7 @@ from npu_passes.conversion.foreign import CONSTANTS, Foreign, NoEquivalent, name
 from npu_passes.conversion.stored import Stored
 
 Rule: TypeAlias = Callable[[Foreign, LayerBuilder], Stored]
-"""Builds the layers of an op; returns where its result is. Raises NoEquivalent if there are none."""
+"""Builds the layers of an op; returns where its result is. Raises NoEquivalent if it has none."""
 
 UNKNOWN = "it has no equivalent among the layers"
 
@@ -120,7 +120,6 @@ def feed(op: Operation, builder: LayerBuilder) -> None:
     """Let an op that stays, and the ops inside of it, read the maps of converted ops."""
     for reader in op.walk():
         for index, value in enumerate(reader.operands):
-            if value in builder.values or (
-                is_tosa_constant(value) and not is_of(reader, ("tosa",))
-            ):
+            is_foreign = is_tosa_constant(value) and not is_of(reader, ("tosa",))
+            if value in builder.values or is_foreign:
                 reader.operands[index] = builder.as_is(builder.stored(value))

@@ -161,7 +161,7 @@ class Program:
         return pairwise(self.builder, operands, self.shape, BINARY[kind])
 
     def is_read_once(self, value: SSAValue) -> bool:
-        """Whether a number of the body, and the operand that it is an element of, has one reader."""
+        """Whether one op reads a number of the body, and the operand that it is an element of."""
         if not isinstance(value, BlockArgument):
             return value.has_one_use()
         return value.has_one_use() and self.op.operands[value.index].has_one_use()

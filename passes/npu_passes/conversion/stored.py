@@ -4,7 +4,7 @@
 axes in another order. No layer moves the axes until an op needs them in the tensor's own order:
 
     %c = tosa.conv2d %x ...     Stored(%c_map, perm (0, 2, 3, 1))
-    %r = tosa.clamp %c ...      Stored(%r_map, perm (0, 2, 3, 1))    the same function of each element
+    %r = tosa.clamp %c ...      Stored(%r_map, perm (0, 2, 3, 1))    each element by itself
     %t = tosa.transpose %r ...  Stored(%r_map, perm (0, 1, 2, 3))    no layer at all
 
 Zeros around a map are kept apart in the same way, for a layer with pads.

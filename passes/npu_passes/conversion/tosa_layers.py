@@ -8,7 +8,6 @@ from functools import partial
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu.attributes import PoolAttr
 from npu_dialect.npu.enums import ReduceKind
 from npu_dialect.npu.layers import MatmulOp, ReduceOp, SliceOp
 from npu_dialect.npu.maps import shape_of
@@ -18,7 +17,6 @@ from npu_passes.conversion.foreign import Foreign, NoEquivalent, constant_array
 from npu_passes.conversion.sliding import (
     Pads,
     Slides,
-    avg_pool,
     bias_of,
     convolution,
     fully_connected,
@@ -95,13 +93,6 @@ def max_pool2d(op: Foreign, builder: LayerBuilder) -> Stored:
     """`tosa.max_pool2d`."""
     slides = slides_of(op, has_dilation=False)
     return max_pool(builder, op.operand(0), op.integers("kernel", 2), slides)
-
-
-def avg_pool2d(op: Foreign, builder: LayerBuilder) -> Stored:
-    """`tosa.avg_pool2d` of floats: padding does not count."""
-    slides = slides_of(op, has_dilation=False)
-    window = PoolAttr.of("avg", op.integers("kernel", 2), slides.strides, slides.pads)
-    return avg_pool(builder, op.operand(0), window, slides)
 
 
 def clamp(op: Foreign, builder: LayerBuilder) -> Stored:
@@ -253,7 +244,6 @@ TOSA_LAYERS: dict[str, Callable[[Foreign, LayerBuilder], Stored]] = {
     "tosa.fully_connected": dense,
     "tosa.matmul": matmul,
     "tosa.max_pool2d": max_pool2d,
-    "tosa.avg_pool2d": avg_pool2d,
     "tosa.clamp": clamp,
     "tosa.add": add,
     "tosa.sub": partial(two, kind="sub"),

@@ -6,7 +6,8 @@ becomes
 
 The decision: `fixed` needs no float instruction, and differs from `float` by at most one. Layers
 that quantise or dequantise, divide, or compute in float32, are left unchanged. So are products and
-averages of 16-bit maps that may not fit into 32 bits.
+averages of 16-bit maps that may not fit into 32 bits, and layers whose multipliers are given
+exactly, as in `tosa`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from npu_dialect.npu.enums import Mode, ModeAttr
 from npu_dialect.npu.layers import (
@@ -25,7 +27,7 @@ from npu_dialect.npu.layers import (
     RequantizeOp,
     SumsOp,
 )
-from npu_dialect.npu.quantization import AdditionAttr, RequantizeAttr
+from npu_dialect.npu.quantization import EXACT, AdditionAttr, RequantizeAttr
 from npu_passes.support.refuse import RefusingPass
 
 
@@ -42,6 +44,8 @@ class RequantizeModePass(RefusingPass):
         """Change all layers, on tensors or buffers."""
         mode = Mode(self.mode)
         for layer in op.walk():
+            if is_exact(layer):
+                continue
             if isinstance(layer, RequantizeOp | QuantizedAddOp):
                 layer.mode = ModeAttr(mode)
             elif isinstance(layer, QuantizedBinaryOp | QuantizedAvgPool2dOp):
@@ -56,3 +60,11 @@ class RequantizeModePass(RefusingPass):
                         addition.side, addition.scales, addition.zero_points, ModeAttr(mode)
                     ),
                 )
+
+
+def is_exact(op: Operation) -> bool:
+    """Whether a layer has multipliers that are given exactly."""
+    if isinstance(op, RequantizeOp | QuantizedAvgPool2dOp):
+        return op.mode.data in EXACT
+    what = op.requantize if isinstance(op, SumsOp) else None
+    return what is not None and what.mode.data in EXACT

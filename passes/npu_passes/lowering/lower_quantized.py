@@ -24,7 +24,7 @@ from npu_dialect.npu import (
 )
 from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.quantization import BYTE_TYPES
+from npu_dialect.npu.quantization import BYTE_TYPES, Multiplier
 from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.additions import Addition
 from npu_passes.lowering.lower_simple import elementwise
@@ -119,7 +119,7 @@ class AverageLowering:
     def build(self) -> None:
         """Build the loops over all outputs, by the mode of the layer."""
         mode = self.op.mode.data
-        if mode == "fixed" or (mode == "qlinear" and self.op.is_global):
+        if mode in ("fixed", "half_up") or (mode == "qlinear" and self.op.is_global):
             self.build_integers(mode)
         elif mode == "float" and self.op.is_global:
             number = self.numbers()
@@ -263,11 +263,8 @@ class AverageLowering:
         most = self.rows.kernel * self.columns.kernel
         si, so = (np.float32(scale) for scale in self.scales)
         counts = [most] if self.op.is_global else range(1, most + 1)
-        scales = [
-            float(si) / (float(so) * n) if mode == "fixed" else float(si / (so * np.float32(n)))
-            for n in counts
-        ]
-        kind = "fixed" if mode == "fixed" else "float"
+        scales = [average_scale(si, so, n, mode) for n in counts]
+        kind = "float" if mode == "qlinear" else mode
         scaling = Scaling(b, self.op, scales, self.points[1], kind, self.bounds)
 
         def add(place: tuple[Index, ...], total: SSAValue) -> SSAValue:
@@ -281,6 +278,17 @@ class AverageLowering:
             integers.store(b, scaling(total, index), self.out, at)
 
         for_each(b, shape_of(self.out), one, ("n", "c", "y", "x"))
+
+
+def average_scale(si: np.float32, so: np.float32, count: int, mode: str) -> float:
+    """What the sum of `count` elements is multiplied by in a mode."""
+    match mode:
+        case "half_up":
+            return Multiplier.reciprocal(count).number
+        case "fixed":
+            return float(si) / (float(so) * count)
+        case _:
+            return float(si / (so * np.float32(count)))
 
 
 def lower_quantized_avg_pool(

@@ -41,9 +41,17 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dsp
 from npu_dialect.npu.attributes import FlashSpace
+from npu_dialect.npu.enums import Mode
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.pointwise import ActivationAttr, PointwiseAttr
-from npu_dialect.npu.quantization import QUANTISED, WIDE_BITS, Multiplier, limits_of, ui8
+from npu_dialect.npu.quantization import (
+    DOUBLE_BITS,
+    QUANTISED,
+    WIDE_BITS,
+    Multiplier,
+    limits_of,
+    ui8,
+)
 from npu_passes.support.loop_builder import NSW, Index, LoopBuilder, memref_type
 from npu_passes.support.symbols import GlobalNames, identifier
 
@@ -156,7 +164,7 @@ class Scaling:
     ) -> None:
         self.b, self.zero_point, self.bounds = b, zero_point, bounds
         bits = WIDE_BITS if sums == i64 else 31
-        self.divisor, self.fixed = divisor, mode == "fixed"
+        self.divisor, self.fixed, self.mode = divisor, mode != "float", mode
         self.multipliers = [Multiplier.of(scale / (divisor or 1.0), bits) for scale in scales]
         self.scales = scales
         self.tables: tuple[SSAValue, ...]
@@ -209,7 +217,7 @@ class Scaling:
         return product
 
     def by_shift(self, value: SSAValue, channel: Index) -> SSAValue:
-        """Mode fixed: one 64-bit product, shifted and rounded half to even."""
+        """All modes but float: one 64-bit product, shifted and rounded."""
         b = self.b
         if self.tables:
             factor = b.load(self.tables[0], [channel])
@@ -221,7 +229,29 @@ class Scaling:
             shift = b.integer(self.multipliers[0].shift, i64)
         number = value if value.type == i64 else b.insert(arith.ExtSIOp(value, i64)).result
         product = fits(b, arith.MuliOp, number, wide)
-        return shifted(b, product, shift, self.zero_point, self.bounds)
+        if self.mode == "fixed":
+            return shifted(b, product, shift, self.zero_point, self.bounds)
+        if self.mode == Mode.DOUBLE_ROUND:
+            product = self.nudged(product, number, shift)
+        half = b.insert(
+            arith.ShLIOp(b.integer(1, i64), fits(b, arith.SubiOp, shift, b.integer(1, i64)))
+        ).result
+        whole = b.insert(arith.ShRSIOp(fits(b, arith.AddiOp, product, half), shift)).result
+        return held_in(b, whole, self.zero_point, self.bounds)
+
+    def nudged(self, product: SSAValue, number: SSAValue, shift: SSAValue) -> SSAValue:
+        """A product with 2^30 added, or subtracted for a negative number, if its shift is large."""
+        b = self.b
+        large = [each.shift > DOUBLE_BITS for each in self.multipliers]
+        if not any(large):
+            return product
+        zero, step = b.integer(0, i64), b.integer(1 << 30, i64)
+        is_whole = b.compare(arith.CmpiOp, number, zero, "sge")
+        nudge = b.select(is_whole, step, b.integer(-(1 << 30), i64))
+        if not all(large):
+            is_large = b.compare(arith.CmpiOp, shift, b.integer(DOUBLE_BITS, i64), "sgt")
+            nudge = b.select(is_large, nudge, zero)
+        return fits(b, arith.AddiOp, product, nudge)
 
 
 LARGE = 1e29
@@ -305,6 +335,11 @@ def shifted(
     half = b.insert(arith.ShLIOp(one, fits(b, arith.SubiOp, shift, one))).result
     bias = fits(b, arith.AddiOp, fits(b, arith.SubiOp, half, one), odd)
     whole = b.insert(arith.ShRSIOp(fits(b, arith.AddiOp, product, bias), shift)).result
+    return held_in(b, whole, zero_point, bounds)
+
+
+def held_in(b: LoopBuilder, whole: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
+    """sat(whole + zero_point) of an i64, as i32."""
     low, high = (bound - zero_point for bound in bounds)
     number = b.insert(arith.TruncIOp(held(b, whole, low, high, i64), i32)).result
     return moved(b, number, zero_point)

@@ -7,7 +7,7 @@ different ops.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseArrayBase, Float32Type
+from xdsl.dialects.builtin import DenseArrayBase, Float32Type, Float64Type
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.layer import LayerOp
@@ -29,7 +29,7 @@ def has_channel_scales(op: LayerOp) -> bool:
     scales = op.properties.get(SCALES)
     return (
         isinstance(op, DequantizeOp | RequantizeOp)
-        and isa(scales, DenseArrayBase[Float32Type])
+        and isa(scales, DenseArrayBase[Float32Type | Float64Type])
         and len(scales) > 1
     )
 
@@ -64,7 +64,7 @@ def take_channels(op: LayerOp, first: int) -> None:
             activation=taken(op.activation, some),
             sum_activation=taken(op.sum_activation, some),
         )
-    elif isa(scales := op.properties.get(SCALES), DenseArrayBase[Float32Type]):
+    elif isa(scales := op.properties.get(SCALES), DenseArrayBase[Float32Type | Float64Type]):
         op.properties[SCALES] = DenseArrayBase.from_list(scales.elt_type, scales.get_values()[some])
 
 

@@ -16,7 +16,7 @@ from npu_dialect.interpreters.pairwise import FUNCTIONS
 from npu_dialect.interpreters.values import Array, dtype_of
 from npu_dialect.interpreters.windows import averaged_taps, pad, tap
 from npu_dialect.npu.attributes import float_values, int_values
-from npu_dialect.npu.enums import BinaryKind
+from npu_dialect.npu.enums import BinaryKind, Mode
 from npu_dialect.npu.layers.quantized import (
     DequantizeOp,
     QuantizedAddOp,
@@ -27,6 +27,7 @@ from npu_dialect.npu.layers.quantized_binary import QuantizedBinaryOp
 from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
 from npu_dialect.npu.maps import map_type
 from npu_dialect.npu.quantization import (
+    DOUBLE_BITS,
     WIDE_BITS,
     AdditionAttr,
     Multiplier,
@@ -58,6 +59,15 @@ def shifted(products: Array, shifts: Array) -> Array:
     return (products + (np.int64(1) << (shifts - 1)) - 1 + odd) >> shifts
 
 
+def shifted_up(numbers: Array, values: Array, shifts: Array, mode: str) -> Array:
+    """numbers * values * 2^-shift in mode half_up or double_round, as `tosa.rescale` rounds."""
+    half = np.int64(1) << (shifts - 1)
+    if mode == Mode.DOUBLE_ROUND:
+        nudge = np.where(numbers >= 0, np.int64(1 << 30), np.int64(-(1 << 30)))
+        half = half + np.where(shifts > DOUBLE_BITS, nudge, 0)
+    return (numbers * values + half) >> shifts
+
+
 def saturated(values: Array, zero_point: int, limits: tuple[int, int]) -> Array:
     """sat(values + zero_point), of integers."""
     return np.clip(values, limits[0] - zero_point, limits[1] - zero_point) + zero_point
@@ -77,11 +87,13 @@ def requantized(
     `bits` are those of a multiplier in mode fixed.
     """
     rank = sums.ndim
-    if mode == "fixed":
+    if mode != "float":
         found = [Multiplier.of(scale / (divisor or 1.0), bits) for scale in scales]
         values = per_channel([one.value for one in found], rank).astype(np.int64)
         shifts = per_channel([one.shift for one in found], rank).astype(np.int64)
-        return saturated(shifted(sums * values, shifts), zero_point, limits)
+        if mode == "fixed":
+            return saturated(shifted(sums * values, shifts), zero_point, limits)
+        return saturated(shifted_up(sums, values, shifts, mode), zero_point, limits)
     products = sums.astype(f32) * per_channel(np.array(scales, f32), rank)
     if divisor is not None:
         products = products / f32(divisor)
@@ -211,13 +223,10 @@ def quantized_avg_pool2d(op: QuantizedAvgPool2dOp, inputs: Sequence[Array]) -> A
     window = op.window()
     axes = window.axes(*image.shape[2:])
     counts = np.multiply.outer(*(averaged_taps(axis, window.includes_pad) for axis in axes))
-    if mode == "fixed" or (mode == "qlinear" and op.is_global):
+    if mode in ("fixed", "half_up") or (mode == "qlinear" and op.is_global):
         total = window_sums(image.astype(np.int64) - zi, axes, columns_first=False)
-        scales = {
-            n: Multiplier.of(float(si) / (float(so) * n)) if mode == "fixed" else si / (so * f32(n))
-            for n in np.unique(counts).tolist()
-        }
-        made = averaged(total, counts, scales, zo, limits)
+        scales = {n: average_scale(si, so, n, mode) for n in np.unique(counts).tolist()}
+        made = averaged(total, counts, scales, zo, limits, mode)
         return made.astype(output_dtype(op))
     reals = real(image, zi, si)
     if mode == "float":
@@ -229,15 +238,35 @@ def quantized_avg_pool2d(op: QuantizedAvgPool2dOp, inputs: Sequence[Array]) -> A
     return made.astype(output_dtype(op))
 
 
+def average_scale(si: Any, so: Any, count: int, mode: str) -> Any:
+    """What the sum of `count` elements is multiplied by in a mode: a `Multiplier` or a float32."""
+    match mode:
+        case "half_up":
+            return Multiplier.reciprocal(count)
+        case "fixed":
+            return Multiplier.of(float(si) / (float(so) * count))
+        case _:
+            return si / (so * f32(count))
+
+
 def averaged(
-    total: Array, counts: Array, scales: dict[int, Any], zero_point: int, limits: tuple[int, int]
+    total: Array,
+    counts: Array,
+    scales: dict[int, Any],
+    zero_point: int,
+    limits: tuple[int, int],
+    mode: str,
 ) -> Array:
     """Averages of integer sums: each sum of n elements is multiplied by `scales[n]`."""
     made = np.empty_like(total)
     for count, scale in scales.items():
         here = np.broadcast_to(counts == count, total.shape)
         if isinstance(scale, Multiplier):
-            values = shifted(total[here] * scale.value, np.array(scale.shift, np.int64))
+            shift, number = np.array(scale.shift, np.int64), np.int64(scale.value)
+            if mode == "half_up":
+                values = shifted_up(total[here], number, shift, mode)
+            else:
+                values = shifted(total[here] * number, shift)
             made[here] = saturated(values, zero_point, limits)
         else:
             made[here] = rounded(total[here].astype(f32) * scale, zero_point, limits)

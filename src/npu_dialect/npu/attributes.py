@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     DenseArrayBase,
     Float32Type,
+    Float64Type,
     IntegerType,
     i64,
 )
@@ -41,8 +42,10 @@ def int_values(attribute: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     return attribute.get_values()
 
 
-def float_values(attribute: DenseArrayBase[Float32Type]) -> tuple[float, ...]:
-    """The numbers of an `array<f32: ...>`."""
+def float_values(
+    attribute: DenseArrayBase[Float32Type] | DenseArrayBase[Float32Type | Float64Type],
+) -> tuple[float, ...]:
+    """The numbers of an `array<f32: ...>` or an `array<f64: ...>`."""
     return attribute.get_values()
 
 
@@ -260,12 +263,13 @@ def parse_floats(parser: AttrParser) -> tuple[float, ...]:
     return tuple(items)
 
 
-def print_floats(printer: Printer, values: DenseArrayBase[Float32Type]) -> None:
-    """Print what `parse_floats` reads, as the shortest texts that give the same float32 numbers."""
+def print_floats(printer: Printer, values: DenseArrayBase[Float32Type | Float64Type]) -> None:
+    """Print what `parse_floats` reads, as the shortest texts that give the same numbers."""
+    single = isinstance(values.elt_type, Float32Type)
     with printer.in_square_brackets():
         printer.print_list(
             float_values(values),
-            lambda value: print_float(printer, float(str(np.float32(value)))),
+            lambda value: print_float(printer, float(str(np.float32(value))) if single else value),
         )
 
 

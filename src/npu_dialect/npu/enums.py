@@ -17,6 +17,10 @@ class Mode(StrEnum):
     """A product with an integer multiplier, and a shift."""
     QLINEAR = "qlinear"
     """That of onnxruntime's QLinear operators, where it differs from `FLOAT`."""
+    HALF_UP = "half_up"
+    """A product with an exact multiplier, rounded half up: the single rounding of TOSA."""
+    DOUBLE_ROUND = "double_round"
+    """The same, rounded to a finer step before: the double rounding of TOSA."""
 
 
 class PoolKind(StrEnum):

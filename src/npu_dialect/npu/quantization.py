@@ -13,17 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import frexp, isfinite
+from math import frexp, isfinite, ldexp
 from typing import TypeVar
 
 from xdsl.dialects.builtin import (
     I64,
     DenseArrayBase,
     Float32Type,
+    Float64Type,
     IntegerAttr,
     IntegerType,
     Signedness,
     f32,
+    f64,
     i8,
     i16,
     i32,
@@ -63,8 +65,15 @@ SUMS: tuple[IntegerType, ...] = (i32, i64)
 
 WIDE_BITS = 15
 """Bits of the multiplier of an i64 sum in mode `fixed`."""
-MODES = (Mode.FLOAT, Mode.FIXED)
+EXACT = (Mode.HALF_UP, Mode.DOUBLE_ROUND)
+"""The modes whose scales are multipliers given exactly, as float64 numbers."""
+MODES = (Mode.FLOAT, Mode.FIXED, *EXACT)
 """The modes of an op that changes the scale of one map."""
+PAIR_MODES = (Mode.FLOAT, Mode.FIXED, Mode.QLINEAR)
+"""The modes of an op on two maps."""
+
+DOUBLE_BITS = 31
+"""TOSA rounds twice where the shift is above this number, first to this many bits less."""
 
 
 def limits_of(element: Attribute) -> tuple[int, int]:
@@ -104,6 +113,17 @@ class Multiplier:
             return Multiplier(0, 62)
         return Multiplier(value, shift) if value < 2**bits else Multiplier(value // 2, shift - 1)
 
+    @staticmethod
+    def reciprocal(count: int) -> Multiplier:
+        """The multiplier of `tosa.avg_pool2d` for 1 / count, a little above that."""
+        bits = (count - 1).bit_length()
+        return Multiplier((((1 << 30) + 1) << bits) // count, 30 + bits)
+
+    @property
+    def number(self) -> float:
+        """The real number, exactly."""
+        return ldexp(self.value, -self.shift)
+
     def scaled(self, product: int) -> int:
         """`product * 2^-shift`, rounded half to even; `product` is a multiple of `value`."""
         odd = (product >> self.shift) & 1
@@ -124,13 +144,14 @@ def add_multipliers(lhs: float, rhs: float, result: float) -> tuple[int, int, in
 class RequantizeAttr(ClauseAttr):
     """Rescales a layer's i32 sums to quantised integers: `requantize scales [...] ...`.
 
-    There is one scale for all channels, or one for each. The zero point is that of the result.
+    There is one scale for all channels, or one for each. The zero point is that of the result. In
+    the modes `EXACT` the scales are float64 numbers, else float32.
     """
 
     name = "npu.requantization"
     EXPECTED = "`requantize`"
 
-    scales: DenseArrayBase[Float32Type]
+    scales: DenseArrayBase[Float32Type | Float64Type]
     zero_point: IntegerAttr
     mode: ModeAttr
 
@@ -138,7 +159,7 @@ class RequantizeAttr(ClauseAttr):
     def of(scales: Sequence[float], zero_point: int, mode: str = "float") -> RequantizeAttr:
         """Build from Python values."""
         return RequantizeAttr(
-            DenseArrayBase.from_list(f32, scales),
+            scales_array(scales, mode),
             IntegerAttr(zero_point, i64),
             ModeAttr(Mode(mode)),
         )
@@ -152,6 +173,7 @@ class RequantizeAttr(ClauseAttr):
         """Check the scales and the mode."""
         check_scales(self.scales)
         check_mode(self.mode, MODES)
+        check_exact(self.scales, self.mode)
 
     @classmethod
     def parse_clause(cls, parser: AttrParser) -> RequantizeAttr | None:
@@ -222,6 +244,7 @@ class AdditionAttr(ClauseAttr):
         """Check the scales and the zero points."""
         if self.is_quantised:
             check_scales(self.scales, 3)
+            check_mode(self.mode, PAIR_MODES)
         if len(self.zero_points) != len(self.scales):
             points = list(int_values(self.zero_points))
             raise VerifyException(f"expected {len(self.scales)} zero points, got {points}")
@@ -239,7 +262,7 @@ class AdditionAttr(ClauseAttr):
         parser.parse_keyword("zero_points")
         zero_points = parse_ints(parser)
         parser.parse_keyword("mode")
-        return cls.of(side, scales, zero_points, parse_word(parser, Mode, "mode"))
+        return cls.of(side, scales, zero_points, parse_word(parser, PAIR_MODES, "mode"))
 
     def print_clause(self, printer: Printer) -> None:
         """Print what `parse_clause` reads."""
@@ -252,7 +275,31 @@ class AdditionAttr(ClauseAttr):
             printer.print_string(f" mode {self.mode.data}")
 
 
-def check_scales(scales: DenseArrayBase[Float32Type], count: int | None = None) -> None:
+def scales_array(scales: Sequence[float], mode: str) -> DenseArrayBase[Float32Type | Float64Type]:
+    """The scales of a mode as an attribute."""
+    element = f64 if Mode(mode) in EXACT else f32
+    return DenseArrayBase[Float32Type | Float64Type].from_list(element, scales)
+
+
+def check_exact(scales: DenseArrayBase[Float32Type | Float64Type], mode: ModeAttr) -> None:
+    """Check that the scales of a mode of `EXACT` are multipliers, and those of others float32.
+
+    Raises: VerifyException if not.
+    """
+    is_exact = mode.data in EXACT
+    if isinstance(scales.elt_type, Float64Type) != is_exact:
+        wanted = "f64" if is_exact else "f32"
+        raise VerifyException(f"expected scales of {wanted} in mode {mode.data}")
+    wrong = [each for each in float_values(scales) if Multiplier.of(each).number != each]
+    if is_exact and wrong:
+        raise VerifyException(
+            f"expected scales of 31 bits above 2^-32 in mode {mode.data}, got {wrong[0]}"
+        )
+
+
+def check_scales(
+    scales: DenseArrayBase[Float32Type | Float64Type], count: int | None = None
+) -> None:
     """Check that scales are positive and finite, and that there are `count` of them if given.
 
     Raises: VerifyException if they are not.
@@ -264,7 +311,7 @@ def check_scales(scales: DenseArrayBase[Float32Type], count: int | None = None) 
         raise VerifyException(f"expected positive, finite scales, got {list(values)}")
 
 
-def check_channel_scales(scales: DenseArrayBase[Float32Type], channels: int) -> None:
+def check_channel_scales(scales: DenseArrayBase[Float32Type | Float64Type], channels: int) -> None:
     """Check that there is one positive scale for all channels, or one for each.
 
     Raises: VerifyException if not.

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     UnitAttr,
     f32,
+    f64,
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
@@ -95,18 +96,18 @@ def int_clause(keyword: str, default: int | None = None) -> Clause:
     )
 
 
-def floats_clause(keyword: str) -> Clause:
-    """The required clause `keyword [0.5, 0.25]`, of float32 numbers."""
+def floats_clause(keyword: str, *, exact: bool = False) -> Clause:
+    """The required clause `keyword [0.5, 0.25]`, of float32 numbers, or if `exact` of float64."""
 
     def write(printer: Printer, attribute: Attribute) -> None:
-        assert isa(attribute, DenseArrayBase[Float32Type])
+        assert isa(attribute, DenseArrayBase[Float32Type | Float64Type])
         printer.print_string(" ")
         print_floats(printer, attribute)
 
     return Clause(
         keyword,
         keyword,
-        lambda parser: DenseArrayBase.from_list(f32, parse_floats(parser)),
+        lambda parser: DenseArrayBase.from_list(f64 if exact else f32, parse_floats(parser)),
         write,
         required=True,
     )

@@ -89,9 +89,8 @@ class TosaText:
         braces = f" {{{entries}}}" if entries else ""
         names = ", ".join(value.name for value in operands)
         types = ", ".join(value.type for value in operands)
-        self.lines.append(
-            f"{result.name} = tosa.{name} {names}{braces} : ({types}) -> {result.type}"
-        )
+        text = f"tosa.{name} {names}{braces} : ({types}) -> {result.type}"
+        self.lines.append(f"{result.name} = {text}")
         return result
 
     def transposed(self, value: Value, perm: Sequence[int], *, last: bool) -> Value:

@@ -90,7 +90,7 @@ def argument_parser() -> argparse.ArgumentParser:
         "model",
         nargs="?",
         type=Path,
-        help="an .onnx model, a .pt2 file of torch.export, or .mlir text",
+        help="a model: .onnx, .pt2 (torch.export) or .mlir text",
     )
     add("--target", metavar="NAME|FILE.toml", help="the machine")
     add("-o", dest="folder", type=Path, metavar="DIR", help="where to write (default: ./ID)")

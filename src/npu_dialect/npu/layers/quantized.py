@@ -18,10 +18,15 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     f32,
+    f64,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import AnyOf, EqAttrConstraint, irdl_op_definition, opt_prop_def, prop_def
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import INT_ARRAY, float_values, int_array
 from npu_dialect.npu.enums import Mode, ModeAttr
@@ -30,19 +35,26 @@ from npu_dialect.npu.layers.forms import form
 from npu_dialect.npu.layers.unary import UnaryOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import (
+    EXACT,
     MODES,
+    PAIR_MODES,
     QUANTISED,
     SUMS,
     check_channel_scales,
+    check_exact,
     check_mode,
     check_points,
     check_scales,
     check_zero_point,
     expect_element,
+    scales_array,
 )
 from npu_dialect.npu.syntax import float_clause, floats_clause, int_clause, ints_clause, mode_clause
 
 SCALES = DenseArrayBase.constr(f32)
+EXACT_SCALES = DenseArrayBase[Float32Type | Float64Type].constr(
+    AnyOf((EqAttrConstraint(f32), EqAttrConstraint(f64)))
+)
 
 
 def float_array(values: Sequence[float]) -> DenseArrayBase[Float32Type]:
@@ -169,6 +181,10 @@ class RequantizeOp(UnaryOp):
       (DequantizeLinear, then QuantizeLinear).
     - `mode fixed`: the same without floats; the product with `Multiplier.of(scale / divisor)` is
       exact and rounded once. The multiplier of i64 sums has 15 bits, else 31.
+    - `mode half_up`: the product with the scale, an exact multiplier m * 2^-shift of 31 bits,
+      rounded half up. This is `tosa.rescale` with single rounding.
+    - `mode double_round`: the same with double rounding: for shifts above 31, 2^30 * 2^-shift is
+      added to products of numbers from 0 on, and subtracted from others, before they are rounded.
 
     ```mlir
     %q = npu.requantize %sums scales [0.01, 0.02] zero_points [0, -3] mode float
@@ -178,14 +194,14 @@ class RequantizeOp(UnaryOp):
 
     name = "npu.requantize"
 
-    scales = prop_def(SCALES)
+    scales = prop_def(EXACT_SCALES)
     divisor = opt_prop_def(FloatAttr)
     zero_points = prop_def(INT_ARRAY)
     mode = prop_def(ModeAttr)
 
     ELEMENTWISE: ClassVar = True
     CLAUSES: ClassVar = (
-        floats_clause("scales"),
+        floats_clause("scales", exact=True),
         float_clause("divisor", optional=True),
         ints_clause("zero_points"),
         mode_clause(MODES),
@@ -206,12 +222,21 @@ class RequantizeOp(UnaryOp):
             operands=[input, operands],
             result_types=[results],
             properties={
-                "scales": float_array(scales),
+                "scales": scales_array(scales, mode),
                 "divisor": None if divisor is None else FloatAttr(divisor, Float64Type()),
                 "zero_points": int_array(zero_points),
                 "mode": ModeAttr(Mode(mode)),
             },
         )
+
+    @classmethod
+    def parse_clauses(cls, parser: Parser) -> dict[str, Attribute]:
+        """Parse the clauses; the mode tells the type of the scales."""
+        properties = super().parse_clauses(parser)
+        scales, mode = properties["scales"], properties["mode"]
+        assert isa(scales, DenseArrayBase[Float64Type])
+        assert isinstance(mode, ModeAttr)
+        return {**properties, "scales": scales_array(scales.get_values(), mode.data)}
 
     @property
     def divided_by(self) -> float | None:
@@ -224,11 +249,16 @@ class RequantizeOp(UnaryOp):
         if self.divided_by is not None:
             check_scales(float_array([self.divided_by]))
         check_mode(self.mode, MODES)
+        check_exact(self.scales, self.mode)
         return shape_of(self.input)
 
     def verify_elements(self, element: Attribute) -> None:
         """The input is i8, ui8, i16 or sums, the output i8, ui8 or i16."""
-        found = expect_element("an input", self.input, (*QUANTISED, *SUMS))
+        exact = self.mode.data in EXACT
+        wide = (*QUANTISED, i32) if exact else (*QUANTISED, *SUMS)
+        found = expect_element("an input", self.input, wide)
+        if exact and self.divisor is not None:
+            raise VerifyException(f"expected no divisor in mode {self.mode.data}")
         check_points(self.zero_points, (found, expect_element("an output", self.output, QUANTISED)))
 
 
@@ -245,7 +275,7 @@ class QuantizedPairOp(BinaryOp):
     CLAUSES: ClassVar = (
         floats_clause("scales"),
         ints_clause("zero_points"),
-        mode_clause(tuple(Mode)),
+        mode_clause(PAIR_MODES),
     )
 
     def __init__(
@@ -272,6 +302,7 @@ class QuantizedPairOp(BinaryOp):
     def infer_shape(self) -> tuple[int, ...]:
         """The broadcast shape of the operands."""
         check_scales(self.scales, 3)
+        check_mode(self.mode, PAIR_MODES)
         return super().infer_shape()
 
     def verify_elements(self, element: Attribute) -> None:

@@ -9,8 +9,16 @@ from typing import ClassVar
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.attributes import INT_ARRAY, PoolAttr, check_window, int_array, int_values
+from npu_dialect.npu.attributes import (
+    INT_ARRAY,
+    PoolAttr,
+    check_window,
+    float_values,
+    int_array,
+    int_values,
+)
 from npu_dialect.npu.enums import Mode, ModeAttr
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.forms import expect_pooled, expect_rank, form
@@ -26,6 +34,9 @@ from npu_dialect.npu.quantization import (
     largest_of,
 )
 from npu_dialect.npu.syntax import flag_clause, floats_clause, ints_clause, mode_clause
+
+AVERAGING = (Mode.FLOAT, Mode.FIXED, Mode.QLINEAR, Mode.HALF_UP)
+"""The modes of averages."""
 
 
 @irdl_op_definition
@@ -44,6 +55,8 @@ class QuantizedAvgPool2dOp(LayerOp):
       onnxruntime's QLinearAveragePool. For a window that is the whole map, it is sat(round(sum(q -
       zi) * (si / (so * n))) + zo) with an integer sum: QLinearGlobalAveragePool.
     - `mode fixed`: the integer sum times `Multiplier.of(si / (so * n))`, rounded once.
+    - `mode half_up`: the integer sum times `Multiplier.reciprocal(n)`, rounded half up; both scales
+      are equal. This is `tosa.avg_pool2d`.
 
     Windows of an i16 map whose sums may not fit into 32 bits have `mode float` only.
 
@@ -76,7 +89,7 @@ class QuantizedAvgPool2dOp(LayerOp):
         flag_clause("count_include_pad"),
         floats_clause("scales"),
         ints_clause("zero_points"),
-        mode_clause(tuple(Mode)),
+        mode_clause(AVERAGING),
     )
 
     def __init__(
@@ -125,13 +138,15 @@ class QuantizedAvgPool2dOp(LayerOp):
         """The modes that the layer can work in."""
         element = map_type(self.input).get_element_type()
         largest = largest_of(element, int_values(self.zero_points)[0])
-        return (Mode.FLOAT,) if largest * prod(int_values(self.kernel)) >= 2**31 else tuple(Mode)
+        return (Mode.FLOAT,) if largest * prod(int_values(self.kernel)) >= 2**31 else AVERAGING
 
     def infer_shape(self) -> tuple[int, ...]:
         """[N, C, PH, PW]."""
         batch, channels, height, width = expect_rank("an input", self.input, 4)
         check_window(self.kernel, self.strides, self.pads, self.dilations)
         check_scales(self.scales, 2)
+        if self.mode.data == Mode.HALF_UP and len(set(float_values(self.scales))) > 1:
+            raise VerifyException("expected equal scales in mode half_up")
         return (batch, channels, *expect_pooled(self.window().axes(height, width)))
 
     def verify_elements(self, element: Attribute) -> None:

@@ -15,6 +15,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.epilogue import EpilogueOp, check_activations
 from npu_dialect.npu.maps import ANY_MAP, map_type, shape_of
 from npu_dialect.npu.quantization import (
+    EXACT,
     QUANTISED,
     SUMS,
     check_channel_scales,
@@ -102,6 +103,8 @@ def check_elements(op: WeightedOp, element: Attribute) -> None:
     expect_element("an output", op.output, [sums] if op.requantize is None else QUANTISED)
     if op.requantize is None:
         return
+    if sums != i32 and op.requantize.mode.data in EXACT:
+        raise VerifyException(f"expected sums of i32 in mode {op.requantize.mode.data}")
     check_zero_point(op.requantize.offset, element)
     check_channel_scales(op.requantize.scales, shape_of(weight)[0])
     if op.accumulate is not None:
