@@ -153,7 +153,7 @@ def planning_steps(model: Path) -> Iterator[tuple[str, float]]:
     """The passes of `PLANNING` and their seconds, in the pipeline `off-chip` with int8."""
     machine = Machine.load(MACHINE)
     with paused_collector():
-        _, module = load(model, {})
+        module = load(model, {}).module
         TARGET.set(module, TargetAttr.of(machine))
         for each in job_passes(Job(model, MACHINE, plan_as="i8"), machine):
             start = time.monotonic()

@@ -189,7 +189,7 @@ def moved_in_network() -> Mapping[str, TransferTotal]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "flownet_s.onnx"
         path.write_bytes(build("flownet_s").SerializeToString())
-        _, module = load(path, {})
+        module = load(path, {}).module
     TARGET.set(module, TargetAttr.of(Machine.load("zynq7020")))
     passes, _, _ = PIPELINES[OFF_CHIP].text.partition(",npu-outline-layers")
     through(module, passes)

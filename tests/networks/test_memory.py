@@ -110,7 +110,7 @@ def planned(job: Job) -> int:
     """The bytes of arena after the passes up to the offsets."""
     machine = Machine.load(job.target)
     passes = through_offsets(job_passes(job, machine))
-    _, module = load(job.model, {})
+    module = load(job.model, {}).module
     TARGET.set(module, TargetAttr.of(machine))
     prepare(module, job)
     run_passes(module, passes, ())
@@ -219,7 +219,7 @@ def test_the_peak_is_that_of_the_buffers(name: str, element: str | None, tmp_pat
         passes = through_offsets(
             job_passes(Job(path, "host", pipeline=pipeline, plan_as=element), machine)
         )
-        _, module = load(path, {})
+        module = load(path, {}).module
         TARGET.set(module, TargetAttr.of(machine))
         names = [each.name for each in passes]
         place, end = (names.index(name) for name in ("npu-bufferize", "npu-overlay-maps"))

@@ -142,7 +142,7 @@ def planned(model: Path, target: str, element: str | None) -> Plan:
     passes = through_offsets(job_passes(Job(model, target, plan_as=element), machine))
     measurements = Measurements(model.name)
     with paused_collector():
-        _, module = load(model, {})
+        module = load(model, {}).module
         TARGET.set(module, TargetAttr.of(machine))
         run_passes(module, passes, (measurements,))
     assert measurements.report is not None

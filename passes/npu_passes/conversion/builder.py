@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
-    Attribute,
+    AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
+    IntegerType,
     TensorType,
     f32,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
@@ -35,6 +37,8 @@ from npu_passes.conversion.foreign import (
     is_constant,
 )
 from npu_passes.conversion.stored import Perm, Stored, identity
+
+Constant: TypeAlias = DenseResourceAttr | DenseIntOrFPElementsAttr[AnyFloat | IntegerType]
 
 Key = tuple[SSAValue, Perm, tuple[int, ...], tuple[tuple[int, int], ...], float]
 """A value, the order of its axes, its shape, its pads and what they hold."""
@@ -188,7 +192,7 @@ class LayerBuilder:
         if key in self.made:
             return self.made[key]
         if isinstance(old, DenseResourceAttr):
-            attribute: Attribute = DenseResourceAttr(old.resource_handle, type_)
+            attribute: Constant = DenseResourceAttr(old.resource_handle, type_)
         else:
             array = constant_array(value)
             if array is None:
@@ -284,7 +288,9 @@ def check_tensor(type_: Attribute) -> None:
         raise NoEquivalent(f"expected static shapes with elements, got {type_}")
 
 
-def dense(array: Array, type_: TensorType[Attribute]) -> Attribute:
+def dense(
+    array: Array, type_: TensorType[Attribute]
+) -> DenseIntOrFPElementsAttr[AnyFloat | IntegerType]:
     """The attribute of a constant; the numbers are cast to the elements of the type."""
     element = type_.get_element_type()
     dtype = dtype_of(element)

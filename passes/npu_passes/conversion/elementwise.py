@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf
 
-from xdsl.dialects.builtin import Attribute, IntegerType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.enums import BinaryKind

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import (
-    Attribute,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
@@ -28,7 +27,7 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from npu_dialect.complement.tosa import ZeroPointsAttr
@@ -101,9 +100,9 @@ class Foreign:
         """
         found, what = self.attribute(name), "integers" if count is None else f"{count} integers"
         values: tuple[int, ...] | None = None
-        if isinstance(found, DenseArrayBase):
-            values = tuple(found.get_values()) if isinstance(found.elt_type, IntegerType) else None
-        elif isinstance(found, DenseIntOrFPElementsAttr):
+        if isa(found, DenseArrayBase[IntegerType]):
+            values = found.get_values()
+        elif isa(found, DenseIntOrFPElementsAttr):
             array = array_of(found)
             whole = array is not None and array.dtype.kind in "iu" and array.ndim == 1
             values = tuple(array.tolist()) if array is not None and whole else None
@@ -182,7 +181,7 @@ def is_constant(value: SSAValue) -> bool:
 def constant_array(value: SSAValue) -> Array | None:
     """The numbers of a constant, read-only; None for other values, and if they were left out."""
     found = constant_attribute(value)
-    if isinstance(found, DenseIntOrFPElementsAttr):
+    if isa(found, DenseIntOrFPElementsAttr):
         return array_of(found)
     if isa(found, IntegerAttr) or isa(found, FloatAttr):
         return np.array(found.value.data)
@@ -206,7 +205,7 @@ def dtype_of(element: Attribute) -> np.dtype[Any] | None:
         return np.dtype("<f4" if element == f32 else "<f8")
     if isinstance(element, IndexType):
         return np.dtype("<i8")
-    if not isinstance(element, IntegerType) or element.width.data not in (1, 8, 16, 32, 48, 64):
+    if not isa(element, IntegerType) or element.width.data not in (1, 8, 16, 32, 48, 64):
         return None
     size = {1: 1, 48: 8}.get(element.width.data, element.width.data // 8)
     return np.dtype(f"<{'u' if element.signedness.data == Signedness.UNSIGNED else 'i'}{size}")

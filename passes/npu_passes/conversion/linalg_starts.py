@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.utils.hints import isa
@@ -76,7 +76,7 @@ def along(value: SSAValue, axes: list[int]) -> Start | None:
 def broadcast_axes(op: Operation, rank: int) -> list[int]:
     """The axes of a `linalg.broadcast` that its input has."""
     found = attribute_of(op, "dimensions")
-    new = found.get_values() if hasattr(found, "get_values") else ()
+    new = found.get_values() if isa(found, DenseArrayBase[IntegerType]) else ()
     return [axis for axis in range(rank) if axis not in new]
 
 

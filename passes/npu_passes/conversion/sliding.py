@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-from xdsl.dialects.builtin import Attribute, IntegerType, i32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import PoolAttr

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ldexp
 
-from xdsl.dialects.builtin import Attribute, IntegerType, Signedness, i32
+from xdsl.dialects.builtin import IntegerType, Signedness, i32
+from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import PoolAttr
@@ -89,10 +90,10 @@ def rescale(op: Foreign, builder: LayerBuilder) -> Stored:
     if not op.is_on("scale32", default=True):
         raise NoEquivalent("expected scale32 = true: multipliers of 16 bits are none of a layer")
     mode = rounding(op)
-    pairs = [numbers(op, "multiplier", 1), numbers(op, "shift", 2)]
-    if len(pairs[0]) != len(pairs[1]) or not pairs[0]:
+    multipliers, shifts = numbers(op, "multiplier", 1), numbers(op, "shift", 2)
+    if len(multipliers) != len(shifts) or not shifts:
         raise NoEquivalent("expected a shift for each multiplier")
-    scales = [scale_of(*pair, mode) for pair in zip(*pairs, strict=True)]
+    scales = [scale_of(*pair, mode) for pair in zip(multipliers, shifts, strict=True)]
     points = zero_point(op, "input_zp", 3), zero_point(op, "output_zp", 4)
     if len(scales) > 1:
         rank = len(source.perm)

@@ -85,8 +85,8 @@ def matmul(op: Foreign, builder: LayerBuilder) -> Stored:
         return Stored.plain(builder.reshaped(product.value, [1, rows, columns]))
     if isinstance(element_of(lhs), IntegerType):
         raise NoEquivalent("expected floats, or a constant right operand")
-    maps = [builder.ordered(value, (0, 1, 2)) for value in (lhs, rhs)]
-    return Stored.plain(builder.emit(lambda out: MatmulOp(*maps, out)))
+    one, other = (builder.ordered(value, (0, 1, 2)) for value in (lhs, rhs))
+    return Stored.plain(builder.emit(lambda out: MatmulOp(one, other, out)))
 
 
 def max_pool2d(op: Foreign, builder: LayerBuilder) -> Stored:

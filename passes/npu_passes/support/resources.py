@@ -16,16 +16,16 @@ from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
     AnyFloat,
-    Attribute,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
-    Float32Type,
-    Float64Type,
     IntegerType,
     ModuleOp,
     RankedStructure,
+    f32,
+    f64,
 )
+from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from npu_passes.support.refuse import refuse
@@ -63,7 +63,10 @@ def resolve(module: ModuleOp, context: Context, *, ones: bool = False) -> int:
 
 def elements_of(attribute: DenseResourceAttr) -> AnyFloat | IntegerType | None:
     """The element type of a constant; None if it has none of a known size."""
-    found: Attribute = attribute.type.get_element_type()
+    type_: Attribute = attribute.type
+    if not isa(type_, RankedStructure[AnyFloat | IntegerType]):
+        return None
+    found = type_.get_element_type()
     return found if isa(found, AnyFloat | IntegerType) else None
 
 
@@ -99,7 +102,9 @@ def forget(context: Context) -> None:
 
 def filled(element: AnyFloat | IntegerType, size: int) -> bytes:
     """Ones of an element type."""
-    kinds = {Float32Type: "<f4", Float64Type: "<f8"}
-    kind = kinds.get(type(element), f"<i{element.size}" if element.size in (1, 2, 4, 8) else "u1")
+    names: dict[Attribute, str] = {f32: "<f4", f64: "<f8"}
+    kind = names.get(element)
+    if kind is None:
+        kind = f"<i{element.size}" if element.size in (1, 2, 4, 8) else "u1"
     item = np.ones(1, kind)
     return item.tobytes() * (size // item.itemsize)

@@ -23,6 +23,7 @@ from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Attribute, BlockArgument, Dialect, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import irdl_op_definition, opt_prop_def
+from xdsl.utils.hints import isa
 
 Body = Callable[[Sequence[SSAValue], Attribute], SSAValue]
 """Builds the body of an op from its arguments and the type of the last one."""
@@ -32,7 +33,7 @@ def widened(value: SSAValue, type_: Attribute) -> SSAValue:
     """A number in a wider type of its kind."""
     if value.type == type_:
         return value
-    if isinstance(type_, IntegerType):
+    if isa(type_, IntegerType):
         return arith.ExtSIOp(value, type_).result
     assert isinstance(type_, AnyFloat)
     return arith.ExtFOp(value, type_).result

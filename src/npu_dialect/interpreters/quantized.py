@@ -262,7 +262,7 @@ def averaged(
     for count, scale in scales.items():
         here = np.broadcast_to(counts == count, total.shape)
         if isinstance(scale, Multiplier):
-            shift, number = np.array(scale.shift, np.int64), np.int64(scale.value)
+            shift, number = np.array(scale.shift, np.int64), np.array(scale.value, np.int64)
             if mode == "half_up":
                 values = shifted_up(total[here], number, shift, mode)
             else:

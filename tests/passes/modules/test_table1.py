@@ -58,7 +58,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def detected(model: Path) -> ModuleOp:
     """Inception-V3 in int8 with its modules, before Algorithm 3."""
     with paused_collector():
-        _, module = load(model, {})
+        module = load(model, {}).module
         run(
             module,
             "npu-plan-as,npu-fold-batch-norm,npu-fuse-conv-relu-pool{overlap=none},"

@@ -88,7 +88,7 @@ def test_the_model_of_flownet_s_moves_what_was_predicted(tmp_path: Path) -> None
     """The whole pipeline: maps that fit stay on chip, so the layers around them move less."""
     path = tmp_path / "flownet_s.onnx"
     path.write_bytes(build("flownet_s").SerializeToString())
-    _, module = load(path, {})
+    module = load(path, {}).module
     TARGET.set(module, TargetAttr.of(Machine.load("zynq7020")))
     passes, _, _ = PIPELINES[OFF_CHIP].text.partition(",npu-outline-layers")
     before, _, behind = passes.partition(",npu-double-buffer")

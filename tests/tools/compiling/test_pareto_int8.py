@@ -28,7 +28,7 @@ def test_the_estimate_of_int8_plans(network: str, tmp_path: Path) -> None:
     machine, found = Machine.load("cortex-m4"), list[tuple[float, int]]()
     for pipeline, streamed in product(("default", "rows"), (False, True)):
         plan = replace(job, pipeline=pipeline, stream_input=streamed)
-        _, module = load(plan.model, {})
+        module = load(plan.model, {}).module
         TARGET.set(module, TargetAttr.of(machine))
         prepare(module, plan)
         compiled = compile_model(plan)

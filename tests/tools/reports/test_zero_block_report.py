@@ -105,7 +105,7 @@ def counted(path: Path, sample: Array, block: int, prune: str = "") -> tuple[Cou
 
 
 def maps_of(path: Path, sample: Array, block: int, threshold: float | None) -> list[BlockMap]:
-    module: ModuleOp = load(path, {})[1]
+    module: ModuleOp = load(path, {}).module
     prepare(module, block, threshold)
     return measure(module, [[sample]], block)
 

@@ -117,7 +117,7 @@ def on_the_host(
 
 def wanted(job: Job) -> tuple[NDArray[Any], NDArray[Any]]:
     """A random input in integers, and what the interpreter makes of it."""
-    _, module = load(job.model, {})
+    module = load(job.model, {}).module
     prepare(module, job)
     (image,) = random_inputs(module, seed=3)
     (want,) = run_function(module, None, [image])
