@@ -86,12 +86,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.error = usage_error
     add = parser.add_argument
     add("-v", "--version", action=ShowVersion)
-    add(
-        "model",
-        nargs="?",
-        type=Path,
-        help="a model: .onnx, .pt2 (torch.export) or .mlir text",
-    )
+    add("model", nargs="?", type=Path, help="an .onnx, .pt2 (torch.export) or .mlir file")
     add("--target", metavar="NAME|FILE.toml", help="the machine")
     add("-o", dest="folder", type=Path, metavar="DIR", help="where to write (default: ./ID)")
     add("--prefix", metavar="ID", help="start of all C names (default: from the model's name)")
@@ -224,8 +219,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--verify",
         metavar="inputs.npz",
-        help="compare the C with onnxruntime on random inputs, with =FILE on these; that of .mlir "
-        "text with the interpreter",
+        help="compare the C with onnxruntime (for .mlir with the interpreter) on random inputs, or "
+        "on FILE",
     )
     add("--seed", type=natural, default=0, help="seed of random inputs (default: %(default)s)")
     add("--list-pipelines", action="store_true", help="print the named pipelines")

@@ -116,17 +116,23 @@ class Job:
 class Compiled:
     """The result of a job: measurements and the files of the C program, by name.
 
-    There are no files if the job only plans memory. `reference` is the model in a form that
+    There are no files if the job only plans memory. `source` is the model in a form that
     onnxruntime can run, or for MLIR text the module as it was read.
     """
 
     name: str
     report: Report
     files: Mapping[str, str | bytes]
-    reference: ModelProto | ModuleOp
+    source: ModelProto | ModuleOp
     exact: bool = True
     """Whether integers change scales as in the model. False with `--requantize=fixed`, which uses
     integer multipliers and shifts."""
+
+    @property
+    def reference(self) -> ModelProto:
+        """The model for onnxruntime; a network from MLIR text has none."""
+        assert not isinstance(self.source, ModuleOp)
+        return self.source
 
 
 def compile_model(job: Job) -> Compiled:

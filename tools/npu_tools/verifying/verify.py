@@ -73,9 +73,10 @@ def verify(compiled: Compiled, inputs: str | None, seed: int) -> Verified:
     Raises: UserError if the inputs do not fit, if there is no C compiler, or if the C program or
     onnxruntime fails.
     """
-    report, reference = compiled.report, compiled.reference
-    if isinstance(reference, ModuleOp):
-        return interpreted.verify(compiled, reference, inputs, seed)
+    report = compiled.report
+    if isinstance(compiled.source, ModuleOp):
+        return interpreted.verify(compiled, compiled.source, inputs, seed)
+    reference = compiled.reference
     kinds = input_kinds(reference)
     samples = (
         random_samples(report, seed, kinds) if inputs is None else load_samples(report, inputs)
