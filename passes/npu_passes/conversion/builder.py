@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     f32,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
@@ -36,7 +36,7 @@ from npu_passes.conversion.foreign import (
     dtype_of,
     is_constant,
 )
-from npu_passes.conversion.stored import Perm, Stored, identity
+from npu_passes.conversion.stored import Perm, Stored, identity, inverse
 
 Constant: TypeAlias = DenseResourceAttr | DenseIntOrFPElementsAttr[AnyFloat | IntegerType]
 
@@ -73,7 +73,12 @@ class LayerBuilder:
     def undo(self) -> None:
         """Take away the layers of the op under conversion, which has no equivalent."""
         gone = {result for op in self.emitted for result in op.results}
-        self.made = {key: value for key, value in self.made.items() if value not in gone}
+        self.made = {
+            key: value
+            for key, value in self.made.items()
+            if value not in gone and key[0] not in gone
+        }
+        self.values = {key: each for key, each in self.values.items() if each.value not in gone}
         for op in reversed(self.emitted):
             op.detach()
             op.erase()
@@ -82,9 +87,12 @@ class LayerBuilder:
     def name_layers(self, foreign: Foreign, found: Stored) -> None:
         """Name the layers of a converted op after its result, or after its kind."""
         name = self.unique(foreign.op.results[0].name_hint or foreign.kind)
+        main = found.value
+        while isinstance(main.owner, ReshapeOp) and main.owner.input.owner in self.emitted:
+            main = main.owner.input
         for op in self.emitted:
             if isinstance(op, LayerOp):
-                own = op.results[0] is found.value
+                own = op.results[0] is main
                 what = op.name.removeprefix("npu.")
                 LAYER.set_default(op, name if own else self.unique(f"{name}_{what}"))
                 op.results[0].name_hint = op.results[0].name_hint or LAYER.get(op)
@@ -179,7 +187,12 @@ class LayerBuilder:
         shape = shape_of(value)
         if sorted(long := [axis for axis in perm if shape[axis] != 1]) == long:
             return self.reshaped(value, [shape[axis] for axis in perm])
-        return self.emit(lambda out: TransposeOp(value, perm, out))
+        made = self.emit(lambda out: TransposeOp(value, perm, out))
+        if isinstance(value.owner, Block) and value not in self.values:
+            # The next layer that reads this argument finds it in the order of layers.
+            self.values[value] = twin = Stored(made, inverse(perm))
+            self.made[made, twin.perm, twin.shape, (), 0.0] = value
+        return made
 
     def constant(self, value: SSAValue, perm: Perm, shape: Sequence[int]) -> SSAValue:
         """A constant with its axes in another order, then in another shape."""

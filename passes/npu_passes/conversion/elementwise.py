@@ -11,7 +11,18 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.npu.enums import BinaryKind
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import AddOp, ClampOp, MapOp, MulOp, PairwiseOp, ReluOp
+from npu_dialect.npu.layers import (
+    AddOp,
+    ClampOp,
+    Conv2dOp,
+    FullyConnectedOp,
+    MapOp,
+    MulOp,
+    PairwiseOp,
+    ReluOp,
+    ReshapeOp,
+)
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.pointwise import FunctionAttr
 from npu_passes.conversion.builder import LayerBuilder, element_of
 from npu_passes.conversion.foreign import NoEquivalent, is_constant
@@ -28,7 +39,22 @@ def mapped(builder: LayerBuilder, stored: Stored, function: str) -> Stored:
     if isinstance(element_of(source.value), IntegerType):
         raise NoEquivalent(f"expected floats, got {source.value.type}")
     rule = FunctionAttr.of(function)
-    return Stored(builder.emit(lambda out: MapOp(source.value, rule, out)), source.perm)
+    return each(builder, source, lambda value, out: MapOp(value, rule, out))
+
+
+def each(
+    builder: LayerBuilder, source: Stored, build: Callable[[SSAValue, Attribute], LayerOp]
+) -> Stored:
+    """A layer that does the same to each element.
+
+    It comes before a view of sums, so that it can become part of the layer that computes them.
+    """
+    view = source.value.owner
+    sums = view.input.owner if isinstance(view, ReshapeOp) else None
+    if isinstance(view, ReshapeOp) and isinstance(sums, Conv2dOp | FullyConnectedOp):
+        made = builder.emit(lambda out: build(view.input, out))
+        return Stored(builder.reshaped(made, shape_of(view.results[0])), source.perm)
+    return Stored(builder.emit(lambda out: build(source.value, out)), source.perm)
 
 
 def clamped(builder: LayerBuilder, stored: Stored, low: float, high: float) -> Stored:
@@ -45,10 +71,8 @@ def clamped(builder: LayerBuilder, stored: Stored, low: float, high: float) -> S
     if (low, high) == (-inf, inf):
         return source
     if (low, high) == (0, inf):
-        made = builder.emit(lambda out: ReluOp(source.value, out))
-    else:
-        made = builder.emit(lambda out: ClampOp(source.value, low, high, out))
-    return Stored(made, source.perm)
+        return each(builder, source, ReluOp)
+    return each(builder, source, lambda value, out: ClampOp(value, low, high, out))
 
 
 def pairwise(

@@ -13,9 +13,11 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import LEFT
+from npu_dialect.npu.layers import ActivationOp, ClampOp, LookupOp, MapOp, ReluOp
+from npu_dialect.npu.pointwise import FunctionAttr
 from npu_passes.conversion.builder import LayerBuilder, check_tensor
 from npu_passes.conversion.foreign import CONSTANTS, Foreign, NoEquivalent, name_of
-from npu_passes.conversion.stored import Stored
+from npu_passes.conversion.stored import Stored, identity
 
 Rule: TypeAlias = Callable[[Foreign, LayerBuilder], Stored]
 """Builds the layers of an op; returns where its result is. Raises NoEquivalent if it has none."""
@@ -51,7 +53,7 @@ def convert_block(block: Block, dialects: tuple[str, ...], rules: Mapping[str, R
     builder, old = LayerBuilder(), list(block.ops)
     if not any(is_of(op, dialects) for op in old):
         return
-    rules = {**rules, "npu.transpose": transposed}
+    rules = {**rules, **OWN}
     read = {op for op in old if any(result.uses for result in op.results)}
     for op in old:
         rule = rules.get(name_of(op))
@@ -72,6 +74,26 @@ def convert_block(block: Block, dialects: tuple[str, ...], rules: Mapping[str, R
 def transposed(op: Foreign, builder: LayerBuilder) -> Stored:
     """A transposition that another pass has put in front of an op: no layer until one reads it."""
     return builder.stored(op.operand(0)).transposed(op.integers("perm"))
+
+
+def activated(op: Foreign, builder: LayerBuilder) -> Stored:
+    """An activation that another pass has made: on the map that stores its input."""
+    layer, source = op.op, builder.unpadded(op.operand(0))
+    moved = source.perm != identity(len(source.perm))
+    if not isinstance(layer, ActivationOp) or layer.destination is not None or not moved:
+        raise NoEquivalent("it can stay")
+    function = layer.as_activation()
+    if isinstance(function, FunctionAttr) and function.has_channels:
+        raise NoEquivalent("its channels are those of the tensor")
+    new = layer.rebuilt([source.value], source.value.type)
+    return Stored(builder.add(new, layer.results[0].name_hint), source.perm)
+
+
+OWN: Mapping[str, Rule] = {
+    "npu.transpose": transposed,
+    **{kind.name: activated for kind in (ReluOp, ClampOp, MapOp, LookupOp)},
+}
+"""Rules for layers that another pass has made between ops of other dialects."""
 
 
 def is_spent(op: Operation) -> bool:
@@ -98,7 +120,8 @@ def converted(op: Operation, rule: Rule, builder: LayerBuilder) -> bool:
         check_result(found, foreign.result_type)
     except (NoEquivalent, VerifyException) as error:
         builder.undo()
-        LEFT.set(op, " ".join(str(error).split()))
+        if name_of(op) not in OWN:
+            LEFT.set(op, " ".join(str(error).split()))
         return False
     builder.name_layers(foreign, found)
     builder.values[op.results[0]] = found

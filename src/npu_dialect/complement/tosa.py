@@ -222,6 +222,23 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "table": (),
     "tanh": (),
     "tile": ("multiples",),
+    **{
+        name: ()
+        for name in (
+            *("bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "logical_and"),
+            *("logical_left_shift", "logical_not", "logical_or", "logical_right_shift"),
+            *("logical_xor", "clz", "equal", "gather", "greater", "greater_equal", "int_div"),
+            *("intdiv", "pow", "scatter", "select"),
+        )
+    },
+    "argmax": ("axis", "nan_mode"),
+    "arithmetic_right_shift": ("round",),
+    "conv3d": SLIDING,
+    "custom": ("operator_name", "domain_name", "implementation_attrs"),
+    "fft2d": ("inverse", "local_bound"),
+    "resize": ("scale", "offset", "border", "mode"),
+    "reverse": ("axis",),
+    "rfft2d": ("local_bound",),
     "transpose": ("perms",),
     "transpose_conv2d": ("out_pad", "stride", "out_shape", "quantization_info", "acc_type"),
 }
