@@ -34,7 +34,7 @@ def convert_module(module: ModuleOp, dialects: tuple[str, ...], rules: Mapping[s
         if isinstance(function, func.FuncOp) and len(function.body.blocks) == 1:
             convert_block(function.body.block, dialects, rules)
     for op in module.walk():
-        if is_of(op, dialects) and name_of(op) not in (*CONSTANTS, *INSIDE):
+        if op.results and is_of(op, dialects) and name_of(op) not in (*CONSTANTS, *INSIDE):
             LEFT.set_default(op, UNKNOWN)
 
 
