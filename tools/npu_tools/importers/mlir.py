@@ -9,10 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
-from npu_dialect.attributes import LEFT
+from npu_dialect.attributes import LEFT, PORT
 from npu_dialect.contract import check_attributes
 from npu_passes.conversion.convert_linalg_to_npu import ConvertLinalgToNpuPass
 from npu_passes.conversion.convert_tosa_to_npu import ConvertTosaToNpuPass
@@ -39,6 +40,7 @@ def read_mlir(path: Path) -> tuple[ModuleOp, bool]:
     for each in (ConvertLinalgToNpuPass(), ConvertTosaToNpuPass()):
         each.apply(ctx, module)
     check_converted(path, module)
+    name_ports(module)
     module.verify()
     return module, is_elided
 
@@ -73,3 +75,16 @@ def check_converted(path: Path, module: ModuleOp) -> None:
     if left:
         lines = "".join(f"\n  {each}" for each in left)
         raise UserError(f"{path}: {len(left)} ops have no equivalent among the layers:{lines}")
+
+
+def name_ports(module: ModuleOp) -> None:
+    """Name the inputs of public functions after their names in the text, `%image`."""
+    for op in module.ops:
+        if not isinstance(op, func.FuncOp) or op.sym_visibility is not None or not op.body.blocks:
+            continue
+        arguments = op.body.block.args
+        given = [{**each.data} for each in op.arg_attrs or ()] or [{} for _ in arguments]
+        for argument, attributes in zip(arguments, given, strict=True):
+            if argument.name_hint is not None:
+                attributes.update(PORT.entry(argument.name_hint) | attributes)
+        op.arg_attrs = ArrayAttr([DictionaryAttr(each) for each in given])

@@ -9,7 +9,7 @@
 // CHECK: linalg.generic {{.*}}npu.left = "no layer computes `math.fma` of its body"
 // CHECK: linalg.matmul {{.*}}npu.left = "expected static shapes with elements, got tensor<?x2xf32>"
 // CHECK: linalg.pooling_nchw_max {{.*}}npu.left = "expected `linalg.fill` with -inf as what it starts from"
-// CHECK: linalg.generic {{.*}}npu.left = "expected operands that are indexed by loops, got (d0, d1) -> (d0 + d1)"
+// CHECK: linalg.generic {{.*}}npu.left = "expected operands that are indexed by loops, got (d0, d1) -> ((d0 + d1))"
 func.func @reasons(%a: tensor<2x2xf32>, %x: tensor<1x2x2x2xf32>, %z: tensor<?x2xf32>, %v: tensor<3xf32>) -> (tensor<2x2xf32>, tensor<?x2xf32>, tensor<1x2x1x1xf32>, tensor<2x2xf32>) {
   %e = tensor.empty() : tensor<2x2xf32>
   %g = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<2x2xf32>) outs(%e : tensor<2x2xf32>) {
