@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import LAYER
@@ -239,10 +240,14 @@ class LayerBuilder:
         Raises: VerifyException if the layer rejects its operands.
         """
         layer = build(TensorType(f32, []))
-        shape = layer.infer_shape()
-        type_ = TensorType(element or map_type(layer.inputs[0]).get_element_type(), shape)
-        Rewriter.replace_value_with_new_type(layer.results[0], type_)
-        layer.verify_()
+        try:
+            shape = layer.infer_shape()
+            type_ = TensorType(element or map_type(layer.inputs[0]).get_element_type(), shape)
+            Rewriter.replace_value_with_new_type(layer.results[0], type_)
+            layer.verify_()
+        except VerifyException:
+            layer.erase()
+            raise
         return self.add(layer)
 
     def scaled(self, stored: Stored, factor: float) -> Stored:

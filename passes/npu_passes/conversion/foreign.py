@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue, TypedAttribute
 from xdsl.utils.hints import isa
 
 from npu_dialect.complement.tosa import ZeroPointsAttr
@@ -170,7 +170,10 @@ def constant_attribute(value: SSAValue) -> Attribute | None:
     if not isinstance(op, Operation) or name_of(op) not in CONSTANTS:
         return None
     found = attribute_of(op, "value")
-    return attribute_of(op, "values") if found is None else found
+    found = attribute_of(op, "values") if found is None else found
+    if isinstance(value.type, TensorType) and isinstance(found, TypedAttribute):
+        return found if found.get_type() == value.type else None
+    return found
 
 
 def is_constant(value: SSAValue) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from xdsl.dialects import tosa
-from xdsl.dialects.builtin import IntAttr, UnitAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, IntAttr, UnitAttr
 from xdsl.ir import Attribute, Data, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -27,6 +27,8 @@ from xdsl.irdl import (
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 WORDS: Mapping[str, type[tosa.RoundingModeAttr | tosa.NanModeAttr]] = {
     "rounding_mode": tosa.RoundingModeAttr,
@@ -110,6 +112,17 @@ class AnyOp(IRDLOperation):
     outputs = var_result_def()
 
     traits = traits_def(Pure())
+
+
+class ConstantOp(AnyOp):
+    """An op whose result is its attribute."""
+
+    def verify_(self) -> None:
+        """Check that the result has the type of the attribute."""
+        kinds = DenseIntOrFPElementsAttr | DenseResourceAttr
+        held = [each.get_type() for each in self.properties.values() if isa(each, kinds)]
+        if len(held) != 1 or held != [*self.result_types]:
+            raise VerifyException("expected one attribute with elements, of the type of the result")
 
 
 class TosaOp(AnyOp):
@@ -256,7 +269,7 @@ def definition(
     return irdl_op_definition(made)
 
 
-CONST = definition("const", ("value", "values"), AnyOp)
+CONST = definition("const", ("value", "values"), ConstantOp)
 """MLIR prints `tosa.const` in generic form."""
 OPS = (CONST, *(definition(name, attributes) for name, attributes in ATTRIBUTES.items()))
 

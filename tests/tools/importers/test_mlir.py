@@ -143,9 +143,6 @@ def test_every_stop_gives_the_same_program(target: str, tmp_path: Path) -> None:
         found = compile_model(Job(path, target, prefix="net"))
         assert found.report.arena_bytes == want.report.arena_bytes, path.name
         assert without_names(found.files["net.c"]) == without_names(want.files["net.c"]), path.name
-        assert found.report.layers == want.report.layers or "outline" in str(
-            stops[: stops.index(path)]
-        )
 
 
 @needs_compiler

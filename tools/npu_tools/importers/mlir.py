@@ -35,7 +35,7 @@ def read_mlir(path: Path) -> tuple[ModuleOp, bool]:
     ctx = context()
     module = parse_text(ctx, path, path.read_bytes())
     is_elided = resolve(module, ctx, ones=True) > 0
-    module.verify()
+    verify(path, module)
     check_attributes(module)
     for each in (ConvertLinalgToNpuPass(), ConvertTosaToNpuPass()):
         each.apply(ctx, module)
@@ -61,6 +61,19 @@ def parse_text(ctx: Context, path: Path, data: bytes) -> ModuleOp:
     except (ParseError, DiagnosticException):
         raise
     except Exception as error:  # xDSL's parser lets Python errors through on malformed text
+        raise UserError(f"{path}: malformed MLIR: {type(error).__name__}: {error}") from None
+
+
+def verify(path: Path, module: ModuleOp) -> None:
+    """Verify a module.
+
+    Raises: DiagnosticException for wrong IR; UserError where a verifier of xDSL fails on it.
+    """
+    try:
+        module.verify()
+    except DiagnosticException:
+        raise
+    except Exception as error:  # xDSL's verifiers let Python errors through, too
         raise UserError(f"{path}: malformed MLIR: {type(error).__name__}: {error}") from None
 
 

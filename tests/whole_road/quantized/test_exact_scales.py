@@ -1,0 +1,124 @@
+"""Scales that are exact multipliers round as the specification of TOSA says, in IR and in C."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npu_dialect.interpreters.quantized import averaged, requantized
+from npu_dialect.npu.quantization import Multiplier
+from npu_tools.compiling.driver import Job, compile_model
+from npu_tools.verifying.verify import verify
+
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
+
+
+def apply_scale_32(value: int, multiplier: int, shift: int, *, double: bool) -> int:
+    """The function of this name of the specification of TOSA, in whole numbers."""
+    assert 0 <= multiplier < 2**31
+    assert 2 <= shift <= 62
+    around = 1 << (shift - 1)
+    if double and shift > 31:
+        around += (1 << 30) if value >= 0 else -(1 << 30)
+    result = (value * multiplier + around) >> shift
+    return result
+
+
+def reciprocal_scale(count: int) -> tuple[int, int]:
+    """The multiplier and the shift of this function of the specification."""
+    zeros = 32 - (count - 1).bit_length()
+    k = 32 - zeros
+    return (((1 << 30) + 1) << k) // count, 30 + k
+
+
+NUMBERS = st.integers(-(2**31), 2**31 - 1) | st.integers(-300, 300)
+
+
+@given(
+    st.lists(NUMBERS, min_size=1, max_size=9),
+    st.integers(2**30, 2**31 - 1) | st.sampled_from([2**30, 2**30 + 2**29]),
+    st.integers(2, 62),
+    st.integers(-128, 127),
+    st.booleans(),
+)
+def test_rescale(values: list[int], multiplier: int, shift: int, point: int, double: bool) -> None:
+    scale = Multiplier(multiplier, shift).number
+    assert Multiplier.of(scale) == Multiplier(multiplier, shift)
+    mode = "double_round" if double else "half_up"
+    got = requantized(np.array(values, np.int64), [scale], point, (-128, 127), mode)
+    scaled = [apply_scale_32(value, multiplier, shift, double=double) for value in values]
+    assert got.tolist() == [min(max(value + point, -128), 127) for value in scaled]
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 400))
+def test_average(count: int) -> None:
+    found = Multiplier.reciprocal(count)
+    assert (found.value, found.shift) == reciprocal_scale(count)
+    assert Multiplier.of(found.number) == found
+    sums = np.array(range(-255 * count, 255 * count + 1, max(1, count // 7)), np.int64)
+    counts = np.full(sums.shape, count)
+    got = averaged(sums, counts, {count: found}, 0, (-(2**31), 2**31 - 1), "half_up")
+    want = [apply_scale_32(int(each), found.value, found.shift, double=False) for each in sums]
+    assert got.tolist() == want
+
+
+def program(seed: int, mode: str) -> str:
+    """A convolution, an average and a change of scale with random multipliers."""
+    random = Random(seed)
+    shifts = [random.choice((31, 33, 36, 38)) for _ in range(5)]
+    multipliers = [random.randrange(2**30, 2**31) | 1 for _ in shifts]
+    whole = f"dense<{[[[[random.randrange(-9, 9) for _ in range(2)]] * 2] * 3 for _ in range(5)]}>"
+    rounding = "true" if mode == "double_round" else "false"
+    scaling = f"double_round = {rounding}, input_zp = 0 : i32, scale32 = true"
+    lists = (
+        f"multiplier = array<i32: {', '.join(map(str, multipliers))}>, "
+        f"shift = array<i8: {', '.join(map(str, shifts))}>, per_channel = true"
+    )
+    one = (
+        f"multiplier = array<i32: {multipliers[0]}>, shift = array<i8: 32>, per_channel = false, "
+        "output_zp = 3 : i32"
+    )
+    slides = "dilation = array<i64: 1, 1>, pad = array<i64: 1, 1, 0, 0>, stride = array<i64: 1, 1>"
+    window = (
+        "acc_type = i32, kernel = array<i64: 2, 3>, pad = array<i64: 1, 0, 1, 1>, "
+        "stride = array<i64: 1, 2>, "
+        "quantization_info = #tosa.unary_quant<input_zp = -5, output_zp = 7>"
+    )
+    sums, maps = "tensor<1x6x7x5xi32>", "tensor<1x6x7x5xi8>"
+    return f"""\
+func.func @main(%x: tensor<1x6x8x2xi8>) -> tensor<1x6x4x5xi8> {{
+  %w = "tosa.const"() <{{value = {whole} : tensor<5x3x2x2xi8>}}> : () -> tensor<5x3x2x2xi8>
+  %b = "tosa.const"() <{{value = dense<[9, -90, 30, 0, 1]> : tensor<5xi32>}}> : () -> tensor<5xi32>
+  %c = tosa.conv2d %x, %w, %b {{{slides}, quantization_info = #tosa.conv_quant<input_zp = 4, \
+weight_zp = 0>}} : (tensor<1x6x8x2xi8>, tensor<5x3x2x2xi8>, tensor<5xi32>) -> {sums}
+  %q = tosa.rescale %c {{{scaling}, {lists}, output_zp = -5 : i32}} : ({sums}) -> {maps}
+  %a = tosa.avg_pool2d %q {{{window}}} : ({maps}) -> tensor<1x6x4x5xi8>
+  %r = tosa.rescale %a {{{scaling}, {one}}} : (tensor<1x6x4x5xi8>) -> tensor<1x6x4x5xi8>
+  return %r : tensor<1x6x4x5xi8>
+}}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("mode", ["half_up", "double_round"])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 9))]
+)
+def test_emitted_c(seed: int, mode: str, tmp_path: Path) -> None:
+    path = tmp_path / "net.mlir"
+    path.write_text(program(seed, mode), encoding="utf-8")
+    for target in ("host", "cortex-m4"):
+        compiled = compile_model(Job(path, target, prefix="net", requantize="fixed"))
+        inputs = tmp_path / "x.npz"
+        values = np.random.default_rng(seed).integers(-128, 128, (40, 6, 8, 2))
+        np.savez(inputs, x=values)
+        result = verify(compiled, str(inputs), 0)
+        assert result.agrees
+        assert result.outputs[0].absolute == 0
