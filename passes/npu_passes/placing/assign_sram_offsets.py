@@ -42,7 +42,7 @@ from npu_dialect.attributes import ARENA, LAYER, SRAM_OFFSET
 from npu_dialect.machine import Machine
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
-from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
+from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer, lifetimes_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.placing.module_places import with_module_places
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
@@ -241,20 +241,26 @@ def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 def write(lifetimes: Lifetimes, solution: Solution) -> None:
     """Write the offsets and the size of the arena into the IR."""
-    function = lifetimes.function
-    for buffer, offset in zip(lifetimes.buffers, solution.offsets, strict=True):
+    write_offsets(lifetimes.buffers, solution.offsets)
+    ARENA.set(lifetimes.function, solution.arena)
+
+
+def write_offsets(buffers: Sequence[OnChipBuffer], offsets: Sequence[int]) -> None:
+    """Write the offset of each buffer into the IR, in bytes."""
+    for buffer, offset in zip(buffers, offsets, strict=True):
         value = buffer.value
         if isinstance(value, BlockArgument):
-            write_argument(function, value, offset)
+            write_argument(value, offset)
         elif isinstance(value.owner, AllocOp):
             value.owner.offset = IntegerAttr(offset, i64)
         elif isinstance(value.owner, Operation):
             SRAM_OFFSET.set(value.owner, offset)
-    ARENA.set(function, solution.arena)
 
 
-def write_argument(function: Operation, arg: BlockArgument, offset: int) -> None:
-    """Write the offset of an argument."""
+def write_argument(arg: BlockArgument, offset: int) -> None:
+    """Write the offset of an argument of a function."""
+    function = arg.owner.parent_op()
+    assert function is not None
     every = function.properties["arg_attrs"]
     assert isa(every, ArrayAttr[DictionaryAttr])
     new = DictionaryAttr({**argument_attributes(arg), **SRAM_OFFSET.entry(offset)})
