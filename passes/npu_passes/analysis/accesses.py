@@ -13,8 +13,8 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
+from npu_dialect.computing import computation_of
 from npu_dialect.dma import ReadsOp, StartOp, WritesOp
-from npu_dialect.npu.layer import LayerOp
 from npu_passes.analysis.views import is_buffer, is_view, key_of, root_of, uses_of, viewed_by
 
 
@@ -49,10 +49,10 @@ def accesses(top: Operation) -> Iterator[Access]:
             case memref.CopyOp():
                 yield Access(op, op.source, reads=True)
                 yield Access(op, op.destination, writes=True, all_of_it=True)
-            case LayerOp() if op.destination is not None:
-                yield from (Access(op, value, reads=True) for value in op.inputs)
-                new = op.properties.get("accumulate") is None
-                yield Access(op, op.destination, reads=not new, writes=True, all_of_it=new)
+            case _ if (found := computation_of(op)) and found.destination is not None:
+                yield from (Access(op, value, reads=True) for value in found.inputs)
+                new = not found.accumulates
+                yield Access(op, found.destination, reads=not new, writes=True, all_of_it=new)
             case memref.LoadOp():
                 yield Access(op, op.memref, reads=True)
             case memref.StoreOp():

@@ -39,9 +39,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from npu_dialect.attributes import TILE
+from npu_dialect.computing import is_computed_on_buffers
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import SramSpace
-from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import OnChipBuffer, lifetimes_of
@@ -211,10 +211,9 @@ def staged_by(
 
 
 def is_staged(op: Operation) -> bool:
-    """Whether an op is a layer in destination style, or a copy, with an operand off the chip."""
-    if isinstance(op, memref.CopyOp):
-        return bool(off_chip_operands(op))
-    return isinstance(op, LayerOp) and op.destination is not None and bool(off_chip_operands(op))
+    """Whether an op computes a map in a buffer, or copies one, and has an operand off the chip."""
+    moves = isinstance(op, memref.CopyOp) or is_computed_on_buffers(op)
+    return moves and bool(off_chip_operands(op))
 
 
 def build(staged: StagedOp, machine: Machine) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.attributes import DOUBLE_BUFFER, RUNS
+from npu_dialect.computing import computation_of, is_computed_on_buffers
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
@@ -96,7 +97,7 @@ class Nest:
         self.inside(tile, -1)
         first = before.next_op if before is not None else self.b.block.first_op
         while first is not None and first is not self.op:
-            layers = (op for op in first.walk() if isinstance(op, LayerOp))
+            layers = (op for op in first.walk() if is_computed_on_buffers(op))
             if (found := next(layers, None)) is not None:
                 return found
             first = first.next_op
@@ -169,9 +170,11 @@ class Nest:
 
     def begun(self, tile: Tile) -> bool:
         """Whether a tile of the destination holds sums of an earlier step or from before the op."""
-        if isinstance(self.op, Conv2dOp | FullyConnectedOp):
-            return self.op.accumulate is not None or (IN in tile and not tile[IN].piece.opens)
-        return False
+        computation = computation_of(self.op)
+        if computation is not None and computation.accumulates:
+            return True
+        linear = isinstance(self.op, Conv2dOp | FullyConnectedOp)
+        return linear and IN in tile and not tile[IN].piece.opens
 
     def load(self, tile: Tile, index: int) -> None:
         """Build the transfer that brings the tile of an operand on chip."""
@@ -224,7 +227,7 @@ class Nest:
 
     def compute(self, tile: Tile) -> None:
         """Build the ops that compute one tile."""
-        if not isinstance(self.op, LayerOp):
+        if not is_computed_on_buffers(self.op):
             return
         *inputs, out = (self.operand(tile, index) for index in range(self.last + 1))
         for new in self.layers(tile, inputs, out):
@@ -239,12 +242,16 @@ class Nest:
             runs *= place.segment.runs
         return runs
 
-    def layers(self, tile: Tile, inputs: Sequence[SSAValue], out: SSAValue) -> Iterator[LayerOp]:
+    def layers(self, tile: Tile, inputs: Sequence[SSAValue], out: SSAValue) -> Iterator[Operation]:
         """The op that computes one tile; for a pool taken apart, those of its sums and its pool.
 
         The pool comes only with the last part of the sums.
         """
-        assert isinstance(self.op, LayerOp)
+        if not isinstance(self.op, LayerOp):
+            computation = computation_of(self.op)
+            assert computation is not None
+            yield computation.on((*inputs, out))
+            return
         form = self.form(tile)
         if self.sums is None:
             yield tile_layer(self.op, form, inputs, out)
