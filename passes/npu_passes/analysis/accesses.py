@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.traits import IsTerminator
+from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects
 
 from npu_dialect.computing import computation_of
 from npu_dialect.dma import ReadsOp, StartOp, WritesOp
@@ -62,10 +62,24 @@ def accesses(top: Operation) -> Iterator[Access]:
             case _ if not is_view(op) and not op.has_trait(
                 IsTerminator, value_if_unregistered=False
             ):
-                buffers = (value for value in op.operands if is_buffer(value))
-                yield from (Access(op, value, reads=True, writes=True) for value in buffers)
+                yield from by_effects(op)
             case _:
                 pass
+
+
+def by_effects(op: Operation) -> Iterator[Access]:
+    """What an op of another dialect does to its buffers, as its memory effects say.
+
+    An effect without a value is on all of them. Without effects, all are read and written.
+    """
+    effects = get_effects(op)
+    for value in dict.fromkeys(op.operands):
+        if is_buffer(value):
+            kinds = {effect.kind for effect in effects or () if effect.value in (None, value)}
+            unknown = effects is None
+            reads = unknown or MemoryEffectKind.READ in kinds
+            writes = unknown or MemoryEffectKind.WRITE in kinds
+            yield Access(op, value, reads=reads, writes=writes)
 
 
 def private(buffer: SSAValue, loop: scf.ForOp) -> str | None:

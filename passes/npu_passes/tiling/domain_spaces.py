@@ -23,7 +23,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_plans.tiles.operand_regions import Along, Cut, Loop, Space, can_cut, even_sizes
 
-CUTS = 1000
+CUTS = 500
 """About how many tiles of an op are compared, in each order of loops."""
 FEWEST = 2
 """At least so many sizes are tried along each loop."""

@@ -22,6 +22,11 @@ The tiles of a layer share the on-chip memory with all buffers that live while i
 twice if they are to be double buffers, which `npu-double-buffer` makes later. Concatenations and
 copies move straight from one memory to the other.
 
+An op that uses such an operand and does not say how it computes (`npu_dialect/computing.py`) stays,
+with the reason:
+
+    "other.op"(%x) {npu.not_tiled = "nobody says how it computes"} : (memref<8xf32, ...>) -> ()
+
 If no offsets are found with which all tiles fit, the pass decides those of the buffers, too:
 `npu-assign-sram-offsets` keeps them. The tiles then fill the gaps between them.
 """
@@ -38,14 +43,15 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from npu_dialect.attributes import TILE
-from npu_dialect.computing import is_computed_on_buffers
+from npu_dialect.attributes import NOT_TILED, TILE
+from npu_dialect.computing import computation_of, is_computed_on_buffers
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import OnChipBuffer, lifetimes_of
 from npu_passes.analysis.on_chip import functions
+from npu_passes.analysis.views import is_view
 from npu_passes.placing.assign_sram_offsets import write_offsets
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.tiling.aligned_tiles import in_whole_blocks
@@ -57,6 +63,9 @@ from npu_passes.tiling.staging import Staging, choose, least_bytes, off_chip_ope
 from npu_passes.tiling.tile_nest import build_nest
 from npu_plans.spills.room import arranged, fits, room
 from npu_plans.tiles.tile_search import SearchOptions
+
+BY_ADDRESS = frozenset({"dma", "dram", "func", "llvm", "memref", "scf"})
+"""Dialects whose ops reach memory by address, or pass buffers on. They have no tiles."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +137,8 @@ class TileLoopsPass(RefusingPass):
             stage_function(function, machine, self.options, self.block_size, self.jobs, self.told)
             for function in functions(op)
         ]
+        for each in functions(op):
+            explain(each)
         for each in staged:
             write_offsets(each.buffers, each.offsets)
             for layer in each.ops:
@@ -195,6 +206,16 @@ def stage_function(
         return StagedFunction(staged)
     free, offsets = arrangement
     return StagedFunction(tuple(map(one, ops)), lived.buffers, offsets)
+
+
+def explain(function: Operation) -> None:
+    """Say of each op that uses a buffer off the chip, but is not staged, why it is not."""
+    for op in function.walk():
+        known = op.name.partition(".")[0] in BY_ADDRESS or is_view(op) or is_staged(op)
+        if not known and off_chip_operands(op):
+            several = computation_of(op) is None and op.name.startswith("linalg.")
+            why = "it has several outputs" if several else "nobody says how it computes"
+            NOT_TILED.set(op, why)
 
 
 def staged_by(

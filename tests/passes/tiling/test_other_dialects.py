@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.transforms.convert_linalg_to_loops import ConvertLinalgToLoopsPass
@@ -69,6 +69,7 @@ def check(text: str, sram_bytes: int) -> None:
 SIZES = st.integers(1, 9)
 
 
+@settings(deadline=None)
 @given(st.tuples(SIZES, SIZES, SIZES), st.sampled_from([100, 200, 400, 4000]))
 def test_products(sizes: tuple[int, int, int], sram_bytes: int) -> None:
     rows, depth, columns = sizes
@@ -76,6 +77,7 @@ def test_products(sizes: tuple[int, int, int], sram_bytes: int) -> None:
     check(text, sram_bytes)
 
 
+@settings(deadline=None)
 @given(st.data(), st.sampled_from([600, 1000, 8000]))
 def test_convolutions(data: st.DataObject, sram_bytes: int) -> None:
     channels, filters, kernel, stride, dilation, rows, columns = (
