@@ -25,8 +25,6 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import MemRefType, ShapedType
@@ -89,23 +87,39 @@ class Computation:
         """The operands that are learned."""
         return tuple(self.op.operands[index] for index in sorted(self.parameters))
 
-    @cached_property
-    def steps(self) -> int:
-        """The points of the domain: the multiply-accumulates of a sum; 0 without a domain."""
-        return 0 if self.domain is None else prod(self.domain.extents)
+    @property
+    def start(self) -> SSAValue | None:
+        """On tensors, the one from which the result starts; None if its elements do not matter."""
+        last = self.op.operands[-1] if self.starts and self.accumulates else None
+        empty = last is not None and isinstance(last.owner, Operation) and is_empty(last.owner)
+        return None if empty else last
+
+    @property
+    def reads(self) -> tuple[SSAValue, ...]:
+        """On tensors, the operands of which elements are read; `start` is the last one."""
+        inputs = self.op.operands[:-1] if self.starts else self.op.operands
+        return (*inputs, *(each for each in (self.start,) if each is not None))
+
+    def in_place_reads(self) -> tuple[int, ...]:
+        """Positions in `reads` of the tensors that the result may overwrite.
+
+        That is the one from which it starts, or those that are used element by element.
+        """
+        if self.start is not None:
+            return (len(self.reads) - 1,)
+        domain = self.domain
+        if domain is None or domain.sums:
+            return ()
+        return tuple(i for i in range(len(self.reads)) if domain.maps[i] == domain.maps[-1])
 
     def on(self, operands: Sequence[SSAValue]) -> Operation:
         """A copy of the op in destination style on other operands, the destination last."""
-        new = self.op.clone()
-        if new.results:
-            new = type(new).create(
-                operands=operands,
-                properties=new.properties,
-                attributes=new.attributes,
-                regions=[new.detach_region(region) for region in list(new.regions)],
-            )
-        new.operands = operands
-        return new
+        return type(self.op).create(
+            operands=operands,
+            properties=dict(self.op.properties),
+            attributes=dict(self.op.attributes),
+            regions=[region.clone() for region in self.op.regions],
+        )
 
 
 class Computes(OpTrait, abc.ABC):
@@ -115,6 +129,11 @@ class Computes(OpTrait, abc.ABC):
     @abc.abstractmethod
     def computation(cls, op: Operation) -> Computation | None:
         """How an op with this trait computes; None if this op does so in another way."""
+
+
+def is_empty(op: Operation) -> bool:
+    """Whether an op makes a tensor without elements of its own, for a result to start from."""
+    return op.name == "tensor.empty"
 
 
 def computation_of(op: Operation) -> Computation | None:

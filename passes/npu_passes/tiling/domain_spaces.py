@@ -19,7 +19,7 @@ from math import prod
 from xdsl.ir.affine import AffineExpr
 
 from npu_dialect.computing import Computation, Domain
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import is_buffer_type, shape_of
 from npu_dialect.windows import Axis
 from npu_plans.tiles.operand_regions import Along, Cut, Loop, Space, can_cut, even_sizes
 
@@ -46,13 +46,15 @@ class Index:
 
 def domain_space(computation: Computation) -> Space:
     """The loops of an op on buffers; none if it has no domain."""
-    domain, operands = computation.domain, computation.op.operands
+    domain = computation.domain
+    shapes = [
+        shape_of(value) if is_buffer_type(value.type) else () for value in computation.op.operands
+    ]
     if domain is None:
-        whole = [tuple(Along(extent) for extent in shape_of(value)) for value in operands]
-        return Space((), tuple(whole))
+        return Space((), tuple(tuple(map(Along, shape)) for shape in shapes))
     axes = [
         [index_of(each, extent, domain) for each, extent in zip(m.results, shape, strict=True)]
-        for m, shape in zip(domain.maps, map(shape_of, operands), strict=True)
+        for m, shape in zip(domain.maps, shapes, strict=True)
     ]
     written = {next(iter(each.steps)) for each in axes[-1] if each.steps and len(each.steps) == 1}
     cut = set(written)

@@ -18,7 +18,7 @@ from npu_dialect.attributes import DOUBLE_BUFFER, RUNS
 from npu_dialect.computing import computation_of, is_computed_on_buffers
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import is_buffer_type, shape_of
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.tiling.layer_spaces import COLUMNS, GROUPS, IN, ROWS, TileForm, tile_layer
 from npu_passes.tiling.pool_apart import pool_of, sums_axes, sums_of
@@ -215,7 +215,12 @@ class Nest:
         return low
 
     def operand(self, tile: Tile, index: int) -> SSAValue:
-        """An operand of the op on a tile: a part of its tile buffer, or of its on-chip buffer."""
+        """An operand of the op on a tile: a part of its tile buffer, or of its on-chip buffer.
+
+        A number is an operand of each tile.
+        """
+        if not is_buffer_type(self.op.operands[index].type):
+            return self.op.operands[index]
         buffer = next((b for b in self.staging.buffers if index in b.operands), None)
         if buffer is None:
             return self.part(tile, index, self.op.operands[index])
