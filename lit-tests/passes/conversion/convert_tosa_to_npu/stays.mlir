@@ -32,3 +32,17 @@ func.func @reasons(%x: tensor<1x?x?x2xf32>, %s: tensor<1x2xi32>, %p: tensor<2xi3
   %g = tosa.clamp %s {max_fp = 1.0 : f32, max_int = 9 : i64, min_fp = 0.0 : f32, min_int = 0 : i64} : (tensor<1x2xi32>) -> tensor<2xi32>
   return %a, %b, %c, %d, %e, %f, %g : tensor<1x?x?x2xf32>, tensor<1x2xi32>, tensor<1x2xi8>, tensor<1x2xi8>, tensor<1x2xi32>, tensor<2x1xi32>, tensor<2xi32>
 }
+
+// Pads that hold another number than a layer's own are made before it.
+// CHECK-LABEL: func.func @pads
+// CHECK: [[P:%[a-z_0-9]+]] = npu.pick {{.*}} axis 2 [none, 0 to 1] axis 3 [none, 0 to 1] fill 1.0
+// CHECK: npu.conv2d [[P]], {{.*}} pads [0, 0, 0, 0]
+func.func @pads(%x: tensor<1x2x2x1xf32>) -> tensor<1x3x3x1xf32> {
+  %w = "tosa.const"() <{value = dense<1.0> : tensor<1x1x1x1xf32>}> : () -> tensor<1x1x1x1xf32>
+  %b = "tosa.const"() <{value = dense<0.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+  %around = "tosa.const"() <{value = dense<[[0, 0], [1, 0], [1, 0], [0, 0]]> : tensor<4x2xi32>}> : () -> tensor<4x2xi32>
+  %one = "tosa.const"() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>
+  %p = tosa.pad %x, %around, %one : (tensor<1x2x2x1xf32>, tensor<4x2xi32>, tensor<f32>) -> tensor<1x3x3x1xf32>
+  %y = tosa.conv2d %p, %w, %b {dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>} : (tensor<1x3x3x1xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<1x3x3x1xf32>
+  return %y : tensor<1x3x3x1xf32>
+}
