@@ -1,9 +1,12 @@
 // RUN: NPU_ROUNDTRIP
+// RUN: npu-opt %s -p linalg-generalize-named-ops | filecheck %s --check-prefix=LOOPS
 
 // The named ops that xDSL lacks, with their loops and bodies; on buffers, they become loops.
 
 // CHECK-LABEL: func.func @depthwise
 // CHECK: linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>} ins(%x, %w : tensor<1x5x5x2xf32>, tensor<3x3x2xf32>) outs(%y : tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+// LOOPS-LABEL: func.func @depthwise
+// LOOPS: linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, ((d1 * 2) + d4), ((d2 * 2) + d5), d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d4, d5, d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
 func.func @depthwise(%x: tensor<1x5x5x2xf32>, %w: tensor<3x3x2xf32>, %y: tensor<1x2x2x2xf32>) {
   %d = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>} ins(%x, %w : tensor<1x5x5x2xf32>, tensor<3x3x2xf32>) outs(%y : tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
   return

@@ -1,11 +1,11 @@
 // RUN: NPU_DIAGNOSTICS
 
-// CHECK: expected one attribute with elements, of the type of the result
+// CHECK: expected elements of the type of the result, got tensor<2xi8>
 %0 = "tosa.const"() <{value = dense<1> : tensor<2xi8>}> : () -> tensor<3xi8>
 
 // -----
 
-// CHECK: expected one attribute with elements, of the type of the result
+// CHECK: expected one attribute with elements, `value` or `values`
 %0 = "tosa.const"() : () -> tensor<3xi8>
 
 // -----

@@ -121,8 +121,10 @@ class ConstantOp(AnyOp):
         """Check that the result has the type of the attribute."""
         kinds = DenseIntOrFPElementsAttr | DenseResourceAttr
         held = [each.get_type() for each in self.properties.values() if isa(each, kinds)]
-        if len(held) != 1 or held != [*self.result_types]:
-            raise VerifyException("expected one attribute with elements, of the type of the result")
+        if len(held) != 1:
+            raise VerifyException("expected one attribute with elements, `value` or `values`")
+        if held != [*self.result_types]:
+            raise VerifyException(f"expected elements of the type of the result, got {held[0]}")
 
 
 class TosaOp(AnyOp):

@@ -61,3 +61,16 @@ func.func @constants(%x: tensor<1x4x4x2xf32>) -> tensor<1x2x2x2xf32> {
   %d = tosa.sub %m, %p : (tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
   return %d : tensor<1x2x2x2xf32>
 }
+
+// Two orders in a row are one.
+// CHECK-LABEL: func.func @orders
+// CHECK: %p = npu.max_pool2d
+// CHECK-NEXT: [[T:%[a-z_0-9]+]] = npu.transpose %p perm [0, 1, 3, 2] {{.*}} : tensor<1x2x2x4xf32> -> tensor<1x2x4x2xf32>
+// CHECK-NEXT: npu.max_pool2d [[T]]
+func.func @orders(%x: tensor<1x4x8x2xf32>) -> tensor<1x2x1x2xf32> {
+  %order = "tosa.const"() <{value = dense<[0, 2, 1, 3]> : tensor<4xi32>}> : () -> tensor<4xi32>
+  %p = tosa.max_pool2d %x {kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} : (tensor<1x4x8x2xf32>) -> tensor<1x2x4x2xf32>
+  %t = tosa.transpose %p, %order : (tensor<1x2x4x2xf32>, tensor<4xi32>) -> tensor<1x4x2x2xf32>
+  %q = tosa.max_pool2d %t {kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} : (tensor<1x4x2x2xf32>) -> tensor<1x2x1x2xf32>
+  return %q : tensor<1x2x1x2xf32>
+}
