@@ -76,7 +76,7 @@ func.func @f(%x: tensor<1x4xi32>) {
   %y = npu.requantize %x scales [0.1] zero_points [0, 0] mode exact : tensor<1x4xi32> -> tensor<1x4xi8>
   func.return
 }
-// CHECK: expected mode float or fixed, got exact
+// CHECK: expected mode float or fixed or half_up or double_round, got exact
 
 // -----
 

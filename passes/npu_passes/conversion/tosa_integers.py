@@ -85,7 +85,8 @@ def rescale(op: Foreign, builder: LayerBuilder) -> Stored:
     source = builder.unpadded(op.operand(0))
     element = quantised(element_of(source.value), is_unsigned=op.is_on("input_unsigned"))
     result = quantised(op.result_type.get_element_type(), is_unsigned=op.is_on("output_unsigned"))
-    if element not in (*QUANTISED, i32) or result not in QUANTISED:
+    numbers_of_layers = (*QUANTISED, i32)
+    if element not in numbers_of_layers or result not in numbers_of_layers:
         raise NoEquivalent(f"no layer rescales {element} to {result}")
     if not op.is_on("scale32", default=True):
         raise NoEquivalent("expected scale32 = true: multipliers of 16 bits are none of a layer")

@@ -77,9 +77,10 @@ DOUBLE_BITS = 31
 
 
 def limits_of(element: Attribute) -> tuple[int, int]:
-    """The least and the greatest integer of a quantised element type."""
-    if element == i16:
-        return -(2**15), 2**15 - 1
+    """The least and the greatest integer of a quantised element type, or of i32."""
+    if element in (i16, i32):
+        half = 2**15 if element == i16 else 2**31
+        return -half, half - 1
     return (0, 255) if element == ui8 else (-128, 127)
 
 

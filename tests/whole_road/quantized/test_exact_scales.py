@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from npu_dialect.interpreters.quantized import averaged, requantized
 from npu_dialect.npu.quantization import Multiplier
 from npu_tools.compiling.driver import Job, compile_model
+from npu_tools.verifying.harness import built
 from npu_tools.verifying.verify import verify
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
@@ -104,6 +105,48 @@ weight_zp = 0>}} : (tensor<1x6x8x2xi8>, tensor<5x3x2x2xi8>, tensor<5xi32>) -> {s
   return %r : tensor<1x6x4x5xi8>
 }}
 """
+
+
+RESIDUAL = """\
+func.func @main(%x: tensor<1x4x4x3xi8>, %y: tensor<1x4x4x3xi8>) -> tensor<1x4x4x3xi8> {
+  %a = tosa.rescale %x {double_round = DOUBLE, input_zp = -3 : i32, multiplier = \
+array<i32: 1073741824>, output_zp = 0 : i32, per_channel = false, scale32 = true, \
+shift = array<i8: 10>} : (tensor<1x4x4x3xi8>) -> tensor<1x4x4x3xi32>
+  %b = tosa.rescale %y {double_round = DOUBLE, input_zp = 5 : i32, multiplier = \
+array<i32: 1503238553>, output_zp = 0 : i32, per_channel = false, scale32 = true, \
+shift = array<i8: 12>} : (tensor<1x4x4x3xi8>) -> tensor<1x4x4x3xi32>
+  %s = tosa.add %a, %b : (tensor<1x4x4x3xi32>, tensor<1x4x4x3xi32>) -> tensor<1x4x4x3xi32>
+  %q = tosa.rescale %s {double_round = DOUBLE, input_zp = 0 : i32, multiplier = \
+array<i32: 1932735283>, output_zp = 7 : i32, per_channel = false, scale32 = true, \
+shift = array<i8: 51>} : (tensor<1x4x4x3xi32>) -> tensor<1x4x4x3xi8>
+  return %q : tensor<1x4x4x3xi8>
+}
+"""
+
+
+def sum_of(x: int, y: int, *, double: bool) -> int:
+    """An element of the result of `RESIDUAL`, by the specification."""
+    a = apply_scale_32(x + 3, 1073741824, 10, double=double)
+    b = apply_scale_32(y - 5, 1503238553, 12, double=double)
+    return min(max(apply_scale_32(a + b, 1932735283, 51, double=double) + 7, -128), 127)
+
+
+@needs_compiler
+@pytest.mark.parametrize("double", [False, True])
+def test_sum_of_two_maps(tmp_path: Path, *, double: bool) -> None:
+    path = tmp_path / "net.mlir"
+    path.write_text(RESIDUAL.replace("DOUBLE", str(double).lower()), encoding="utf-8")
+    compiled = compile_model(Job(path, "host", prefix="net"))
+    generator = np.random.default_rng(1)
+    x, y = (generator.integers(-128, 128, (60, 4, 4, 3)).astype(np.float32) for _ in range(2))
+    with built(compiled.name, compiled.files, compiled.report) as harness:
+        (got,) = harness.run([x[:, None], y[:, None]])
+    pairs = zip(x.reshape(-1), y.reshape(-1), strict=True)
+    want = [sum_of(int(one), int(two), double=double) for one, two in pairs]
+    assert got.reshape(-1).tolist() == want
+    inputs = tmp_path / "x.npz"
+    np.savez(inputs, x=x, y=y)
+    assert verify(compiled, str(inputs), 0).agrees
 
 
 @needs_compiler

@@ -26,3 +26,17 @@ func.func @dense(%x: tensor<1x4xi8>) -> tensor<1x2xi8> {
   %r = tosa.rescale %q {double_round = false, input_zp = 0 : i32, multiplier = array<i32: 1610612736>, output_zp = 5 : i32, per_channel = false, scale32 = true, shift = array<i8: 31>} : (tensor<1x2xi8>) -> tensor<1x2xi8>
   return %r : tensor<1x2xi8>
 }
+
+// A sum of two maps of different scales is a sum of i32 maps.
+// CHECK-LABEL: func.func @sum
+// CHECK: %a = npu.requantize %x scales [1048576.0] zero_points [-3, 0] mode double_round {{.*}} -> tensor<1x2xi32>
+// CHECK: %b = npu.requantize %y scales [524288.0] zero_points [5, 0] mode double_round {{.*}} -> tensor<1x2xi32>
+// CHECK: %s = npu.add %a, %b
+// CHECK: npu.requantize %s scales [4.76837158203125e-07] zero_points [0, 7] mode double_round {{.*}} -> tensor<1x2xi8>
+func.func @sum(%x: tensor<1x2xi8>, %y: tensor<1x2xi8>) -> tensor<1x2xi8> {
+  %a = tosa.rescale %x {double_round = true, input_zp = -3 : i32, multiplier = array<i32: 1073741824>, output_zp = 0 : i32, per_channel = false, scale32 = true, shift = array<i8: 10>} : (tensor<1x2xi8>) -> tensor<1x2xi32>
+  %b = tosa.rescale %y {double_round = true, input_zp = 5 : i32, multiplier = array<i32: 1073741824>, output_zp = 0 : i32, per_channel = false, scale32 = true, shift = array<i8: 11>} : (tensor<1x2xi8>) -> tensor<1x2xi32>
+  %s = tosa.add %a, %b : (tensor<1x2xi32>, tensor<1x2xi32>) -> tensor<1x2xi32>
+  %q = tosa.rescale %s {double_round = true, input_zp = 0 : i32, multiplier = array<i32: 1073741824>, output_zp = 7 : i32, per_channel = false, scale32 = true, shift = array<i8: 51>} : (tensor<1x2xi32>) -> tensor<1x2xi8>
+  return %q : tensor<1x2xi8>
+}

@@ -186,6 +186,8 @@ class RequantizeOp(UnaryOp):
     - `mode double_round`: the same with double rounding: for shifts above 31, 2^30 * 2^-shift is
       added to products of numbers from 0 on, and subtracted from others, before they are rounded.
 
+    In the last two modes the result may also be i32, with zero point 0, for sums of maps.
+
     ```mlir
     %q = npu.requantize %sums scales [0.01, 0.02] zero_points [0, -3] mode float
         : tensor<1x2x4x4xi32> -> tensor<1x2x4x4xi8>
@@ -259,7 +261,8 @@ class RequantizeOp(UnaryOp):
         found = expect_element("an input", self.input, wide)
         if exact and self.divisor is not None:
             raise VerifyException(f"expected no divisor in mode {self.mode.data}")
-        check_points(self.zero_points, (found, expect_element("an output", self.output, QUANTISED)))
+        results = (*QUANTISED, i32) if exact else QUANTISED
+        check_points(self.zero_points, (found, expect_element("an output", self.output, results)))
 
 
 class QuantizedPairOp(BinaryOp):
