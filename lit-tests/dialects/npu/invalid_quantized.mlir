@@ -108,7 +108,7 @@ func.func @f(%a: tensor<1x1x4x4xi8>) {
   %y = npu.quantized_avg_pool2d %a kernel [2, 2] strides [2, 2] scales [0.1, 0.2] zero_points [0, 0] mode exact : tensor<1x1x4x4xi8> -> tensor<1x1x2x2xi8>
   func.return
 }
-// CHECK: expected mode float or fixed or qlinear, got exact
+// CHECK: expected mode float or fixed or qlinear or half_up, got exact
 
 // -----
 
