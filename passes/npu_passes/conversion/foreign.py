@@ -171,7 +171,7 @@ def constant_attribute(value: SSAValue) -> Attribute | None:
         return None
     found = attribute_of(op, "value")
     found = attribute_of(op, "values") if found is None else found
-    if isinstance(value.type, TensorType) and isinstance(found, TypedAttribute):
+    if isa(value.type, TensorType[Attribute]) and isinstance(found, TypedAttribute):
         return found if found.get_type() == value.type else None
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import func
@@ -18,6 +18,7 @@ from npu_dialect.npu.pointwise import FunctionAttr
 from npu_passes.conversion.builder import LayerBuilder, check_tensor
 from npu_passes.conversion.foreign import CONSTANTS, Foreign, NoEquivalent, name_of
 from npu_passes.conversion.stored import Stored, identity
+from npu_passes.conversion.tensor_layers import is_link
 
 Rule: TypeAlias = Callable[[Foreign, LayerBuilder], Stored]
 """Builds the layers of an op; returns where its result is. Raises NoEquivalent if it has none."""
@@ -55,20 +56,37 @@ def convert_block(block: Block, dialects: tuple[str, ...], rules: Mapping[str, R
         return
     rules = {**rules, **OWN}
     read = {op for op in old if any(result.uses for result in op.results)}
+    pending: list[Operation] = []
     for op in old:
         rule = rules.get(name_of(op))
-        if rule is None or not converted(op, rule, builder):
-            builder.begin(op)
-            feed(op, builder)
-            builder.name_rest()
+        if is_link(op):
+            pending.append(op)
+        elif rule is None or not converted(op, rule, builder):
+            stay(op, builder)
+    erase(old, read, builder)
+    for op in pending:
+        if op.parent is not None:
+            stay(op, builder)
+    erase(old, read, builder)
+    builder.drop_unread()
+
+
+def stay(op: Operation, builder: LayerBuilder) -> None:
+    """Let an op that stays read the maps of converted ops."""
+    builder.begin(op)
+    feed(op, builder)
+    builder.name_rest()
+
+
+def erase(old: Sequence[Operation], read: set[Operation], builder: LayerBuilder) -> None:
+    """Erase the ops that nothing reads any more; `read` are those that something has read."""
     for op in reversed(old):
+        if op.parent is None or any(result.uses for result in op.results):
+            continue
         is_converted = any(result in builder.values for result in op.results)
-        is_constant = name_of(op) in CONSTANTS
-        gone = is_converted or is_constant or (op in read and is_spent(op))
-        if gone and not any(result.uses for result in op.results):
+        if is_converted or name_of(op) in CONSTANTS or (op in read and is_spent(op)):
             op.detach()
             op.erase()
-    builder.drop_unread()
 
 
 def transposed(op: Foreign, builder: LayerBuilder) -> Stored:
@@ -102,7 +120,7 @@ def is_spent(op: Operation) -> bool:
 
 
 SOURCES = (
-    *("tensor.empty", "tensor.pad", "tensor.insert_slice"),
+    *("tensor.empty", "tensor.pad", "tensor.insert_slice", "tensor.dim"),
     *("linalg.fill", "linalg.broadcast", "linalg.generic"),
 )
 """Ops that only start values for others: once nothing reads them, they go."""

@@ -118,6 +118,8 @@ class Program:
             return np.array(found.value.data)
         if name == "linalg.index":
             return self.index(op)
+        if name == "tensor.dim":
+            return self.extent(op)
         if name == "arith.select":
             return self.select(op)
         if not op.operands or len(op.operands) > 2:
@@ -138,6 +140,13 @@ class Program:
         dim = found.value.data
         shape = [extent if axis == dim else 1 for axis, extent in enumerate(self.shape)]
         return np.arange(self.shape[dim]).reshape(shape)
+
+    def extent(self, op: Operation) -> Array:
+        """The extent of a tensor along an axis that is known."""
+        axis, shape = self.term(op.operands[1]), shape_of(op.operands[0])
+        if isinstance(axis, Stored) or axis.size != 1 or not 0 <= int(axis) < len(shape):
+            raise NoEquivalent("expected the extent of a tensor along one of its axes")
+        return np.array(shape[int(axis)])
 
     def layer(self, name: str, args: list[Term], op: Operation) -> Stored:
         """A layer for an op of which an operand is a tensor."""

@@ -105,9 +105,6 @@ def concat(op: Foreign, builder: LayerBuilder) -> Stored:
 
 def inserted(op: Foreign, builder: LayerBuilder) -> Stored:
     """The last `tensor.insert_slice` of a row of them, which together are a concatenation."""
-    use = op.op.results[0].get_user_of_unique_use()
-    if use is not None and name_of(use) == INSERT and use.operands[1] is op.op.results[0]:
-        raise NoEquivalent("expected the parts of a concatenation in a row of `insert_slice`")
     pieces = sorted(parts(op.op), key=lambda piece: piece[0])
     shape, end = op.result_type.get_shape(), 0
     first = shape_of(pieces[0][1])
@@ -119,6 +116,12 @@ def inserted(op: Foreign, builder: LayerBuilder) -> Stored:
             raise NoEquivalent("expected parts one behind the other along one axis")
         end += shape_of(part)[axis]
     return joined(builder, [part for _, part in pieces], axis)
+
+
+def is_link(op: Operation) -> bool:
+    """Whether an op is a `tensor.insert_slice` of a row, but not its last one."""
+    use = op.results[0].get_user_of_unique_use() if name_of(op) == INSERT else None
+    return use is not None and name_of(use) == INSERT and use.operands[1] is op.results[0]
 
 
 def parts(op: Operation) -> Iterator[tuple[tuple[int, ...], SSAValue]]:

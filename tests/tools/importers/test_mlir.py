@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto
 
 from helpers.networks.int8 import saved_int8
+from helpers.networks.zoo import build
 from helpers.paths import ROOT
 from helpers.upstream.tosa_integers import integer_text
 from helpers.upstream.tosa_text import tosa_text
@@ -113,6 +114,34 @@ def test_lenet5_through_mlir_opt(
     assert [layer.macs for layer in found.report.layers if layer.macs] == [
         layer.macs for layer in lenet5.report.layers if layer.macs
     ]
+
+
+NETWORKS: Mapping[str, Mapping[str, Any]] = {
+    "ds_cnn": {},
+    "resnet8": {},
+    "inception_small": {},
+    "mobilenet_v1": {"width": 0.25, "size": (96, 96), "classes": 2},
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["ds_cnn", *(pytest.param(each, marks=pytest.mark.slow) for each in [*NETWORKS][1:])]
+)
+def test_networks_have_the_plan_of_their_onnx_form(name: str, tmp_path: Path) -> None:
+    model = build(name, **NETWORKS[name])
+    path = tmp_path / "net.onnx"
+    path.write_bytes(model.SerializeToString())
+    want = compile_model(Job(path, "host", prefix="net"))
+    text = tosa_text(model)
+    found = [compiled_text(tmp_path, text)]
+    if UPSTREAM is not None:
+        found.append(compiled_text(tmp_path, upstream(tmp_path, text, LINALG)))
+    for each in found:
+        assert each.report.arena_bytes == want.report.arena_bytes
+        assert each.report.weights_bytes == want.report.weights_bytes
+        assert [layer.macs for layer in each.report.layers if layer.macs] == [
+            layer.macs for layer in want.report.layers if layer.macs
+        ]
 
 
 @needs_compiler
