@@ -134,10 +134,19 @@ def max_pool(
     return Stored(builder.emit(lambda out: MaxPool2dOp(source, window, out)), slides.back)
 
 
-def avg_pool(builder: LayerBuilder, image: SSAValue, window: PoolAttr, slides: Slides) -> Stored:
-    """An average over a sliding window of a map without pads of its own."""
-    stored = builder.stored(image).transposed(slides.channels_first)
-    source = builder.as_is(stored)
+def avg_pool(
+    builder: LayerBuilder, image: SSAValue, kernel: Sequence[int], slides: Slides
+) -> Stored:
+    """An average over a sliding window, whose own padding does not count.
+
+    Zeros that an op before has put around the input do count.
+    """
+    if any(slides.pads):
+        source, pads, counts = builder.ordered(image, slides.channels_first), slides.pads, False
+    else:
+        source, pads = padded_input(builder, image, slides, [0.0])
+        counts = any(pads)
+    window = PoolAttr.of("avg", kernel, slides.strides, pads, count_include_pad=counts)
     if covers(window, source):
         return Stored(builder.emit(lambda out: GlobalAvgPool2dOp(source, out)), slides.back)
     return Stored(builder.emit(lambda out: AvgPool2dOp(source, window, out)), slides.back)

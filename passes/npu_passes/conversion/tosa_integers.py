@@ -113,9 +113,10 @@ def rescale(op: Foreign, builder: LayerBuilder) -> Stored:
 def avg_pool2d(op: Foreign, builder: LayerBuilder) -> Stored:
     """`tosa.avg_pool2d` of floats or of quantised integers."""
     image, slides = op.operand(0), slides_of(op, has_dilation=False)
-    window = PoolAttr.of("avg", op.integers("kernel", 2), slides.strides, slides.pads)
+    kernel = op.integers("kernel", 2)
     if not isinstance(element_of(image), IntegerType):
-        return avg_pool(builder, image, window, slides)
+        return avg_pool(builder, image, kernel, slides)
+    window = PoolAttr.of("avg", kernel, slides.strides, slides.pads)
     if element_of(image) not in QUANTISED:
         raise NoEquivalent(f"no layer averages elements of {element_of(image)}")
     points = op.zero_points(2, 1)

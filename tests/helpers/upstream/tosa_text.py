@@ -147,6 +147,8 @@ class TosaText:
         if node.op_type == "GlobalAveragePool":
             given = {"kernel_shape": image.shape[1:3]}
         kernel, strides = given["kernel_shape"], given.get("strides", [1, 1])
+        if given.get("count_include_pad") and any(given.get("pads", ())):
+            image, given = self.padded(image, given["pads"]), {**given, "pads": [0, 0, 0, 0]}
         pads, shape = windows(image.shape, kernel, strides, given)
         kinds = {"kernel": listed(kernel), "pad": listed(pads), "stride": listed(strides)}
         name = "max_pool2d"
@@ -154,6 +156,14 @@ class TosaText:
             name, kinds["acc_type"] = "avg_pool2d", "f32"
         made = (image.shape[0], *shape, image.shape[3])
         return self.kept(self.op(name, [image], made, last=True, hint=node.name, **kinds))
+
+    def padded(self, image: Value, pads: Sequence[int]) -> Value:
+        """A map with channels last, and zeros around it."""
+        top, left, bottom, right = pads
+        around = self.constant(np.array([[0, 0], [top, bottom], [left, right], [0, 0]], np.int32))
+        batch, rows, columns, channels = image.shape
+        shape = (batch, rows + top + bottom, columns + left + right, channels)
+        return self.op("pad", [image, around], shape, last=True)
 
     def clamp(self, node: NodeProto, given: dict[str, Any]) -> Value:
         """ReLU or Clip."""

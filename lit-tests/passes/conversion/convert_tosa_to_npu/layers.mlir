@@ -74,3 +74,13 @@ func.func @orders(%x: tensor<1x4x8x2xf32>) -> tensor<1x2x1x2xf32> {
   %q = tosa.max_pool2d %t {kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} : (tensor<1x4x2x2xf32>) -> tensor<1x2x1x2xf32>
   return %q : tensor<1x2x1x2xf32>
 }
+
+// Zeros that are put around a map count in its averages.
+// CHECK-LABEL: func.func @averages
+// CHECK: npu.avg_pool2d {{.*}} kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] count_include_pad
+func.func @averages(%x: tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xf32> {
+  %around = "tosa.const"() <{value = dense<[[0, 0], [1, 1], [1, 1], [0, 0]]> : tensor<4x2xi32>}> : () -> tensor<4x2xi32>
+  %p = tosa.pad %x, %around : (tensor<1x4x4x2xf32>, tensor<4x2xi32>) -> tensor<1x6x6x2xf32>
+  %a = tosa.avg_pool2d %p {acc_type = f32, kernel = array<i64: 3, 3>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>} : (tensor<1x6x6x2xf32>) -> tensor<1x4x4x2xf32>
+  return %a : tensor<1x4x4x2xf32>
+}
