@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -54,10 +54,13 @@ def view(op: Foreign, builder: LayerBuilder) -> Stored:
 def pad(op: Foreign, builder: LayerBuilder) -> Stored:
     """`tensor.pad` with a constant; a layer behind it may take the pads as its own."""
     found = builder.unpadded(op.operand(0))
-    if len(op.operands) != 1:
-        raise NoEquivalent("expected pads that are known")
-    rank = len(found.perm)
-    low, high = op.integers("static_low", rank), op.integers("static_high", rank)
+    rank, operands = len(found.perm), iter(op.operands[1:])
+    low, high = (
+        tuple(
+            known(operands) if each == DYNAMIC_INDEX else each for each in op.integers(name, rank)
+        )
+        for name in ("static_low", "static_high")
+    )
     last = body_of(op.op).last_op
     fill = None if last is None or len(last.operands) != 1 else constant_array(last.operands[0])
     if fill is None or fill.size != 1 or min(*low, *high, 0) < 0:
@@ -65,6 +68,18 @@ def pad(op: Foreign, builder: LayerBuilder) -> Stored:
     return Stored(
         found.value, found.perm, tuple(zip(low, high, strict=True)), float(fill.reshape(-1)[0])
     )
+
+
+def known(operands: Iterator[SSAValue]) -> int:
+    """The next operand, a constant number.
+
+    Raises: NoEquivalent if it is computed, or if there is none.
+    """
+    value = next(operands, None)
+    array = None if value is None else constant_array(value)
+    if array is None or array.size != 1 or array.dtype.kind not in "iu":
+        raise NoEquivalent("expected pads that are known")
+    return int(array.reshape(-1)[0])
 
 
 def boxes(op: Operation) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:

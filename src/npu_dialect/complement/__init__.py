@@ -1,6 +1,6 @@
 """Ops of MLIR's own dialects that xDSL lacks, or knows in the form of one MLIR version only.
 
-Our tools read `tosa` and `linalg` text with the dialects `TOSA` and `LINALG` of this package. They
+Our tools read `tosa`, `linalg` and `tensor` text with the dialects of this package. They
 hold xDSL's ops, and in addition those that mlir-opt 19 and newer print and xDSL does not parse.
 Plain `xdsl-opt` has xDSL's dialects: give it such text in generic form, with
 `--allow-unregistered-dialect`.
@@ -27,7 +27,18 @@ def linalg() -> Dialect:
     return LINALG
 
 
-COMPLETED: Mapping[str, Callable[[], Dialect]] = {"tosa": tosa, "linalg": linalg}
+def tensor() -> Dialect:
+    """The dialect `tensor`, completed."""
+    from npu_dialect.complement.tensor import TENSOR
+
+    return TENSOR
+
+
+COMPLETED: Mapping[str, Callable[[], Dialect]] = {
+    "tosa": tosa,
+    "linalg": linalg,
+    "tensor": tensor,
+}
 """A factory for each dialect of this package, by name."""
 
 
