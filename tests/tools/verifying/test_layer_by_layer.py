@@ -91,7 +91,7 @@ def test_a_scale_that_is_one_percent_off_is_found(
 ) -> None:
     right = residual(inner=kind)
     made = compiled(off_by(right, scale, 1.01), tmp_path)
-    found = verify(replace(made, reference=right), None, 0)
+    found = verify(replace(made, source=right), None, 0)
     assert not found.agrees
     assert found.first_layer is not None
     assert layer in found.first_layer
@@ -102,7 +102,7 @@ def test_a_scale_that_is_one_percent_off_is_found(
 def test_it_is_found_where_ties_are_amplified_too(tmp_path: Path, scale: str) -> None:
     right = amplifying()
     made = compiled(off_by(right, scale, 1.01), tmp_path)
-    assert not verify(replace(made, reference=right), None, 0).agrees
+    assert not verify(replace(made, source=right), None, 0).agrees
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
@@ -119,7 +119,7 @@ def test_fixed_multipliers(tmp_path: Path) -> None:
     right = residual()
     assert verify(compiled(right, tmp_path, requantize="fixed"), None, 0).agrees
     made = compiled(off_by(right, "c2_w_scale", 1.01), tmp_path, requantize="fixed")
-    assert not verify(replace(made, reference=right), None, 0).agrees
+    assert not verify(replace(made, source=right), None, 0).agrees
 
 
 def test_several_samples(tmp_path: Path) -> None:
@@ -176,4 +176,4 @@ def test_sums_of_integers_that_lose_their_fraction(tmp_path: Path, kind: str) ->
     assert found.layers.ties > 0
     wrong = graph.model({"x": x}, out, kind, 13)
     wrong.graph.node[0].attribute.remove(wrong.graph.node[0].attribute[-1])
-    assert not verify(replace(made, reference=wrong), None, 0).agrees
+    assert not verify(replace(made, source=wrong), None, 0).agrees
