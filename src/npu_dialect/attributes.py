@@ -58,7 +58,7 @@ LEFT = Key(
     TEXT,
     "why an op of another dialect was left as it is",
     writers="convert-linalg-to-npu, convert-tosa-to-npu",
-    readers="reports",
+    readers="npu-compile",
     absent="the op was converted, or no pass has tried",
 )
 PORT = Key(

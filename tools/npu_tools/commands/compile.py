@@ -219,8 +219,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--verify",
         metavar="inputs.npz",
-        help="compare the C with onnxruntime (for .mlir with the interpreter) on random inputs, or "
-        "on FILE",
+        help="compare the C with onnxruntime (.mlir: interpreter) on random inputs, =FILE: on these",
     )
     add("--seed", type=natural, default=0, help="seed of random inputs (default: %(default)s)")
     add("--list-pipelines", action="store_true", help="print the named pipelines")
