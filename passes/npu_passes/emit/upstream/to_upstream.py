@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
 from xdsl.dialects.func import FuncOp
 from xdsl.rewriter import InsertPoint
@@ -31,6 +32,7 @@ from npu_dialect import dma
 from npu_dialect.walking import walk, walk_kind
 from npu_passes.emit.upstream.arena import place_buffers
 from npu_passes.emit.upstream.check import check
+from npu_passes.emit.upstream.copies import expand_copy
 from npu_passes.emit.upstream.transfers import Calls, MemrefTransfers, erase
 from npu_passes.emit.upstream.types import Types
 from npu_passes.emit.upstream.views import Views
@@ -72,6 +74,7 @@ class ToUpstreamPass(RefusingPass):
             drop_casts(function)
             Views(builders[name], declared).type_all(function)
             replace_words(builders[name], function)
+            expand_copies(builders[name], function)
 
     def check_options(self) -> None:
         """Check the numbers of the memory spaces.
@@ -132,3 +135,11 @@ def replace_words(b: LoopBuilder, function: FuncOp) -> None:
             made.name_hint = op.results[0].name_hint
             op.results[0].replace_all_uses_with(made)
         erase(op)
+
+
+def expand_copies(b: LoopBuilder, function: FuncOp) -> None:
+    """Replace the copies of a function that upstream would make calls of."""
+    for op in list(walk_kind(function, memref.CopyOp)):
+        b.builder.insertion_point = InsertPoint.before(op)
+        if expand_copy(b, op):
+            erase(op)

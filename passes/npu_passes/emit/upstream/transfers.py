@@ -6,15 +6,15 @@
 becomes, as calls,
     %from = memref.cast %rows : ... to memref<?x?x?x?xf32, strided<[?, ?, ?, ?], offset: ?>, ...>
     %to = memref.cast %tile : ... to memref<?x?x?x?xf32, strided<[?, ?, ?, ?], offset: ?>, ...>
-    %t = func.call @npu_dma_read_4d_f32(%channel, %from, %to) : (i32, ...) -> i32
-    func.call @npu_dma_wait(%t) : (i32) -> ()
+    %t = func.call @npu_transfer_read_4d_f32(%channel, %from, %to) : (i32, ...) -> i32
+    func.call @npu_transfer_wait(%t) : (i32) -> ()
 or, with `transfers=memref`, for each run of bytes
     memref.dma_start %rows[%i, %j, %k, %l], %tile[...], %count, %tag[%n] : ...
     memref.dma_wait %tag[%n], %count : ...
 
 The functions are `read` onto the chip, `write` off it, and `weights` for learned parameters. Each is
 declared for a rank and an element type; the buffers say the rest. A transfer in blocks calls
-`npu_dma_read_blocks_4d_f32` or `write`, which also gets the map, its index, the size of a block and
+`npu_transfer_read_blocks_4d_f32` or `write`, which also gets the map, its index, the size of a block and
 the integer that stands for zero. `memref.dma_start` moves one run, so a transfer of several has a tag
 for each, and is started and awaited in loops. `dma.reads` and `dma.writes` only count, and are left
 out.
@@ -71,14 +71,14 @@ class Calls:
             what += "_blocks"
             operands += [b.integer(op.block.value.data), b.integer(op.zero.value.data)]
         type_ = memref_type(op.source)
-        name = f"npu_dma_{what}_{type_.get_num_dims()}d_{type_.element_type}"
+        name = f"npu_transfer_{what}_{type_.get_num_dims()}d_{type_.element_type}"
         token = self.call(b, op, name, operands, [i32])
         op.token.replace_all_uses_with(token[0])
         erase(op)
 
     def wait(self, b: LoopBuilder, op: dma.WaitOp) -> None:
         """Call the function that waits for a transfer."""
-        self.call(b, op, "npu_dma_wait", [op.token], [])
+        self.call(b, op, "npu_transfer_wait", [op.token], [])
         erase(op)
 
     def call(

@@ -1,0 +1,91 @@
+"""Builds the IR of `npu-to-upstream` with LLVM's tools, as another back end would.
+
+    mlir-opt-19 --convert-scf-to-cf ... | mlir-translate-19 --mlir-to-llvmir | clang-19 -O2 -c
+
+gives an object file. With the C file of `upstream_adapter.py` beside it, a program that runs our C
+runs the object in its place.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from npu_tools.shared.errors import UserError
+
+VERSION = "19"
+"""The version of LLVM and MLIR: the end of the names of its tools and of Debian's packages."""
+
+PACKAGES = tuple(each.format(VERSION) for each in ("mlir-{}-tools", "llvm-{}", "clang-{}"))
+"""The Debian packages that have the tools."""
+
+TOOLS = tuple(f"{name}-{VERSION}" for name in ("mlir-opt", "mlir-translate", "opt", "clang"))
+"""The tools, in the order in which a module goes through them."""
+
+WIDTH = "index-bitwidth={}"
+LOWERING = (
+    "convert-scf-to-cf",
+    "expand-strided-metadata",
+    "lower-affine",
+    "arith-expand",
+    "convert-math-to-llvm",
+    "convert-math-to-libm",
+    f"finalize-memref-to-llvm={WIDTH}",
+    f"convert-arith-to-llvm={WIDTH}",
+    f"convert-func-to-llvm={WIDTH}",
+    f"convert-cf-to-llvm={WIDTH}",
+    "reconcile-unrealized-casts",
+)
+"""The passes of mlir-opt that lower a module to the llvm dialect."""
+
+HOST_FLAGS = ("-O2",)
+
+
+class UpstreamError(UserError):
+    """A tool of LLVM has rejected a module."""
+
+
+def missing_tool() -> str | None:
+    """The first of the tools that is not installed; None if all are."""
+    return next((tool for tool in TOOLS if shutil.which(tool) is None), None)
+
+
+def run(command: Sequence[str], text: bytes) -> bytes:
+    """Run a tool on a text; returns its output.
+
+    Raises: UpstreamError with the beginning of its messages if it fails.
+    """
+    done = subprocess.run(command, input=text, capture_output=True, check=False)
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace")
+        raise UpstreamError(f"{command[0]} failed: {said[:2000]}")
+    return done.stdout
+
+
+def verified(text: str) -> str:
+    """A module as upstream's mlir-opt prints it, which parses and verifies it.
+
+    Raises: UpstreamError if mlir-opt rejects it.
+    """
+    return run([TOOLS[0]], text.encode()).decode()
+
+
+def build_object(
+    text: str, public: str, path: Path, flags: Sequence[str] = HOST_FLAGS, index_bits: int = 64
+) -> None:
+    """Compile the text of a module to an object file in which only function `public` is visible.
+
+    `flags` are clang's. `index_bits`: the width of an index on the machine.
+
+    Raises: UpstreamError if a tool rejects it.
+    """
+    lower, translate, internalize, compile_ = TOOLS
+    passes = [f"--{each.format(index_bits)}" for each in LOWERING]
+    lowered = run([lower, *passes], text.encode())
+    code = run([translate, "--mlir-to-llvmir"], lowered)
+    hidden = ["-passes=internalize,globaldce", f"-internalize-public-api-list={public}"]
+    code = run([internalize, *hidden], code)
+    quiet = ("-Wno-override-module", "-ffunction-sections", "-fdata-sections")
+    run([compile_, *flags, *quiet, "-x", "ir", "-", "-c", "-o", str(path)], code)
