@@ -6,8 +6,8 @@
         return 0;
     }
 
-In LLVM's code a buffer of rank r is 3 + 2r arguments: its address twice, its offset, r extents and r
-strides. Functions that start transfers call the engine of `npu_dma.h`.
+In LLVM's code a buffer of rank r is 3 + 2r arguments: its address twice, its offset, r extents and
+r strides. Functions that start transfers call the engine of `npu_dma.h`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from npu_dialect.npu.maps import element_bytes, is_buffer_type
 
@@ -128,8 +129,11 @@ def adapter(module: ModuleOp, prefix: str, header: str) -> str:
     parts += [ENGINE] if transfers else []
     parts += [START] if any(starts(name) and BLOCKED not in name for name in transfers) else []
     parts += [BLOCKS] if any(BLOCKED in name for name in transfers) else []
-    parts += [WAIT if op.sym_name.data == WAIT_NAME else start_function(op)
-              for op in functions_of(module) if op.is_declaration]
+    parts += [
+        WAIT if op.sym_name.data == WAIT_NAME else start_function(op)
+        for op in functions_of(module)
+        if op.is_declaration
+    ]
     name = function.sym_name.data
     parts.append(f"void {name}({', '.join(kind for type_ in types for kind in ctypes(type_))});\n")
     before = [f"    (void){each};" for each in names if each not in values]
@@ -155,7 +159,7 @@ def ctypes(type_: Attribute) -> Sequence[str]:
         return ("void *", "void *", "intptr_t", *(["intptr_t"] * 2 * type_.get_num_dims()))
     if isinstance(type_, IndexType):
         return ("intptr_t",)
-    assert isinstance(type_, IntegerType)
+    assert isa(type_, IntegerType)
     return (f"int{type_.width.data}_t",)
 
 
@@ -194,7 +198,7 @@ def start_function(function: FuncOp) -> str:
 
 def buffer_of(type_: Attribute) -> tuple[int, int]:
     """The rank of a buffer, and the bytes of its elements."""
-    assert isinstance(type_, MemRefType)
+    assert is_buffer_type(type_)
     return type_.get_num_dims(), element_bytes(type_)
 
 

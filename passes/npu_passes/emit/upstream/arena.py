@@ -11,8 +11,8 @@ becomes
       %a = memref.reinterpret_cast %0 to ... : ... to memref<4x4xf32, strided<[1, 4]>, ...>
 
 So the function has the contract of the C: a port that lies in the arena is copied, unless the
-caller's pointer is its place there. Functions that allocate, or call one that does, get the block as
-their last argument. Buffers off the chip are views of a second block in the same way.
+caller's pointer is its place there. Functions that allocate, or call one that does, get the block
+as their last argument. Buffers off the chip are views of a second block in the same way.
 """
 
 from __future__ import annotations

@@ -6,24 +6,20 @@ Each entry names the op, its function, and what would be right.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.arguments import attributes_of_arguments, is_input, is_output, is_state
 from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, LAYER, SRAM_OFFSET
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
-from npu_dialect.npu.maps import element_bytes, is_buffer_type, storage_elements
-from npu_dialect.sram import reach_of
+from npu_dialect.npu.maps import is_buffer_type
 from npu_dialect.walking import walk
-from npu_passes.analysis.views import base_of, root_of
-from npu_passes.emit.c.buffers import memory_of
+from npu_passes.emit.upstream.copies import Order, order_of
 from npu_passes.emit.upstream.types import holds_ours, is_ours
-from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal
 
 SPACES = frozenset[Attribute]((SramSpace(), DramSpace(), FlashSpace()))
@@ -95,32 +91,12 @@ def problem_of(op: Operation) -> str | None:
             return f"it has no `{SRAM_OFFSET.name}`; run npu-assign-sram-offsets before"
         case dma.StartOp() if any(type(use.operation) is not dma.WaitOp for use in op.token.uses):
             return "its token goes elsewhere; expected a dma.wait where its dma.start is visible"
-        case memref.CopyOp() if share_bytes(op):
-            return "its buffers share bytes in the arena; upstream has no such copy"
+        case memref.CopyOp() if order_of(op) is Order.NONE:
+            return "its buffers share bytes; expected that of buffers without gaps only"
         case dma.WaitOp() if not isinstance(op.token.owner, dma.StartOp):
             return "its token comes from elsewhere; expected a dma.start that is visible here"
         case _:
             return None if type(op) in SAYABLE else problem_of_attributes(op)
-
-
-def share_bytes(op: memref.CopyOp) -> bool:
-    """Whether the two ends of a copy are known to be in one memory, and not known to be apart."""
-    ends = op.source, op.destination
-    one, other = (memory_of(end) for end in ends)
-    if one.root is other.root or (one.kind == other.kind and one.kind in ("arena", "dram")):
-        (first, last), (start, end) = (bytes_of(end, m.begin) for end, m in zip(ends, (one, other)))
-        return first < end and start < last
-    return False
-
-
-def bytes_of(buffer: SSAValue, begin: int) -> tuple[int, float]:
-    """The first byte of a buffer and the one behind its last, if its root is at `begin`."""
-    type_, root = memref_type(buffer), memref_type(root_of(buffer))
-    size, count, offset = element_bytes(root), storage_elements(root), type_.get_offset()
-    reach = reach_of(type_.get_shape(), type_.get_strides())
-    if offset is None or reach is None or base_of(buffer) is not root_of(buffer):
-        return begin, inf if count is None else begin + count * size
-    return begin + offset * size, begin + (offset + reach) * size
 
 
 def in_sram(op: memref.AllocOp) -> bool:

@@ -13,12 +13,14 @@ becomes
 
 The decision: what stands for each of our words. This is the last pass before LLVM's `mlir-opt`, or
 another back end: nothing of ours is left, and views have the types that upstream infers. The files
-beside this one have the parts: `arena.py` buffers, `transfers.py` transfers, `types.py` memory spaces,
-`views.py` views, `words.py` arithmetic on words. What upstream cannot say is rejected by name.
+beside this one have the parts: `arena.py` buffers, `transfers.py` transfers, `types.py` memory
+spaces, `views.py` views, `words.py` arithmetic on words. What upstream cannot say is rejected by
+name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,11 +34,11 @@ from npu_dialect import dma
 from npu_dialect.walking import walk, walk_kind
 from npu_passes.emit.upstream.arena import place_buffers
 from npu_passes.emit.upstream.check import check
-from npu_passes.emit.upstream.copies import expand_copy
+from npu_passes.emit.upstream.copies import Order, expand_copy, order_of
 from npu_passes.emit.upstream.transfers import Calls, MemrefTransfers, erase
 from npu_passes.emit.upstream.types import Types
 from npu_passes.emit.upstream.views import Views
-from npu_passes.emit.upstream.words import BUILD
+from npu_passes.emit.upstream.words import BUILD, WordBuilder
 from npu_passes.support.loop_builder import LoopBuilder
 from npu_passes.support.refuse import Refusal, RefusingPass
 
@@ -66,6 +68,7 @@ class ToUpstreamPass(RefusingPass):
             if isinstance(each, FuncOp) and not each.is_declaration
         }
         builders = {name: builder_of(each) for name, each in functions.items()}
+        orders = {each: order_of(each) for each in walk_kind(op, memref.CopyOp)}
         self.replace_transfers(op, builders)
         place_buffers(op, builders)
         Types.of(self.sram_space, self.dram_space, self.flash_space).convert_all(op)
@@ -74,7 +77,7 @@ class ToUpstreamPass(RefusingPass):
             drop_casts(function)
             Views(builders[name], declared).type_all(function)
             replace_words(builders[name], function)
-            expand_copies(builders[name], function)
+            expand_copies(builders[name], function, orders)
 
     def check_options(self) -> None:
         """Check the numbers of the memory spaces.
@@ -90,7 +93,7 @@ class ToUpstreamPass(RefusingPass):
                 "expected sram-space and dram-space to differ"
             )
 
-    def replace_transfers(self, module: ModuleOp, builders: dict[str, LoopBuilder]) -> None:
+    def replace_transfers(self, module: ModuleOp, builders: Mapping[str, LoopBuilder]) -> None:
         """Replace all transfers of a module."""
         made = Calls(module) if self.transfers == "calls" else MemrefTransfers()
         for b in builders.values():
@@ -108,11 +111,11 @@ class ToUpstreamPass(RefusingPass):
         made.declare()
 
 
-def builder_of(function: FuncOp) -> LoopBuilder:
-    """A builder of loops with its constants at the start of a function."""
+def builder_of(function: FuncOp) -> WordBuilder:
+    """A builder with its constants at the start of a function."""
     first = function.body.blocks[0].first_op
     assert first is not None
-    return LoopBuilder(first)
+    return WordBuilder(first)
 
 
 def drop_casts(function: FuncOp) -> None:
@@ -124,7 +127,7 @@ def drop_casts(function: FuncOp) -> None:
             erase(op)
 
 
-def replace_words(b: LoopBuilder, function: FuncOp) -> None:
+def replace_words(b: WordBuilder, function: FuncOp) -> None:
     """Replace the ops of the dsp dialect in a function."""
     for op in list(walk(function)):
         if (build := BUILD.get(type(op))) is None:
@@ -137,9 +140,12 @@ def replace_words(b: LoopBuilder, function: FuncOp) -> None:
         erase(op)
 
 
-def expand_copies(b: LoopBuilder, function: FuncOp) -> None:
-    """Replace the copies of a function that upstream would make calls of."""
+def expand_copies(b: LoopBuilder, function: FuncOp, orders: Mapping[memref.CopyOp, Order]) -> None:
+    """Replace the copies of a function that upstream would make calls of, or do wrong.
+
+    `orders` has those of the copies that were there before; ports are copied in any order.
+    """
     for op in list(walk_kind(function, memref.CopyOp)):
         b.builder.insertion_point = InsertPoint.before(op)
-        if expand_copy(b, op):
+        if expand_copy(b, op, orders.get(op, Order.ANY)):
             erase(op)

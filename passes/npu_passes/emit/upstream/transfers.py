@@ -12,12 +12,12 @@ or, with `transfers=memref`, for each run of bytes
     memref.dma_start %rows[%i, %j, %k, %l], %tile[...], %count, %tag[%n] : ...
     memref.dma_wait %tag[%n], %count : ...
 
-The functions are `read` onto the chip, `write` off it, and `weights` for learned parameters. Each is
-declared for a rank and an element type; the buffers say the rest. A transfer in blocks calls
-`npu_transfer_read_blocks_4d_f32` or `write`, which also gets the map, its index, the size of a block and
-the integer that stands for zero. `memref.dma_start` moves one run, so a transfer of several has a tag
-for each, and is started and awaited in loops. `dma.reads` and `dma.writes` only count, and are left
-out.
+The functions are `read` onto the chip, `write` off it, and `weights` for learned parameters. Each
+is declared for a rank and an element type; the buffers say the rest. A transfer in blocks calls
+`npu_transfer_read_blocks_4d_f32` or `write`, which also gets the map, its index, the size of a
+block and the integer that stands for zero. `memref.dma_start` moves one run, so a transfer of
+several has a tag for each, and is started and awaited in loops. `dma.reads` and `dma.writes` only
+count, and are left out.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -24,16 +24,15 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, SSAValue
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
 from xdsl.rewriter import Rewriter
 
+from npu_dialect.arguments import attributes_in
 from npu_dialect.keys import NAMESPACES
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
 from npu_dialect.walking import walk
 
 UI8 = IntegerType(8, Signedness.UNSIGNED)
-
-A = TypeVar("A", bound=Attribute)
 
 
 def is_ours(name: str) -> bool:
@@ -72,15 +71,15 @@ class Types:
             return space_attribute(number)
         if attribute == UI8:
             return i8
-        parts: Any = attribute
         match attribute:
             case ParametrizedAttribute():
                 new = [self.converted(each) for each in attribute.parameters]
                 changed = any(a is not b for a, b in zip(new, attribute.parameters, strict=True))
                 return type(attribute).new(new) if changed else attribute
             case ArrayAttr():
-                items = [self.converted(each) for each in parts.data]
-                changed = any(a is not b for a, b in zip(items, parts.data, strict=True))
+                parts = items_in(attribute)
+                items = [self.converted(each) for each in parts]
+                changed = any(a is not b for a, b in zip(items, parts, strict=True))
                 return ArrayAttr(items) if changed else attribute
             case DictionaryAttr():
                 kept = {name: each for name, each in attribute.data.items() if not is_ours(name)}
@@ -111,17 +110,20 @@ class Types:
     def retype(self, value: SSAValue) -> None:
         """Convert the type of a value."""
         new = self.converted(value.type)
-        if new is not value.type:
+        if new != value.type:
             Rewriter.replace_value_with_new_type(value, new)
+
+
+def items_in(attribute: Attribute) -> tuple[Attribute, ...]:
+    """The items of an array; none of another attribute."""
+    return cast("ArrayAttr[Attribute]", attribute).data if isinstance(attribute, ArrayAttr) else ()
 
 
 def drop_empty(function: FuncOp) -> None:
     """Remove the lists of attributes of a function's arguments and results if they are empty."""
     for name in ("arg_attrs", "res_attrs"):
         items = function.properties.get(name)
-        if isinstance(items, ArrayAttr) and all(
-            isinstance(each, DictionaryAttr) and not each.data for each in items.data
-        ):
+        if items is not None and not any(attributes_in(each) for each in items_in(items)):
             del function.properties[name]
 
 
@@ -135,8 +137,8 @@ def holds_ours(attribute: Attribute, allowed: frozenset[Attribute]) -> Attribute
     match attribute:
         case ParametrizedAttribute():
             inner = tuple(attribute.parameters)
-        case Data(data=tuple() as items):
-            inner = tuple(each for each in items if isinstance(each, Attribute))
+        case ArrayAttr():
+            inner = items_in(attribute)
         case DictionaryAttr():
             inner = tuple(attribute.data.values())
         case _:

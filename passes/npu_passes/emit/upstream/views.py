@@ -7,10 +7,10 @@ becomes
     %row  = memref.subview %map[0, 0, 2, 0] [1, 4, 1, 8] [1, 1, 1, 1]
             : memref<1x4x8x8xi8> to memref<4x8xi8, strided<[64, 1], offset: 16>>
     %span = memref.reinterpret_cast %row to offset: [16], sizes: [200], strides: [1]
-            : memref<4x8xi8, strided<[64, 1], offset: 16>> to memref<200xi8, strided<[1], offset: 16>>
+            : ... to memref<200xi8, strided<[1], offset: 16>>
 
-Our types may say less than is known (`offset: ?`); upstream wants exactly what it infers. In our IR a
-`sram.span` begins at an offset of 0, wherever its source lies. Upstream has no such view: offsets
+Our types may say less than is known (`offset: ?`); upstream wants exactly what it infers. In our IR
+a `sram.span` begins at an offset of 0, wherever its source lies. Upstream has no such view: offsets
 count from the start of the whole buffer. So a view takes its offset from its source, which
 `memref.extract_strided_metadata` reads if the type does not say it. Views of views follow, since
 each is rewritten after its source.
