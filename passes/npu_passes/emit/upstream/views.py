@@ -86,7 +86,9 @@ class Views:
 
     def offset_of(self, buffer: SSAValue) -> SSAValue:
         """The offset of a buffer, read when the program runs."""
-        return self.b.insert(memref.ExtractStridedMetaDataOp(buffer), "offset").offset
+        offset = self.b.insert(memref.ExtractStridedMetaDataOp(buffer)).offset
+        offset.name_hint = "offset"
+        return offset
 
     def recast(self, op: memref.ReinterpretCastOp) -> None:
         """Give a reinterpreted buffer its place: if it is one of a span, that of the span counts.
