@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from npu_passes.emit.upstream.to_upstream import ToUpstreamPass
 from npu_tools.compiling.driver import Compiled, Job, compile_model
 from npu_tools.compiling.printer import ir_text
 from npu_tools.verifying.ports import Port, ports_of
-from npu_tools.verifying.upstream import TOOLS, build_object
+from npu_tools.verifying.upstream import HOST, TOOLS, Backend, build_object
 from npu_tools.verifying.upstream_adapter import adapter, public_function
 
 Array = NDArray[Any]
@@ -52,10 +51,9 @@ class Both:
         """The C file that gives LLVM's object the interface of the header."""
         return adapter(self.module, PREFIX, self.files.header)
 
-    def build_object(self, path: Path, flags: Sequence[str], index_bits: int) -> None:
+    def build_object(self, path: Path, backend: Backend = HOST) -> None:
         """Compile the IR to an object file with LLVM's tools."""
-        name = public_function(self.module).sym_name.data
-        build_object(self.text, name, path, flags, index_bits)
+        build_object(self.text, public_function(self.module).sym_name.data, path, backend)
 
     @property
     def ports(self) -> list[Port]:
@@ -73,9 +71,7 @@ class Both:
         ]
 
 
-def compiled_both(
-    model: Path, target: str, pipeline: str = "default", **options: Any
-) -> Both:
+def compiled_both(model: Path, target: str, pipeline: str = "default", **options: Any) -> Both:
     """Compile a model for a machine; `options` are those of `npu-to-upstream`."""
     held: list[ModuleOp] = []
 
@@ -96,7 +92,7 @@ def run_both(both: Both, folder: Path) -> tuple[list[Array], list[Array]]:
     inputs, shapes = both.inputs(), list(report.outputs.values())
     types = [port.dtype.name for port in both.ports[len(inputs) :]]
     built = folder / "upstream.o"
-    both.build_object(built, ("-O2",), 64)
+    both.build_object(built)
     ours = run_c(both.files, PREFIX, inputs, shapes, output_types=types, sanitize=False)
     theirs = run_c(
         replace(both.files, source=both.adapter),

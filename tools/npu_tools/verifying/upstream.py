@@ -11,8 +11,10 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from npu_dialect.machine import Toolchain
 from npu_tools.shared.errors import UserError
 
 VERSION = "19"
@@ -40,7 +42,36 @@ LOWERING = (
 )
 """The passes of mlir-opt that lower a module to the llvm dialect."""
 
-HOST_FLAGS = ("-O2",)
+TRIPLES = {"arm-none-eabi-gcc": "arm-none-eabi", "riscv64-unknown-elf-gcc": "riscv32-unknown-elf"}
+"""For each compiler that a machine's file names the target of clang."""
+
+ONLY_GCC = "-misa-spec="
+"""What a flag begins with that clang does not know, nor need."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """How clang compiles for a machine: its flags, and the bits of an index."""
+
+    flags: tuple[str, ...] = ("-O2",)
+    index_bits: int = 64
+
+    @staticmethod
+    def of(machine: str, level: str = "-O2") -> Backend:
+        """For a machine whose file has a table [toolchain], on the core that its flags choose.
+
+        Raises: UpstreamError if its compiler is none that we know the target of.
+        """
+        toolchain = Toolchain.load(machine)
+        if toolchain is None or toolchain.compiler not in TRIPLES:
+            raise UpstreamError(f"{machine}: expected one of the compilers {', '.join(TRIPLES)}")
+        target = f"--target={TRIPLES[toolchain.compiler]}"
+        flags = (flag for flag in toolchain.flags if not flag.startswith(ONLY_GCC))
+        return Backend((target, *flags, level), 32)
+
+
+HOST = Backend()
+"""This computer."""
 
 
 class UpstreamError(UserError):
@@ -72,20 +103,16 @@ def verified(text: str) -> str:
     return run([TOOLS[0]], text.encode()).decode()
 
 
-def build_object(
-    text: str, public: str, path: Path, flags: Sequence[str] = HOST_FLAGS, index_bits: int = 64
-) -> None:
+def build_object(text: str, public: str, path: Path, backend: Backend = HOST) -> None:
     """Compile the text of a module to an object file in which only function `public` is visible.
-
-    `flags` are clang's. `index_bits`: the width of an index on the machine.
 
     Raises: UpstreamError if a tool rejects it.
     """
     lower, translate, internalize, compile_ = TOOLS
-    passes = [f"--{each.format(index_bits)}" for each in LOWERING]
+    passes = [f"--{each.format(backend.index_bits)}" for each in LOWERING]
     lowered = run([lower, *passes], text.encode())
     code = run([translate, "--mlir-to-llvmir"], lowered)
     hidden = ["-passes=internalize,globaldce", f"-internalize-public-api-list={public}"]
     code = run([internalize, *hidden], code)
-    quiet = ("-Wno-override-module", "-ffunction-sections", "-fdata-sections")
-    run([compile_, *flags, *quiet, "-x", "ir", "-", "-c", "-o", str(path)], code)
+    sections = ("-ffunction-sections", "-fdata-sections", "-w")
+    run([compile_, *backend.flags, *sections, "-x", "ir", "-", "-c", "-o", str(path)], code)

@@ -2,7 +2,7 @@
 
     int lenet5_run(const float *image, float *scores, void *arena)
     {
-        lenet5((void *)image, (void *)image, 0, 1, 1, 32, 32, 1024, 1024, 32, 1, ...);
+        upstream_code((void *)image, (void *)image, 0, 1, 1, 32, 32, 1024, 1024, 32, 1, ...);
         return 0;
     }
 
@@ -135,7 +135,8 @@ def adapter(module: ModuleOp, prefix: str, header: str) -> str:
         if op.is_declaration
     ]
     name = function.sym_name.data
-    parts.append(f"void {name}({', '.join(kind for type_ in types for kind in ctypes(type_))});\n")
+    parameters = ", ".join(kind for type_ in types for kind in ctypes(type_))
+    parts.append(f'void upstream_code({parameters}) __asm__("{name}");\n')
     before = [f"    (void){each};" for each in names if each not in values]
     before += ["    engine = dma;"] if transfers else []
     parts.append(
@@ -144,7 +145,7 @@ def adapter(module: ModuleOp, prefix: str, header: str) -> str:
                 f"int {prefix}_run({head[1]})",
                 "{",
                 *before,
-                f"    {name}({', '.join(passed)});",
+                f"    upstream_code({', '.join(passed)});",
                 "    return 0;",
                 "}\n",
             )
