@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from helpers.builds import needs
@@ -16,10 +15,10 @@ from helpers.c_harness import run_c
 from helpers.road import c_files
 from npu_passes.emit.c import CFiles
 from npu_passes.emit.upstream.to_upstream import ToUpstreamPass
-from npu_tools.compiling.driver import Compiled, Job, compile_model
+from npu_tools.compiling.driver import Compiled, Job
 from npu_tools.compiling.printer import ir_text
 from npu_tools.verifying.ports import Port, ports_of
-from npu_tools.verifying.upstream import HOST, TOOLS, Backend, build_object
+from npu_tools.verifying.upstream import HOST, TOOLS, Backend, build_object, compile_for_upstream
 from npu_tools.verifying.upstream_adapter import adapter, public_function
 
 Array = NDArray[Any]
@@ -73,16 +72,8 @@ class Both:
 
 def compiled_both(model: Path, target: str, pipeline: str = "default", **options: Any) -> Both:
     """Compile a model for a machine; `options` are those of `npu-to-upstream`."""
-    held: list[ModuleOp] = []
-
-    def hold(step: str, module: ModuleOp) -> None:
-        held[:] = [module]
-
-    job = Job(model, target, prefix=PREFIX, pipeline=pipeline, weights="c", observers=(hold,))
-    compiled = compile_model(job)
-    module = held[0]
-    ToUpstreamPass(**options).apply(Context(), module)
-    module.verify()
+    job = Job(model, target, prefix=PREFIX, pipeline=pipeline, weights="c")
+    compiled, module = compile_for_upstream(job, ToUpstreamPass(**options))
     return Both(compiled, c_files(compiled), module)
 
 

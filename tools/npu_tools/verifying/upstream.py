@@ -11,10 +11,15 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
 from npu_dialect.machine import Toolchain
+from npu_passes.emit.upstream.to_upstream import ToUpstreamPass
+from npu_tools.compiling.driver import Compiled, Job, compile_model
 from npu_tools.shared.errors import UserError
 
 VERSION = "19"
@@ -93,6 +98,23 @@ def run(command: Sequence[str], text: bytes) -> bytes:
         said = done.stderr.decode("utf-8", "replace")
         raise UpstreamError(f"{command[0]} failed: {said[:2000]}")
     return done.stdout
+
+
+def compile_for_upstream(job: Job, step: ToUpstreamPass) -> tuple[Compiled, ModuleOp]:
+    """Compile a model as npu-compile does; also returns its loops behind `npu-to-upstream`.
+
+    Raises: what `compile_model` raises.
+    """
+    held: list[ModuleOp] = []
+
+    def hold(_: str, module: ModuleOp) -> None:
+        held[:] = [module]
+
+    compiled = compile_model(replace(job, observers=(*job.observers, hold)))
+    (module,) = held
+    step.apply(Context(), module)
+    module.verify()
+    return compiled, module
 
 
 def verified(text: str) -> str:
