@@ -8,7 +8,6 @@ runs the object in its place.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,10 +22,7 @@ from npu_tools.compiling.driver import Compiled, Job, compile_model
 from npu_tools.shared.errors import UserError
 
 VERSION = "19"
-"""The version of LLVM and MLIR: the end of the names of its tools and of Debian's packages."""
-
-PACKAGES = tuple(each.format(VERSION) for each in ("mlir-{}-tools", "llvm-{}", "clang-{}"))
-"""The Debian packages that have the tools."""
+"""The version of LLVM and MLIR, at the end of the names of its tools."""
 
 TOOLS = tuple(f"{name}-{VERSION}" for name in ("mlir-opt", "mlir-translate", "opt", "clang"))
 """The tools, in the order in which a module goes through them."""
@@ -81,11 +77,6 @@ HOST = Backend()
 
 class UpstreamError(UserError):
     """A tool of LLVM has rejected a module."""
-
-
-def missing_tool() -> str | None:
-    """The first of the tools that is not installed; None if all are."""
-    return next((tool for tool in TOOLS if shutil.which(tool) is None), None)
 
 
 def run(command: Sequence[str], text: bytes) -> bytes:
