@@ -1,4 +1,4 @@
-"""scripts/toolchains.py installs what the tests look for, and what it can if something is missing."""
+"""scripts/toolchains.py installs what the tests look for, or what it can of that."""
 
 from __future__ import annotations
 
