@@ -8,6 +8,7 @@ Such a file of lit-tests/ has a line with the passes, behind which the output is
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from npu_tools.shared.installed import available_passes, context
 from npu_tools.verifying.upstream import UpstreamError, verified
 
 FOLDER = ROOT / "lit-tests"
+TO_UPSTREAM = FOLDER / "passes" / "emit" / "to_upstream"
 MARK = re.compile(r"^// UPSTREAM: (.+)$", re.MULTILINE)
 
 
@@ -33,32 +35,33 @@ def marked() -> list[tuple[Path, str]]:
     ]
 
 
-def output_of(path: Path, passes: str) -> str:
-    """The text of a file behind passes."""
-    module = Parser(context(), path.read_text(encoding="utf-8")).parse_module()
-    for each in parse_passes(available_passes(), passes):
-        each.apply(context(), module)
-        module.verify()
-    return ir_text(module)
+def outputs_of(path: Path, passes: str) -> Iterator[str]:
+    """The text of each part of a file behind passes."""
+    for part in path.read_text(encoding="utf-8").split("// -----"):
+        module = Parser(context(), part).parse_module()
+        for each in parse_passes(available_passes(), passes):
+            each.apply(context(), module)
+            module.verify()
+        yield ir_text(module)
 
 
 @pytest.mark.parametrize(
-    ("path", "passes"), [pytest.param(*each, id=f"{each[0].stem}-{each[1]}") for each in marked()]
+    ("path", "passes"), [pytest.param(*each, id=f"{each[0].parent.name}/{each[0].stem}-{each[1]}") for each in marked()]
 )
 def test_upstream_takes_it(path: Path, passes: str) -> None:
     needs_llvm()
-    assert "func.func" in verified(output_of(path, passes))
+    for text in outputs_of(path, passes):
+        assert "func.func" in verified(text)
 
 
 def test_upstream_does_not_take_everything() -> None:
     """Without the pass there are memory spaces that mlir-opt does not know."""
     needs_llvm()
-    path, _ = marked()[0]
+    path = TO_UPSTREAM / "arena.mlir"
     with pytest.raises(UpstreamError, match="unregistered dialect"):
-        verified(output_of(path, "canonicalize"))
+        verified(next(outputs_of(path, "canonicalize")))
 
 
 def test_every_file_of_the_pass_is_marked() -> None:
-    folder = FOLDER / "passes" / "emit" / "to_upstream"
-    files = {path.name for path in folder.glob("*.mlir")} - {"rejects.mlir", "options.mlir"}
-    assert files == {path.name for path, _ in marked() if path.parent == folder}
+    files = {path.name for path in TO_UPSTREAM.glob("*.mlir")} - {"rejects.mlir", "options.mlir"}
+    assert files == {path.name for path, _ in marked() if path.parent == TO_UPSTREAM}
