@@ -19,14 +19,24 @@
 // CHECK:         [[BYTES:%.*]] = memref.view %arena[%c32][] : memref<96xi8> to memref<8xf32>
 // CHECK-NEXT:    %turned = memref.reinterpret_cast [[BYTES]] to offset: [0], sizes: [2, 4], strides: [1, 2]
 // CHECK-SAME:      : memref<8xf32> to memref<2x4xf32, strided<[1, 2]>>
-// CHECK-NEXT:    func.call @layer(%x_map, %turned, %y_map, %arena)
+// CHECK-NEXT:    func.call @between(%x_map, %turned, %y_map, %arena)
 // CHECK-NEXT:    scf.if %elsewhere_1 {
 // CHECK-NEXT:      "memref.copy"(%y_map, %y)
 func.func @net(%x: memref<8xf32, #npu.sram> {npu.name = "x", sram.input, sram.offset = 64 : i64},
     %y: memref<4xf32, #npu.sram> {sram.output, sram.offset = 0 : i64})
     attributes {sram.arena = 96 : i64} {
   %turned = sram.alloc at 32 : memref<2x4xf32, strided<[1, 2]>, #npu.sram>
-  func.call @layer(%x, %turned, %y) {npu.layer = "l"} : (memref<8xf32, #npu.sram>,
+  func.call @between(%x, %turned, %y) {npu.layer = "l"} : (memref<8xf32, #npu.sram>,
+    memref<2x4xf32, strided<[1, 2]>, #npu.sram>, memref<4xf32, #npu.sram>) -> ()
+  func.return
+}
+
+// CHECK-LABEL: func.func private @between(
+// CHECK-SAME:    %ofm: memref<4xf32>, %arena: memref<96xi8>) {
+// CHECK-NEXT:    func.call @layer(%ifm, %turned, %ofm, %arena)
+func.func private @between(%ifm: memref<8xf32, #npu.sram>,
+    %turned: memref<2x4xf32, strided<[1, 2]>, #npu.sram>, %ofm: memref<4xf32, #npu.sram>) {
+  func.call @layer(%ifm, %turned, %ofm) : (memref<8xf32, #npu.sram>,
     memref<2x4xf32, strided<[1, 2]>, #npu.sram>, memref<4xf32, #npu.sram>) -> ()
   func.return
 }

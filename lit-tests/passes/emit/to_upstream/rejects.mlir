@@ -94,6 +94,23 @@ func.func private @user(%a: memref<8xi8, #npu.sram>) {
 }
 
 // -----
+// CHECK: npu-to-upstream: memref.cast: operand 0 is memref<8xi8, strided<[1], offset: 4>>, which cannot become memref<?xi8>; expected `offset: ?` in the latter
+func.func @cast(%x: memref<3x4xi8, #npu.sram>) {
+  %r = memref.subview %x[1, 0] [2, 4] [1, 1] : memref<3x4xi8, #npu.sram> to memref<2x4xi8, strided<[4, 1], offset: 4>, #npu.sram>
+  %s = sram.span %r : memref<2x4xi8, strided<[4, 1], offset: 4>, #npu.sram> to memref<8xi8, #npu.sram>
+  %t = "memref.cast"(%s) : (memref<8xi8, #npu.sram>) -> memref<?xi8, #npu.sram>
+  func.return
+}
+
+// -----
+// CHECK: npu-to-upstream: memref.reinterpret_cast: expected static numbers for a part of a sram.span
+func.func @part(%x: memref<3x4xi8, #npu.sram>, %i: index) {
+  %s = sram.span %x : memref<3x4xi8, #npu.sram> to memref<12xi8, #npu.sram>
+  %t = memref.reinterpret_cast %s to offset: [%i], sizes: [4], strides: [1] : memref<12xi8, #npu.sram> to memref<4xi8, strided<[1], offset: ?>, #npu.sram>
+  func.return
+}
+
+// -----
 // CHECK: npu-to-upstream: @npu_transfer_wait is the name of a function for transfers: expected (i32) -> ()
 func.func @taken(%x: memref<4xf32, #npu.dram>, %y: memref<4xf32, #npu.sram>) {
   %t = dma.start %x to %y channel 0 : memref<4xf32, #npu.dram> to memref<4xf32, #npu.sram>

@@ -66,6 +66,9 @@ class Views:
                 case memref.CollapseShapeOp() | memref.ExpandShapeOp():
                     self.inherit(op)
                     follow_source(op)
+                case memref.CastOp() | memref.MemorySpaceCastOp():
+                    self.inherit(op)
+                    self.check_cast(op)
                 case CallOp() | ReturnOp() | scf.ForOp() | scf.YieldOp():
                     self.fit_operands(op)
                 case _:
@@ -94,10 +97,14 @@ class Views:
         """Give a reinterpreted buffer its place: if it is one of a span, that of the span counts.
 
         The result gets the offset of the op; ours may be `offset: ?` for a known one.
+
+        Raises: Refusal for a part of a span that is known only at run time.
         """
-        if op.offsets or op.sizes or op.strides:
-            return
         self.inherit(op)
+        if op.offsets or op.sizes or op.strides:
+            if op in self.shifts:
+                refuse(op, f"{op.name}: expected static numbers for a part of a sram.span")
+            return
         shape, strides = op.static_sizes.get_values(), op.static_strides.get_values()
         (at,) = op.static_offsets.get_values()
         shift = self.shifts.get(op, 0)
@@ -125,13 +132,17 @@ class Views:
             found = value.type
             if found == wanted or not is_buffer_type(found) or not is_buffer_type(wanted):
                 continue
-            if not casts(found, wanted):
-                refuse(
-                    op,
-                    f"{op.name}: operand {index} is {found}, which cannot become {wanted}; "
-                    "expected `offset: ?` in the latter",
-                )
+            check_fit(op, index, found, wanted)
             op.operands[index] = self.b.insert(memref.CastOp.get(value, wanted)).dest
+
+    def check_cast(self, op: Operation) -> None:
+        """Check that the source of a cast still has a type that can become the result's.
+
+        Raises: Refusal if it has not: its offset is another than before.
+        """
+        found, wanted = memref_type(op.operands[0]), memref_type(op.results[0])
+        if op in self.shifts:
+            check_fit(op, 0, found, wanted)
 
     def places_of(self, op: Operation) -> list[tuple[int, Attribute]]:
         """The operands that become values elsewhere: their numbers, and the types of those."""
@@ -217,14 +228,28 @@ def follow_source(op: Operation) -> None:
         retype(op.results[0], strided(result, result.get_shape(), strides, source.get_offset()))
 
 
+def check_fit(op: Operation, index: int, found: Buffer, wanted: Buffer) -> None:
+    """Check that a buffer, which is an operand of an op, can become one of another type.
+
+    Raises: Refusal, attached to the op, if it cannot.
+    """
+    if not casts(found, wanted):
+        refuse(
+            op,
+            f"{op.name}: operand {index} is {found}, which cannot become {wanted}; "
+            "expected `offset: ?` in the latter",
+        )
+
+
 def casts(found: Buffer, wanted: Buffer) -> bool:
     """Whether `memref.cast` turns one type into another: numbers may be forgotten, not made up."""
-    if (found.get_shape(), found.element_type, found.memory_space) != (
-        wanted.get_shape(),
-        wanted.element_type,
-        wanted.memory_space,
-    ):
+    if (found.element_type, found.memory_space) != (wanted.element_type, wanted.memory_space):
         return False
+    if found.get_num_dims() != wanted.get_num_dims():
+        return False
+    shapes = zip(found.get_shape(), wanted.get_shape(), strict=True)
     ours = (found.get_offset(), *(found.get_strides() or ()))
     theirs = (wanted.get_offset(), *(wanted.get_strides() or ()))
-    return all(there in (None, here) for here, there in zip(ours, theirs, strict=True))
+    return all(there in (DYNAMIC_INDEX, here) for here, there in shapes) and all(
+        there in (None, here) for here, there in zip(ours, theirs, strict=True)
+    )

@@ -46,7 +46,11 @@ def outputs_of(path: Path, passes: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("path", "passes"), [pytest.param(*each, id=f"{each[0].parent.name}/{each[0].stem}-{each[1]}") for each in marked()]
+    ("path", "passes"),
+    [
+        pytest.param(*each, id=f"{each[0].parent.name}/{each[0].stem}-{each[1]}")
+        for each in marked()
+    ],
 )
 def test_upstream_takes_it(path: Path, passes: str) -> None:
     needs_llvm()
