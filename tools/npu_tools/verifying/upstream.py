@@ -29,6 +29,7 @@ TOOLS = tuple(f"{name}-{VERSION}" for name in ("mlir-opt", "mlir-translate", "op
 
 WIDTH = "index-bitwidth={}"
 LOWERING = (
+    "convert-linalg-to-loops",
     "convert-scf-to-cf",
     "expand-strided-metadata",
     "lower-affine",
