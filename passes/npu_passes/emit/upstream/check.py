@@ -17,6 +17,7 @@ from npu_dialect.arguments import attributes_of_arguments, is_input, is_output, 
 from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, LAYER, SRAM_OFFSET
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
 from npu_dialect.npu.maps import is_buffer_type
+from npu_dialect.stream_attributes import STREAM
 from npu_dialect.walking import walk
 from npu_passes.emit.upstream.copies import Order, order_of
 from npu_passes.emit.upstream.types import holds_ours, is_ours
@@ -75,7 +76,7 @@ def problems_of_ports(function: FuncOp) -> Iterator[str]:
         if is_state(attributes):
             yield f"argument {index} is a state, which C keeps in the arena; expected no states"
         moved = is_input(attributes) or is_output(attributes)
-        outside = DRAM_INPUT.is_in(attributes) or DRAM_OUTPUT.is_in(attributes)
+        outside = any(key.is_in(attributes) for key in (DRAM_INPUT, DRAM_OUTPUT, STREAM))
         if moved and not outside and not SRAM_OFFSET.is_in(attributes):
             yield f"argument {index} has no `{SRAM_OFFSET.name}`; run {SRAM_OFFSET.writers} before"
 
