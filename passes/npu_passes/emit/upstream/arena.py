@@ -201,20 +201,16 @@ def view(
             f"bytes {place.offset} to {place.offset + count * size - 1} are no place for {type_} "
             f"in {place.pool} of {space} bytes; expected an aligned place inside",
         )
-    at, dense = b.value(place.offset), MemRefType(type_.element_type, type_.get_shape())
-    shape = type_.get_shape()
-    if dense.get_strides() != type_.get_strides() or type_.get_offset():
-        shape = [count]
-    plain = MemRefType(type_.element_type, shape, memory_space=memref_type(pool).memory_space)
-    made = b.insert(memref.ViewOp(pool, at, [], plain)).result
-    if shape is type_.get_shape() or plain.get_shape() == type_.get_shape():
+    offset, shape, strides = type_.get_offset() or 0, type_.get_shape(), type_.get_strides() or ()
+    is_dense = not offset and strides == MemRefType(type_.element_type, shape).get_strides()
+    extents = shape if is_dense else [count]
+    plain = MemRefType(type_.element_type, extents, memory_space=type_.memory_space)
+    made = b.insert(memref.ViewOp(pool, b.value(place.offset), [], plain)).result
+    if is_dense:
         return made
-    steps = [step or 0 for step in type_.get_strides() or ()]
-    return b.insert(
-        memref.ReinterpretCastOp.from_dynamic(
-            made, [type_.get_offset() or 0], type_.get_shape(), steps, type_
-        )
-    ).result
+    steps = [step or 0 for step in strides]
+    cast = memref.ReinterpretCastOp.from_dynamic(made, [offset], shape, steps, type_)
+    return b.insert(cast).result
 
 
 def replace_allocation(op: Operation, made: SSAValue) -> None:
