@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -77,10 +78,15 @@ def compiled_both(model: Path, target: str, pipeline: str = "default", **options
     return Both(compiled, c_files(compiled), module)
 
 
-def run_both(both: Both, folder: Path) -> tuple[list[Array], list[Array]]:
-    """The outputs of our C, and of LLVM's object, for the same random inputs on this computer."""
+def run_both(
+    both: Both, folder: Path, inputs: Sequence[Array] | None = None
+) -> tuple[list[Array], list[Array]]:
+    """The outputs of our C, and of LLVM's object, for the same inputs on this computer.
+
+    Without `inputs` they are random numbers.
+    """
     report = both.compiled.report
-    inputs, shapes = both.inputs(), list(report.outputs.values())
+    inputs, shapes = inputs or both.inputs(), list(report.outputs.values())
     types = [port.dtype.name for port in both.ports[len(inputs) :]]
     built = folder / "upstream.o"
     both.build_object(built)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from helpers.paths import ROOT
-from npu_tools.verifying.upstream import TOOLS
+from npu_tools.verifying.upstream import PACKAGES, TOOLS
 
 SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "toolchains.py"))
 
@@ -16,6 +16,7 @@ SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "toolchains.py"))
 def test_the_tools_of_llvm_are_of_the_version_that_the_tests_use() -> None:
     probes = {tool.probe[0] for tool in SCRIPT["TOOLS"]}
     # mlir-translate is in the package of mlir-opt.
+    assert set(PACKAGES.split()) <= {tool.package for tool in SCRIPT["TOOLS"]}
     assert {name for name in TOOLS if not name.startswith("mlir-translate")} <= probes
 
 

@@ -8,6 +8,7 @@ runs the object in its place.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,9 @@ from npu_tools.shared.errors import UserError
 
 VERSION = "19"
 """The version of LLVM and MLIR, at the end of the names of its tools."""
+
+PACKAGES = f"mlir-{VERSION}-tools llvm-{VERSION} clang-{VERSION}"
+"""The Debian packages of the tools."""
 
 TOOLS = tuple(f"{name}-{VERSION}" for name in ("mlir-opt", "mlir-translate", "opt", "clang"))
 """The tools, in the order in which a module goes through them."""
@@ -77,14 +81,16 @@ HOST = Backend()
 
 
 class UpstreamError(UserError):
-    """A tool of LLVM has rejected a module."""
+    """A tool of LLVM is missing, or has rejected a module."""
 
 
 def run(command: Sequence[str], text: bytes) -> bytes:
     """Run a tool on a text; returns its output.
 
-    Raises: UpstreamError with the beginning of its messages if it fails.
+    Raises: UpstreamError with the beginning of its messages if it fails, or if it is missing.
     """
+    if shutil.which(command[0]) is None:
+        raise UpstreamError(f"{command[0]} is not installed: sudo apt-get install {PACKAGES}")
     done = subprocess.run(command, input=text, capture_output=True, check=False)
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace")
