@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, i1
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
@@ -20,6 +20,7 @@ from npu_dialect.npu.maps import is_buffer_type
 from npu_dialect.stream_attributes import STREAM
 from npu_dialect.walking import walk
 from npu_passes.emit.upstream.copies import Order, order_of
+from npu_passes.emit.upstream.quirks import UNREADABLE, reads_differently
 from npu_passes.emit.upstream.types import holds_ours, is_ours
 from npu_passes.support.refuse import Refusal
 
@@ -36,9 +37,6 @@ REMEDY = {
     "pl330": "run npu-to-upstream in place of npu-lower-dma-to-pl330",
 }
 """For each dialect how to get rid of its ops."""
-
-LISTED = 100
-"""Constants of at most this many elements are printed as lists (xDSL's rule)."""
 
 MOST = 20
 """The most entries of the list that are shown."""
@@ -98,23 +96,11 @@ def problem_of(op: Operation) -> str | None:
         case memref.CopyOp() if order_of(op) is Order.NONE:
             return "its buffers share bytes; expected that of buffers without gaps only"
         case memref.GlobalOp() if reads_differently(op):
-            return "xDSL prints more than 100 i1 as a byte each, upstream reads bits; expected i8"
+            return UNREADABLE
         case dma.WaitOp() if not isinstance(op.token.owner, dma.StartOp):
             return "its token comes from elsewhere; expected a dma.start that is visible here"
         case _:
             return None if type(op) in SAYABLE else problem_of_attributes(op)
-
-
-def reads_differently(op: memref.GlobalOp) -> bool:
-    """Whether upstream reads other numbers, or none, from the text that xDSL prints of a constant.
-
-    This is the one case that is known. What else xDSL prints at loops, upstream reads as it is
-    meant: generic forms, floats without a decimal text, segments of operands.
-    """
-    value = op.initial_value
-    if not isinstance(value, DenseIntOrFPElementsAttr) or value.get_element_type() != i1:
-        return False
-    return len(value) > LISTED and not value.is_splat()
 
 
 def in_sram(op: memref.AllocOp) -> bool:

@@ -20,12 +20,12 @@ from math import inf
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npu_dialect.npu.maps import element_bytes
 from npu_dialect.sram import reach_of
 from npu_passes.analysis.views import base_of, root_of
-from npu_passes.emit.c.buffers import memory_of
+from npu_passes.emit.upstream.arena import Place, place_of, place_of_port
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 
 
@@ -47,12 +47,13 @@ class Order(Enum):
 def order_of(op: memref.CopyOp) -> Order:
     """The order of a copy. The offsets of its buffers must stand in the IR still."""
     ends = op.source, op.destination
-    one, other = (memory_of(end) for end in ends)
-    together = one.kind == other.kind and one.kind in ("arena", "dram")
-    if one.root is not other.root and not together:
+    roots = root_of(ends[0]), root_of(ends[1])
+    one, other = (place_of_buffer(root) for root in roots)
+    if roots[0] is not roots[1] and (one is None or other is None or one.pool != other.pool):
         return Order.ANY
     (first, last), (start, end) = (
-        bytes_of(buffer, memory.begin) for buffer, memory in zip(ends, (one, other), strict=True)
+        bytes_of(buffer, 0 if place is None else place.offset)
+        for buffer, place in zip(ends, (one, other), strict=True)
     )
     if first >= end or start >= last:
         return Order.ANY
@@ -63,13 +64,21 @@ def order_of(op: memref.CopyOp) -> Order:
     return Order.UP if start < first else Order.DOWN
 
 
+def place_of_buffer(root: SSAValue) -> Place | None:
+    """Where a whole buffer lies; None if it has no offset."""
+    if isinstance(root, BlockArgument):
+        return place_of_port(root)
+    return place_of(root.owner) if isinstance(root.owner, Operation) else None
+
+
 def bytes_of(buffer: SSAValue, begin: int) -> tuple[float, float]:
     """The first byte of a buffer and the one behind its last, if its root is at `begin`."""
     type_, root = memref_type(buffer), root_of(buffer)
-    size, offset = element_bytes(type_), type_.get_offset()
     reach = reach_of(type_.get_shape(), type_.get_strides())
+    offset = type_.get_offset()
     if offset is None or reach is None or base_of(buffer) is not root:
         return begin, inf
+    size = element_bytes(type_)
     return begin + offset * size, begin + (offset + reach) * size
 
 

@@ -13,9 +13,9 @@ becomes
 
 The decision: what stands for each of our words. This is the last pass before LLVM's `mlir-opt`, or
 another back end: nothing of ours is left, and views have the types that upstream infers. The files
-beside this one have the parts: `arena.py` buffers, `transfers.py` transfers, `types.py` memory
-spaces, `views.py` views, `words.py` arithmetic on words. What upstream cannot say is rejected by
-name.
+beside this one have the parts: `arena.py` buffers, `copies.py` copies, `transfers.py` transfers,
+`types.py` memory spaces, `views.py` views, `words.py` arithmetic on words. What upstream cannot say
+is rejected by name.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from npu_dialect.walking import walk, walk_kind
 from npu_passes.emit.upstream.arena import place_buffers
 from npu_passes.emit.upstream.check import check
 from npu_passes.emit.upstream.copies import Order, expand_copy, order_of
+from npu_passes.emit.upstream.quirks import hide_declarations
 from npu_passes.emit.upstream.transfers import Calls, MemrefTransfers, erase
 from npu_passes.emit.upstream.types import Types
 from npu_passes.emit.upstream.views import Views
@@ -70,6 +71,7 @@ class ToUpstreamPass(RefusingPass):
         builders = {name: builder_of(each) for name, each in functions.items()}
         orders = {each: order_of(each) for each in walk_kind(op, memref.CopyOp)}
         self.replace_transfers(op, builders)
+        hide_declarations(op)
         place_buffers(op, builders)
         Types.of(self.sram_space, self.dram_space, self.flash_space).convert_all(op)
         declared = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 from helpers.paths import ROOT
 from helpers.upstream import needs_llvm
+from npu_passes.emit.upstream.to_upstream import ToUpstreamPass
 from npu_tools.compiling.pass_text import parse_passes
 from npu_tools.compiling.printer import ir_text
 from npu_tools.shared.installed import available_passes, context
@@ -64,6 +66,27 @@ def test_upstream_does_not_take_everything() -> None:
     path = TO_UPSTREAM / "arena.mlir"
     with pytest.raises(UpstreamError, match="unregistered dialect"):
         verified(next(outputs_of(path, "canonicalize")))
+
+
+@pytest.mark.slow
+def test_any_text_is_refused_or_taken() -> None:
+    """What the inputs of all other tests become: a diagnostic, or a text that mlir-opt takes."""
+    needs_llvm()
+    taken = 0
+    for path in sorted(FOLDER.rglob("*.mlir")):
+        for part in path.read_text(encoding="utf-8").split("// -----"):
+            try:
+                module = Parser(context(), part).parse_module()
+                module.verify()
+                ToUpstreamPass().apply(context(), module)
+            except (DiagnosticException, ParseError):
+                continue
+            module.verify()
+            for name in [name for name in module.attributes if "." not in name]:
+                del module.attributes[name]  # xDSL takes them, upstream does not
+            verified(ir_text(module))
+            taken += 1
+    assert taken > 50
 
 
 def test_every_file_of_the_pass_is_marked() -> None:
