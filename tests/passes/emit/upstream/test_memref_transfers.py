@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -43,10 +44,9 @@ class Part:
     @property
     def tile_strides(self) -> list[int]:
         """The strides of the tile, which has no gaps."""
-        inner = list(
-            accumulate([1, *(self.sizes[axis] for axis in self.order[:0:-1])], int.__mul__)
-        )
-        return [inner[len(self.order) - 1 - self.order.index(axis)] for axis in range(len(self.at))]
+        inwards = [self.sizes[axis] for axis in reversed(self.order)]
+        steps = dict(zip(reversed(self.order), accumulate([1, *inwards], mul), strict=False))
+        return [steps[axis] for axis in range(len(self.sizes))]
 
     def text(self) -> str:
         """A function that moves the part onto the chip, and from there to another map."""
