@@ -31,7 +31,7 @@ from npu_tools.shared.text import columns
 from npu_tools.verifying.emulators import BOARDS, Interface, Result, run_on
 from npu_tools.verifying.ports import ports_of
 from npu_tools.verifying.upstream import Backend, build_object, compile_for_upstream
-from npu_tools.verifying.upstream_adapter import adapter, public_function
+from npu_tools.verifying.upstream_adapter import adapter, public_names
 
 ROOT = Path(__file__).resolve().parent.parent
 LENET5 = ROOT / "examples" / "lenet5" / "lenet5.onnx"
@@ -84,7 +84,7 @@ def measure(model: Path, target: str, folder: Path) -> Pair:
     case = dict(zip(names, arrays, strict=True))
     ours = run_on(target, source, [case], stack_bytes=STACK_BYTES)
     built = folder / "upstream.o"
-    build_object(ir_text(module), public_function(module).sym_name.data, built, Backend.of(target))
+    build_object(ir_text(module), public_names(module), built, Backend.of(target))
     text = adapter(module, PREFIX, header.read_text(encoding="utf-8"))
     source.write_text(text, encoding="utf-8")
     return Pair(ours, run_on(target, [source, built], [case], stack_bytes=STACK_BYTES))

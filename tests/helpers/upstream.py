@@ -20,7 +20,7 @@ from npu_tools.compiling.driver import Compiled, Job
 from npu_tools.compiling.printer import ir_text
 from npu_tools.verifying.ports import Port, ports_of
 from npu_tools.verifying.upstream import HOST, TOOLS, Backend, build_object, compile_for_upstream
-from npu_tools.verifying.upstream_adapter import adapter, public_function
+from npu_tools.verifying.upstream_adapter import adapter, public_names
 
 Array = NDArray[Any]
 
@@ -53,7 +53,7 @@ class Both:
 
     def build_object(self, path: Path, backend: Backend = HOST) -> None:
         """Compile the IR to an object file with LLVM's tools."""
-        build_object(self.text, public_function(self.module).sym_name.data, path, backend)
+        build_object(self.text, public_names(self.module), path, backend)
 
     @property
     def ports(self) -> list[Port]:

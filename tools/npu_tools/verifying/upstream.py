@@ -28,7 +28,8 @@ VERSION = "19"
 PACKAGES = f"mlir-{VERSION}-tools llvm-{VERSION} clang-{VERSION}"
 """The Debian packages of the tools."""
 
-TOOLS = tuple(f"{name}-{VERSION}" for name in ("mlir-opt", "mlir-translate", "opt", "clang"))
+NAMES = ("mlir-opt", "mlir-translate", "opt", "clang", "llvm-objcopy")
+TOOLS = tuple(f"{name}-{VERSION}" for name in NAMES)
 """The tools, in the order in which a module goes through them."""
 
 WIDTH = "index-bitwidth={}"
@@ -80,6 +81,10 @@ HOST = Backend()
 """This computer."""
 
 
+VISIBLE = "upstream_"
+"""What the names of the functions in an object begin with."""
+
+
 class UpstreamError(UserError):
     """A tool of LLVM is missing, or has rejected a module."""
 
@@ -123,16 +128,21 @@ def verified(text: str) -> str:
     return run([TOOLS[0]], text.encode()).decode()
 
 
-def build_object(text: str, public: str, path: Path, backend: Backend = HOST) -> None:
-    """Compile the text of a module to an object file in which only function `public` is visible.
+def build_object(text: str, public: Sequence[str], path: Path, backend: Backend = HOST) -> None:
+    """Compile the text of a module to an object file.
+
+    Only the functions `public` are visible, with `VISIBLE` in front of their names: they may have
+    the names of functions in C.
 
     Raises: UpstreamError if a tool rejects it.
     """
-    lower, translate, internalize, compile_ = TOOLS
+    lower, translate, internalize, compile_, rename = TOOLS
     passes = [f"--{each.format(backend.index_bits)}" for each in LOWERING]
     lowered = run([lower, *passes], text.encode())
     code = run([translate, "--mlir-to-llvmir"], lowered)
-    hidden = ["-passes=internalize,globaldce", f"-internalize-public-api-list={public}"]
+    hidden = ["-passes=internalize,globaldce", f"-internalize-public-api-list={','.join(public)}"]
     code = run([internalize, *hidden], code)
     sections = ("-ffunction-sections", "-fdata-sections", "-w")
     run([compile_, *backend.flags, *sections, "-x", "ir", "-", "-c", "-o", str(path)], code)
+    names = [f"--redefine-sym={name}={VISIBLE}{name}" for name in public]
+    run([rename, *names, str(path)], b"")

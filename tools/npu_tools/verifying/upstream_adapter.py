@@ -2,7 +2,7 @@
 
     int lenet5_run(const float *image, float *scores, void *arena)
     {
-        upstream_code((void *)image, (void *)image, 0, 1, 1, 32, 32, 1024, 1024, 32, 1, ...);
+        upstream_lenet5((void *)image, (void *)image, 0, 1, 1, 32, 32, 1024, 1024, 32, 1, ...);
         return 0;
     }
 
@@ -21,6 +21,8 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from npu_dialect.npu.maps import element_bytes, is_buffer_type
+from npu_dialect.stream_attributes import STREAM_PARTS
+from npu_tools.verifying.upstream import VISIBLE
 
 ENGINE = """\
 #include "npu_dma.h"
@@ -94,6 +96,9 @@ void npu_transfer_wait(int32_t token)
 }
 """
 
+RUN, PARTS = "run", ("reset", *STREAM_PARTS)
+"""The ends of the names of functions in C."""
+
 WAIT_NAME = "npu_transfer_wait"
 BLOCKED = "_blocks_"
 """What the names of functions for transfers in blocks have in them."""
@@ -109,49 +114,59 @@ def functions_of(module: ModuleOp) -> list[FuncOp]:
     return [op for op in module.ops if isinstance(op, FuncOp)]
 
 
-def public_function(module: ModuleOp) -> FuncOp:
-    """The function that a network is."""
-    (found,) = (op for op in functions_of(module) if op.sym_visibility is None)
-    return found
+def public_functions(module: ModuleOp) -> dict[str, FuncOp]:
+    """The functions that a caller sees, by the end of their names in C: `run`, `reset`, `begin`.
+
+    The first one is that of a whole run, but for a program whose input arrives in rows.
+    """
+    public = [op for op in functions_of(module) if op.sym_visibility is None]
+    if len(public) == 1:
+        return {RUN: public[0]}
+    return {
+        next((part for part in PARTS if op.sym_name.data.endswith(f"_{part}")), RUN): op
+        for op in public
+    }
+
+
+def public_names(module: ModuleOp) -> list[str]:
+    """The names of the functions that a caller sees."""
+    return [op.sym_name.data for op in public_functions(module).values()]
 
 
 def adapter(module: ModuleOp, prefix: str, header: str) -> str:
     """The C file for a module; `header` is the text of npu-compile's header with that prefix."""
-    function = public_function(module)
-    head = re.search(rf"^int {prefix}_run\(([^)]*)\);", header, re.MULTILINE)
-    assert head is not None
-    names = [each.split("*")[-1].split()[-1] for each in head[1].split(",")]
-    types = function.function_type.inputs.data
+    declared = [op for op in functions_of(module) if op.is_declaration]
+    names = sorted(op.sym_name.data for op in declared)
+    parts = [f'#include <stdint.h>\n#include "{prefix}.h"\n']
+    parts += [ENGINE] if declared else []
+    parts += [START] if any(starts(name) and BLOCKED not in name for name in names) else []
+    parts += [BLOCKS] if any(BLOCKED in name for name in names) else []
+    parts += [start_function(op) if starts(op.sym_name.data) else WAIT for op in declared]
+    for part, function in public_functions(module).items():
+        head = re.search(rf"^(int|void) {prefix}_{part}\(([^)]*)\);", header, re.MULTILINE)
+        assert head is not None, f"no {prefix}_{part} in the header"
+        parts.append(entry_function(function, f"{prefix}_{part}", *head.groups()))
+    return "\n".join(parts)
+
+
+def entry_function(function: FuncOp, name: str, result: str, head: str) -> str:
+    """A function of the header, which calls LLVM's code. `head` are its parameters."""
+    names = [each.split("*")[-1].split()[-1] for each in head.split(",")]
+    types, results = function.function_type.inputs.data, function.function_type.outputs.data
     values = names[: len(types)]
     passed = [word for each in zip(types, values, strict=True) for word in arguments(*each)]
-    transfers = sorted(op.sym_name.data for op in functions_of(module) if op.is_declaration)
-    parts = [f'#include <stdint.h>\n#include "{prefix}.h"\n']
-    parts += [ENGINE] if transfers else []
-    parts += [START] if any(starts(name) and BLOCKED not in name for name in transfers) else []
-    parts += [BLOCKS] if any(BLOCKED in name for name in transfers) else []
-    parts += [
-        WAIT if op.sym_name.data == WAIT_NAME else start_function(op)
-        for op in functions_of(module)
-        if op.is_declaration
-    ]
-    name = function.sym_name.data
     parameters = ", ".join(kind for type_ in types for kind in ctypes(type_))
-    parts.append(f'void upstream_code({parameters}) __asm__("{name}");\n')
-    before = [f"    (void){each};" for each in names if each not in values]
-    before += ["    engine = dma;"] if transfers else []
-    parts.append(
-        "\n".join(
-            (
-                f"int {prefix}_run({head[1]})",
-                "{",
-                *before,
-                f"    upstream_code({', '.join(passed)});",
-                "    return 0;",
-                "}\n",
-            )
-        )
-    )
-    return "\n".join(parts)
+    label, given = f"{VISIBLE}{function.sym_name.data}", "int32_t" if results else "void"
+    call = f"{label}({', '.join(passed)})"
+    lines = [f"{given} {label}({parameters});", ""]
+    lines += [f"{result} {name}({head})", "{"]
+    lines += [f"    (void){each};" for each in names if each not in values]
+    lines += ["    engine = dma;"] if "dma" in names and "dma" not in values else []
+    if results:
+        lines.append(f"    return (int){call};")
+    else:
+        lines += [f"    {call};", *(["    return 0;"] if result == "int" else [])]
+    return "\n".join((*lines, "}", ""))
 
 
 def ctypes(type_: Attribute) -> Sequence[str]:

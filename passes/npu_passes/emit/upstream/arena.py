@@ -11,8 +11,9 @@ becomes
       %a = memref.reinterpret_cast %0 to ... : ... to memref<4x4xf32, strided<[1, 4]>, ...>
 
 So the function has the contract of the C: a port that lies in the arena is copied, unless the
-caller's pointer is its place there. Functions that allocate, or call one that does, get the block
-as their last argument. Buffers off the chip are views of a second block in the same way.
+caller's pointer is its place there; a state is no argument. Functions that allocate, or call one
+that does, get the block as their last argument. Buffers off the chip are views of a second block in
+the same way.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from npu_dialect import dram, sram
-from npu_dialect.arguments import argument_attributes, is_input, is_output
+from npu_dialect.arguments import argument_attributes, is_input, is_output, is_state
 from npu_dialect.attributes import ARENA, DRAM_BYTES, SRAM_OFFSET
 from npu_dialect.keys import Key
 from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.maps import element_bytes, storage_elements
 from npu_dialect.walking import walk_kind
+from npu_passes.emit.upstream.states import State, add_reset, drop_argument
 from npu_passes.support.loop_builder import LoopBuilder, memref_type
 from npu_passes.support.refuse import refuse
 
@@ -152,13 +154,36 @@ def place_buffers(module: ModuleOp, builders: Mapping[str, LoopBuilder]) -> None
             call.operands = (*call.operands, *(handed[name][pool] for pool in extra))
         b = builders[name]
         b.builder.insertion_point = behind_constants(b)
-        for argument in ports[name]:
-            if (place := place_of_port(argument)) is not None:
-                move_port(b, function, argument, view(b, function, argument, place, handed[name]))
+        place_ports(b, function, ports[name], handed[name])
         for op in list(function.walk()):
             if (place := place_of(op)) is not None:
                 b.builder.insertion_point = InsertPoint.before(op)
                 replace_allocation(op, view(b, op, op.results[0], place, handed[name]))
+
+
+def place_ports(
+    b: LoopBuilder,
+    function: FuncOp,
+    ports: Sequence[BlockArgument],
+    pools: Mapping[str, SSAValue],
+) -> None:
+    """Let a function use the places of its ports and of its states in the arena."""
+    states: list[State] = []
+    for argument in ports:
+        if (place := place_of_port(argument)) is None:
+            continue
+        made = view(b, function, argument, place, pools)
+        made.name_hint = f"{argument.name_hint or f'port{argument.index}'}_map"
+        argument.replace_all_uses_with(made)
+        if is_state(argument_attributes(argument)):
+            states.append(State.of(argument, place.offset))
+            drop_argument(function, argument)
+        else:
+            move_port(b, function, argument, made)
+    if states:
+        module = function.parent_op()
+        assert isinstance(module, ModuleOp)
+        add_reset(module, function, pools[ARENA_POOL].type, states)
 
 
 def behind_constants(b: LoopBuilder) -> InsertPoint:
@@ -227,13 +252,11 @@ def replace_allocation(op: Operation, made: SSAValue) -> None:
 
 
 def move_port(b: LoopBuilder, function: FuncOp, port: BlockArgument, place: SSAValue) -> None:
-    """Let a function use the place of a port in the arena, and copy it in or out.
+    """Copy a port into its place in the arena, or out of it.
 
     Nothing is copied at run time if the caller's pointer is that place.
     """
     attributes = argument_attributes(port)
-    place.name_hint = f"{port.name_hint or f'port{port.index}'}_map"
-    port.replace_all_uses_with(place)
     address = b.insert(memref.ExtractAlignedPointerAsIndexOp.get(port)).aligned_pointer
     inside = b.insert(memref.ExtractAlignedPointerAsIndexOp.get(place)).aligned_pointer
     elsewhere = b.insert(arith.CmpiOp(address, inside, "ne"), "elsewhere").result

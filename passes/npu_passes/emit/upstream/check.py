@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from npu_dialect import dma, dram, dsp, sram
-from npu_dialect.arguments import attributes_of_arguments, is_input, is_output, is_state
+from npu_dialect.arguments import attributes_of_arguments, is_input, is_output
 from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, LAYER, SRAM_OFFSET
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
 from npu_dialect.npu.maps import is_buffer_type
@@ -71,8 +71,6 @@ def problems_at_top(top: Operation) -> Iterator[str]:
 def problems_of_ports(function: FuncOp) -> Iterator[str]:
     """What is wrong with the arguments of a function."""
     for index, attributes in enumerate(attributes_of_arguments(function)):
-        if is_state(attributes):
-            yield f"argument {index} is a state, which C keeps in the arena; expected no states"
         moved = is_input(attributes) or is_output(attributes)
         outside = any(key.is_in(attributes) for key in (DRAM_INPUT, DRAM_OUTPUT, STREAM))
         if moved and not outside and not SRAM_OFFSET.is_in(attributes):

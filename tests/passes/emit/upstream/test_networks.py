@@ -86,7 +86,7 @@ def test_linalg(tmp_path: Path) -> None:
     module = Parser(context(), path.read_text(encoding="utf-8")).parse_module()
     for step in (BufferizePass(), AssignSramOffsetsPass(), ToUpstreamPass()):
         step.apply(context(), module)
-    build_object(ir_text(module), "network", tmp_path / "network.o")
+    build_object(ir_text(module), ["network"], tmp_path / "network.o")
     header = "#define NET_ARENA_BYTES 96\nint net_run(const float *x, float *y, void *arena);\n"
     files = CFiles(adapter(module, "net", header), header, None, None, 96, "net")
     x = np.arange(16, dtype=np.float32)[np.newaxis]

@@ -25,7 +25,7 @@ from npu_passes.emit.upstream.to_upstream import ToUpstreamPass
 from npu_tools.compiling.printer import ir_text
 from npu_tools.verifying.emulators import run_on
 from npu_tools.verifying.upstream import HOST, Backend, build_object
-from npu_tools.verifying.upstream_adapter import adapter, public_function
+from npu_tools.verifying.upstream_adapter import RUN, adapter, public_functions
 
 Array = NDArray[Any]
 
@@ -45,7 +45,7 @@ def words(count: int) -> ModuleOp:
 def in_place_of(count: int, folder: Path, backend: Backend) -> CFiles:
     """The program's C that calls LLVM's object, which is written as `words.o`."""
     files, module = emit_text(program(count), "words"), words(count)
-    build_object(ir_text(module), "words", folder / "words.o", backend)
+    build_object(ir_text(module), ["words"], folder / "words.o", backend)
     return replace(files, source=adapter(module, "words", files.header))
 
 
@@ -60,7 +60,7 @@ def test_interpreted(seed: int) -> None:
     wanted = expected(case)
     outputs = [np.zeros(array.shape, array.dtype) for array in wanted]
     module = words(FEW)
-    arena_type = public_function(module).function_type.inputs.data[-1]
+    arena_type = public_functions(module)[RUN].function_type.inputs.data[-1]
     assert is_buffer_type(arena_type)
     arena = np.zeros(arena_type.get_shape(), np.int8)
     given = [signed(array) for array in (*case.arrays, *outputs)]
