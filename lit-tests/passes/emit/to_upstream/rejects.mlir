@@ -28,6 +28,17 @@ pl330.program @p channel 0 {
 }
 
 // -----
+// CHECK: dsp.keep_order: expected it in a func.func of the module
+builtin.module {
+  builtin.module @inner {
+    func.func @nested() {
+      dsp.keep_order
+      func.return
+    }
+  }
+}
+
+// -----
 // CHECK: dma.wait in @carried: its token comes from elsewhere; expected a dma.start that is visible here
 func.func @carried(%t: !dma.token) {
   dma.wait %t

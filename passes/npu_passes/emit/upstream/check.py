@@ -63,7 +63,10 @@ def problems_at_top(top: Operation) -> Iterator[str]:
         where = f" in @{top.sym_name.data}"
         yield from (f"{top.name}{where}: {problem}" for problem in problems_of_ports(top))
     for op in walk(top):
-        if problem := problem_of(op):
+        problem = problem_of(op)
+        if problem is None and type(op) in SAYABLE and not isinstance(top, FuncOp):
+            problem = "expected it in a func.func of the module"
+        if problem:
             layer = LAYER.get(op)
             yield f"{op.name}{where}" + (f" (layer {layer!r})" if layer else "") + f": {problem}"
 
