@@ -29,11 +29,24 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import MemRefType, ShapedType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.traits import OpTrait
 
 if TYPE_CHECKING:
     from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+
+
+@dataclass(frozen=True)
+class Index:
+    """The index of one axis of `extent` elements: `steps` times the dimensions, plus `shift`.
+
+    `dims`: the dimensions in it. `steps` is None if it is no sum of multiples.
+    """
+
+    extent: int
+    dims: frozenset[int]
+    steps: dict[int, int] | None = None
+    shift: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,6 +61,19 @@ class Domain:
     extents: tuple[int, ...]
     sums: frozenset[int]
     maps: tuple[AffineMap, ...]
+
+    def index(self, operand: int, axis: int, extent: int) -> Index:
+        """The index along one axis, of `extent` elements, of an operand."""
+        expression = self.maps[operand].results[axis]
+        used, zero = frozenset(expression.used_dims()), [0] * len(self.extents)
+        if not is_linear(expression):
+            return Index(extent, used)
+        shift = expression.eval(zero, [])
+        steps: dict[int, int] = {}
+        for dim in sorted(used):
+            unit = [int(dim == other) for other in range(len(zero))]
+            steps[dim] = expression.eval(unit, []) - shift
+        return Index(extent, used, {dim: step for dim, step in steps.items() if step}, shift)
 
     @staticmethod
     def elementwise(shape: Sequence[int], operands: int) -> Domain:
@@ -129,6 +155,12 @@ class Computes(OpTrait, abc.ABC):
     @abc.abstractmethod
     def computation(cls, op: Operation) -> Computation | None:
         """How an op with this trait computes; None if this op does so in another way."""
+
+
+def is_linear(expression: AffineExpr) -> bool:
+    """Whether an expression has sums and multiples only: no division, no remainder, no symbol."""
+    kinds = {kind.name for each in expression.dfs() if (kind := getattr(each, "kind", None))}
+    return kinds <= {"Add", "Mul"} and expression.is_pure_affine()
 
 
 def is_empty(op: Operation) -> bool:

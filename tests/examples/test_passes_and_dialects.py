@@ -44,8 +44,10 @@ func.func @f() {{
   func.return
 }} }}"""
 OUTLINED = ON_CHIP.replace("64x32", "4x4")
+ROWS = TENSORS.replace("%y = OP", "%h = OP\n  %y = NEXT")
 TILES = "npu-tile-loops"
 CELLS = {
+    "npu-fuse-rows": (ROWS, "npu-fuse-rows{when=always}", r"%y = npu.rows of %x : .*\n *%h = "),
     "npu-bufferize": (TENSORS, "npu-bufferize", r"memref<64x32xf32, #npu.dram> \{dram.output"),
     "npu-spill-maps": (ON_CHIP, "npu-spill-maps", r"dram.alloc : memref<64x32xf32"),
     "npu-tile-loops": (OFF_CHIP, TILES, r"scf.for[^{]*\{[^}]*dma.start"),
@@ -78,11 +80,12 @@ def test_the_table_has_all_cells() -> None:
 def test_cell(name: str, kind: str) -> None:
     program, passes, expected = CELLS[name]
     types = re.findall(r"(?:tensor|memref)<[^>]*>", program)
-    op = OPS[kind][program is TENSORS]
+    op = OPS[kind]["tensor" in types[0]]
     for letter, text in (("X", "%x"), ("Y", "%y"), ("E", "%e"), ("T", types[0])):
         op = re.sub(rf"\b{letter}\b", text, op)
     with_toy = with_toy_dialect()
-    written = str(run_passes(with_toy, parse(with_toy, program.replace("OP", op)), passes))
+    text = program.replace("OP", op).replace("NEXT", op.replace("%x", "%h"))
+    written = str(run_passes(with_toy, parse(with_toy, text), passes))
     assert re.search(expected, written), written[:2000]
 
 

@@ -148,10 +148,8 @@ class Numbering:
         if self.branches or any(escapes(alias) for alias in aliases):
             return 0, exit_point
         users = [use.operation for alias in aliases for use in alias.uses]
-        waits = [list(waits_of(op)) for op in users if isinstance(op, memref.DmaStartOp)]
-        if not all(waits):
+        if not all(any(waits_of(op)) for op in users if isinstance(op, memref.DmaStartOp)):
             return 0, exit_point  # nobody says when the transfer ends
-        users += [wait for each in waits for wait in each]
         home: Block | None = value.owner if isinstance(value.owner, Block) else value.owner.parent
         assert home is not None
         spans: list[Operation] = []
@@ -205,7 +203,7 @@ class Numbering:
 
 
 def waits_of(start: memref.DmaStartOp) -> Iterator[Operation]:
-    """The ops that wait for a transfer: until then, its buffers are in use."""
+    """The ops that wait for a transfer. Its buffers count as in use until then, as does its tag."""
     for use in uses_of(root_of(start.tag)):
         if isinstance(use.operation, memref.DmaWaitOp):
             yield use.operation

@@ -67,12 +67,13 @@ from npu_dialect.attributes import LAYER, PORT, SRAM_INPUT, SRAM_OUTPUT
 from npu_dialect.computing import Computation, computation_of, is_empty
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import ReshapeOp, SliceOp
+from npu_dialect.npu.layers import ComputedOp, ReshapeOp, SliceOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_windows import row_axis
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.sram import AllocOp
 from npu_dialect.stream_attributes import STREAM_COUNT
+from npu_dialect.walking import walk_kind
 from npu_passes.buffers.buffer_plan import (
     BufferPlan,
     constant_value,
@@ -277,7 +278,10 @@ class Bufferizer:
         op, out = computation.op, self.destination(computation.op)
         start = computation.start
         if isinstance(op, LayerOp):
-            self.insert(op.rebuilt([self.buffers[value] for value in op.inputs], out), op)
+            new = op.rebuilt([self.buffers[value] for value in op.inputs], out)
+            self.insert(new, op)
+            if isinstance(new, ComputedOp):
+                new.take_out()
             return
         if start is not None and self.buffers[start] is not out:
             self.insert(memref.CopyOp(self.buffers[start], out), op)
@@ -302,6 +306,9 @@ class Bufferizer:
         source, out = self.buffers[op.input], self.destination(op)
         expand = expand_region if op.is_region else expand_rows
         expand(op, source, out, self.buffers, self.spaces)
+        for computed in list(walk_kind(self.function, ComputedOp)):
+            if computed.destination is not None:
+                computed.take_out()
 
     def destination(self, op: Operation) -> SSAValue:
         """The buffer that an op writes: the input it overwrites, an output, or a new one."""

@@ -23,6 +23,9 @@ changed; `npu-tile-loops` handles them.
 
 A layer of two maps streams the one that a layer of the run computes; the other one is whole. So
 attention runs row by row: scores, scale, mask and softmax of one query at a time.
+
+Ops of other dialects that say how they compute (`npu_dialect/computing.py`) take part, each in an
+`npu.computed`.
 """
 
 from __future__ import annotations
@@ -38,10 +41,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import RING
+from npu_dialect.computing import computation_of
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     AddOp,
+    ComputedOp,
     QuantizedAddOp,
     ReshapeOp,
 )
@@ -83,9 +88,13 @@ class FuseRowsPass(RefusingPass):
         if self.when == "needed" and sram is None:
             raise Refusal("expected the size of the SRAM: run npu-attach-target, or set sram-bytes")
         for block in blocks_of(op):
+            others = as_layers(block)
             for chain in chains(block):
                 for run in self.choose(chain, machine, sram or 0):
                     wrap(run)
+            for each in others:
+                if each.parent is block:
+                    each.take_out()
 
     def choose(
         self, steps: list[Streamed], machine: Machine | None, sram: int
@@ -122,6 +131,18 @@ def blocks_of(module: ModuleOp) -> list[Block]:
         for region in op.regions
         for block in region.blocks
     ]
+
+
+def as_layers(block: Block) -> list[ComputedOp]:
+    """Make layers of the ops of other dialects in a block that say how they compute."""
+    found: list[ComputedOp] = []
+    for op in list(block.ops):
+        computation = None if isinstance(op, LayerOp) else computation_of(op)
+        if computation is not None and computation.domain is not None and op.results:
+            found.append(ComputedOp.around(computation))
+            found[-1].results[0].name_hint = op.results[0].name_hint
+            Rewriter.replace_op(op, found[-1])
+    return found
 
 
 def sram_of(machine: Machine | None) -> int | None:

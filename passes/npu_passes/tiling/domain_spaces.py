@@ -12,13 +12,10 @@ Loops over sums need no first and last tile, as each tile adds to what the desti
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import permutations, product
 from math import prod
 
-from xdsl.ir.affine import AffineExpr
-
-from npu_dialect.computing import Computation, Domain
+from npu_dialect.computing import Computation, Domain, Index
 from npu_dialect.npu.maps import is_buffer_type, shape_of
 from npu_dialect.windows import Axis
 from npu_plans.tiles.operand_regions import Along, Cut, Loop, Space, can_cut, even_sizes
@@ -31,19 +28,6 @@ PERMUTED = 3
 """The most loops of which all orders are tried."""
 
 
-@dataclass(frozen=True)
-class Index:
-    """The index of one axis of `extent` elements: `steps` times the dimensions, plus `shift`.
-
-    `dims`: the dimensions in it. `steps` is None if it is no sum of multiples.
-    """
-
-    extent: int
-    dims: frozenset[int]
-    steps: dict[int, int] | None = None
-    shift: int = 0
-
-
 def domain_space(computation: Computation) -> Space:
     """The loops of an op on buffers; none if it has no domain."""
     domain = computation.domain
@@ -53,8 +37,8 @@ def domain_space(computation: Computation) -> Space:
     if domain is None:
         return Space((), tuple(tuple(map(Along, shape)) for shape in shapes))
     axes = [
-        [index_of(each, extent, domain) for each, extent in zip(m.results, shape, strict=True)]
-        for m, shape in zip(domain.maps, shapes, strict=True)
+        [domain.index(operand, axis, extent) for axis, extent in enumerate(shape)]
+        for operand, shape in enumerate(shapes)
     ]
     written = {next(iter(each.steps)) for each in axes[-1] if each.steps and len(each.steps) == 1}
     cut = set(written)
@@ -79,25 +63,6 @@ def domain_space(computation: Computation) -> Space:
 def name_of(dim: int) -> str:
     """The name of the loop over a dimension, as in affine maps."""
     return f"d{dim}"
-
-
-def index_of(expression: AffineExpr, extent: int, domain: Domain) -> Index:
-    """An index as a sum of multiples of dimensions."""
-    used, zero = frozenset(expression.used_dims()), [0] * len(domain.extents)
-    if not is_linear(expression):
-        return Index(extent, used)
-    shift = expression.eval(zero, [])
-    steps: dict[int, int] = {}
-    for dim in sorted(used):
-        unit = [int(dim == other) for other in range(len(zero))]
-        steps[dim] = expression.eval(unit, []) - shift
-    return Index(extent, used, {dim: step for dim, step in steps.items() if step}, shift)
-
-
-def is_linear(expression: AffineExpr) -> bool:
-    """Whether an expression has sums and multiples only: no division, no remainder, no symbol."""
-    kinds = {kind.name for each in expression.dfs() if (kind := getattr(each, "kind", None))}
-    return kinds <= {"Add", "Mul"} and expression.is_pure_affine()
 
 
 def along(index: Index, domain: Domain, cut: set[int]) -> Along:

@@ -12,11 +12,13 @@ from math import ceil
 
 from xdsl.ir import SSAValue
 
+from npu_dialect.computing import Domain, Index
 from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     AvgPool2dOp,
     BatchNormOp,
+    ComputedOp,
     Conv2dOp,
     DequantizeOp,
     FullyConnectedOp,
@@ -81,6 +83,10 @@ class RowWindow:
         return RowWindow(axis.size, axis.outputs, axis.reach, axis.stride, axis.before)
 
 
+WHOLE = RowWindow(0, 0, 0, 0, 0)
+"""All rows of a map, whatever the output row."""
+
+
 def row_axis(value: SSAValue) -> int:
     """The axis of rows of a map: the last but one. Negative if it has fewer than two axes."""
     return len(shape_of(value)) - 2
@@ -108,6 +114,8 @@ def row_window(
         window = conv_window(layer) if isinstance(layer, Conv2dOp) else pool_window(layer)
         passed_over = window is not None and window.stride > window.reach
         return None if passed_over and not skips else window
+    if isinstance(layer, ComputedOp):
+        return computed_window(layer, value)
     if isinstance(layer, PickOp):
         return pick_window(layer)
     if isinstance(layer, ResampleOp):
@@ -149,9 +157,62 @@ def keeps_rows_apart(layer: LayerOp, value: SSAValue, axis: int) -> bool:
 
 def reads_row(layer: LayerOp, value: SSAValue, side: SSAValue) -> bool:
     """Whether a layer that streams `value` needs only one row of another map for an output row."""
-    if not layer.ELEMENTWISE or side in layer.parameter_inputs or row_axis(side) < 0:
+    if side in layer.parameter_inputs or row_axis(side) < 0:
+        return False
+    if isinstance(layer, ComputedOp):
+        window = rows_at(layer, side)
+        return window is not None and window is not WHOLE and window.is_one
+    if not layer.ELEMENTWISE:
         return False
     return shape_of(side)[-2] == shape_of(value)[-2]
+
+
+def computed_window(layer: ComputedOp, value: SSAValue) -> RowWindow | None:
+    """The rows that an op of another dialect needs of a map: those of a window, by its indices.
+
+    None if it needs others, or if it reads rows of a further map that are no single ones.
+    """
+    windows = {each: rows_at(layer, each) for each in layer.inputs}
+    found = windows.pop(value)
+    if found is None or found is WHOLE or found.stride > found.reach:
+        return None
+    fits = (each is not None and (each is WHOLE or each.is_one) for each in windows.values())
+    return found if all(fits) else None
+
+
+def rows_at(layer: ComputedOp, value: SSAValue) -> RowWindow | None:
+    """The rows of a map for an output row, or `WHOLE`; None if it is not known."""
+    domain, found = layer.inner.domain, set[RowWindow | None]()
+    if domain is None or row_axis(layer.output) < 0:
+        return None
+    line = domain.index(-1, row_axis(layer.output), shape_of(layer.output)[-2])
+    if line.steps is None or list(line.steps.values()) != [1] or line.shift:
+        return None
+    (row,) = line.steps
+    for place in layer.positions(value):
+        indices = [domain.index(place, axis, n) for axis, n in enumerate(shape_of(value))]
+        axes = [axis for axis, index in enumerate(indices) if row in index.dims]
+        if not axes:
+            found.add(WHOLE)
+        elif axes != [row_axis(value)]:
+            found.add(None)
+        else:
+            found.add(window_at(indices[axes[0]], row, domain))
+    return found.pop() if len(found) == 1 else None
+
+
+def window_at(index: Index, row: int, domain: Domain) -> RowWindow | None:
+    """The window of rows that an index slides over, if it is one, as dimension `row` goes on."""
+    steps = dict(index.steps or {})
+    stride = steps.pop(row, 0)
+    if index.steps is None or index.shift or stride < 1 or len(steps) > 1:
+        return None
+    reach = 1
+    for taps, dilation in steps.items():
+        if taps not in domain.sums or dilation < 1:
+            return None
+        reach += (domain.extents[taps] - 1) * dilation
+    return RowWindow(index.extent, domain.extents[row], reach, stride, 0)
 
 
 def conv_window(layer: Conv2dOp) -> RowWindow | None:

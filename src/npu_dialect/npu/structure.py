@@ -83,9 +83,9 @@ class YieldOp(IRDLOperation):
         super().__init__(operands=[value])
 
     def verify_(self) -> None:
-        """The op stands directly inside `npu.branch` or `npu.rows`."""
+        """The op stands directly inside `npu.branch`, `npu.rows` or `npu.computed`."""
         parent = self.parent_op()
-        if parent is None or parent.name not in ("npu.branch", "npu.rows"):
+        if parent is None or parent.name not in ("npu.branch", "npu.rows", "npu.computed"):
             raise VerifyException("expected npu.yield directly inside npu.branch or npu.rows")
 
 

@@ -71,3 +71,56 @@ def test_a_network_of_linalg(sram_bytes: int, passes: str) -> None:
     assert bool(counters.transfers) == bool(sram_bytes)
     spilled = sram_bytes == 600
     assert spilled == (counters.feature_map_read_bytes > 2 * image.nbytes)
+
+
+TWO = """
+builtin.module TARGET {
+func.func @network(%x: tensor<1x2x9x9xf32>, %start: tensor<1x3x7x7xf32>) -> tensor<1x2x4x5xf32> {
+  %w = arith.constant dense<WEIGHTS> : tensor<3x2x3x3xf32>
+  %v = arith.constant dense<MORE> : tensor<2x3x2x3xf32>
+  %z = arith.constant dense<1.0> : tensor<1x2x4x5xf32>
+  %e = tensor.empty() : tensor<1x3x7x7xf32>
+  %c = linalg.conv_2d_nchw_fchw {dilations = dense<1> : tensor<2xi64>,
+    strides = dense<1> : tensor<2xi64>} ins(%x, %w : tensor<1x2x9x9xf32>, tensor<3x2x3x3xf32>)
+    outs(%start : tensor<1x3x7x7xf32>) -> tensor<1x3x7x7xf32>
+  %r = linalg.add ins(%c, %c : tensor<1x3x7x7xf32>, tensor<1x3x7x7xf32>)
+    outs(%e : tensor<1x3x7x7xf32>) -> tensor<1x3x7x7xf32>
+  %m = npu.relu %r : tensor<1x3x7x7xf32> -> tensor<1x3x7x7xf32>
+  %d = linalg.conv_2d_nchw_fchw {dilations = dense<[3, 1]> : tensor<2xi64>,
+    strides = dense<1> : tensor<2xi64>} ins(%m, %v : tensor<1x3x7x7xf32>, tensor<2x3x2x3xf32>)
+    outs(%z : tensor<1x2x4x5xf32>) -> tensor<1x2x4x5xf32>
+  func.return %d : tensor<1x2x4x5xf32>
+}
+}
+"""
+
+
+def windows(x: np.ndarray, rows: int, dilation: int) -> np.ndarray:
+    """The windows [n, c, y, x, i, j] of a convolution with 3 columns."""
+    reach = (rows - 1) * dilation + 1
+    found = np.lib.stride_tricks.sliding_window_view(x, (reach, 3), (2, 3))
+    return found[..., ::dilation, :]
+
+
+@pytest.mark.parametrize(
+    ("sram_bytes", "passes"),
+    [(0, "npu-assign-sram-offsets"), (1 << 13, DMA), (2200, DMA + ",npu-outline-layers")],
+)
+def test_rows_of_linalg(sram_bytes: int, passes: str) -> None:
+    """Two convolutions, a sum and a layer of ours run row by row."""
+    random = np.random.default_rng(2)
+    weights, more, image, start = (
+        random.integers(-3, 4, shape).astype(np.float32)
+        for shape in ((3, 2, 3, 3), (2, 3, 2, 3), (1, 2, 9, 9), (1, 3, 7, 7))
+    )
+    text = TWO.replace("WEIGHTS", str(weights.tolist())).replace("MORE", str(more.tolist()))
+    text = text.replace("TARGET", TARGET.replace("SRAM", str(sram_bytes)) if sram_bytes else "")
+    module = run_passes(context(), parse(context(), text), "npu-fuse-rows{when=always}")
+    assert "npu.rows" in str(module)
+    module = run_passes(context(), module, f"npu-bufferize,{passes}")
+    ConvertLinalgToLoopsPass().apply(context(), module)
+    LowerAffinePass().apply(context(), module)
+    result = run_function(module, None, [image, start])[-1]
+    sums = np.einsum("ncyxij,fcij->nfyx", windows(image, 3, 1), weights) + start
+    expected = np.einsum("ncyxij,fcij->nfyx", windows(np.maximum(sums * 2, 0), 2, 3), more) + 1
+    np.testing.assert_array_equal(result, expected)

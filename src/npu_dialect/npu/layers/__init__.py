@@ -1,5 +1,6 @@
 """The layers of the npu dialect. Maps are NCHW, weights OIHW, as in ONNX."""
 
+from npu_dialect.npu.layers.computed import ComputedOp
 from npu_dialect.npu.layers.elementwise import (
     AddOp,
     BatchNormOp,
@@ -49,6 +50,7 @@ __all__ = [
     "BinaryOp",
     "CastOp",
     "ClampOp",
+    "ComputedOp",
     "ConcatOp",
     "Conv2dOp",
     "ConvTranspose2dOp",
