@@ -96,7 +96,7 @@ def problems(
             for name, attribute in op.attributes.items():
                 if (text := problem(name, attribute, op)) is not None:
                     yield op, text
-        if any(each in op.properties for each in PORTS):
+        if not op.properties.keys().isdisjoint(PORTS):
             for name, attribute in port_attributes(op):
                 if (text := problem(name, attribute, None)) is not None:
                     yield op, text

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import FunctionType, ModuleOp
@@ -249,36 +249,29 @@ class Contents:
 
     def add(self, op: Operation, functions: Mapping[str, FunctionType]) -> None:
         """Add an op and the ops inside of it."""
-        add, extend = self.objects.append, self.objects.extend
+        objects, kind = self.objects, type(op)
         operands, results, properties = [*op.operands], op.results, op.properties
         self.used += operands
         self.defined += results
-        add(op)
-        extend(operands)
-        extend(map(TYPE, results))
-        extend(properties)
-        extend(properties.values())
+        objects += (op, *operands, *map(TYPE, results), *properties, *properties.values())
         if attributes := op.attributes:
-            add(None)  # what follows are no properties
-            extend(attributes)
-            extend(attributes.values())
-        if type(op) not in LOCAL:
+            objects += (None, *attributes, *attributes.values())  # None: these are no properties
+        if kind not in LOCAL:
             self.is_known = False
-        elif isinstance(op, CallOp):
-            callee = functions.get(op.callee.string_value())
+        elif kind is CallOp:
+            callee = functions.get(cast(CallOp, op).callee.string_value())
             self.is_known &= callee is not None
-            add(callee)
+            objects.append(callee)
         for region in op.regions:
             self.is_known &= len(region.blocks) < 2
             for block in region.blocks:
                 self.defined += block.args
-                add(block)
-                extend(map(TYPE, block.args))
+                objects += (block, *map(TYPE, block.args))
                 inner = block.first_op
                 while inner is not None:  # quicker than the iterator of `block.ops`
                     self.add(inner, functions)
                     inner = inner.next_op
-            add(region)
+            objects.append(region)
 
     @property
     def is_isolated(self) -> bool:
