@@ -49,6 +49,23 @@ def walk_kind(top: Operation, *kinds: type[Op]) -> Iterator[Op]:
             pending.pop()
 
 
+class OpsByClass:
+    """An op and all ops inside of it, in lists by their classes, each in the order of the text.
+
+    It takes one walk. The IR must not change while the lists are in use.
+    """
+
+    def __init__(self, top: Operation) -> None:
+        self.lists: dict[type[Operation], list[Operation]] = {}
+        for op in walk(top):
+            self.lists.setdefault(type(op), []).append(op)
+
+    def of(self, *kinds: type[Op]) -> Iterator[Op]:
+        """The ops of these classes, but not of their subclasses; those of the first class first."""
+        for kind in kinds:
+            yield from cast("list[Op]", self.lists.get(kind, []))
+
+
 def inside(op: Operation) -> list[Operation]:
     """The ops in the blocks of an op, but not those inside of them."""
     found: list[Operation] = []
