@@ -8,6 +8,9 @@ becomes
 `toy.square` is a layer of its own: as a `LayerOp` it gets syntax, verifier and both forms (on
 tensors and on buffers) from npu-dialect, and our passes treat it like one of ours.
 
+`toy.mix` is no `LayerOp`: it has the trait `Computes`, which says which elements it uses. That is
+enough for buffers, tiles and transfers.
+
 No pass changes the other three ops, which work on buffers. npu-dialect only needs to know which
 buffers they read and write. They declare that with xDSL's own memory effects.
 """
@@ -19,13 +22,15 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_result_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
@@ -36,6 +41,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
+from npu_dialect.computing import Computation, Computes, Domain
 from npu_dialect.npu import FullyConnectedOp, ReluOp
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import ANY_MAP, shape_of
@@ -85,6 +91,34 @@ class SquareOp(LayerOp):
     def infer_shape(self) -> tuple[int, ...]:
         """The shape of the input."""
         return shape_of(self.input)
+
+
+class Mixes(Computes):
+    """`toy.mix` uses its operands element by element."""
+
+    @classmethod
+    def computation(cls, op: Operation) -> Computation:
+        """All operands have one shape; the last one, or the result, is what it writes."""
+        count = len(op.operands) + len(op.results)
+        return Computation(op, domain=Domain.elementwise(shape_of(op.operands[0]), count))
+
+
+@irdl_op_definition
+class MixOp(IRDLOperation):
+    """A mixture of two signals, on tensors or on buffers.
+
+    ```mlir
+    %c = "toy.mix"(%a, %b) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    "toy.mix"(%a, %b, %c) : (memref<64xf32>, memref<64xf32>, memref<64xf32>) -> ()
+    ```
+    """
+
+    name = "toy.mix"
+
+    signals = var_operand_def(ANY_MAP)
+    result = opt_result_def(TensorType)
+
+    traits = traits_def(Mixes())
 
 
 @irdl_op_definition
@@ -142,7 +176,7 @@ class SendOp(IRDLOperation):
     assembly_format: ClassVar = "$source attr-dict `:` type($source)"
 
 
-TOY = Dialect("toy", [DenseReluOp, SquareOp, SenseOp, SmoothOp, SendOp], [])
+TOY = Dialect("toy", [DenseReluOp, SquareOp, MixOp, SenseOp, SmoothOp, SendOp], [])
 
 
 class DenseReluPattern(RewritePattern):

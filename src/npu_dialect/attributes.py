@@ -229,6 +229,15 @@ TILE = Key(
     readers="reports",
     absent="the layer does not run in tiles",
 )
+NOT_TILED = Key(
+    "npu.not_tiled",
+    (Place.ANY,),
+    TEXT,
+    "why an op that uses a buffer off the chip does not run in tiles",
+    writers="npu-tile-loops",
+    readers="people",
+    absent="it runs in tiles, or uses no such buffer",
+)
 DOUBLE_BUFFER = Key(
     "npu.double_buffer",
     (Place.LOOP,),

@@ -22,6 +22,7 @@ from xdsl.utils.hints import isa
 from npu_dialect import attributes as _attributes
 from npu_dialect import module_attributes as _module_attributes
 from npu_dialect import stream_attributes as _stream_attributes
+from npu_dialect.computing import computation_of
 from npu_dialect.dma import StartOp
 from npu_dialect.keys import KEYS, NAMESPACES, Place
 from npu_dialect.npu.layer import LayerOp
@@ -52,8 +53,9 @@ def is_function(op: Operation) -> bool:
 
 
 def is_layer(op: Operation) -> bool:
-    """Whether an op is a layer, or a view or copy that replaced a layer which only moves data."""
-    return isinstance(op, LayerOp | memref.ReinterpretCastOp | memref.CopyOp | memref.SubviewOp)
+    """Whether an op is a layer of any dialect, or a view or copy that replaced one."""
+    kinds = LayerOp | memref.ReinterpretCastOp | memref.CopyOp | memref.SubviewOp
+    return isinstance(op, kinds) or computation_of(op) is not None
 
 
 def is_allocation(op: Operation) -> bool:

@@ -182,3 +182,15 @@ def test_the_table_in_docs_is_what_the_bench_prints() -> None:
         check=True,  # fails if our plan moves more than the paper's
     )
     assert done.stdout.splitlines()[2:] == rows
+
+
+@pytest.mark.slow
+def test_cells_that_need_the_whole_chip(tmp_path: Path) -> None:
+    """docs/off-chip.md says what nasnet_a moves at 64x64, where no plan leaves a gap."""
+    path = tmp_path / "cells.onnx"
+    model = build("nasnet_a", bias=False, size=(64, 64))
+    path.write_bytes(model.SerializeToString())
+    moved = report_of(path, tmp_path, SRAM_BYTES)["off_chip"]
+    assert maps_moved(moved) == 2316 * KB + 10
+    page = (ROOT / "docs" / "off-chip.md").read_text(encoding="utf-8")
+    assert "2316 KB of maps" in page

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.traits import IsTerminator
+from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects
 
+from npu_dialect.computing import computation_of
 from npu_dialect.dma import ReadsOp, StartOp, WritesOp
-from npu_dialect.npu.layer import LayerOp
 from npu_passes.analysis.views import is_buffer, is_view, key_of, root_of, uses_of, viewed_by
 
 
@@ -49,10 +49,10 @@ def accesses(top: Operation) -> Iterator[Access]:
             case memref.CopyOp():
                 yield Access(op, op.source, reads=True)
                 yield Access(op, op.destination, writes=True, all_of_it=True)
-            case LayerOp() if op.destination is not None:
-                yield from (Access(op, value, reads=True) for value in op.inputs)
-                new = op.properties.get("accumulate") is None
-                yield Access(op, op.destination, reads=not new, writes=True, all_of_it=new)
+            case _ if (found := computation_of(op)) and found.destination is not None:
+                yield from (Access(op, value, reads=True) for value in found.inputs)
+                new = not found.accumulates
+                yield Access(op, found.destination, reads=not new, writes=True, all_of_it=new)
             case memref.LoadOp():
                 yield Access(op, op.memref, reads=True)
             case memref.StoreOp():
@@ -62,10 +62,24 @@ def accesses(top: Operation) -> Iterator[Access]:
             case _ if not is_view(op) and not op.has_trait(
                 IsTerminator, value_if_unregistered=False
             ):
-                buffers = (value for value in op.operands if is_buffer(value))
-                yield from (Access(op, value, reads=True, writes=True) for value in buffers)
+                yield from by_effects(op)
             case _:
                 pass
+
+
+def by_effects(op: Operation) -> Iterator[Access]:
+    """What an op of another dialect does to its buffers, as its memory effects say.
+
+    An effect without a value is on all of them. Without effects, all are read and written.
+    """
+    effects = get_effects(op)
+    for value in dict.fromkeys(op.operands):
+        if is_buffer(value):
+            kinds = {effect.kind for effect in effects or () if effect.value in (None, value)}
+            unknown = effects is None
+            reads = unknown or MemoryEffectKind.READ in kinds
+            writes = unknown or MemoryEffectKind.WRITE in kinds
+            yield Access(op, value, reads=reads, writes=writes)
 
 
 def private(buffer: SSAValue, loop: scf.ForOp) -> str | None:

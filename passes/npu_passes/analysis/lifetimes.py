@@ -37,7 +37,7 @@ from npu_passes.analysis.on_chip import (
     size_of,
 )
 from npu_passes.analysis.overlaid import claimed
-from npu_passes.analysis.views import aliases_of
+from npu_passes.analysis.views import aliases_of, root_of, uses_of
 from npu_plans.arena.fillings import Filling, Occupancy, floor, overlays
 from npu_plans.arena.problem import Buffer, Overlay
 
@@ -141,12 +141,17 @@ class Numbering:
     def lifetime(self, value: SSAValue, aliases: Sequence[SSAValue]) -> tuple[int, int]:
         """First and last program point of a buffer's life.
 
-        It is the whole function if the function has branches or an alias becomes an integer.
+        It is the whole function if the function has branches, if an alias becomes an integer, or if
+        a `memref.dma_start` has no wait.
         """
         exit_point = self.end[self.function]
         if self.branches or any(escapes(alias) for alias in aliases):
             return 0, exit_point
         users = [use.operation for alias in aliases for use in alias.uses]
+        waits = [list(waits_of(op)) for op in users if isinstance(op, memref.DmaStartOp)]
+        if not all(waits):
+            return 0, exit_point  # nobody says when the transfer ends
+        users += [wait for each in waits for wait in each]
         home: Block | None = value.owner if isinstance(value.owner, Block) else value.owner.parent
         assert home is not None
         spans: list[Operation] = []
@@ -197,6 +202,13 @@ class Numbering:
                     yield self.start[view], *part
                 else:
                     slices.append((view.result, part))
+
+
+def waits_of(start: memref.DmaStartOp) -> Iterator[Operation]:
+    """The ops that wait for a transfer: until then, its buffers are in use."""
+    for use in uses_of(root_of(start.tag)):
+        if isinstance(use.operation, memref.DmaWaitOp):
+            yield use.operation
 
 
 def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:

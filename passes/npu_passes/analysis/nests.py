@@ -257,8 +257,9 @@ class NestReader:
                     starts = summed(source.starts, steps)
             case memref.CastOp() | memref.CollapseShapeOp() | memref.ExpandShapeOp() | SpanOp():
                 starts = source.starts
-            case memref.ReinterpretCastOp() if (offset := offset_of(result)) is not None:
-                starts = Span.exactly(Form(offset))
+            case memref.ReinterpretCastOp():
+                (offset,) = op.static_offsets.get_values()  # known, even if the type forgets it
+                starts = None if offset == DYNAMIC_INDEX else Span.exactly(Form(offset))
             case _:
                 pass
         self.views[result] = View(source.buffer, starts if strides else None, strides or ())

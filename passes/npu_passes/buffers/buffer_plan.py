@@ -24,6 +24,7 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.arguments import argument_attributes, is_state, is_streamed
 from npu_dialect.attributes import STATE
+from npu_dialect.computing import computation_of, is_empty
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp, SliceOp, ViewOp
@@ -122,7 +123,7 @@ def body_of(function: func.FuncOp) -> tuple[Block, func.ReturnOp]:
     for arg in block.args:
         check_static(function, arg.type)
     for op in block.ops:
-        if op is last or isinstance(op, LayerOp | RowsOp) or not touches_tensors(op):
+        if op is last or computes(op) or is_empty(op) or not touches_tensors(op):
             continue
         if constant_value(op) is None:
             refuse(op, f"expected layers only, got {op.name}")
@@ -130,6 +131,11 @@ def body_of(function: func.FuncOp) -> tuple[Block, func.ReturnOp]:
         for type_ in op.result_types:
             check_static(op, type_)
     return block, last
+
+
+def computes(op: Operation) -> bool:
+    """Whether an op computes a map: a layer, layers that run row by row, or of another dialect."""
+    return isinstance(op, LayerOp | RowsOp) or computation_of(op) is not None
 
 
 def check_static(op: Operation, type_: Attribute) -> None:
@@ -230,8 +236,11 @@ class Sharing:
         """Note the results of an op."""
         if isinstance(op, ViewOp) and op.results:
             self.add_view(op)
-        elif isinstance(op, LayerOp | RowsOp) and op.results:
+        elif computes(op) and op.results:
             self.add_layer(op)
+        elif is_empty(op):
+            self.share(op.results[0], op.results[0])
+            self.types[op.results[0]] = self.spaces.map_type(op.results[0].type)
         else:
             for result in op.results:
                 self.share(result, result)
@@ -251,10 +260,10 @@ class Sharing:
         if type_ is not None and (isinstance(op, SliceOp) or source in self.parts):
             self.parts.add(result)
 
-    def add_layer(self, op: LayerOp | RowsOp) -> None:
+    def add_layer(self, op: Operation) -> None:
         """Note a layer: it overwrites an input, or gets a buffer, which may be an output."""
         result, target = op.results[0], None
-        if isinstance(op, LayerOp) or (op.is_region and overwrites_input(op)):
+        if not isinstance(op, RowsOp) or (op.is_region and overwrites_input(op)):
             target = self.overwritten(op)
         if target is not None:
             self.in_place[op] = target
@@ -266,7 +275,7 @@ class Sharing:
         else:
             self.types[result] = self.spaces.map_type(result.type)
 
-    def overwritten(self, op: LayerOp | RowsOp) -> SSAValue | None:
+    def overwritten(self, op: Operation) -> SSAValue | None:
         """The input that a layer may overwrite: a map with the type of its result that dies here.
 
         None if there is no such input. Rows that overwrite their input row by row count as a layer.
@@ -275,9 +284,7 @@ class Sharing:
         lie on chip, as that memory is the caller's. Nor is it if the result is returned: writing
         straight into the output needs the same memory and saves a copy.
         """
-        inputs = op.inputs if isinstance(op, LayerOp) else inputs_of(op)
-        in_place = op.in_place_inputs() if isinstance(op, LayerOp) else (0,)
-        parameters = op.parameter_inputs if isinstance(op, LayerOp) else ()
+        inputs, in_place, parameters = overwritable(op)
         for value in (inputs[index] for index in in_place):
             if value in parameters or value in self.parts:
                 continue
@@ -285,17 +292,30 @@ class Sharing:
             owner = home.owner
             if value.type != op.results[0].type or self.last_use[home] > self.place[op]:
                 continue
-            if isinstance(owner, Operation) and not isinstance(owner, LayerOp | RowsOp):
+            if isinstance(owner, Operation) and not computes(owner):
                 continue
             given = self.spaces.ends_off_chip or is_streamed(argument_attributes(home))
             spared = given or is_returned(op.results[0])
             if isinstance(home, BlockArgument) and spared:
                 continue
-            same = [index for index, other in enumerate(inputs) if self.root[other] is home]
+            same = [index for index, other in enumerate(inputs) if self.root.get(other) is home]
             shape = shape_of(value)
             if all(index in in_place and shape_of(inputs[index]) == shape for index in same):
                 return value
         return None
+
+
+def overwritable(
+    op: Operation,
+) -> tuple[Sequence[SSAValue], Sequence[int], Sequence[SSAValue]]:
+    """What an op reads, the positions of what it may overwrite, and what of it is learned."""
+    if isinstance(op, RowsOp):
+        return inputs_of(op), (0,), ()
+    if isinstance(op, LayerOp):
+        return op.inputs, op.in_place_inputs(), op.parameter_inputs
+    found = computation_of(op)
+    assert found is not None
+    return found.reads, found.in_place_reads(), found.parameter_inputs
 
 
 def inputs_of(rows: RowsOp) -> tuple[SSAValue, ...]:
@@ -350,7 +370,8 @@ def written_straight(
         root = sharing.root[value]
         if place in sharing.states:
             continue
-        if value not in sharing.parts and isinstance(root.owner, LayerOp | RowsOp):
+        owner = root.owner
+        if value not in sharing.parts and isinstance(owner, Operation) and computes(owner):
             direct.setdefault(root, place)
     return direct
 

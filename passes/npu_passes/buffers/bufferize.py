@@ -29,6 +29,9 @@ The rows of an input with `npu.stream` arrive one at a time. A region reads them
 has them, row by row: `memref<1x3x32x32xi8, strided<[3072, 32, 96, 1]>>`. A buffer counts them; what
 it holds is kept until the function ends.
 
+Ops of other dialects that say how they compute (`npu_dialect/computing.py`), such as those of
+`linalg`, are put into destination style too. A `tensor.empty` needs no buffer.
+
 On a machine with DMA, inputs and outputs stay in the caller's memory (`#npu.dram`), and no layer
 overwrites the inputs. An output that a layer reads too is computed on chip and copied at the end.
 A slice is a view too, and an output that is one is copied at the end. If strides cannot express a
@@ -61,6 +64,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.arguments import argument_attributes, is_streamed
 from npu_dialect.attributes import LAYER, PORT, SRAM_INPUT, SRAM_OUTPUT
+from npu_dialect.computing import Computation, computation_of, is_empty
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ReshapeOp, SliceOp
@@ -167,10 +171,12 @@ class Bufferizer:
                 self.convert_reshape(op)
             elif isinstance(op, SliceOp):
                 self.convert_slice(op)
-            elif isinstance(op, LayerOp):
-                self.convert_layer(op)
             elif isinstance(op, RowsOp):
                 self.convert_rows(op)
+            elif (computation := computation_of(op)) is not None:
+                self.convert_computation(computation)
+            elif is_empty(op):
+                self.convert_empty(op)
             else:
                 self.convert_constant(op)
         for op in reversed(old):
@@ -263,11 +269,31 @@ class Bufferizer:
         self.insert(memref.CopyOp(self.buffers[value], target), op)
         return target
 
-    def convert_layer(self, op: LayerOp) -> None:
-        """Put a layer into destination style."""
-        out = self.destination(op)
-        inputs = [self.buffers[value] for value in op.inputs]
-        self.insert(op.rebuilt(inputs, out), op)
+    def convert_computation(self, computation: Computation) -> None:
+        """Put a layer, or an op of another dialect, into destination style.
+
+        A buffer that is not the one from which the result starts gets a copy of it first.
+        """
+        op, out = computation.op, self.destination(computation.op)
+        start = computation.start
+        if isinstance(op, LayerOp):
+            self.insert(op.rebuilt([self.buffers[value] for value in op.inputs], out), op)
+            return
+        if start is not None and self.buffers[start] is not out:
+            self.insert(memref.CopyOp(self.buffers[start], out), op)
+        count = len(op.operands) - computation.starts
+        inputs = [self.buffers.get(value, value) for value in op.operands[:count]]
+        self.insert(computation.on([*inputs, out]), op)
+
+    def convert_empty(self, op: Operation) -> None:
+        """Allocate a buffer for an empty tensor, if more than results start from it."""
+        for use in op.results[0].uses:
+            found = computation_of(use.operation)
+            if found is None or op.results[0] in found.reads:
+                alloc = AllocOp(self.plan.types[op.results[0]])
+                self.insert(alloc, op)
+                self.map(op.results[0], alloc.buffer)
+                return
 
     def convert_rows(self, op: RowsOp) -> None:
         """Build the loop of layers that run row by row."""

@@ -15,7 +15,9 @@ the layer as a C identifier, or that of the op if the layer has no name. `npu.wh
 its clauses. The arguments are the distinct buffers in the order of the operands, so a buffer that
 is overwritten in place is a single argument. Offsets stay in the caller.
 
-Layers on tensors, layers with regions, and layers in functions that this pass made are not moved.
+Ops of other dialects that say how they compute (`npu_dialect/computing.py`) are moved, too, unless
+their body uses values from outside. Layers on tensors, layers with regions, and layers in functions
+that this pass made are not moved.
 """
 
 from __future__ import annotations
@@ -28,12 +30,14 @@ from io import StringIO
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import LAYER, OVERLAYS, VALUE, WHAT
+from npu_dialect.computing import is_computed_on_buffers
 from npu_dialect.npu.layer import LayerOp, getattr_operands
+from npu_dialect.npu.structure import is_within
 from npu_passes.analysis.overlaid import claims_of
 from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.support.refuse import RefusingPass
@@ -51,7 +55,7 @@ class Outline:
     distinct operands, each with the name of its argument.
     """
 
-    layer: LayerOp
+    layer: Operation
     wish: str
     what: str
     buffers: dict[SSAValue, str]
@@ -62,29 +66,42 @@ def outlines_of(function: FuncOp) -> Iterator[Outline]:
     if WHAT.is_on(function):
         return
     for op in function.walk():
-        if isinstance(op, LayerOp) and op.destination is not None and not op.regions:
+        own = isinstance(op, LayerOp)
+        if is_computed_on_buffers(op) and not (op.regions if own else captures(op)):
             yield Outline(op, wished_name(op), described(op), named_buffers(op))
 
 
-def wished_name(layer: LayerOp) -> str:
+def captures(op: Operation) -> bool:
+    """Whether the body of an op uses values from outside of it."""
+    outside = (value for inner in op.walk() if inner is not op for value in inner.operands)
+    return any(not is_within(op, value) for value in outside)
+
+
+def wished_name(layer: Operation) -> str:
     """The layer's name as an identifier; without one, the op's name without its dialect."""
-    words = re.findall(r"[0-9A-Za-z]+", layer.layer_name or "")  # as PyTorch writes `/conv1/Conv`
+    words = re.findall(r"[0-9A-Za-z]+", LAYER.get(layer) or "")  # as PyTorch writes `/conv1/Conv`
     return identifier("_".join(words) or layer.name.split(".")[-1])
 
 
-def described(layer: LayerOp) -> str:
+def described(layer: Operation) -> str:
     """The op without operands and types, as text: `npu.conv2d strides [1, 1] ... then relu`.
 
-    Of the digits of a table only the first ones are shown.
+    Of the digits of a table only the first ones are shown. Of other dialects, it is the op's name.
     """
+    if not isinstance(layer, LayerOp):
+        return layer.name
     stream = StringIO()
     layer.print_clauses(Printer(stream))
     return layer.name + re.sub(r'"([0-9a-f]{16})[0-9a-f]{16,}"', r'"\1..."', stream.getvalue())
 
 
-def named_buffers(layer: LayerOp) -> dict[SSAValue, str]:
+def named_buffers(layer: Operation) -> dict[SSAValue, str]:
     """The distinct operands with argument names; with several roles, the last one names it."""
     found: dict[SSAValue, str] = {}
+    if not isinstance(layer, LayerOp):
+        *inputs, out = layer.operands
+        found = {value: f"ifm{index}" for index, value in enumerate(inputs)}
+        return found | {out: "ofm"}
     for name, _ in layer.get_irdl_definition().operands:
         values = getattr_operands(layer, name)
         for index, value in enumerate(values):
@@ -138,7 +155,8 @@ class OutlineLayersPass(RefusingPass):
         functions = [inner for inner in op.walk() if isinstance(inner, FuncOp)]
         for function in functions:
             for outline in outlines_of(function):
-                reject_overlaps(outline.layer)  # the new function hides overlaps
+                if isinstance(outline.layer, LayerOp):
+                    reject_overlaps(outline.layer)  # the new function hides overlaps
         for function in functions:
             if any(True for _ in outlines_of(function)):
                 outline_function(function)

@@ -16,6 +16,7 @@ in a function with `attributes {sram.arena = 8800 : i64}`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ from npu_dialect.attributes import ARENA, LAYER, SRAM_OFFSET
 from npu_dialect.machine import Machine
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
-from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
+from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer, lifetimes_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.placing.module_places import with_module_places
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
@@ -50,6 +51,8 @@ from npu_passes.support.safe_text import SafeParser
 from npu_plans.arena import STRATEGIES, exact
 from npu_plans.arena.problem import Buffer, PlanError, Problem, Solution, check, live_bound
 
+NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9.$-]*")
+"""A memory space that is a string."""
 LARGEST_ARENA = 2**63 - 1
 """The most bytes that a 64-bit attribute in the IR can hold."""
 
@@ -64,7 +67,7 @@ class AssignSramOffsetsPass(RefusingPass):
     `greedy`), `ping-pong` (paper 002, section 3.2; chains only), or `none` (no two buffers share
     memory).
     `alignment`: the least alignment of every buffer in bytes; its elements, its allocation and the
-    machine may require more. `space`: the on-chip memory space, as text.
+    machine may require more. `space`: the on-chip memory space, also that of another compiler.
 
     Offsets that are in the IR already are kept. With an `npu.target`, a plan that does not fit into
     the SRAM is an error.
@@ -81,8 +84,8 @@ class AssignSramOffsetsPass(RefusingPass):
     number gives the same plan on every machine; the default takes about half a second."""
     alignment: int = 1
     """The least alignment of every buffer in bytes: a power of two."""
-    space: str = "#npu.sram"
-    """The on-chip memory space, as text."""
+    space: str | int = "#npu.sram"
+    """The on-chip memory space: a number, the text of an attribute, or a name such as `"L1"`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan every function, then write the offsets."""
@@ -110,11 +113,14 @@ class AssignSramOffsetsPass(RefusingPass):
             write(lifetimes, solution)
 
 
-def parse_space(ctx: Context, text: str) -> Attribute:
-    """The memory space that an option names.
+def parse_space(ctx: Context, text: str | int) -> Attribute:
+    """The memory space that an option names: a number, a name, or else the text of an attribute.
 
     Raises: PassFailedException if the text is not one attribute.
     """
+    text = str(text)
+    if NAME.fullmatch(text):
+        return StringAttr(text)
     try:
         parser = SafeParser(ctx, text)
         space = parser.parse_attribute()
@@ -122,7 +128,8 @@ def parse_space(ctx: Context, text: str) -> Attribute:
             parser.raise_error("expected nothing more")
         return space
     except ParseError:
-        raise Refusal(f"expected space to be an attribute like #npu.sram, got {text!r}") from None
+        what = 'a number, a name like "L1", or an attribute like #npu.sram'
+        raise Refusal(f"expected space to be {what}, got {text!r}") from None
 
 
 def name_of(function: Operation) -> str:
@@ -241,20 +248,26 @@ def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 def write(lifetimes: Lifetimes, solution: Solution) -> None:
     """Write the offsets and the size of the arena into the IR."""
-    function = lifetimes.function
-    for buffer, offset in zip(lifetimes.buffers, solution.offsets, strict=True):
+    write_offsets(lifetimes.buffers, solution.offsets)
+    ARENA.set(lifetimes.function, solution.arena)
+
+
+def write_offsets(buffers: Sequence[OnChipBuffer], offsets: Sequence[int]) -> None:
+    """Write the offset of each buffer into the IR, in bytes."""
+    for buffer, offset in zip(buffers, offsets, strict=True):
         value = buffer.value
         if isinstance(value, BlockArgument):
-            write_argument(function, value, offset)
+            write_argument(value, offset)
         elif isinstance(value.owner, AllocOp):
             value.owner.offset = IntegerAttr(offset, i64)
         elif isinstance(value.owner, Operation):
             SRAM_OFFSET.set(value.owner, offset)
-    ARENA.set(function, solution.arena)
 
 
-def write_argument(function: Operation, arg: BlockArgument, offset: int) -> None:
-    """Write the offset of an argument."""
+def write_argument(arg: BlockArgument, offset: int) -> None:
+    """Write the offset of an argument of a function."""
+    function = arg.owner.parent_op()
+    assert function is not None
     every = function.properties["arg_attrs"]
     assert isa(every, ArrayAttr[DictionaryAttr])
     new = DictionaryAttr({**argument_attributes(arg), **SRAM_OFFSET.entry(offset)})

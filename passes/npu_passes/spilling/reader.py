@@ -18,8 +18,8 @@ from xdsl.dialects import memref
 from xdsl.ir import Operation, OpResult, SSAValue, Use
 
 from npu_dialect.attributes import RUNS
+from npu_dialect.computing import computation_of, is_computed_on_buffers
 from npu_dialect.npu.attributes import DramSpace, SramSpace
-from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, map_type
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
@@ -170,8 +170,8 @@ def tile_needs(op: Operation, needs: Needs, roots: Mapping[SSAValue, int]) -> It
 
 
 def is_moved(op: Operation) -> bool:
-    """Whether an op can work on tiles of off-chip operands: a copy or a destination-style layer."""
-    return isinstance(op, memref.CopyOp) or (isinstance(op, LayerOp) and op.destination is not None)
+    """Whether an op can work on tiles of off-chip operands: a copy, or one that computes a map."""
+    return isinstance(op, memref.CopyOp) or is_computed_on_buffers(op)
 
 
 def is_movable(value: SSAValue) -> bool:
@@ -193,8 +193,8 @@ def is_movable(value: SSAValue) -> bool:
 
 def learned(use: Use) -> bool:
     """Whether a layer uses a value as one of its parameters."""
-    op = use.operation
-    return isinstance(op, LayerOp) and use_value(use) in op.parameter_inputs
+    found = computation_of(use.operation)
+    return found is not None and use_value(use) in found.parameter_inputs
 
 
 def use_value(use: Use) -> SSAValue:
@@ -207,7 +207,16 @@ def traffic(value: SSAValue) -> int:
     moved: dict[tuple[Operation, SSAValue, bool], None] = {}
     for use in uses_of(value):
         moved[use.operation, use_value(use), writes(use)] = None
-    return sum(moved_bytes(op, each, value) for op, each, _ in moved)
+    return sum(
+        moved_bytes(op, each, value) * (1 + (written and accumulates(op)))
+        for op, each, written in moved
+    )
+
+
+def accumulates(op: Operation) -> bool:
+    """Whether an op adds to what its destination holds, so that it reads it, too."""
+    found = computation_of(op)
+    return found is not None and found.accumulates
 
 
 def moved_bytes(op: Operation, used: SSAValue, buffer: SSAValue) -> int:

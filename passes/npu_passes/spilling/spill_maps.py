@@ -36,7 +36,6 @@ from npu_dialect.attributes import LAYER, SPILLED, VALUE
 from npu_dialect.machine import Machine
 from npu_dialect.module_attributes import FORWARD
 from npu_dialect.npu.attributes import DramSpace, SramSpace
-from npu_dialect.npu.layer import LayerOp
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
@@ -47,6 +46,7 @@ from npu_passes.spilling.tile_bytes import least_bytes, roomy_bytes
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.tiling.alike import Remembered, shape_of_layer
+from npu_passes.tiling.stage import parameters_of
 from npu_plans.arena.problem import PlanError
 from npu_plans.spills.decide import decide
 from npu_plans.spills.problem import Misfit
@@ -168,7 +168,7 @@ def mixed(roomy: Needs, smallest: Needs) -> Needs:
     """
 
     def needs(op: Operation, off_chip: AbstractSet[SSAValue]) -> int:
-        maps = (*op.maps, op.destination) if isinstance(op, LayerOp) else op.operands
+        maps = set(op.operands).difference(parameters_of(op))
         return (smallest if off_chip.isdisjoint(maps) else roomy)(op, off_chip)
 
     return needs

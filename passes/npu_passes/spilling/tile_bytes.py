@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect.machine import Machine
-from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
+from npu_passes.tiling.stage import parameters_of
 from npu_passes.tiling.staging import least_bytes
 
 SHARE = 16
@@ -27,7 +27,7 @@ def roomy_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine
     They are for a group of kernels in each weight buffer, other parameters as a whole, and a share
     of each map.
     """
-    parameters = list(op.parameter_inputs) if isinstance(op, LayerOp) else []
+    parameters = parameters_of(op)
     total = 0
     for value in dict.fromkeys(op.operands):
         if value not in off_chip:

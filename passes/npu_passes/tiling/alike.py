@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
+from npu_dialect.computing import computation_of
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_passes.tiling.channel_scales import has_channel_scales
@@ -28,7 +29,8 @@ T = TypeVar("T")
 
 def shape_of_layer(op: Operation, off_chip: AbstractSet[SSAValue]) -> Hashable:
     """What two ops share if they have the same tiles, given which operands lie off chip."""
-    parameters = op.parameter_inputs if isinstance(op, LayerOp) else ()
+    computation = computation_of(op)
+    parameters = () if computation is None else computation.parameter_inputs
     places = {value: place for place, value in reversed(list(enumerate(op.operands)))}
     operands = [
         (value.type, places[value], value in parameters, value in off_chip) for value in op.operands
@@ -37,6 +39,8 @@ def shape_of_layer(op: Operation, off_chip: AbstractSet[SSAValue]) -> Hashable:
     numbers: tuple[object, ...] = ()
     if isinstance(op, LayerOp):
         numbers = (has_channel_scales(op),)
+    elif computation is not None:
+        numbers = (computation.domain, computation.accumulates)
     if isinstance(op, EpilogueOp):
         numbers = (*numbers, op.requantize is None, op.pool)
     return type(op), tuple(operands), frozenset(properties), numbers

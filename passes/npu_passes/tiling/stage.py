@@ -14,12 +14,14 @@ from math import prod
 from xdsl.dialects import memref
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from npu_dialect.computing import computation_of
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu.layers import Conv2dOp
 from npu_dialect.npu.maps import element_bytes, shape_of
 from npu_passes.analysis.on_chip import in_space
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.tiling.domain_spaces import domain_space
 from npu_passes.tiling.layer_spaces import loop_names, space_of
 from npu_passes.tiling.pool_apart import apart_space, sums_axes
 from npu_plans.tiles.operand_regions import Along, Cut, Loop, Moves, Space
@@ -157,7 +159,8 @@ def reread(op: Operation, cut: Cut) -> Moves:
 
     If the op adds to sums that were there before it, each tile is read whenever it is stored.
     """
-    if isinstance(op, Conv2dOp | FullyConnectedOp) and op.accumulate is not None:
+    computation = computation_of(op)
+    if computation is not None and computation.accumulates:
         return cut.loads(len(cut.space.operands) - 1)
     return cut.rereads()
 
@@ -169,7 +172,7 @@ def off_chip_operands(op: Operation) -> set[SSAValue]:
 
 def is_weight(op: Operation, value: SSAValue) -> bool:
     """Whether an operand is learned: a parameter of the layer, or a constant of the module."""
-    if isinstance(op, LayerOp) and value in op.parameter_inputs:
+    if value in parameters_of(op):
         return True
     while isinstance(value, OpResult) and isinstance(
         value.op, memref.SubviewOp | memref.ReinterpretCastOp | memref.CastOp
@@ -184,20 +187,34 @@ def stage_of(op: Operation, off_chip: AbstractSet[SSAValue], alignment: int) -> 
     Operands share a buffer if they are the same value and follow the loops alike. A copy loads and
     stores its tiles through one buffer.
     """
-    space = space_of(op) if isinstance(op, LayerOp) else copy_space(op)
+    space = space_of_any(op)
     found: dict[tuple[SSAValue, tuple[Along, ...]], tuple[int, ...]] = {}
     for index, (value, axes) in enumerate(zip(op.operands, space.operands, strict=True)):
         if value in off_chip:
             found[value, axes] = (*found.get((value, axes), ()), index)
     if isinstance(op, memref.CopyOp):
         return Stage(op, space, ((0, 1),), frozenset(), alignment)
-    parameters = op.parameter_inputs if isinstance(op, LayerOp) else ()
+    parameters = parameters_of(op)
     whole = frozenset(
         index
         for index, value in enumerate(op.operands)
         if value in parameters and len(shape_of(value)) == 1
     )
     return Stage(op, space, tuple(found.values()), whole, alignment)
+
+
+def parameters_of(op: Operation) -> tuple[SSAValue, ...]:
+    """The operands of an op that are learned."""
+    found = computation_of(op)
+    return () if found is None else found.parameter_inputs
+
+
+def space_of_any(op: Operation) -> Space:
+    """The loops of a layer, of an op of another dialect, or of a copy."""
+    if isinstance(op, LayerOp):
+        return space_of(op)
+    found = computation_of(op)
+    return copy_space(op) if found is None else domain_space(found)
 
 
 def copy_space(op: Operation) -> Space:

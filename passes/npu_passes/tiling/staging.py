@@ -10,12 +10,14 @@ An analysis: nothing is changed. `choose` decides for one layer with operands in
 - Another layer that fits as a whole is one tile.
 - Other convolutions and fully connected layers are searched (`tile_search.py`); operands that are
   on chip cost nothing there.
+- An op of another dialect gets the best of some tiles and orders of loops (`domain_spaces.py`).
 - Everything else is cut along its outermost loops first, into the largest tiles that fit.
 - A convolution with a pooling window is taken apart (`pool_apart.py`) if nothing else fits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import NoReturn
 
@@ -31,6 +33,7 @@ from npu_passes.analysis.on_chip import in_space
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import refuse
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
+from npu_passes.tiling.domain_spaces import tiles_of
 from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.pool_apart import candidates
 from npu_passes.tiling.stage import Stage, Staging, off_chip_operands, stage_of, stages_of
@@ -121,12 +124,14 @@ def chosen(
     """
     off_chip = off_chip_operands(op)
     if stage.sums:
-        return apart(stage, free, options)
-    if isinstance(op, Linear):
-        if machine.kernel_group and not off_chip & {op.input, op.output}:
-            found = kernel_groups(op, stage, machine, free, options)
-            if found is not None:
-                return found
+        return of_all(stage, candidates(stage.space), free, options)
+    if not isinstance(op, LayerOp | memref.CopyOp):
+        return of_all(stage, tiles_of(stage.space), free, options)
+    on_chip = isinstance(op, Linear) and not off_chip & {op.input, op.output}
+    if isinstance(op, Linear) and on_chip and machine.kernel_group:
+        found = kernel_groups(op, stage, machine, free, options)
+        if found is not None:
+            return found
     whole = best_fit(stage, Cut.of(stage.space, stage.space.whole), free, double=False)
     if whole is not None:
         return whole
@@ -188,10 +193,11 @@ def kernel_groups(
     return None
 
 
-def apart(stage: Stage, free: int, options: TileOptions) -> Staging | None:
-    """The choice that moves the fewest bytes with sums in a buffer of their own, or None."""
+def of_all(stage: Stage, cuts: Iterable[Cut], free: int, options: TileOptions) -> Staging | None:
+    """The choice of some that moves the fewest bytes, with double buffers if any fits; or None."""
+    cuts = list(cuts)
     for double in (True, False) if options.double_buffer else (False,):
-        found = (stage.staging(cut, double=double) for cut in candidates(stage.space))
+        found = (stage.staging(cut, double=double) for cut in cuts)
         fits = (each for each in found if each.footprint <= free)
         best = min(fits, key=lambda s: (s.bytes, s.transfers), default=None)
         if best is not None:

@@ -21,11 +21,19 @@ buffers they have (paper 004).
 The tiles of a layer share the on-chip memory with all buffers that live while it runs. They count
 twice if they are to be double buffers, which `npu-double-buffer` makes later. Concatenations and
 copies move straight from one memory to the other.
+
+An op that uses such an operand and does not say how it computes (`npu_dialect/computing.py`) stays,
+with the reason:
+
+    "other.op"(%x) {npu.not_tiled = "nobody says how it computes"} : (memref<8xf32, ...>) -> ()
+
+If no offsets are found with which all tiles fit, the pass decides those of the buffers, too:
+`npu-assign-sram-offsets` keeps them. The tiles then fill the gaps between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
@@ -35,14 +43,16 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from npu_dialect.attributes import TILE
+from npu_dialect.attributes import NOT_TILED, TILE
+from npu_dialect.computing import computation_of, is_computed_on_buffers
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import SramSpace
-from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.target import machine_of
-from npu_passes.analysis.lifetimes import lifetimes_of
+from npu_passes.analysis.lifetimes import OnChipBuffer, lifetimes_of
 from npu_passes.analysis.on_chip import functions
+from npu_passes.analysis.views import is_view
+from npu_passes.placing.assign_sram_offsets import write_offsets
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.tiling.aligned_tiles import in_whole_blocks
 from npu_passes.tiling.alike import Remembered, shape_of_layer
@@ -51,8 +61,11 @@ from npu_passes.tiling.moves import build_moves
 from npu_passes.tiling.predicted import described
 from npu_passes.tiling.staging import Staging, choose, least_bytes, off_chip_operands
 from npu_passes.tiling.tile_nest import build_nest
-from npu_plans.spills.room import room
+from npu_plans.spills.room import arranged, fits, room
 from npu_plans.tiles.tile_search import SearchOptions
+
+BY_ADDRESS = frozenset({"dma", "dram", "func", "llvm", "memref", "scf"})
+"""Dialects whose ops reach memory by address, or pass buffers on. They have no tiles."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,20 @@ class StagedOp:
     op: Operation
     free: int
     staging: Staging | None
+
+    @property
+    def footprint(self) -> int:
+        """The bytes of its tile buffers; 0 for an op that only moves data, which takes few."""
+        return 0 if self.staging is None else self.staging.footprint
+
+
+@dataclass(frozen=True)
+class StagedFunction:
+    """The ops of a function to be staged. `offsets` are those of `buffers`, if they are decided."""
+
+    ops: tuple[StagedOp, ...] = ()
+    buffers: tuple[OnChipBuffer, ...] = ()
+    offsets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,15 +134,16 @@ class TileLoopsPass(RefusingPass):
             raise Refusal(f"expected jobs of at least 1, got {self.jobs}")
         machine = machine_of(op)
         staged = [
-            each
+            stage_function(function, machine, self.options, self.block_size, self.jobs, self.told)
             for function in functions(op)
-            for each in stage_function(
-                function, machine, self.options, self.block_size, self.jobs, self.told
-            )
         ]
+        for each in functions(op):
+            explain(each)
         for each in staged:
-            assert machine is not None
-            build(each, machine)
+            write_offsets(each.buffers, each.offsets)
+            for layer in each.ops:
+                assert machine is not None
+                build(layer, machine)
 
     def told(self, staged: StagedOp) -> None:
         """Called with each layer once its tiles are found; a subclass can show progress."""
@@ -136,25 +164,29 @@ def stage_function(
     block: int = 1,
     jobs: int = 1,
     told: Callable[[StagedOp], None] = lambda staged: None,
-) -> tuple[StagedOp, ...]:
+) -> StagedFunction:
     """The ops of a function to be staged, with their tiles; `told` is called with each, in order.
 
     `block`: rows and columns of a block. `jobs`: ops that are searched at the same time.
+
+    Tiles that take all that is free at their op may leave no plan of the whole function. Then a
+    plan with the smallest tiles decides the offsets of all buffers, and tiles fill its gaps.
 
     Raises: PassFailedException, attached to the op, if there is no machine with DMA, or if a layer
     does not fit.
     """
     ops = [op for op in function.walk() if is_staged(op)]
     if not ops:
-        return ()
+        return StagedFunction()
     if machine is None or not machine.dma_channels:
         which = "a module without npu.target" if machine is None else machine.name
         refuse(ops[0], f"expected a machine with dma_channels to reach #npu.dram, got {which}")
     assert machine is not None
-    lifetimes = lifetimes_of(function, SramSpace())
-    points = {op: point for point, op in enumerate(lifetimes.ops)}
+    lived = lifetimes_of(function, SramSpace())
+    points = {op: point for point, op in enumerate(lived.ops)}
     least = {points[op]: least_bytes(op, off_chip_operands(op), machine) for op in ops}
-    free = room(lifetimes.occupancy(), least, machine.sram_bytes, machine.alignment)
+    memory = (machine.sram_bytes, machine.alignment)
+    free = room(lived.occupancy(), least, *memory)
     found = Remembered[Staging]()
 
     def one(op: Operation) -> StagedOp:
@@ -165,22 +197,44 @@ def stage_function(
         staging = found.of(key, lambda: choose(op, machine, left, options))
         return StagedOp(op, left, in_whole_blocks(op, staging, block, machine.alignment))
 
-    def all_of(staged_ops: Iterator[StagedOp]) -> Iterator[StagedOp]:
-        for staged in staged_ops:
+    staged = tuple(staged_by(one, ops, jobs, told))
+    taken = {points[each.op]: each.footprint for each in staged}
+    if fits(lived.occupancy(), taken, *memory):
+        return StagedFunction(staged)
+    arrangement = arranged(lived.occupancy(), least, *memory)
+    if arrangement is None:
+        return StagedFunction(staged)
+    free, offsets = arrangement
+    return StagedFunction(tuple(map(one, ops)), lived.buffers, offsets)
+
+
+def explain(function: Operation) -> None:
+    """Say of each op that uses a buffer off the chip, but is not staged, why it is not."""
+    for op in function.walk():
+        known = op.name.partition(".")[0] in BY_ADDRESS or is_view(op) or is_staged(op)
+        if not known and off_chip_operands(op):
+            several = computation_of(op) is None and op.name.startswith("linalg.")
+            why = "it has several outputs" if several else "nobody says how it computes"
+            NOT_TILED.set(op, why)
+
+
+def staged_by(
+    one: Callable[[Operation], StagedOp],
+    ops: Sequence[Operation],
+    jobs: int,
+    told: Callable[[StagedOp], None],
+) -> Iterator[StagedOp]:
+    """What `one` finds for each op, `jobs` at a time; `told` is called with each, in order."""
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        for staged in (map if jobs == 1 else pool.map)(one, ops):
             told(staged)
             yield staged
 
-    if jobs == 1:
-        return tuple(all_of(map(one, ops)))
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        return tuple(all_of(pool.map(one, ops)))
-
 
 def is_staged(op: Operation) -> bool:
-    """Whether an op is a layer in destination style, or a copy, with an operand off the chip."""
-    if isinstance(op, memref.CopyOp):
-        return bool(off_chip_operands(op))
-    return isinstance(op, LayerOp) and op.destination is not None and bool(off_chip_operands(op))
+    """Whether an op computes a map in a buffer, or copies one, and has an operand off the chip."""
+    moves = isinstance(op, memref.CopyOp) or is_computed_on_buffers(op)
+    return moves and bool(off_chip_operands(op))
 
 
 def build(staged: StagedOp, machine: Machine) -> None:

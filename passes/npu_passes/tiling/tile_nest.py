@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.attributes import DOUBLE_BUFFER, RUNS
+from npu_dialect.computing import computation_of, is_computed_on_buffers
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import is_buffer_type, shape_of
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.tiling.layer_spaces import COLUMNS, GROUPS, IN, ROWS, TileForm, tile_layer
 from npu_passes.tiling.pool_apart import pool_of, sums_axes, sums_of
@@ -96,7 +97,7 @@ class Nest:
         self.inside(tile, -1)
         first = before.next_op if before is not None else self.b.block.first_op
         while first is not None and first is not self.op:
-            layers = (op for op in first.walk() if isinstance(op, LayerOp))
+            layers = (op for op in first.walk() if is_computed_on_buffers(op))
             if (found := next(layers, None)) is not None:
                 return found
             first = first.next_op
@@ -169,9 +170,11 @@ class Nest:
 
     def begun(self, tile: Tile) -> bool:
         """Whether a tile of the destination holds sums of an earlier step or from before the op."""
-        if isinstance(self.op, Conv2dOp | FullyConnectedOp):
-            return self.op.accumulate is not None or (IN in tile and not tile[IN].piece.opens)
-        return False
+        computation = computation_of(self.op)
+        if computation is not None and computation.accumulates:
+            return True
+        linear = isinstance(self.op, Conv2dOp | FullyConnectedOp)
+        return linear and IN in tile and not tile[IN].piece.opens
 
     def load(self, tile: Tile, index: int) -> None:
         """Build the transfer that brings the tile of an operand on chip."""
@@ -212,7 +215,12 @@ class Nest:
         return low
 
     def operand(self, tile: Tile, index: int) -> SSAValue:
-        """An operand of the op on a tile: a part of its tile buffer, or of its on-chip buffer."""
+        """An operand of the op on a tile: a part of its tile buffer, or of its on-chip buffer.
+
+        A number is an operand of each tile.
+        """
+        if not is_buffer_type(self.op.operands[index].type):
+            return self.op.operands[index]
         buffer = next((b for b in self.staging.buffers if index in b.operands), None)
         if buffer is None:
             return self.part(tile, index, self.op.operands[index])
@@ -224,7 +232,7 @@ class Nest:
 
     def compute(self, tile: Tile) -> None:
         """Build the ops that compute one tile."""
-        if not isinstance(self.op, LayerOp):
+        if not is_computed_on_buffers(self.op):
             return
         *inputs, out = (self.operand(tile, index) for index in range(self.last + 1))
         for new in self.layers(tile, inputs, out):
@@ -239,12 +247,16 @@ class Nest:
             runs *= place.segment.runs
         return runs
 
-    def layers(self, tile: Tile, inputs: Sequence[SSAValue], out: SSAValue) -> Iterator[LayerOp]:
+    def layers(self, tile: Tile, inputs: Sequence[SSAValue], out: SSAValue) -> Iterator[Operation]:
         """The op that computes one tile; for a pool taken apart, those of its sums and its pool.
 
         The pool comes only with the last part of the sums.
         """
-        assert isinstance(self.op, LayerOp)
+        if not isinstance(self.op, LayerOp):
+            computation = computation_of(self.op)
+            assert computation is not None
+            yield computation.on((*inputs, out))
+            return
         form = self.form(tile)
         if self.sums is None:
             yield tile_layer(self.op, form, inputs, out)

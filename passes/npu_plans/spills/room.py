@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from npu_plans.arena.fillings import Occupancy, in_use
 from npu_plans.arena.greedy import solve
-from npu_plans.arena.problem import Buffer, Problem, align
+from npu_plans.arena.problem import Buffer, Problem, Solution, align
 from npu_plans.spills.problem import lent
 
 
@@ -28,9 +28,31 @@ def room(
     """
     free = {point: capacity - occupied(lived, point, alignment) for point in least}
     if any(free[point] < need for point, need in least.items()):
-        gaps = gaps_of_plan(lived, least, capacity, alignment)
-        return {point: max(size, gaps[point]) for point, size in free.items()}
+        found = arranged(lived, least, capacity, alignment)
+        gaps = {} if found is None else found[0]
+        return {point: max(size, gaps.get(point, 0)) for point, size in free.items()}
     return free
+
+
+def fits(lived: Occupancy, taken: Mapping[int, int], capacity: int, alignment: int) -> bool:
+    """Whether a plan of the whole function is found in which tiles take `taken` bytes each."""
+    return planned(lived, taken, capacity, alignment).arena <= capacity
+
+
+def arranged(
+    lived: Occupancy, least: Mapping[int, int], capacity: int, alignment: int
+) -> tuple[dict[int, int], tuple[int, ...]] | None:
+    """Offsets of all buffers, and for each point in `least` the largest gap between them, in bytes.
+
+    Tiles fit into these gaps, whatever else is planned. None if no plan with the `least` bytes of
+    tiles is found.
+    """
+    plan = planned(lived, least, capacity, alignment)
+    if plan.arena > capacity:
+        return None
+    offsets = plan.offsets[: len(lived.buffers)]
+    gaps = {point: largest_gap(lived, offsets, point, capacity, alignment) for point in least}
+    return gaps, offsets
 
 
 def occupied(lived: Occupancy, point: int, alignment: int) -> int:
@@ -42,13 +64,10 @@ def occupied(lived: Occupancy, point: int, alignment: int) -> int:
     )
 
 
-def gaps_of_plan(
-    lived: Occupancy, least: Mapping[int, int], capacity: int, alignment: int
-) -> dict[int, int]:
-    """For each point in `least`: the largest gap in bytes, in a plan of all buffers.
+def planned(lived: Occupancy, tiles: Mapping[int, int], capacity: int, alignment: int) -> Solution:
+    """A plan of all buffers, and behind them of a tile buffer for each point in `tiles`, in bytes.
 
-    The plan has tile buffers of the `least` bytes at each of the points. All gaps are 0 if it takes
-    more than `capacity` bytes.
+    The search stops at `capacity` bytes.
     """
     buffers = [
         Buffer(
@@ -57,17 +76,14 @@ def gaps_of_plan(
         for each in lived.buffers
     ]
     overlays = list(lived.overlays)
-    for point, need in least.items():
+    for point, need in tiles.items():
         for index, each in enumerate(lived.buffers):
             if need and each.first <= point <= each.last:
                 start, end = in_use(each.size, lived.fillings[index], point)
                 if start < end:
                     overlays += lent(index, each.size, start, end, len(buffers), need)
         buffers.append(Buffer("tiles", need, alignment, point, point))
-    plan = solve(Problem(tuple(buffers), tuple(overlays)), capacity)
-    if plan.arena > capacity:
-        return dict.fromkeys(least, 0)
-    return {point: largest_gap(lived, plan.offsets, point, capacity, alignment) for point in least}
+    return solve(Problem(tuple(buffers), tuple(overlays)), capacity)
 
 
 def largest_gap(

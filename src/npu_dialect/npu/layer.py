@@ -7,7 +7,7 @@ A layer op exists in two forms with the same operands and properties:
 
 Passes use the interface of `LayerOp`, not the individual ops: buffer planning needs only a layer's
 operands, destination, shape rule and cost. An op of another dialect can subclass `LayerOp`; passes
-then treat it like the layers here.
+then treat it like the layers here. Passes on buffers ask less (`npu_dialect/computing.py`).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import LAYER, RUNS
+from npu_dialect.computing import Computation, Computes
 from npu_dialect.npu.maps import ELEMENT, Map, map_type
 from npu_dialect.npu.syntax import Clause, parse_typed_operands, print_typed_operands
 
@@ -50,6 +51,19 @@ class LayerEffects(MemoryEffect):
         return {EffectInstance(MemoryEffectKind.READ), EffectInstance(MemoryEffectKind.WRITE)}
 
 
+class LayerComputes(Computes):
+    """A layer computes its OFM from its inputs; each pass knows which elements it uses."""
+
+    @classmethod
+    def computation(cls, op: Operation) -> Computation | None:
+        """See `Computes`."""
+        if not isinstance(op, LayerOp):
+            return None
+        learned = op.parameter_inputs
+        places = (place for place, value in enumerate(op.inputs) if value in learned)
+        return Computation(op, frozenset(places), op.properties.get("accumulate") is not None)
+
+
 class LayerOp(IRDLOperation, abc.ABC):
     """A layer on tensors (one result) or on memrefs (one destination).
 
@@ -61,7 +75,7 @@ class LayerOp(IRDLOperation, abc.ABC):
     out = opt_operand_def(MemRefType)
     result = opt_result_def(TensorType)
 
-    traits = traits_def(LayerEffects())
+    traits = traits_def(LayerEffects(), LayerComputes())
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 

@@ -100,7 +100,7 @@ def check(
     context, module = parsed(layer.text)
     place(module, off_chip, machine)
     expected = run(module, layer)
-    (staged,) = stage_function(function_of(module), machine, options.options)
+    (staged,) = stage_function(function_of(module), machine, options.options).ops
     options.apply(context, module)
     module.verify()
     for op in module.walk():
@@ -224,7 +224,7 @@ def test_quantised_layers_in_their_smallest_tiles(layer: str) -> None:
     inputs = [random.integers(-9, 9, value.shape).astype(value.dtype) for value in ports(module)]
     before = run_function(module.clone(), None, inputs)[-1]
     context, _ = parsed(layer)
-    (staged,) = stage_function(function, machine, TileLoopsPass().options)
+    (staged,) = stage_function(function, machine, TileLoopsPass().options).ops
     TileLoopsPass().apply(context, module)
     module.verify()
     counters = Counters()
@@ -276,7 +276,7 @@ def test_what_lives_on_chip_leaves_less() -> None:
     )
     _, module = parsed(layer)
     machine = replace(MACHINE, sram_bytes=1000)
-    (staged,) = stage_function(function_of(module), machine, TileLoopsPass().options)
+    (staged,) = stage_function(function_of(module), machine, TileLoopsPass().options).ops
     assert staged.free == 1000 - 400 - 256
 
 

@@ -49,3 +49,22 @@ builtin.module attributes {npu.planned_as = i8} {
     func.return
   }
 }
+
+// -----
+
+// Without instructions on words, the pixels of a 1x1 convolution are one row of elements, a view whose type does not say
+// where it starts. Two pixels are read before they are written; the last filters of the first one read both again.
+// CHECK-LABEL: func.func @pixels
+// CHECK:       npu.conv2d {{.*}}npu.overlays = array<i64: 0, 3, 12, 
+builtin.module attributes {npu.target = #npu.target<"plain", {sram_bytes = 4096 : i64, flash_bytes = 65536 : i64, registers = 0 : i64}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x8x1x1xi8, #npu.flash>, initial_value = dense<1> : tensor<8x8x1x1xi8>, sym_visibility = "private", constant}> : () -> ()
+  "memref.global"() <{sym_name = "b", type = memref<8xi32, #npu.flash>, initial_value = dense<0> : tensor<8xi32>, sym_visibility = "private", constant}> : () -> ()
+  func.func @pixels(%x : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x8x1x1xi8, #npu.flash>
+    %b = memref.get_global @b : memref<8xi32, #npu.flash>
+    %y = sram.alloc : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w, %b : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>, memref<8x8x1x1xi8, #npu.flash>, memref<8xi32, #npu.flash>) outs(%y : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>) strides [1, 1] pads [0, 0, 0, 0] zero_points [0, 0] then requantize scales [0.5] zero_point 0 mode float
+    "use"(%y) : (memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>) -> ()
+    func.return
+  }
+}

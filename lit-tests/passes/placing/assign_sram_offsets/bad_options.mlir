@@ -3,8 +3,8 @@
 // RUN: npu-opt %s --pass-pipeline='builtin.module(npu-assign-sram-offsets{space="#npu.sram more"})' --verify-diagnostics | filecheck %s --check-prefix MORE
 
 // CHECK-LABEL: npu-assign-sram-offsets: expected an alignment of 2^n, got 12
-// SPACE-LABEL: npu-assign-sram-offsets: expected space to be an attribute like #npu.sram, got '(sram'
-// MORE-LABEL: npu-assign-sram-offsets: expected space to be an attribute like #npu.sram, got '#npu.sram more'
+// SPACE-LABEL: npu-assign-sram-offsets: expected space to be a number, a name like "L1", or an attribute like #npu.sram, got '(sram'
+// MORE-LABEL: npu-assign-sram-offsets: expected space to be a number, a name like "L1", or an attribute like #npu.sram, got '#npu.sram more'
 func.func @f() {
   func.return
 }
