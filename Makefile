@@ -63,6 +63,7 @@ bench: venv ## measure code, memory, traffic and instructions, and the compiler'
 	@$(VENV)/bin/python bench/off_chip.py
 	@$(VENV)/bin/python bench/off_chip.py --time
 	@$(VENV)/bin/python bench/microcode.py
+	@$(VENV)/bin/python bench/upstream.py
 	@$(VENV)/bin/python bench/zero_blocks.py
 
 reference: venv ## write docs/reference/, docs/operators.md and the picture of README.md from the code

@@ -34,6 +34,9 @@ class Tool:
 HEADER = ("-E", "-x", "c", "-include", "math.h", "-")
 """Options with which gcc only checks that a C library is installed."""
 
+LLVM = "19"
+"""The version of LLVM; `tools/npu_tools/verifying/upstream.py` names the same."""
+
 TOOLS = (
     Tool("gcc", ("gcc", "--version")),
     Tool("g++", ("g++", "--version")),
@@ -48,6 +51,9 @@ TOOLS = (
         "picolibc-riscv64-unknown-elf",
         ("riscv64-unknown-elf-gcc", "--specs=picolibc.specs", *HEADER),
     ),
+    Tool(f"mlir-{LLVM}-tools", (f"mlir-opt-{LLVM}", "--version")),
+    Tool(f"llvm-{LLVM}", (f"opt-{LLVM}", "--version")),
+    Tool(f"clang-{LLVM}", (f"clang-{LLVM}", "--version")),
 )
 
 
@@ -57,18 +63,28 @@ def missing() -> list[str]:
 
 
 def install(packages: list[str]) -> bool:
-    """Install Debian packages; returns whether that worked.
+    """Install Debian packages; returns whether that worked for all.
 
-    The package lists are updated only if the first attempt fails.
+    The package lists are updated only if the first attempt fails. If the second one fails too, each
+    package is installed on its own: one that this Debian has not would keep the others out.
     """
+    if apt("install", *packages):
+        return True
+    apt("update")
+    if apt("install", *packages):
+        return True
+    return all([apt("install", package, say=True) for package in packages])
+
+
+def apt(action: str, *packages: str, say: bool = False) -> bool:
+    """Run `apt-get` without questions; returns whether it worked, and if `say`, says why not."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages]
-    for attempt in (command, ["apt-get", "update", "-q"], command):
-        run = subprocess.run(attempt, env=environment, capture_output=True, text=True, check=False)
-        if attempt is command and run.returncode == 0:
-            return True
-    print(run.stderr.strip(), file=sys.stderr)
-    return False
+    more = ("-y", "--no-install-recommends", *packages) if packages else ()
+    command = ["apt-get", action, "-q", *more]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if run.returncode and say:
+        print(run.stderr.strip(), file=sys.stderr)
+    return run.returncode == 0
 
 
 def main() -> int:

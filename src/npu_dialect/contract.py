@@ -8,7 +8,8 @@ Attributes of other namespaces are not checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp
@@ -85,17 +86,30 @@ STANDS_ON: Mapping[Place, Callable[[Operation], bool]] = {
 }
 
 
-def problems(module: Operation) -> Iterator[tuple[Operation, str]]:
-    """Each wrong attribute of a module, as (op, error message), in the order of the IR text."""
-    for op in walk(module):
+def problems(
+    module: Operation, right: Collection[Operation] = ()
+) -> Iterator[tuple[Operation, str]]:
+    """Each wrong attribute of a module, as (op, error message), in the order of the IR text.
+
+    Nothing is said of the ops in `right`, which stand at the top of the module.
+    """
+    for op in ops_of(module, right):
         if op.attributes:
             for name, attribute in op.attributes.items():
                 if (text := problem(name, attribute, op)) is not None:
                     yield op, text
-        if any(each in op.properties for each in PORTS):
+        if not op.properties.keys().isdisjoint(PORTS):
             for name, attribute in port_attributes(op):
                 if (text := problem(name, attribute, None)) is not None:
                     yield op, text
+
+
+def ops_of(module: Operation, without: Collection[Operation]) -> Iterator[Operation]:
+    """A module and the ops inside of it, without those at its top that are given."""
+    if not without:
+        return walk(module)
+    tops = (op for region in module.regions for block in region.blocks for op in block.ops)
+    return chain((module,), *(walk(op) for op in tops if op not in without))
 
 
 def port_attributes(op: Operation) -> Iterator[tuple[str, Attribute]]:
@@ -131,10 +145,12 @@ def problem(name: str, attribute: Attribute, op: Operation | None) -> str | None
     return key.wrong(attribute) if key.kind.decode(attribute) is None else None
 
 
-def check_attributes(module: Operation) -> None:
+def check_attributes(module: Operation, right: Collection[Operation] = ()) -> None:
     """Check all attributes of a module against the keys.
+
+    Ops at the top of the module that are known to be `right` are left out.
 
     Raises: VerifyException for the first wrong attribute; the message is attached to its op.
     """
-    for op, text in problems(module):
+    for op, text in problems(module, right):
         op.emit_error(text, VerifyException(text))

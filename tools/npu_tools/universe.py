@@ -70,6 +70,7 @@ PASSES = {
     "npu-stream-input": "npu_passes.graph.stream_input:StreamInputPass",
     "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",
     "npu-reorder-inputs": "npu_passes.buffers.reorder_inputs:ReorderInputsPass",
+    "npu-to-upstream": "npu_passes.emit.upstream.to_upstream:ToUpstreamPass",
     "npu-transpose-in-place": "npu_passes.buffers.transpose_in_place:TransposeInPlacePass",
     "npu-turn-layers": "npu_passes.overlap.turn_layers:TurnLayersPass",
     "npu-use-flash": "npu_passes.graph.use_flash:UseFlashPass",

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from npu_dialect import dsp
 from npu_dialect.npu.attributes import DramSpace
@@ -42,10 +42,8 @@ class Run:
     target: int
 
 
-def moves_rows(op: Operation) -> bool:
-    """Whether an op copies elements on the chip between views of maps, or to or from one."""
-    if not isinstance(op, memref.CopyOp):
-        return False
+def moves_rows(op: memref.CopyOp) -> bool:
+    """Whether a copy is one of elements on the chip between views of maps, or to or from one."""
     ends = (op.source, op.destination)
     types = [memref_type(end) for end in ends]
     return (

@@ -70,7 +70,7 @@ from npu_dialect.npu.layers import SumsOp
 from npu_dialect.npu.maps import Map, map_type
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.target import machine_of
-from npu_dialect.walking import walk
+from npu_dialect.walking import walk, walk_kind
 from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.graph.use_flash import Flash, flash_of
 from npu_passes.lowering.kernels.constants import symbol_users
@@ -196,13 +196,12 @@ class LowerToLoopsPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
         options = self.options(op)
-        layers = [layer for layer in walk(op) if isinstance(layer, LayerOp)]
+        layers = [*walk_kind(op, LayerOp)]
         for layer in layers:
             reject(layer)
         for layer in layers:
             lower_layer(layer, options)
-        for copy in [each for each in walk(op) if moves_rows(each)]:
-            assert isinstance(copy, memref.CopyOp)
+        for copy in [each for each in walk_kind(op, memref.CopyOp) if moves_rows(each)]:
             lower_copy(LoopBuilder(copy), copy, words="dsp" in options.features)
             copy.detach()
             copy.erase()

@@ -44,11 +44,12 @@ class ShareConstantsPass(RefusingPass):
             kept[name] = first.setdefault((values, tuple(each.attributes.items())), name)
             if kept[name] != name:
                 Rewriter.erase_op(each)
-        if all(name == other for name, other in kept.items()):
+        others = {name: SymbolRefAttr(other) for name, other in kept.items() if other != name}
+        if not others:
             return
         for get in walk_kind(op, memref.GetGlobalOp):
-            name = get.name_.string_value()
-            get.name_ = SymbolRefAttr(kept.get(name, name))
+            if (other := others.get(get.name_.string_value())) is not None:
+                get.name_ = other
 
 
 def is_private_constant(op: memref.GlobalOp) -> bool:

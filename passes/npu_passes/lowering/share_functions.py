@@ -29,6 +29,7 @@ weights for each layer. After the lowering, it merges these too if their loops a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -78,11 +79,15 @@ def functions_to_share(
     At most `scalars` numbers may differ in a group. `before_lowering` leaves out functions whose
     constant integers the lowering reads.
     """
-    alike: dict[Hashable, list[FunctionShape]] = {}
+    classes: dict[func.FuncOp, Hashable] = {}
     for function in module.ops:
         if isinstance(function, func.FuncOp) and can_be_shared(function, users):
-            if before_lowering and is_passed_integers(function, users):
-                continue
+            if not before_lowering or not is_passed_integers(function, users):
+                classes[function] = tuple(map(type, walk(function)))
+    counts = Counter(classes.values())
+    alike: dict[Hashable, list[FunctionShape]] = {}
+    for function, ops in classes.items():
+        if counts[ops] > 1:  # the shapes of most others would be compared in vain
             shape = FunctionShape.of(function)
             alike.setdefault(tuple(shape.tokens), []).append(shape)
     return tuple(shared for shapes in alike.values() for shared in groups(shapes, scalars))
@@ -98,7 +103,8 @@ def can_be_shared(function: func.FuncOp, users: Users) -> bool:
     if not named or not all(isinstance(op, func.CallOp) for op in named):
         return False
     return not any(
-        type(op) in NOT_SHARED or any(len(region.blocks) > 1 for region in op.regions)
+        type(op) in NOT_SHARED
+        or (op.regions and any(len(region.blocks) > 1 for region in op.regions))
         for op in walk(function)
     )
 

@@ -70,12 +70,11 @@ class Search:
         work = sum(len(self.problem.neighbours[index]) for index in free)
         if not self.budget.spend(work + len(self.points)) or self.cut(level):
             return
-        buffers = self.problem.buffers
-        lowest = {i: gap(self.problem, i, self.offsets, least=level) for i in free}
-        ends = {i: at + buffers[i].size for i, at in lowest.items()}
-        if max(ends.values()) >= self.arena:
+        buffers, lowest = self.problem.buffers, self.lowest(free, level)
+        if lowest is None:
             return
-        ceiling = min((end for i, end in ends.items() if buffers[i].size), default=self.arena)
+        ends = (at + buffers[i].size for i, at in lowest.items() if buffers[i].size)
+        ceiling = min(ends, default=self.arena)
         for index in sorted(free, key=lambda i: (lowest[i], -buffers[i].size, i)):
             at = lowest[index]
             if at >= ceiling and buffers[index].size:
@@ -87,6 +86,18 @@ class Search:
             del self.offsets[index]
             if self.arena <= self.goal or self.budget.left < 0:
                 return
+
+    def lowest(self, free: list[int], level: int) -> dict[int, int] | None:
+        """The lowest offset at `level` or above of each buffer, if it were the next one.
+
+        None if one of them would end at or above the end of the best plan.
+        """
+        found: dict[int, int] = {}
+        for index in free:
+            found[index] = at = gap(self.problem, index, self.offsets, least=level)
+            if at + self.problem.buffers[index].size >= self.arena:
+                return None
+        return found
 
     def top(self) -> int:
         """The highest end of a placed buffer, in bytes."""

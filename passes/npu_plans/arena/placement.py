@@ -36,12 +36,11 @@ def gap(
     lowest neighbour is a gap as well.
     """
     alignment = problem.buffers[index].alignment
-    blocked = sorted(
-        span
-        for other in problem.neighbours[index]
-        if (at := offsets.get(other.index)) is not None
-        for span in other.blocked(at)
-    )
+    blocked: list[tuple[int, int]] = []
+    for other in problem.neighbours[index]:
+        if (start := offsets.get(other.index)) is not None:
+            blocked += other.blocked(start)
+    blocked.sort()
     at = -(-least // alignment) * alignment
     chosen: int | None = None
     slack = 0

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 
 LARGEST_GROUP = 16
 """The most buffers of a group whose pairs are looked at for a bound."""
@@ -66,13 +66,12 @@ class Neighbour:
     ahead: int
     exact: tuple[int, ...] = ()
 
-    def blocked(self, at: int) -> Iterator[tuple[int, int]]:
+    def blocked(self, at: int) -> list[tuple[int, int]]:
         """Open intervals in which the other buffer must not start if this one lies at `at`."""
-        low = -self.back
-        for distance in self.exact:
-            yield at + low, at + distance
-            low = distance
-        yield at + low, at + self.ahead
+        if not self.exact:
+            return [(at - self.back, at + self.ahead)]
+        borders = (-self.back, *self.exact, self.ahead)
+        return [(at + low, at + high) for low, high in pairwise(borders)]
 
 
 @dataclass(frozen=True)

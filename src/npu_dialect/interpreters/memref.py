@@ -256,6 +256,13 @@ class MemrefFunctions(InterpreterFunctions):
             raise InterpretationError(f"view of bytes {start} to {end} of {source.size}")
         return (source[start:end].view(dtype).reshape(shape),)
 
+    @impl(memref.ExtractAlignedPointerAsIndexOp)
+    def run_extract_aligned_pointer_as_index(
+        self, _: Interpreter, op: memref.ExtractAlignedPointerAsIndexOp, args: PythonValues
+    ) -> PythonValues:
+        """The address of the first element; it only serves to compare buffers."""
+        return (args[0].ctypes.data,)
+
 
 def global_buffer(op: memref.GlobalOp) -> Array:
     """A new buffer for a global; read-only if it is constant, poison if it has no value."""

@@ -126,6 +126,15 @@ def test_scopes() -> None:
     assert Scope(outer).fresh("x") == "x_2"
 
 
+def test_numbers_of_names() -> None:
+    """A scope goes on with the numbers of the one around it, and gives each free number once."""
+    outer = Scope(taken=("x_4",))
+    assert [outer.fresh("x") for _ in range(4)] == ["x", "x_2", "x_3", "x_5"]
+    inner = Scope(outer)
+    assert [inner.fresh("x") for _ in range(2)] == ["x_6", "x_7"]
+    assert [Scope(outer).fresh("x"), outer.fresh("x")] == ["x_6", "x_6"]
+
+
 @pytest.mark.parametrize("prefix", ["a-b", "1a", "for", "_x", "a b", "é"])
 def test_a_bad_prefix_is_refused(prefix: str) -> None:
     with pytest.raises(PassFailedException, match="is no C identifier"):

@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from helpers.paths import LENET5
 from helpers.reference import parsed
+from npu_dialect.contract import check_attributes
 from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.compiling.verified import Verifier
 from npu_tools.shared.installed import available_passes, only_reads
@@ -90,9 +91,14 @@ def block_of(module: ModuleOp, kind: type[Operation]) -> Block:
 
 def yield_of(module: ModuleOp, kind: type[Operation], other: type[Operation]) -> None:
     """Let the first block of an op yield the result of another op."""
+    yield_in(module, kind).operands = find(module, other).results
+
+
+def yield_in(module: ModuleOp, kind: type[Operation]) -> Operation:
+    """The terminator of the first block of an op."""
     last = block_of(module, kind).last_op
     assert last is not None
-    last.operands = find(module, other).results
+    return last
 
 
 def block_of_function(module: ModuleOp, index: int) -> Block:
@@ -162,6 +168,44 @@ def test_what_xdsl_rejects_is_rejected(fault: str) -> None:
     with pytest.raises(type(expected.value)) as caught:
         verifier.verify(module)
     assert str(caught.value) == str(expected.value)
+
+
+def test_what_has_changed() -> None:
+    """A function that an attribute is put into has changed; what it calls and its callers not."""
+    module, verifier = parsed(TEXT), Verifier()
+    callee, caller = (find(module, func.FuncOp, index) for index in range(2))
+    assert not verifier.verify(module)
+    assert verifier.verify(module) == {callee, caller}
+    find(module, arith.AddfOp).attributes["npu.rums"] = UnitAttr()
+    assert verifier.verify(module) == {caller}
+    with pytest.raises(VerifyException, match=r"unknown attribute npu\.rums"):
+        check_attributes(module, {caller})
+    check_attributes(module, {callee})
+    assert verifier.verify(module) == {callee, caller}
+
+
+def test_a_callee_that_has_changed_changes_its_callers() -> None:
+    module, verifier = parsed(TEXT), Verifier()
+    verifier.verify(module)
+    callee = find(module, func.FuncOp)
+    assert isinstance(callee, func.FuncOp)
+    block = callee.body.block
+    block.insert_arg(f32, 2)
+    callee.function_type = FunctionType.from_lists(block.arg_types, [])
+    with pytest.raises(VerifyException):
+        verifier.verify(module)
+
+
+def test_an_op_that_has_moved() -> None:
+    """An op that follows the block in which it was looks the same in the order of the text."""
+    module, verifier = parsed(TEXT), Verifier()
+    constant = arith.ConstantOp(IntegerAttr(1, i32))
+    block_of(module, scf.IfOp).insert_op_before(constant, yield_in(module, scf.IfOp))
+    assert not verifier.verify(module) - {find(module, func.FuncOp)}
+    branch = find(module, scf.IfOp)
+    constant.detach()
+    block_of(module, scf.ForOp).insert_op_after(constant, branch)
+    assert verifier.verify(module) == {find(module, func.FuncOp)}
 
 
 def test_modules_of_a_compilation(tmp_path: object) -> None:

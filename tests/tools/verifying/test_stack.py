@@ -12,9 +12,10 @@ from npu_tools.verifying.library_stack import Code, library_stack, taken
 from npu_tools.verifying.stack import CallGraph, StackUse, measure_stack
 
 ARM = """\
-00008000 T __aeabi_fadd
-00008000 T __addsf3
-00008100 t helper
+00008000 g     F .text\t0000000e .hidden __aeabi_fadd
+00008000 g     F .text\t0000000e __addsf3
+00008100 l     F .text\t0000000a helper
+00009100 g       *ABS*\t00000000 end
 
 00008000 <__addsf3>:
     8000:\tpush\t{r4, r5, r6, lr}

@@ -45,7 +45,8 @@ def main(args: Sequence[str] | None = None) -> int:
         with paused_collector():
             return run(options)
 
-    end_without_collecting()
+    if args is None:  # the process ends with this function
+        end_without_collecting()
     return guarded(TOOL, body, lambda: model[0] if model else None)
 
 

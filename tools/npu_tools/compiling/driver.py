@@ -359,7 +359,8 @@ def run_passes(
 ) -> None:
     """Run passes. Before the first and after each of them, verify and then call the observers.
 
-    There is nothing to verify after a pass that only reads.
+    There is nothing to verify after a pass that only reads, nor in functions that a pass has left
+    as they were.
 
     Raises: VerifyException for IR that is wrong; what passes and observers raise.
     """
@@ -367,8 +368,7 @@ def run_passes(
 
     def after(previous: ModulePass | None, module: ModuleOp, _: ModulePass | None) -> None:
         if not (isinstance(previous, RefusingPass) and previous.ONLY_READS):
-            verifier.verify(module)
-            check_attributes(module)
+            check_attributes(module, right=verifier.verify(module))
         for observer in observers:
             observer(previous.name if previous else "import", module)
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from npu_dialect.stream_attributes import STREAM_PARTS
-
 MARK = "Printed by npu-dialect, do not edit"
 """The text at the top of each integration file but the C. Only files with it are overwritten."""
 
@@ -47,6 +45,8 @@ class Network:
     @property
     def functions(self) -> list[str]:
         """The functions to call, in this order: ID_run, or those for an input in rows."""
+        from npu_dialect.stream_attributes import STREAM_PARTS  # loads xDSL
+
         names = (f"{self.name}_{part}" for part in ("run", *STREAM_PARTS))
         return [name for name in names if re.search(rf"^int {name}\(", self.header, re.MULTILINE)]
 

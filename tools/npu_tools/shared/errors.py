@@ -12,7 +12,6 @@ from pathlib import Path
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
 from npu_dialect.machine import MachineError
-from npu_passes.support.safe_text import TOO_DEEP, mend_lexer
 from npu_tools.shared.text import printable
 
 MARKED_OP = re.compile(r"^(?P<op>[^\n]*)\n[ ]*\^\^+-*\n", re.MULTILINE)
@@ -42,6 +41,8 @@ def guarded(
 
     `where` returns the name of the input file, or None; it is called if an exception occurs.
     """
+    from npu_passes.support.safe_text import mend_lexer  # loads xDSL's parser
+
     open_standard_streams()
     mend_lexer()
     try:
@@ -97,6 +98,8 @@ def open_standard_streams() -> None:
 def unforeseen(error: Exception) -> str:
     """An unexpected exception in one line: its type, the first line of its text, its place."""
     if isinstance(error, RecursionError):
+        from npu_passes.support.safe_text import TOO_DEEP
+
         return TOO_DEEP
     text = next(iter(str(error).strip().splitlines()), "")
     frame = traceback.extract_tb(error.__traceback__)[-1]

@@ -16,7 +16,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from npu_dialect.machine import Toolchain
 
@@ -25,7 +24,9 @@ OBJDUMPS = ("arm-none-eabi-", "riscv64-unknown-elf-", "riscv32-unknown-elf-")
 
 HEAD = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 HEADS = re.compile(HEAD.pattern, re.MULTILINE)
-SYMBOLS = re.compile(r"^([0-9a-f]+) [A-Za-z] (\S+)$", re.MULTILINE)
+SYMBOLS = re.compile(r"^([0-9a-f]+) .{7} \S+\t[0-9a-f]+ (?:\.\w+ )?(\S+)$", re.MULTILINE)
+"""An entry of the symbol table: address, flags, section, size, visibility if it is not the usual
+one, name."""
 CODE = re.compile(r"^ *[0-9a-f]+:\t(\S+)(?:\t(.*))?$")
 BRANCH = re.compile(r"c?b|j|call|tail")
 PLACE = re.compile(r"<([^>+]+)(?:\+0x[0-9a-f]+)?>")
@@ -56,9 +57,9 @@ class Code:
 
     @staticmethod
     def parse(text: str) -> Code:
-        """Parse the output of `nm`, followed by that of `objdump -d --no-show-raw-insn`.
+        """Parse the output of `objdump -t -d --no-show-raw-insn`.
 
-        objdump shows one name of each function only; `nm` gives the others.
+        The code shows one name of each function only; the symbol table has the others.
         """
         frames: dict[str, int] = {}
         calls: dict[str, tuple[str, ...]] = {}
@@ -128,17 +129,18 @@ def library_stack(toolchain: Toolchain, compiler: str, names: Iterable[str]) -> 
 
 
 def disassembled(toolchain: Toolchain, compiler: str, names: Iterable[str]) -> str:
-    """The output of `nm` and `objdump` for library functions; empty if they do not link."""
+    """The symbols and the code of library functions, by `objdump`; empty if they do not link.
+
+    The linker takes them from the libraries alone. `nm` would load plug-ins of compilers, which
+    takes longer than all the rest.
+    """
     with tempfile.TemporaryDirectory(prefix="npu-") as folder:
-        Path(folder, "none.c").write_text("typedef int none;\n", encoding="utf-8")
-        command = [compiler, *toolchain.flags, "-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,0"]
-        command += [*(f"-Wl,-u,{name}" for name in names), "none.c", "-lm", "-o", "none.elf"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        link = [compiler, *toolchain.flags, "-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,0"]
+        link += [*(f"-Wl,-u,{name}" for name in names), "-lm", "-o", "none.elf"]
+        done = subprocess.run(link, cwd=folder, capture_output=True, check=False)
         if done.returncode:
             return ""
-        prefix, text = compiler.removesuffix("gcc"), ""
-        for command in (["nm"], ["objdump", "-d", "--no-show-raw-insn"]):
-            command = [f"{prefix}{command[0]}", *command[1:], "none.elf"]
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-            text += done.stdout
-        return text
+        objdump = f"{compiler.removesuffix('gcc')}objdump"
+        show = [objdump, "-t", "-d", "--no-show-raw-insn", "none.elf"]
+        done = subprocess.run(show, cwd=folder, capture_output=True, text=True, check=False)
+        return done.stdout

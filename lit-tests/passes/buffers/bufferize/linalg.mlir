@@ -1,4 +1,5 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline=npu-bufferize | filecheck %s
+// UPSTREAM: npu-bufferize,npu-assign-sram-offsets,npu-lower-to-loops,npu-to-upstream
 
 // Ops of linalg get buffers as layers do. A result starts from the tensor behind `outs`: in its buffer, if it dies there,
 // or else in a copy. A tensor.empty has no buffer.

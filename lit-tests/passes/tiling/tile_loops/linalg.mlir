@@ -1,4 +1,5 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline=npu-tile-loops | filecheck %s
+// UPSTREAM: npu-tile-loops,npu-double-buffer,npu-assign-sram-offsets,npu-assign-dram-offsets,npu-to-upstream
 
 // Ops of linalg are cut along the dimensions of their indexing maps. A sum is cut, too: each tile of the destination is
 // fetched, added to and stored. Here a tile has all rows and columns, so nothing is fetched twice.

@@ -16,26 +16,26 @@ from npu_dialect import dram, sram
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import ARENA, DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
 from npu_dialect.keys import Key
-from npu_dialect.walking import walk_kind
 from npu_passes.emit.c.buffers import argument_offset, memory_of
+from npu_passes.emit.c.calls import CallGraph
 from npu_passes.emit.c.types import element_type, memref_of
 
 
-def arena_size(public: Sequence[FuncOp], functions: Sequence[FuncOp]) -> int:
+def arena_size(public: Sequence[FuncOp], graph: CallGraph) -> int:
     """Bytes of the arena; zero if nothing lies in it.
 
     Raises: PassFailedException if `sram.arena` is missing, or with a list of all buffers that do
     not lie in the arena or are misaligned.
     """
-    return block_size(public, ARENA, list(placed_buffers(public, functions)), "an arena")
+    return block_size(public, ARENA, list(placed_buffers(public, graph)), "an arena")
 
 
-def dram_size(public: Sequence[FuncOp], functions: Sequence[FuncOp]) -> int:
+def dram_size(public: Sequence[FuncOp], graph: CallGraph) -> int:
     """Bytes of the block off the chip; zero if nothing lies in it.
 
     Raises: PassFailedException for the same reasons as `arena_size`, with `dram.bytes`.
     """
-    buffers = list(allocations(functions, dram.AllocOp))
+    buffers = list(allocations(graph, dram.AllocOp))
     return block_size(public, DRAM_BYTES, buffers, "off-chip memory")
 
 
@@ -63,9 +63,7 @@ def block_size(
     return size
 
 
-def placed_buffers(
-    public: Sequence[FuncOp], functions: Sequence[FuncOp]
-) -> Iterator[tuple[str, SSAValue]]:
+def placed_buffers(public: Sequence[FuncOp], graph: CallGraph) -> Iterator[tuple[str, SSAValue]]:
     """The buffers in the arena, each with its name for messages.
 
     Raises: PassFailedException if an argument is an input or output for the arena but has no
@@ -84,15 +82,13 @@ def placed_buffers(
             raise PassFailedException(f"c: {what} has {wrong}; run npu-assign-sram-offsets before")
         if moved:
             yield what, argument
-    yield from allocations(functions, sram.AllocOp, memref.AllocOp)
+    yield from allocations(graph, sram.AllocOp, memref.AllocOp)
 
 
-def allocations(
-    functions: Sequence[FuncOp], *kinds: type[Operation]
-) -> Iterator[tuple[str, SSAValue]]:
+def allocations(graph: CallGraph, *kinds: type[Operation]) -> Iterator[tuple[str, SSAValue]]:
     """The buffers that ops of some classes allocate, each with its name for messages."""
-    for function in functions:
-        for op in walk_kind(function, *kinds):
+    for function, ops in graph.ops.items():
+        for op in ops.of(*kinds):
             yield f"{op.name} in @{function.sym_name.data}", op.results[0]
 
 

@@ -191,4 +191,6 @@ def is_literal(value: SSAValue) -> bool:
 
 def writes_memory(op: Operation) -> bool:
     """Whether an op, or one in its regions, writes memory."""
+    if not op.regions:
+        return type(op) in WRITERS
     return any(type(inner) in WRITERS for inner in walk(op))

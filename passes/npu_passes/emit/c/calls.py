@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeVar
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -20,9 +21,11 @@ from xdsl.utils.exceptions import PassFailedException
 from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.attributes import LAYER, VALUE
 from npu_dialect.stream_attributes import STREAM_PART
-from npu_dialect.walking import walk, walk_kind
+from npu_dialect.walking import OpsByClass
 from npu_passes.analysis.views import root_of
 from npu_passes.emit.c.buffers import Memory, memory_of
+
+OpT = TypeVar("OpT", bound=Operation)
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,9 @@ USE_OF: Mapping[type[Operation], str] = MappingProxyType(
 )
 """The kinds of ops that need one of `USES`."""
 
-WRITERS: frozenset[type[Operation]] = frozenset(
-    (memref.StoreOp, memref.CopyOp, dsp.StoreWordOp, dma.StartOp, CallOp)
+WRITERS: tuple[type[Operation], ...] = (
+    *(memref.StoreOp, memref.CopyOp, dsp.StoreWordOp),
+    *(dma.StartOp, CallOp),
 )
 """The ops that write memory, or call a function that may do so."""
 
@@ -68,6 +72,8 @@ class CallGraph:
     order: tuple[FuncOp, ...]
     effects: dict[FuncOp, Effects]
     sites: dict[FuncOp, tuple[CallOp, ...]]
+    ops: dict[FuncOp, OpsByClass]
+    """The ops of each function."""
 
     @staticmethod
     def of(module: ModuleOp, public: Sequence[FuncOp]) -> CallGraph:
@@ -76,18 +82,22 @@ class CallGraph:
         Raises: PassFailedException if a function calls itself, or writes weights.
         """
         functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-        order: dict[FuncOp, None] = {}
+        ops: dict[FuncOp, OpsByClass] = {}
         for function in public:
-            visit(function, functions, order, ())
+            visit(function, functions, ops, ())
         effects: dict[FuncOp, Effects] = {}
-        sites: dict[FuncOp, tuple[CallOp, ...]] = dict.fromkeys(order, ())
-        for function in order:
-            effects[function] = effects_of(function, functions, effects)
-        for function in order:
-            for call in calls_in(function):
+        sites: dict[FuncOp, tuple[CallOp, ...]] = dict.fromkeys(ops, ())
+        for function, inside in ops.items():
+            effects[function] = effects_of(function, inside, functions, effects)
+            for call in inside.of(CallOp):
                 callee = functions[call.callee.string_value()]
                 sites[callee] += (call,)
-        return CallGraph(tuple(order), effects, sites)
+        return CallGraph(tuple(ops), effects, sites, ops)
+
+    def ops_of(self, *kinds: type[OpT]) -> Iterator[OpT]:
+        """The ops of these classes in all functions, callees first."""
+        for function in self.order:
+            yield from self.ops[function].of(*kinds)
 
     def restricted(self, function: FuncOp) -> frozenset[int]:
         """The indices of the arguments that may be `restrict`.
@@ -121,11 +131,6 @@ def conflict(places: dict[int, Memory], index: int, written: set[int]) -> bool:
     )
 
 
-def calls_in(function: FuncOp) -> Iterator[CallOp]:
-    """All calls in a function."""
-    return walk_kind(function, CallOp)
-
-
 def layers_of(graph: CallGraph, in_tiles: bool) -> dict[CallOp, tuple[int, str]]:
     """The number and name of the layer that each call runs, numbered in the order of the IR.
 
@@ -138,7 +143,7 @@ def layers_of(graph: CallGraph, in_tiles: bool) -> dict[CallOp, tuple[int, str]]
     for function in graph.order:
         seen: Counter[tuple[str, str | None]] = Counter()
         in_parts = STREAM_PART.is_on(function)
-        for call in calls_in(function):
+        for call in graph.ops[function].of(CallOp):
             name, value = LAYER.get(call), VALUE.get(call)
             if name is not None:
                 again = 0 if in_tiles else seen[name, value]
@@ -151,37 +156,37 @@ def layers_of(graph: CallGraph, in_tiles: bool) -> dict[CallOp, tuple[int, str]]
 def visit(
     function: FuncOp,
     functions: dict[str, FuncOp],
-    order: dict[FuncOp, None],
+    found: dict[FuncOp, OpsByClass],
     path: tuple[FuncOp, ...],
 ) -> None:
-    """Add a function to `order`, after its callees; `path` are the callers around it.
+    """Add the ops of a function to `found`, after its callees; `path` are the callers around it.
 
     Raises: PassFailedException if it calls itself.
     """
     if function in path:
         name = function.sym_name.data
         raise PassFailedException(f"c: function @{name} calls itself, expected no recursion")
-    if function in order:
+    if function in found:
         return
-    for call in calls_in(function):
-        visit(functions[call.callee.string_value()], functions, order, (*path, function))
-    order[function] = None
+    ops = OpsByClass(function)
+    for call in ops.of(CallOp):
+        visit(functions[call.callee.string_value()], functions, found, (*path, function))
+    found[function] = ops
 
 
 def effects_of(
-    function: FuncOp, functions: dict[str, FuncOp], known: dict[FuncOp, Effects]
+    function: FuncOp,
+    ops: OpsByClass,
+    functions: dict[str, FuncOp],
+    known: dict[FuncOp, Effects],
 ) -> Effects:
     """The effects of a function, from its ops and from the effects of its callees.
 
     Raises: PassFailedException if it writes weights.
     """
     written: set[SSAValue] = set()
-    used: set[str] = set()
-    for op in walk(function):
-        if use := USE_OF.get(type(op)):
-            used.add(use)
-        if type(op) not in WRITERS:
-            continue
+    used = {USE_OF[kind] for kind in ops.lists if kind in USE_OF}
+    for op in ops.of(*WRITERS):
         match op:
             case memref.StoreOp() | dsp.StoreWordOp():
                 written.add(root_of(op.memref))

@@ -102,7 +102,9 @@ def visit(block: Block, targets: Sequence[Target], variables: Variables) -> None
         for value, target in zip(last.operands, targets, strict=True):
             claim(block, value, target, variables)
     for op in block.ops:
-        if isinstance(op, scf.ForOp):
+        if not op.regions:
+            begin_chain(block, op, variables)
+        elif isinstance(op, scf.ForOp):
             carried = zip(op.res, op.body.block.args[1:], strict=True)
             inner = [Target(variables.owner_of(result), argument) for result, argument in carried]
             visit(op.body.block, inner, variables)
@@ -114,13 +116,11 @@ def visit(block: Block, targets: Sequence[Target], variables: Variables) -> None
             for region in op.regions:
                 if region.blocks:
                     visit(region.block, inner, variables)
-        elif op.results and op.results[0] not in variables.owner:
-            begin_chain(block, op, variables)
 
 
 def begin_chain(block: Block, op: Operation, variables: Variables) -> None:
     """Give a variable to a long chain of updates that no loop carries, from its first op on."""
-    if type(op) not in UPDATES:
+    if type(op) not in UPDATES or op.results[0] in variables.owner:
         return
     chain = [op]
     while (following := update_of(chain[-1])) is not None and following.parent is block:

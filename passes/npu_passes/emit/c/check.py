@@ -6,7 +6,8 @@ expected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
@@ -72,10 +73,8 @@ PRINTABLE = frozenset(
 )
 """The names of all ops that can be printed. Looking them up is faster than `isinstance`."""
 
-PLAIN = frozenset(OPERATORS) - {
-    kind.name for kind in (arith.ConstantOp, arith.SelectOp, UnrealizedConversionCastOp)
-}
-"""Names of scalar operators, which neither `problem_of_memory` nor `problem_of_kind` looks at."""
+NUMBERS = (IntegerAttr, FloatAttr)
+"""The values of constants that can be printed."""
 
 TRANSFERS: frozenset[type[Operation]] = frozenset((dma.StartOp, dma.WaitOp))
 """The ops that have the token of a transfer."""
@@ -171,53 +170,50 @@ def problem_of(op: Operation, fine: set[int]) -> str | None:
     `fine` are the ids of types of which values can be printed: few types, that are looked up faster
     than they are checked. Types that are found right are added.
     """
+    kind = type(op)
     if op.name not in PRINTABLE:
         dialect = op.name.partition(".")[0]
         return REMEDY.get(
             dialect, "expected an op of arith, math, scf, memref, func, sram, dram, dma or dsp"
         )
-    if isinstance(op, ReturnOp):
+    if kind is ReturnOp:
         return None  # problems_of_signature reports it
-    transfers = type(op) in TRANSFERS
     for value in (*op.operands, *op.results):
-        if transfers and isinstance(value.owner, dma.StartOp):
-            continue  # the token between a start and its wait
         if id(type_ := value.type) in fine:
             continue
+        if kind in TRANSFERS and isinstance(value.owner, dma.StartOp):
+            continue  # the token between a start and its wait
         if problem := type_problem(type_):
             return problem
         fine.add(id(type_))
-    return None if op.name in PLAIN else problem_of_memory(op) or problem_of_kind(op)
+    rule = RULES.get(kind)
+    return rule(op) if rule is not None else None
 
 
-def problem_of_memory(op: Operation) -> str | None:
-    """Why an op cannot be printed because of memory; None if it can.
+def problem_of_place(op: sram.AllocOp | dram.AllocOp) -> str | None:
+    """Why an allocation cannot be printed; None if it has an offset."""
+    space = "sram" if isinstance(op, sram.AllocOp) else "dram"
+    return (
+        None
+        if op.offset is not None
+        else f"it has no offset; run npu-assign-{space}-offsets before"
+    )
 
-    A buffer has no offset, or an op other than a transfer uses off-chip memory.
-    """
-    match op:
-        case sram.AllocOp() if op.offset is None:
-            return "it has no offset; run npu-assign-sram-offsets before"
-        case dram.AllocOp() if op.offset is None:
-            return "it has no offset; run npu-assign-dram-offsets before"
-        case memref.AllocOp() if not SRAM_OFFSET.is_on(op):
-            return f"it has no `{SRAM_OFFSET.name}`; run npu-assign-sram-offsets before"
-        case dma.StartOp():
-            return problem_of_transfer(op)
-        case (
-            memref.LoadOp()
-            | memref.StoreOp()
-            | memref.CopyOp()
-            | dsp.LoadWordOp()
-            | dsp.StoreWordOp()
-        ) if any(
-            isinstance(type_.memory_space, DramSpace)
-            for type_ in map(as_memref, op.operand_types)
-            if type_ is not None
-        ):
+
+def problem_of_alloc(op: memref.AllocOp) -> str | None:
+    """Why an allocation of MLIR's own cannot be printed; None if it has an offset."""
+    if SRAM_OFFSET.is_on(op):
+        return None
+    return f"it has no `{SRAM_OFFSET.name}`; run npu-assign-sram-offsets before"
+
+
+def problem_of_access(op: Operation) -> str | None:
+    """Why an op that reads or writes buffers cannot; None if none of them is off the chip."""
+    for value in op.operands:
+        type_ = as_memref(value.type)
+        if type_ is not None and isinstance(type_.memory_space, DramSpace):
             return "only transfers reach #npu.dram; run npu-tile-loops before"
-        case _:
-            return None
+    return None
 
 
 def problem_of_transfer(op: dma.StartOp) -> str | None:
@@ -244,30 +240,42 @@ def problem_of_channel(op: dma.StartOp) -> str | None:
     return None
 
 
-def problem_of_kind(op: Operation) -> str | None:
-    """Which rule for ops of its kind an op breaks; None if it breaks none."""
-    match op:
-        case scf.ForOp() | scf.IfOp() | arith.SelectOp() if any(
-            as_memref(result.type) for result in op.results
-        ):
-            return "it gives a buffer, expected numbers: in C a name stands for one buffer"
-        case arith.ConstantOp() if not isinstance(op.value, IntegerAttr | FloatAttr):
-            return "expected a single number; keep arrays in memref.global"
-        case memref.ReinterpretCastOp():
-            return problem_of_reinterpret(op)
-        case memref.CopyOp():
-            source, target = memref_of(op.source), memref_of(op.destination)
-            if source.get_shape() != target.get_shape():
-                return f"it copies {source} to {target}, expected equal shapes"
-            if source.element_type != target.element_type:
-                return f"it copies {source} to {target}, expected equal elements"
-        case UnrealizedConversionCastOp() if not same_bits(op):
-            return "expected one i8 that becomes a ui8, or the reverse"
-        case CallOp() if callee_of(op) is None:
-            return f"expected a function of this module, got @{op.callee.string_value()}"
-        case _:
-            pass
+def problem_of_results(op: Operation) -> str | None:
+    """Why an op that chooses between values cannot be printed; None if these are numbers."""
+    if any(as_memref(result.type) for result in op.results):
+        return "it gives a buffer, expected numbers: in C a name stands for one buffer"
     return None
+
+
+def problem_of_constant(op: arith.ConstantOp) -> str | None:
+    """Why a constant cannot be printed; None if it is a number."""
+    if isinstance(op.value, NUMBERS):
+        return None
+    return "expected a single number; keep arrays in memref.global"
+
+
+def problem_of_copy(op: memref.CopyOp) -> str | None:
+    """Why a copy cannot be printed; None if it can."""
+    if problem := problem_of_access(op):
+        return problem
+    source, target = memref_of(op.source), memref_of(op.destination)
+    if source.get_shape() != target.get_shape():
+        return f"it copies {source} to {target}, expected equal shapes"
+    if source.element_type != target.element_type:
+        return f"it copies {source} to {target}, expected equal elements"
+    return None
+
+
+def problem_of_cast(op: UnrealizedConversionCastOp) -> str | None:
+    """Why a cast cannot be printed; None if it can."""
+    return None if same_bits(op) else "expected one i8 that becomes a ui8, or the reverse"
+
+
+def problem_of_call(op: CallOp) -> str | None:
+    """Why a call cannot be printed; None if the module has what it calls."""
+    if callee_of(op) is not None:
+        return None
+    return f"expected a function of this module, got @{op.callee.string_value()}"
 
 
 def problem_of_reinterpret(op: memref.ReinterpretCastOp) -> str | None:
@@ -297,3 +305,19 @@ def callee_of(op: CallOp) -> FuncOp | None:
     reference: SymbolRefAttr = op.callee
     functions = (f for block in top.regions[0].blocks for f in block.ops if isinstance(f, FuncOp))
     return next((f for f in functions if f.sym_name.data == reference.string_value()), None)
+
+
+RULES: Mapping[type[Operation], Callable[[Any], str | None]] = {
+    **dict.fromkeys((sram.AllocOp, dram.AllocOp), problem_of_place),
+    memref.AllocOp: problem_of_alloc,
+    **dict.fromkeys((memref.LoadOp, memref.StoreOp), problem_of_access),
+    **dict.fromkeys((dsp.LoadWordOp, dsp.StoreWordOp), problem_of_access),
+    memref.CopyOp: problem_of_copy,
+    memref.ReinterpretCastOp: problem_of_reinterpret,
+    dma.StartOp: problem_of_transfer,
+    **dict.fromkeys((scf.ForOp, scf.IfOp, arith.SelectOp), problem_of_results),
+    arith.ConstantOp: problem_of_constant,
+    UnrealizedConversionCastOp: problem_of_cast,
+    CallOp: problem_of_call,
+}
+"""For each kind of op with rules of its own the function that says which of them one breaks."""

@@ -75,7 +75,7 @@ def sweep(block: Block) -> None:
 
 def is_dead(op: Operation) -> bool:
     """Whether the C does the same without the op; deallocations are dead, as C frees nothing."""
-    if isinstance(op, memref.DeallocOp):
+    if type(op) is memref.DeallocOp:
         return True
     used = any(result.uses for result in op.results)
     return not used and not op.has_trait(IsTerminator) and not writes_memory(op)

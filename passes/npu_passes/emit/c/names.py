@@ -70,6 +70,8 @@ class Scope:
     def __init__(self, parent: Scope | None = None, taken: Iterable[str] = ()) -> None:
         self.parent = parent
         self.taken = set(taken)
+        self.numbers: dict[str, int] = {}
+        """For each wanted name the next number to try: with all smaller ones, it is taken."""
 
     def is_taken(self, name: str) -> bool:
         """Whether a name is taken in this scope or in one around it."""
@@ -77,11 +79,23 @@ class Scope:
 
     def fresh(self, wanted: str) -> str:
         """Take and return the identifier `wanted`, with a number appended if it is taken."""
-        name, number = wanted, 2
-        while self.is_taken(name):
-            name, number = f"{wanted}_{number}", number + 1
+        name = wanted
+        if self.is_taken(name):
+            number = self.next_number(wanted)
+            while self.is_taken(name := f"{wanted}_{number}"):
+                number += 1
+            self.numbers[wanted] = number + 1
         self.taken.add(name)
         return name
+
+    def next_number(self, wanted: str) -> int:
+        """The first number that may be free, from the nearest scope that has given a name one."""
+        scope: Scope | None = self
+        while scope is not None:
+            if (number := scope.numbers.get(wanted)) is not None:
+                return number
+            scope = scope.parent
+        return 2
 
 
 def is_plain(character: str) -> bool:

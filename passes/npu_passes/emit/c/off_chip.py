@@ -16,7 +16,6 @@ from xdsl.utils.hints import isa
 
 from npu_dialect import dma
 from npu_dialect.npu.attributes import DramSpace
-from npu_dialect.walking import walk_kind
 from npu_passes.emit.c.calls import CallGraph
 from npu_passes.emit.c.names import Scope
 from npu_passes.emit.c.types import transfer_blocks, transfer_runs
@@ -66,23 +65,21 @@ def uses_engine(public: Sequence[FuncOp], graph: CallGraph) -> bool:
 def shapes_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[Runs, str]:
     """The different shapes of a program's transfers, each with the name of its table."""
     shapes: dict[Runs, str] = {}
-    for function in graph.order:
-        for op in walk_kind(function, dma.StartOp):
-            if (runs := transfer_runs(op)) not in shapes:
-                counts = "x".join(str(axis.count) for axis in runs.axes)
-                what = f"{counts}_runs" if counts else "run"
-                shapes[runs] = scope.fresh(f"{prefix}_{what}_of_{runs.bytes}")
+    for op in graph.ops_of(dma.StartOp):
+        if (runs := transfer_runs(op)) not in shapes:
+            counts = "x".join(str(axis.count) for axis in runs.axes)
+            what = f"{counts}_runs" if counts else "run"
+            shapes[runs] = scope.fresh(f"{prefix}_{what}_of_{runs.bytes}")
     return shapes
 
 
 def blocks_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[BlockRuns, str]:
     """The blocks of a program's transfers that skip zero blocks, each with its table's name."""
     found: dict[BlockRuns, str] = {}
-    for function in graph.order:
-        for op in walk_kind(function, dma.StartOp):
-            if (runs := transfer_blocks(op)) is not None and runs not in found:
-                part = "x".join(map(str, runs.part))
-                found[runs] = scope.fresh(f"{prefix}_blocks_of_{part}")
+    for op in graph.ops_of(dma.StartOp):
+        if (runs := transfer_blocks(op)) is not None and runs not in found:
+            part = "x".join(map(str, runs.part))
+            found[runs] = scope.fresh(f"{prefix}_blocks_of_{part}")
     return found
 
 

@@ -18,7 +18,6 @@ from xdsl.utils.exceptions import PassFailedException
 from npu_dialect.arguments import argument_attributes, is_input, is_output, is_state
 from npu_dialect.attributes import PORT
 from npu_dialect.stream_attributes import STREAM_PART, STREAM_PARTS
-from npu_dialect.walking import walk_kind
 from npu_passes.emit.c import off_chip
 from npu_passes.emit.c.arena import arena_size, dram_size
 from npu_passes.emit.c.buffers import argument_offset
@@ -179,8 +178,8 @@ class Program:
             where,
             index_type(largest_index(module)),
             scope,
-            arena_size(public, graph.order),
-            dram_size(public, graph.order),
+            arena_size(public, graph),
+            dram_size(public, graph),
             off_chip.shapes_of(graph, prefix, scope),
             off_chip.blocks_of(graph, prefix, scope),
             uses_dma,
@@ -304,11 +303,7 @@ def weights_of(
 
     Raises: PassFailedException if the module lacks one.
     """
-    used = {
-        op.name_.string_value()
-        for function in graph.order
-        for op in walk_kind(function, memref.GetGlobalOp)
-    }
+    used = {op.name_.string_value() for op in graph.ops_of(memref.GetGlobalOp)}
     found: dict[str, Weights] = {}
     end = 0
     for op in module.ops:

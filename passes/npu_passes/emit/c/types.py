@@ -99,22 +99,24 @@ def index_type(elements: int) -> CType:
 def largest_index(module: ModuleOp) -> int:
     """The largest number of elements of a buffer, or magnitude of an index constant."""
     largest = 0
+    types: dict[int, Attribute] = {}
+    """The types of all values, by their ids: many values share one."""
     for op in walk(module):
-        if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, IndexType):
+        if type(op) is arith.ConstantOp and isinstance(op.result.type, IndexType):
             value = op.value
             largest = max(largest, abs(value.value.data) if isinstance(value, IntegerAttr) else 0)
-        for value in op.results:
-            if isinstance(value.type, MemRefType):
-                largest = max(largest, elements(value))
+        values = [*op.results]
         for region in op.regions:
             for block in region.blocks:
-                largest = max((largest, *(elements(argument) for argument in block.args)))
-    return largest
+                values += block.args
+        for each in values:
+            types[id(each.type)] = each.type
+    return max((largest, *map(elements, types.values())))
 
 
-def elements(value: SSAValue) -> int:
-    """Elements from the beginning of a buffer's memory to its last one; zero for other values."""
-    type_ = as_memref(value.type)
+def elements(attribute: Attribute) -> int:
+    """Elements from the beginning of a buffer's memory to its last one; zero for other types."""
+    type_ = as_memref(attribute)
     if type_ is None:
         return 0
     ctype = element_type(type_.element_type)

@@ -25,7 +25,8 @@ def symbol_users(ops: Iterable[Operation]) -> dict[str, list[Operation]]:
     """Those of `ops` that refer to each symbol."""
     found: dict[str, list[Operation]] = {}
     for op in ops:
-        for each in (*op.properties.values(), *op.attributes.values()):
+        values = op.properties.values()
+        for each in (*values, *op.attributes.values()) if op.attributes else values:
             if type(each) is SymbolRefAttr:  # the class is final, and few attributes are of it
                 found.setdefault(each.string_value(), []).append(op)
     return found

@@ -1,0 +1,230 @@
+"""Ops of the dsp dialect as arithmetic of upstream, with the same bits.
+
+    %x = dsp.sxtb16 %w rotate 8 : i32
+becomes
+    %a = arith.shrui %w, %c8    ... bytes 1 and 3, each sign-extended to a half, side by side
+
+A word is loaded byte by byte, so its bytes have their places on a machine of either endianness, at
+any address; LLVM makes one load of it where the machine has that. `dsp.keep_order` holds C
+compilers back and computes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, i8, i16, i32
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from npu_dialect import dsp
+from npu_passes.support.loop_builder import LoopBuilder, memref_type
+
+Cast: TypeAlias = type[arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp]
+
+
+class WordBuilder(LoopBuilder):
+    """Builds arithmetic on words; numbers that a block has got out of a word are used again."""
+
+    def __init__(self, before: Operation) -> None:
+        """Build in front of `before`."""
+        super().__init__(before)
+        self.taken_out: dict[tuple[SSAValue, object, Block | None], SSAValue] = {}
+
+    def once(self, word: SSAValue, what: object, build: Callable[[], SSAValue]) -> SSAValue:
+        """What `build` builds from a word, or has built in this block before."""
+        key = (word, what, self.builder.insertion_point.block)
+        if key not in self.taken_out:
+            self.taken_out[key] = build()
+        return self.taken_out[key]
+
+    def cast(self, kind: Cast, value: SSAValue, type_: IntegerType) -> SSAValue:
+        """An integer of another width."""
+        return self.quickly(kind, (value,), type_, partial(kind, value, type_), type_)
+
+
+Build = Callable[[WordBuilder, Any], SSAValue | None]
+
+HALF = 16
+"""Bits of a half."""
+
+LOW_HALF, HIGH_HALF, EVEN_BYTES = 0xFFFF, -0x10000, 0x00FF00FF
+
+INTEGERS_FROM = float(2**23)
+"""From here on a float32 has no fraction."""
+TOO_LARGE = float(2**31)
+"""The first float32 above all words."""
+
+
+def shifted_right(b: WordBuilder, word: SSAValue, bits: int) -> SSAValue:
+    """A word moved down, with zeros above."""
+    return b.binary(arith.ShRUIOp, word, b.integer(bits)) if bits else word
+
+
+def shifted_left(b: WordBuilder, word: SSAValue, bits: int) -> SSAValue:
+    """A word moved up, with zeros below."""
+    return b.binary(arith.ShLIOp, word, b.integer(bits)) if bits else word
+
+
+def masked(b: WordBuilder, word: SSAValue, mask: int) -> SSAValue:
+    """The bits of a word that a mask keeps."""
+    return b.binary(arith.AndIOp, word, b.integer(mask))
+
+
+def extended(b: WordBuilder, word: SSAValue, kind: IntegerType) -> SSAValue:
+    """The low bits of a word, as a signed number of type `kind`, as a word."""
+    return b.cast(arith.ExtSIOp, b.cast(arith.TruncIOp, word, kind), i32)
+
+
+def half(b: WordBuilder, word: SSAValue, side: str) -> SSAValue:
+    """The bottom (`b`) or top (`t`) half of a word, as a signed number."""
+    if side == "t":
+        return b.once(word, side, lambda: b.binary(arith.ShRSIOp, word, b.integer(HALF)))
+    return b.once(word, side, lambda: extended(b, word, i16))
+
+
+def side_by_side(b: WordBuilder, bottom: SSAValue, top: SSAValue) -> SSAValue:
+    """Two numbers as the halves of a word, each modulo 2^16."""
+    return b.binary(arith.OrIOp, masked(b, bottom, LOW_HALF), shifted_left(b, top, HALF))
+
+
+def two_bytes(b: WordBuilder, op: dsp.ExtendOp | dsp.ExtendAddOp) -> tuple[SSAValue, SSAValue]:
+    """The two bytes that an op chooses, as words."""
+    rotate = op.rotate.value.data
+    pair = [shifted_right(b, op.x, rotate + bits) for bits in (0, HALF)]
+    if isinstance(op, dsp.Sxtb16Op | dsp.Sxtab16Op):
+        bottom, top = (extended(b, each, i8) for each in pair)
+    else:
+        bottom, top = (masked(b, each, 0xFF) for each in pair)
+    return bottom, top
+
+
+def extend(b: WordBuilder, op: dsp.ExtendOp) -> SSAValue:
+    """SXTB16, UXTB16."""
+    if isinstance(op, dsp.Uxtb16Op):
+        return masked(b, shifted_right(b, op.x, op.rotate.value.data), EVEN_BYTES)
+    return side_by_side(b, *two_bytes(b, op))
+
+
+def extend_add(b: WordBuilder, op: dsp.ExtendAddOp) -> SSAValue:
+    """SXTAB16, UXTAB16."""
+    bottom, top = two_bytes(b, op)
+    return side_by_side(
+        b,
+        b.binary(arith.AddiOp, op.z, bottom),
+        b.binary(arith.AddiOp, shifted_right(b, op.z, HALF), top),
+    )
+
+
+def product(b: WordBuilder, a: SSAValue, c: SSAValue, sides: str) -> SSAValue:
+    """The product of a half of each of two words."""
+    first, second = sides
+    return b.binary(arith.MuliOp, half(b, a, first), half(b, c, second))
+
+
+def smlad(b: WordBuilder, op: dsp.SmladOp) -> SSAValue:
+    """SMLAD."""
+    total = op.acc
+    for sides in ("bb", "tt"):
+        total = b.binary(arith.AddiOp, total, product(b, op.a, op.b, sides))
+    return total
+
+
+def smla(b: WordBuilder, op: dsp.SmlaOp) -> SSAValue:
+    """SMLABB and its like."""
+    return b.binary(arith.AddiOp, op.acc, product(b, op.a, op.b, op.halves.data))
+
+
+def pack(b: WordBuilder, op: dsp.PackOp) -> SSAValue:
+    """PKHBT, PKHTB."""
+    low, high = op.halves.data
+    bottom = masked(b, op.lo, LOW_HALF) if low == "b" else shifted_right(b, op.lo, HALF)
+    top = shifted_left(b, op.hi, HALF) if high == "b" else masked(b, op.hi, HIGH_HALF)
+    return b.binary(arith.OrIOp, bottom, top)
+
+
+def rounded(b: WordBuilder, op: dsp.RoundOp) -> SSAValue:
+    """VCVTR: halves to even, within i32, 0 for NaN. A sum with 2^23 is rounded to an integer."""
+    x, zero = op.x, b.real(0.0)
+
+    def between(bound: float) -> SSAValue:
+        above = b.compare(arith.CmpfOp, x, b.real(-bound), "ogt")
+        return b.binary(arith.AndIOp, above, b.compare(arith.CmpfOp, x, b.real(bound), "olt"))
+
+    is_positive = b.compare(arith.CmpfOp, x, zero, "oge")
+    large = b.select(is_positive, b.real(INTEGERS_FROM), b.real(-INTEGERS_FROM))
+    nearest = b.subf(b.addf(x, large), large)
+    whole = b.select(between(INTEGERS_FROM), nearest, x)
+    number = b.select(between(TOO_LARGE), whole, zero)
+    word = b.insert(arith.FPToSIOp(number, i32)).result
+    too_small = b.compare(arith.CmpfOp, x, b.real(-TOO_LARGE), "ole")
+    word = b.select(too_small, b.integer(-(2**31)), word)
+    too_large = b.compare(arith.CmpfOp, x, b.real(TOO_LARGE), "oge")
+    return b.select(too_large, b.integer(2**31 - 1), word)
+
+
+def saturate(b: WordBuilder, op: dsp.SaturateOp) -> SSAValue:
+    """SSAT, USAT."""
+    bits = op.bits.value.data
+    low, high = (0, 2**bits - 1)
+    if isinstance(op, dsp.SsatOp):
+        low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    bounded = b.binary(arith.MinSIOp, op.x, b.integer(high))
+    return b.binary(arith.MaxSIOp, bounded, b.integer(low))
+
+
+def parts_of(op: dsp.LoadWordOp | dsp.StoreWordOp) -> tuple[IntegerType, range]:
+    """The type of the elements that a word consists of, and their numbers."""
+    kind = memref_type(op.memref).element_type
+    assert isa(kind, IntegerType)
+    return kind, range(8 * dsp.WORD_BYTES // kind.width.data)
+
+
+def load_word(b: WordBuilder, op: dsp.LoadWordOp) -> SSAValue:
+    """A word from its elements, the first one lowest."""
+    kind, numbers = parts_of(op)
+    word: SSAValue | None = None
+    for number in numbers:
+        element = b.load(op.memref, [b.add(op.index, number)])
+        part = b.cast(arith.ExtUIOp, element, i32)
+        part = shifted_left(b, part, number * kind.width.data)
+        word = part if word is None else b.binary(arith.OrIOp, word, part)
+    assert word is not None
+    return word
+
+
+def store_word(b: WordBuilder, op: dsp.StoreWordOp) -> None:
+    """Store the elements of a word, the lowest one first."""
+    kind, numbers = parts_of(op)
+    for number in numbers:
+        part = shifted_right(b, op.value, number * kind.width.data)
+        element = b.cast(arith.TruncIOp, part, kind)
+        b.store(element, op.memref, [b.add(op.index, number)])
+
+
+def nothing(b: WordBuilder, op: dsp.KeepOrderOp) -> None:
+    """A barrier is left out."""
+
+
+BUILD: Mapping[type[Operation], Build] = MappingProxyType(
+    {
+        dsp.LoadWordOp: load_word,
+        dsp.StoreWordOp: store_word,
+        dsp.Sxtb16Op: extend,
+        dsp.Uxtb16Op: extend,
+        dsp.Sxtab16Op: extend_add,
+        dsp.Uxtab16Op: extend_add,
+        dsp.SmladOp: smlad,
+        dsp.SmlaOp: smla,
+        dsp.PackOp: pack,
+        dsp.RoundOp: rounded,
+        dsp.SsatOp: saturate,
+        dsp.UsatOp: saturate,
+        dsp.KeepOrderOp: nothing,
+    }
+)
+"""How each op of the dialect is computed."""
