@@ -15,11 +15,11 @@ import pytest
 from numpy.typing import NDArray
 from onnx import ModelProto
 
+from helpers.from_mlir.tosa_integers import integer_text
+from helpers.from_mlir.tosa_text import tosa_text
 from helpers.networks.int8 import saved_int8
 from helpers.networks.zoo import build
 from helpers.paths import ROOT
-from helpers.upstream.tosa_integers import integer_text
-from helpers.upstream.tosa_text import tosa_text
 from npu_dialect.interpreters import run_function
 from npu_passes.graph.integer_io import IntegerIoPass
 from npu_passes.graph.requantize_mode import RequantizeModePass

@@ -220,7 +220,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--verify",
         metavar="inputs.npz",
-        help="compare the C with onnxruntime (.mlir: interpreter) on random inputs or, =FILE, these",
+        help="compare the C with onnxruntime (.mlir: interpreter), on random inputs or =FILE",
     )
     add("--seed", type=natural, default=0, help="seed of random inputs (default: %(default)s)")
     add("--list-pipelines", action="store_true", help="print the named pipelines")

@@ -14,7 +14,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from helpers.upstream.tosa_text import TO_LAST, TosaText, Value, listed
+from helpers.from_mlir.tosa_text import TO_LAST, TosaText, Value, listed
 from npu_dialect.npu import (
     ClampOp,
     Conv2dOp,
