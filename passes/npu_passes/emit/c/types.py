@@ -105,7 +105,7 @@ def largest_index(module: ModuleOp) -> int:
         if type(op) is arith.ConstantOp and isinstance(op.result.type, IndexType):
             value = op.value
             largest = max(largest, abs(value.value.data) if isinstance(value, IntegerAttr) else 0)
-        values = [*op.results]
+        values: list[SSAValue] = [*op.results]
         for region in op.regions:
             for block in region.blocks:
                 values += block.args
