@@ -18,8 +18,9 @@ becomes
 
 The decision: the transposed map needs no memory and no copy if the last axis stays the last, and if
 all layers that use it read and write strided rows as fast as dense ones (`LayerOp.STRIDED`). So the
-heads of attention are views of queries, keys and values. A map that is written again while its
-transposed form is in use keeps the copy.
+heads of attention are views of queries, keys and values. So is an image of floats that the caller
+gives with channels last, for layers with windows (`support/images.py`). A map that is written again
+while its transposed form is in use keeps the copy.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import TransposeOp
+from npu_dialect.npu.layers import Conv2dOp, PoolOp, TransposeOp
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.views import FROM_BASE, base_of, root_of
 from npu_passes.buffers.concat_in_place import (
@@ -47,6 +48,7 @@ from npu_passes.buffers.concat_in_place import (
     writes,
     written_before,
 )
+from npu_passes.support.images import takes_image
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 from npu_plans.kernels.strides import Strided, restrided
@@ -92,7 +94,9 @@ def plan_reading(op: TransposeOp) -> TransposePlan | None:
         return None
     layout = layout_of(source)
     perm = int_values(op.perm)
-    return None if layout is None else plan_views(op, out, source, layout.permuted(perm))
+    if layout is None:
+        return None
+    return plan_views(op, out, source, layout.permuted(perm), image=takes_image(op))
 
 
 def plan_writing(op: TransposeOp) -> TransposePlan | None:
@@ -111,9 +115,12 @@ def plan_writing(op: TransposeOp) -> TransposePlan | None:
 
 
 def plan_views(
-    op: TransposeOp, gone: SSAValue, kept: SSAValue, layout: Strided
+    op: TransposeOp, gone: SSAValue, kept: SSAValue, layout: Strided, *, image: bool = False
 ) -> TransposePlan | None:
-    """The plan for a buffer that becomes a view with `layout` of another; None if it cannot."""
+    """The plan for a buffer that becomes a view with `layout` of another; None if it cannot.
+
+    With `image`, the channels may lie next to each other, if only layers with windows read it.
+    """
     alloc, dense = gone.owner, layout_of(gone)
     if not isinstance(alloc, AllocOp) or alloc.parent is not op.parent or alloc.offset is not None:
         return None
@@ -121,28 +128,32 @@ def plan_views(
         return None
     if (
         dense is None
-        or not layout.rows_are_dense
-        or not all(takes(use, op) for use in users_of(gone))
+        or not (image or layout.rows_are_dense)
+        or not all(takes(use, op, image=image) for use in users_of(gone))
     ):
         return None
     views: dict[SSAValue, Strided] = {}
     for view in static_views(gone):
         own = layout_of(view)
         new = None if own is None else restrided(dense, layout, own)
-        if new is None or not new.rows_are_dense:
+        if new is None or not (image or new.rows_are_dense):
             return None
         views[view] = new
     return TransposePlan(gone, kept, layout, views)
 
 
-def takes(user: Operation, op: TransposeOp) -> bool:
-    """Whether a user of a buffer, or of a view of it, works on strided rows as on dense ones."""
+def takes(user: Operation, op: TransposeOp, *, image: bool) -> bool:
+    """Whether a user of a buffer, or of a view of it, works on strided rows as on dense ones.
+
+    Layers with windows work on an `image` whose elements lie apart, if a little slower.
+    """
     if user is op or isinstance(user, memref.LoadOp | memref.StoreOp):
         return True
     if isinstance(user, FROM_BASE):
         here = user.parent is op.parent or is_box(user)
-        return here and all(takes(each, op) for each in users_of(user.results[0]))
-    return isinstance(user, LayerOp) and user.STRIDED
+        return here and all(takes(each, op, image=image) for each in users_of(user.results[0]))
+    windows = image and isinstance(user, Conv2dOp | PoolOp)
+    return windows or (isinstance(user, LayerOp) and user.STRIDED)
 
 
 def static_views(value: SSAValue) -> Iterator[SSAValue]:

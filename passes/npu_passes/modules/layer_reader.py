@@ -39,9 +39,16 @@ from npu_dialect.npu.structure import is_constant
 from npu_passes.analysis.lifetimes import span_of
 from npu_passes.analysis.on_chip import size_of
 from npu_passes.buffers.buffer_plan import Sharing, is_tensor
-from npu_passes.buffers.choose_layouts import channels_last, gains, is_channels_last, reads_integers
+from npu_passes.buffers.choose_layouts import (
+    BY_WINDOWS,
+    channels_last,
+    gains,
+    is_channels_last,
+    reads_integers,
+)
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.graph.fuse_additions import addition_fusion
+from npu_passes.support.images import takes_image
 from npu_plans.modules.layer_graph import LayerGraph, LayerStep, Span
 
 
@@ -319,9 +326,13 @@ class Reader:
             if not isinstance(op, TransposeOp):
                 continue
             source, result, perm = op.input, op.results[0], int_values(op.perm)
+            users = [use.operation for use in result.uses]
+            if takes_image(op) and all(isinstance(user, BY_WINDOWS) for user in users):
+                self.homes.setdefault(result, self.home(source))
+                continue
             if perm[-1] != len(perm) - 1 or source.owner is self.block or is_constant(source):
                 continue
-            if all(is_strided(use.operation) for use in result.uses):
+            if all(map(is_strided, users)):
                 self.homes.setdefault(result, self.home(self.source(source)))
             elif source.has_one_use() and is_strided(source.owner):
                 self.homes.setdefault(source, self.home(result))

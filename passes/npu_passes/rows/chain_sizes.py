@@ -18,6 +18,7 @@ from npu_dialect.npu.layers import (
     Conv2dOp,
     MaxPool2dOp,
     ReshapeOp,
+    TransposeOp,
     ViewOp,
 )
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
@@ -27,6 +28,7 @@ from npu_dialect.npu.structure import is_constant
 from npu_passes.buffers.buffer_plan import only_returned
 from npu_passes.buffers.choose_layouts import BY_WINDOWS, WORD, computes_rows
 from npu_passes.modules.layer_reader import is_flattening
+from npu_passes.support.images import takes_image
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.choose import Link
 from npu_plans.rows.least_traffic import Chain, ChainLayer, ChainMap
@@ -134,13 +136,15 @@ def has_rows_in_order(value: SSAValue) -> bool:
 def lies_by_rows(value: SSAValue) -> bool:
     """Whether a map [1, C, H, W] can be stored as [H, C, W]: an input of the function, or floats.
 
+    An image with channels last is stored as [H, W, C], which is as good.
+
     Only layers with windows and element-wise ones may read and write it, or flatten it.
     """
     users = [use.operation for use in value.uses]
     shape, owner = shape_of(value), value.owner
     if len(shape) != 4 or shape[0] != 1:
         return False
-    if isinstance(owner, Operation):
+    if isinstance(owner, Operation) and not (isinstance(owner, TransposeOp) and takes_image(owner)):
         floats = map_type(value).get_element_type() == f32 and computes_rows(owner)
         return floats and all(map(takes_rows, users))
     return all(isinstance(user, BY_WINDOWS) for user in users)
