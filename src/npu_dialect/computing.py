@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import MemRefType, ShapedType
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ShapedType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.traits import OpTrait
@@ -184,11 +184,34 @@ def structured(op: Operation) -> Computation | None:
     """
     from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 
+    if op.name in ALONG:
+        return along_dimensions(op)
     if not isinstance(op, LinalgStructuredOperation) or len(op.outputs) != 1:
         return None
     last = op.body.block.args[-1]
     accumulates = last.first_use is not None
     return Computation(op, accumulates=accumulates, domain=domain_of(op), starts=bool(op.results))
+
+
+ALONG = ("linalg.reduce", "linalg.broadcast")
+"""Ops of `linalg` that list dimensions in place of indexing maps."""
+
+
+def along_dimensions(op: Operation) -> Computation | None:
+    """How a sum over some dimensions computes, or a map that is repeated along new ones."""
+    listed = op.properties.get("dimensions")
+    shapes = [each.type.get_shape() for each in op.operands if isinstance(each.type, ShapedType)]
+    if not isinstance(listed, DenseArrayBase) or len(shapes) != 2:
+        return None
+    sums = op.name == ALONG[0]
+    shape, dims = shapes[0 if sums else 1], frozenset(map(int, listed.get_values()))
+    rest = [AffineExpr.dimension(dim) for dim in range(len(shape)) if dim not in dims]
+    maps = (AffineMap.identity(len(shape)), AffineMap(len(shape), 0, tuple(rest)))
+    domain = Domain(shape, dims if sums else frozenset(), maps if sums else maps[::-1])
+    static = all(extent >= 0 for extent in shape)
+    return Computation(
+        op, accumulates=sums, domain=domain if static else None, starts=bool(op.results)
+    )
 
 
 def domain_of(op: LinalgStructuredOperation) -> Domain | None:

@@ -55,3 +55,21 @@ func.func @product(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   %1 = linalg.matmul ins(%x, %x : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %1, %0 : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// Sums over dimensions, and maps that are repeated along new ones.
+
+// CHECK-LABEL: func.func @dimensions
+// CHECK: linalg.reduce ins(%x:memref<4x3xf32, #npu.sram>) outs(%s:memref<4xf32, #npu.sram>) dimensions = [1]
+// CHECK: linalg.broadcast ins(%s:memref<4xf32, #npu.sram>) outs(%output:memref<4x3xf32, #npu.sram>) dimensions = [1]
+func.func @dimensions(%x: tensor<4x3xf32>, %s: tensor<4xf32>) -> tensor<4x3xf32> {
+  %e = tensor.empty() : tensor<4x3xf32>
+  %y = linalg.reduce ins(%x:tensor<4x3xf32>) outs(%s:tensor<4xf32>) dimensions = [1]
+  (%in: f32, %acc: f32) {
+    %0 = arith.addf %in, %acc : f32
+    linalg.yield %0 : f32
+  }
+  %z = linalg.broadcast ins(%y:tensor<4xf32>) outs(%e:tensor<4x3xf32>) dimensions = [1]
+  func.return %z : tensor<4x3xf32>
+}

@@ -79,3 +79,23 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 400 : i64
     func.return
   }
 }
+
+// -----
+
+// A sum over the second dimension, of which each tile has a part.
+
+builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 400 : i64, flash_bytes = 0 : i64, dma_channels = 4 : i64}>} {
+  // CHECK-LABEL: func.func @reduce
+  // CHECK: dma.start %s to %s_tile
+  // CHECK: scf.for %d1
+  // CHECK: linalg.reduce ins(%x_tile{{.*}}) outs(%s_tile{{[_0-9]*}}:memref<8xf32, #npu.sram>) dimensions = [1]
+  // CHECK: dma.start %s_tile to %s
+  func.func @reduce(%x: memref<8x64xf32, #npu.dram>, %s: memref<8xf32, #npu.dram>) {
+    linalg.reduce ins(%x:memref<8x64xf32, #npu.dram>) outs(%s:memref<8xf32, #npu.dram>) dimensions = [1]
+    (%in: f32, %acc: f32) {
+      %0 = arith.addf %in, %acc : f32
+      linalg.yield %0 : f32
+    }
+    func.return
+  }
+}
