@@ -20,7 +20,7 @@ endif
 export PYTHON VENV
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-rest test-torch lint format bench clean venv
+.PHONY: help demo zynq test test-all test-rest test-torch lint format bench clean venv
 .PHONY: constraints docs reference test-xdsl
 
 help: ## what can be made
@@ -29,6 +29,10 @@ help: ## what can be made
 demo: ## compile LeNet-5, show what happens to its memory, run it on handwritten digits
 	@sh scripts/venv.sh verify
 	@$(VENV)/bin/python examples/lenet5/demo.py
+
+zynq: ## compile LeNet-5 and its DMA microcode, and run both on an emulated Zynq (QEMU)
+	@sh scripts/venv.sh verify
+	@$(MAKE) --no-print-directory -C examples/zynq run PYTHON=$(abspath $(VENV))/bin/python
 
 test: venv ## ruff, pyright, lit and pytest, with one summary (TRAIN=1: with torch)
 	@$(VENV)/bin/python scripts/toolchains.py

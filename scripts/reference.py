@@ -250,13 +250,15 @@ def pipeline_section(name: str) -> str:
 
 def pipelines() -> str:
     """The page of the named pipelines."""
-    after = " and ".join(f"[`{step}`](passes.md#{step})" for step in steps(MICROCODE))
+    after = " and ".join(
+        f"[`{step}`](passes.md#{step.partition('{')[0]})" for step in steps(MICROCODE)
+    )
     return page(
         "Pipelines",
         "`npu-compile --pipeline NAME` and `npu-opt -p NAME` run these; each is a text that can be "
         "copied and changed (`npu-compile --list-pipelines`).",
         f"On a machine with a DMA engine `default` means [`{OFF_CHIP}`](#{OFF_CHIP}). If the "
-        f"engine is a PL-330, {after} follow.",
+        f"engine is a PL-330, {after} follow each of these pipelines that has transfers.",
         *(pipeline_section(name) for name in PIPELINES),
     )
 
@@ -338,8 +340,8 @@ def attributes() -> str:
         "Attributes",
         "Discardable attributes by which passes tell each other something. The code has a typed "
         "key for each (`src/npu_dialect/attributes.py`, `module_attributes.py`, "
-        "`stream_attributes.py`). `npu-opt` and `npu-compile` reject a misspelt name, a wrong type "
-        "and a wrong op after every pass; "
+        "`stream_attributes.py`, `time_attributes.py`). `npu-opt` and `npu-compile` reject a "
+        "misspelt name, a wrong type and a wrong op after every pass; "
         "`npu-verify-attributes` does so in other drivers.",
         table(heads, rows),
     )

@@ -8,7 +8,8 @@ tests with all examples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -23,6 +24,14 @@ OUTPUT_KEY = "left_out"
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = set()
     config.stash[SEEN] = set()
+
+
+@pytest.fixture
+def no_warnings() -> Iterator[None]:
+    """Keep warnings about nodes in float32 out of the log."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 LEFT_OUT_MARKS = "not slow"

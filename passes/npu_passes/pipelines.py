@@ -103,10 +103,12 @@ def off_chip(
         "npu-concat-in-place",
         moves,
         "npu-spill-maps",
+        "npu-keep-parts",
         f"npu-tile-loops{tile}",
         blocks,
         "npu-double-buffer",
         "npu-assign-sram-offsets{strategy=greedy}",
+        "npu-prefetch",
         "npu-assign-dram-offsets",
         "npu-outline-layers",
         "npu-lower-to-loops",
@@ -176,12 +178,15 @@ DEFAULT = "default"
 OFF_CHIP = "off-chip"
 """The pipeline that `default` stands for if the machine has DMA channels."""
 
-MICROCODE = "npu-lower-dma-to-pl330,pl330-check"
-"""The passes that follow if the DMA engine is a PL-330."""
+MICROCODE = "npu-lower-dma-to-pl330{blocks=core},pl330-check"
+"""The passes that follow a named pipeline with transfers if the DMA engine is a PL-330."""
+
+TRANSFERS = "npu-tile-loops"
+"""The pass that only pipelines with transfers have."""
 
 
 def pipeline_for(pipeline: str, machine: Machine) -> str:
     """The name or text of the pipeline to run for a machine."""
-    if pipeline != DEFAULT or not machine.dma_channels:
-        return pipeline
-    return f"{OFF_CHIP},{MICROCODE}" if machine.dma_fifo_bytes else OFF_CHIP
+    name = OFF_CHIP if pipeline == DEFAULT and machine.dma_channels else pipeline
+    moves = name in PIPELINES and TRANSFERS in PIPELINES[name].text
+    return f"{name},{MICROCODE}" if moves and machine.dma_fifo_bytes else name

@@ -7,7 +7,8 @@ Each entry has the attribute's name, the ops on which it may stand, its type, it
 writers and readers, and what holds if it is absent. No attribute here changes what a program
 computes: such facts are properties of ops, or are recomputed where they are used. One lets buffers
 overlap, `npu.overlays`; npu-check-overlays proves on the loops what it says. `contract.py` checks a
-module against this table and those of `module_attributes.py` and `stream_attributes.py`.
+module against this table and those of `module_attributes.py`, `stream_attributes.py` and
+`time_attributes.py`.
 """
 
 from __future__ import annotations
@@ -321,6 +322,15 @@ ARENA = Key(
     readers="reports, c, npu-run",
     absent="the buffers of the function have no offsets",
     droppable=False,
+)
+INSTRUCTIONS = Key(
+    "npu.instructions",
+    (Place.PROVENANCE, Place.FUNCTION),
+    INT,
+    "predicted instructions of all runs of a layer in one inference, or of the whole inference",
+    writers="npu-estimate-instructions",
+    readers="none of ours",
+    absent="nothing was predicted",
 )
 SRAM_OFFSET = Key(
     "sram.offset",

@@ -29,7 +29,13 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ShapedType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineExpr,
+    AffineMap,
+    AffineSymExpr,
+)
 from xdsl.traits import OpTrait
 
 if TYPE_CHECKING:
@@ -159,8 +165,11 @@ class Computes(OpTrait, abc.ABC):
 
 def is_linear(expression: AffineExpr) -> bool:
     """Whether an expression has sums and multiples only: no division, no remainder, no symbol."""
-    kinds = {kind.name for each in expression.dfs() if (kind := getattr(each, "kind", None))}
-    return kinds <= {"Add", "Mul"} and expression.is_pure_affine()
+    linear = (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul)
+    parts = list(expression.dfs())
+    kinds = [each.kind for each in parts if isinstance(each, AffineBinaryOpExpr)]
+    symbols = any(isinstance(each, AffineSymExpr) for each in parts)
+    return not symbols and all(kind in linear for kind in kinds) and expression.is_pure_affine()
 
 
 def is_empty(op: Operation) -> bool:
@@ -236,9 +245,17 @@ def domain_of(op: LinalgStructuredOperation) -> Domain | None:
 def is_computed_on_buffers(op: Operation) -> bool:
     """Whether an op computes a map in a buffer: a layer in destination style, of any dialect."""
     found = computation_of(op)
-    return found is not None and is_buffer(found.destination)
+    out = None if found is None else found.destination
+    return out is not None and isinstance(out.type, MemRefType)
 
 
-def is_buffer(value: SSAValue | None) -> bool:
-    """Whether a value is a memref."""
-    return value is not None and isinstance(value.type, MemRefType)
+def accumulates(op: Operation) -> bool:
+    """Whether an op adds to what its destination holds, so that it reads it, too."""
+    found = computation_of(op)
+    return found is not None and found.accumulates
+
+
+def parameters_of(op: Operation) -> tuple[SSAValue, ...]:
+    """The operands of an op that are learned."""
+    found = computation_of(op)
+    return () if found is None else found.parameter_inputs

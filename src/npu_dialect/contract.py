@@ -22,6 +22,7 @@ from xdsl.utils.hints import isa
 from npu_dialect import attributes as _attributes
 from npu_dialect import module_attributes as _module_attributes
 from npu_dialect import stream_attributes as _stream_attributes
+from npu_dialect import time_attributes as _time_attributes
 from npu_dialect.computing import computation_of
 from npu_dialect.dma import StartOp
 from npu_dialect.keys import KEYS, NAMESPACES, Place
@@ -36,7 +37,7 @@ programs have one, so its dialect is not loaded to recognise it."""
 PORTS = ("arg_attrs", "res_attrs")
 """The properties with the attributes of the arguments and results of a function."""
 
-TABLES = (_attributes, _module_attributes, _stream_attributes)
+TABLES = (_attributes, _module_attributes, _stream_attributes, _time_attributes)
 """The Python modules that define the keys."""
 
 

@@ -254,4 +254,33 @@ class WritesOp(AccessOp):
     traits = traits_def(MemoryWriteEffect())
 
 
-DMA = Dialect("dma", [StartOp, WaitOp, ReadsOp, WritesOp], [TokenType])
+@irdl_op_definition
+class WorkOp(IRDLOperation):
+    """What follows keeps the core busy for some cycles of the virtual clock of `npu_dma.h`.
+
+    It computes nothing. `npu-mark-work` puts it in front of layers, to compare the clock of the
+    emitted C with that of `npu-estimate-time`.
+
+    ```mlir
+    dma.work 900
+    ```
+    """
+
+    name = "dma.work"
+
+    cycles = prop_def(IntegerAttr.constr(i64))
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    assembly_format = "$cycles attr-dict"
+
+    def __init__(self, cycles: int) -> None:
+        super().__init__(properties={"cycles": IntegerAttr(cycles, i64)})
+
+    def verify_(self) -> None:
+        """Time does not run backwards."""
+        if self.cycles.value.data < 0:
+            raise VerifyException(f"expected cycles of at least 0, got {self.cycles.value.data}")
+
+
+DMA = Dialect("dma", [StartOp, WaitOp, ReadsOp, WritesOp, WorkOp], [TokenType])

@@ -11,6 +11,8 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from fractions import Fraction
 from importlib import resources
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -41,8 +43,17 @@ LEAST = {
     "dma_fifo_bytes": 0,
     "dma_beat_bytes": 0,
     "dma_burst": 0,
+    "clock_hz": 0,
+    "dma_setup_cycles": 0,
+    "dma_jump_cycles": 0,
 }
-"""The numbers of a machine, and the smallest value that each may have."""
+"""The integers of a machine, and the smallest value that each may have."""
+
+RATES = ("sram_bytes_per_cycle", "dma_bytes_per_cycle", "sram_byte_pj", "dram_byte_pj")
+"""The numbers of a machine that may be fractions."""
+
+RATES_BY_TYPE = ("macs_per_cycle", "mac_pj")
+"""The tables of such numbers, one for each of some element types."""
 
 MOST_OF_PL330 = {"dma_channels": 8, "dma_events": 32, "dma_peripherals": 32}
 """The most that a PL-330 can have: instructions have 3 bits for a channel, 5 for the others."""
@@ -55,17 +66,26 @@ WORKING_MEMORY = ("none", "stride-1-map")
 memory. `stride-1-map`: a strided convolution computes its whole output map at stride 1 first, and
 then drops the elements that the stride skips."""
 
+TIMED_TYPES = ("f32", "i8")
+"""The element types that a table of RATES_BY_TYPE may have a number for."""
+
+ELEMENT_BYTES = 4
+"""Bytes of an element in the costs C, p and t of paper 004, whose maps hold f32."""
+
 MOST_MULTIPLE = 2**16
 """The largest `row_multiple` and `column_multiple`: maps are stored up to such a multiple."""
 
 MOST = 2**63 - 1
-"""The largest number that `#npu.target` can hold, as its numbers are i64."""
+"""The largest integer that `#npu.target` can hold, as its integers are i64."""
+
+DIGITS = 15
+"""The most digits of a number that may be a fraction: with more, an f64 is not exact."""
 
 
 LARGEST_FILE = 2**15
 """The most characters of a machine's TOML file. The limit is there because the time and memory that
-Python takes for dotted keys (`a.a.a = 1`) grow with the square of their length. Our files have at
-most 1408 characters."""
+Python takes for dotted keys (`a.a.a = 1`) grow with the square of their length. Our files have
+fewer than 2500 characters."""
 
 
 class MachineError(ValueError):
@@ -96,6 +116,19 @@ class Machine:
     has `dma_events` events between its channels and the core, and can serve `dma_peripherals`
     peripherals. All channels together hold at most `dma_fifo_bytes` in the MFIFO. A burst has at
     most `dma_burst` beats of at most `dma_beat_bytes` bytes.
+
+    These fields say how long things take, in cycles of the core, of which there are `clock_hz` a
+    second. 0, or no number, means unknown. The core does `macs_per_cycle` multiply-accumulates in a
+    cycle; that is a number for each element type (f32, i8). It reads and writes
+    `sram_bytes_per_cycle` on chip. A transfer takes `dma_setup_cycles`, plus `dma_jump_cycles` for
+    each address jump, and then one cycle for `dma_bytes_per_cycle` bytes; all channels share that
+    rate. `dma_setup` and `dma_jump` follow from these if a file has `dma_element` but not them.
+
+    These fields are energies in pJ: of a multiply-accumulate (`mac_pj`, for each element type), of
+    a byte that the core reads or writes on chip (`sram_byte_pj`), and of a byte that crosses the
+    chip's border (`dram_byte_pj`).
+
+    A number of time or energy may be a fraction (`0.25`) of at most 15 digits; it is kept exactly.
     """
 
     name: str
@@ -121,6 +154,15 @@ class Machine:
     dma_beat_bytes: int = 0
     dma_burst: int = 0
     working_memory: str = "none"
+    clock_hz: int = 0
+    macs_per_cycle: tuple[tuple[str, Fraction], ...] = ()
+    sram_bytes_per_cycle: Fraction = Fraction()
+    dma_bytes_per_cycle: Fraction = Fraction()
+    dma_setup_cycles: int = 0
+    dma_jump_cycles: int = 0
+    mac_pj: tuple[tuple[str, Fraction], ...] = ()
+    sram_byte_pj: Fraction = Fraction()
+    dram_byte_pj: Fraction = Fraction()
 
     def __post_init__(self) -> None:
         """Check the ranges of all numbers.
@@ -129,6 +171,14 @@ class Machine:
         """
         for key, least in LEAST.items():
             _integer(key, getattr(self, key), least)
+        for key in RATES:
+            _rate(key, getattr(self, key))
+        for key, cost in self._costs_in_cycles().items():
+            if getattr(self, key) not in (0, cost):
+                raise MachineError(
+                    f"expected {key} to be {cost}, the elements of {ELEMENT_BYTES} bytes that move "
+                    f"in {key}_cycles, got {getattr(self, key)}"
+                )
         if self.alignment & (self.alignment - 1):
             raise MachineError(f"expected alignment to be a power of two, got {self.alignment}")
         for key, most in MOST_OF_PL330.items():
@@ -142,6 +192,18 @@ class Machine:
                 f"expected working_memory to be {' or '.join(WORKING_MEMORY)}, "
                 f"got {self.working_memory!r}"
             )
+
+    def _costs_in_cycles(self) -> dict[str, int]:
+        """`dma_setup` and `dma_jump` as they follow from the numbers of cycles, where they do."""
+        if not self.dma_element or not self.dma_bytes_per_cycle:
+            return {}
+        element = ELEMENT_BYTES / self.dma_bytes_per_cycle
+        cycles = {"dma_setup": self.dma_setup_cycles, "dma_jump": self.dma_jump_cycles}
+        return {
+            key: round(number / element * self.dma_element)
+            for key, number in cycles.items()
+            if number
+        }
 
     @staticmethod
     def load(name_or_path: str) -> Machine:
@@ -191,7 +253,17 @@ class Machine:
                 features=tuple(_strings("features", table.get("features", []))),
                 working_memory=_string("working_memory", table.get("working_memory", "none")),
             )
-            return replace(machine, **numbers)
+            rates = {key: _rate(key, table[key]) for key in RATES if key in table}
+            by_type = {key: _rates(key, table[key]) for key in RATES_BY_TYPE if key in table}
+            machine = replace(machine, **numbers, **rates, **by_type)
+            return replace(
+                machine,
+                **{
+                    key: cost
+                    for key, cost in machine._costs_in_cycles().items()
+                    if key not in table
+                },
+            )
         except MachineError as error:
             raise MachineError(f"{where}: {error}") from None
 
@@ -246,7 +318,7 @@ def _read(name_or_path: str) -> Table:
             "or the path of a .toml file"
         )
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=Decimal)
     except RecursionError:
         raise MachineError(f"{name_or_path}: not a TOML file: nested too deep") from None
     except ValueError as error:  # TOMLDecodeError, or Python's error for a number
@@ -269,8 +341,9 @@ def _check_keys(table: Table, required: tuple[str, ...], kind: type[Machine | To
 
 def _integer(key: str, value: object, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
-        shown = hex(value) if isinstance(value, int) and value > MOST else repr(value)
-        raise MachineError(f"expected {key} to be an integer of at least {least}, got {shown}")
+        raise MachineError(
+            f"expected {key} to be an integer of at least {least}, got {shown(value)}"
+        )
     if key.endswith("_multiple") and value > MOST_MULTIPLE:
         raise MachineError(f"expected {key} to be at most {MOST_MULTIPLE}, got {value}")
     return value
@@ -278,7 +351,7 @@ def _integer(key: str, value: object, least: int) -> int:
 
 def _string(key: str, value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise MachineError(f"expected {key} to be a string, got {value!r}")
+        raise MachineError(f"expected {key} to be a string, got {shown(value)}")
     if not value.isprintable():
         raise MachineError(f"expected {key} without control characters, got {value!r}")
     return value
@@ -286,5 +359,42 @@ def _string(key: str, value: object) -> str:
 
 def _strings(key: str, value: object) -> list[str]:
     if not isinstance(value, list):
-        raise MachineError(f"expected {key} to be a list of strings, got {value!r}")
+        raise MachineError(f"expected {key} to be a list of strings, got {shown(value)}")
     return [_string(f"each of {key}", item) for item in cast("list[object]", value)]
+
+
+def _rates(key: str, value: object) -> tuple[tuple[str, Fraction], ...]:
+    """The numbers of a table of element types, in the order of TIMED_TYPES."""
+    if not isinstance(value, dict):
+        raise MachineError(f"expected {key} to be a table of element types, got {shown(value)}")
+    table = cast(Table, value)
+    for name in table:
+        if name not in TIMED_TYPES:
+            raise MachineError(f"expected {key} for {' or '.join(TIMED_TYPES)}, got {name!r}")
+    rates = {name: _rate(f"{key} of {name}", table[name]) for name in TIMED_TYPES if name in table}
+    for name, rate in rates.items():
+        if rate == 0:
+            raise MachineError(f"expected {key} of {name} to be above 0, got 0")
+    return tuple(rates.items())
+
+
+def _rate(key: str, value: object) -> Fraction:
+    """A number that may be a fraction, exactly. An f64 holds any number of at most 15 digits."""
+    exact = Fraction(-1)
+    if isinstance(value, Fraction | int) and not isinstance(value, bool):
+        exact = Fraction(value)
+    elif isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < DIGITS:
+        exact = Fraction(value)
+    if not 0 <= exact < 10**DIGITS or Fraction(repr(float(exact))) != exact:
+        raise MachineError(
+            f"expected {key} to be a number of at least 0 and of at most {DIGITS} digits, "
+            f"got {shown(value)}"
+        )
+    return exact
+
+
+def shown(value: object) -> str:
+    """A value of a TOML file, for messages."""
+    if isinstance(value, int) and abs(value) > MOST:
+        return hex(value)
+    return str(value) if isinstance(value, Decimal) else repr(value)

@@ -9,8 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from decimal import Decimal
+from fractions import Fraction
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    f64,
+    i64,
+)
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -18,7 +29,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.attributes import TARGET
-from npu_dialect.machine import Machine, MachineError
+from npu_dialect.machine import RATES_BY_TYPE, Machine, MachineError
 
 
 @irdl_attr_definition
@@ -48,6 +59,13 @@ class TargetAttr(ParametrizedAttribute):
                 numbers[item.name] = IntegerAttr(value, i64)
             elif isinstance(value, str):
                 numbers[item.name] = StringAttr(value)
+            elif isinstance(value, Fraction):
+                numbers[item.name] = _attribute_of(value)
+            elif item.name in RATES_BY_TYPE:
+                rates: tuple[tuple[str, Fraction], ...] = getattr(machine, item.name)
+                numbers[item.name] = DictionaryAttr(
+                    {key: _attribute_of(rate) for key, rate in rates}
+                )
             elif isinstance(value, tuple) and value:
                 numbers[item.name] = ArrayAttr(
                     [StringAttr(feature) for feature in machine.features]
@@ -62,15 +80,17 @@ class TargetAttr(ParametrizedAttribute):
         table: dict[str, object] = {}
         for key, value in self.numbers.data.items():
             match value:
-                case IntegerAttr(type=t) if t == i64:
-                    table[key] = value.value.data
+                case IntegerAttr() | FloatAttr():
+                    table[key] = _number_of(key, value)
                 case StringAttr():
                     table[key] = value.data
                 case ArrayAttr():
                     table[key] = [_text_of(key, item) for item in value]
+                case DictionaryAttr():
+                    table[key] = {name: _number_of(key, item) for name, item in value.data.items()}
                 case _:
                     raise MachineError(
-                        f"#npu.target: expected {key} to be an i64, a string or a list"
+                        f"#npu.target: expected {key} to be a number, a string, a list or a table"
                     )
         if "name" in table:
             raise MachineError("#npu.target: the name stands before the numbers")
@@ -105,6 +125,21 @@ def _text_of(key: str, item: Attribute) -> str:
     if not isinstance(item, StringAttr):
         raise MachineError(f"#npu.target: expected {key} to be a list of strings")
     return item.data
+
+
+def _attribute_of(rate: Fraction) -> Attribute:
+    """An i64 for an integer, else the f64 whose shortest decimal is the number."""
+    return FloatAttr(float(rate), f64) if rate.denominator > 1 else IntegerAttr(rate.numerator, i64)
+
+
+def _number_of(key: str, item: Attribute) -> int | Decimal:
+    match item:
+        case IntegerAttr(type=t) if t == i64:
+            return item.value.data
+        case FloatAttr(type=t) if t == f64:
+            return Decimal(repr(item.value.data))
+        case _:
+            raise MachineError(f"#npu.target: expected each number of {key} to be an i64 or an f64")
 
 
 def machine_of(module: ModuleOp) -> Machine | None:

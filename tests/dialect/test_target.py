@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from fractions import Fraction
 from importlib import resources
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     Builtin,
     DictionaryAttr,
+    FloatAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
+    f32,
     i32,
     i64,
 )
@@ -23,7 +26,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.attributes import TARGET
-from npu_dialect.machine import Machine, MachineError, Toolchain
+from npu_dialect.machine import RATES_BY_TYPE, Machine, MachineError, Toolchain
 from npu_dialect.npu import NPU
 from npu_dialect.target import TargetAttr, machine_of
 
@@ -50,6 +53,108 @@ def test_fe310_is_the_papers_microcontroller() -> None:
     assert (machine.sram_bytes, machine.flash_bytes) == (16 * 1024, 16 * 1024 * 1024)
     assert machine.features == ("rv32imac",)
     assert machine.registers == 0
+
+
+ALWAYS = ("clock_hz", "macs_per_cycle", "sram_bytes_per_cycle", "mac_pj", "sram_byte_pj")
+WITH_DMA = ("dma_bytes_per_cycle", "dma_setup_cycles", "dma_jump_cycles", "dram_byte_pj")
+
+
+@pytest.mark.parametrize("name", Machine.known())
+def test_each_machine_has_its_numbers_of_time_and_energy(name: str) -> None:
+    machine = Machine.load(name)
+    assert all(getattr(machine, key) for key in ALWAYS)
+    assert [bool(getattr(machine, key)) for key in WITH_DMA] == [machine.dma_channels > 0] * 4
+    for key in RATES_BY_TYPE:
+        assert [type_ for type_, _ in getattr(machine, key)] == ["f32", "i8"]
+    assert TargetAttr.of(machine).to_machine() == machine
+
+
+def test_a_file_without_numbers_of_time_knows_none(tmp_path: Path) -> None:
+    machine = Machine.load(write(tmp_path, GOOD))
+    assert not any(getattr(machine, key) for key in (*ALWAYS, *WITH_DMA))
+
+
+def test_cycles_of_a_transfer_agree_with_the_papers_costs() -> None:
+    """C and p of paper 004 are the same in cycles, for elements of 4 bytes."""
+    having = [machine for machine in map(Machine.load, Machine.known()) if machine.dma_element]
+    assert [machine.name for machine in having] == ["zynq7020"]
+    for machine in having:
+        element = 4 / machine.dma_bytes_per_cycle / machine.dma_element
+        assert machine.dma_setup * element == machine.dma_setup_cycles
+        assert machine.dma_jump * element == machine.dma_jump_cycles
+    assert (having[0].dma_setup, having[0].dma_jump, having[0].dma_element) == (5623, 1, 1)
+
+
+CYCLES = "dma_bytes_per_cycle = 2\ndma_setup_cycles = 30\ndma_jump_cycles = 4\n"
+
+
+def test_the_papers_costs_follow_from_cycles(tmp_path: Path) -> None:
+    machine = Machine.load(write(tmp_path, f"{GOOD}{CYCLES}dma_element = 3\n"))
+    assert (machine.dma_setup, machine.dma_jump) == (45, 6)
+    assert TargetAttr.of(machine).to_machine() == machine
+    without = Machine.load(write(tmp_path, f"{GOOD}{CYCLES}"))
+    assert (without.dma_setup, without.dma_jump) == (0, 0)
+    assert Machine.load(write(tmp_path, f"{GOOD}{CYCLES}dma_setup = 9\n")).dma_setup == 9
+
+
+def test_costs_that_contradict_the_cycles(tmp_path: Path) -> None:
+    path = write(tmp_path, f"{GOOD}{CYCLES}dma_element = 3\ndma_setup = 44\n")
+    with pytest.raises(MachineError, match="expected dma_setup to be 45, the elements of 4 bytes"):
+        Machine.load(path)
+
+
+def test_fractions_are_exact(tmp_path: Path) -> None:
+    """0.1 and 123456789012.345 are no binary fractions."""
+    text = f"{GOOD}macs_per_cycle = {{ i8 = 0.1 }}\nsram_byte_pj = 123456789012.345\n"
+    machine = Machine.load(write(tmp_path, text))
+    assert dict(machine.macs_per_cycle) == {"i8": Fraction(1, 10)}
+    assert machine.sram_byte_pj == Fraction(123456789012345, 1000)
+    context = Context()
+    context.load_dialect(Builtin)
+    context.load_dialect(NPU)
+    parsed = Parser(context, str(TargetAttr.of(machine))).parse_attribute()
+    assert isinstance(parsed, TargetAttr)
+    assert parsed.to_machine() == machine
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("macs_per_cycle = 4", "expected macs_per_cycle to be a table of element types, got 4"),
+        ("mac_pj = { f16 = 4 }", "expected mac_pj for f32 or i8, got 'f16'"),
+        ("mac_pj = { i8 = 0.0 }", "expected mac_pj of i8 to be above 0, got 0"),
+        *(
+            (
+                f"sram_byte_pj = {text}",
+                "expected sram_byte_pj to be a number of at least 0 and of at most 15 digits, "
+                f"got {shown}",
+            )
+            for text, shown in {
+                **{each: each for each in ("-1", "-0.5", "0.123456789012345678")},
+                **{"nan": "NaN", "inf": "Infinity", "1e999999999": "1E+999999999"},
+                **{"1e-999999999": "1E-999999999", "true": "True", "'1'": "'1'"},
+                **{"1000000000000000": "1000000000000000"},
+            }.items()
+        ),
+    ],
+)
+def test_rates_that_are_none(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(MachineError) as error:
+        Machine.load(write(tmp_path, f"{GOOD}{line}\n"))
+    assert message in str(error.value)
+
+
+def test_a_machine_whose_rate_is_no_decimal() -> None:
+    with pytest.raises(MachineError, match="expected dma_bytes_per_cycle to be a number"):
+        Machine("m", 1, 0, dma_bytes_per_cycle=Fraction(8, 3))
+
+
+@pytest.mark.parametrize("number", [IntegerAttr(4, i32), FloatAttr(0.5, f32), StringAttr("4")])
+def test_rates_in_the_attribute_are_i64_or_f64(number: Attribute) -> None:
+    numbers = {**TargetAttr.of(Machine("m", 1, 0)).numbers.data}
+    numbers["macs_per_cycle"] = DictionaryAttr({"i8": number})
+    with pytest.raises(VerifyException, match="each number of macs_per_cycle to be an i64 or an"):
+        TargetAttr(StringAttr("m"), DictionaryAttr(numbers))
 
 
 def test_which_machines_have_dsp_instructions() -> None:
@@ -175,7 +280,11 @@ SIZES: dict[str, Attribute] = {
         ({"sram_bytes": IntegerAttr(0, i64)}, "expected sram_bytes to be an integer of at least 1"),
         (
             {"sram_bytes": IntegerAttr(64, i32)},
-            "expected sram_bytes to be an i64, a string or a list",
+            "expected each number of sram_bytes to be an i64 or an f64",
+        ),
+        (
+            {"sram_bytes": i64},
+            "expected sram_bytes to be a number, a string, a list or a table",
         ),
         ({"flash_bytes": StringAttr("64")}, "expected flash_bytes to be an integer"),
         (

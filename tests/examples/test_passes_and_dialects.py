@@ -43,11 +43,21 @@ func.func @f() {{
   OP
   func.return
 }} }}"""
+TIMES = (
+    "clock_hz = 1 : i64, macs_per_cycle = {f32 = 1 : i64}, sram_bytes_per_cycle = 4 : i64, "
+    "dma_bytes_per_cycle = 1 : i64, dma_setup_cycles = 9 : i64"
+)
+TIMED = OFF_CHIP.replace("dma_channels = 4 : i64", f"dma_channels = 4 : i64, {TIMES}")
 OUTLINED = ON_CHIP.replace("64x32", "4x4")
 ROWS = TENSORS.replace("%y = OP", "%h = OP\n  %y = NEXT")
 TILES = "npu-tile-loops"
 CELLS = {
     "npu-fuse-rows": (ROWS, "npu-fuse-rows{when=always}", r"%y = npu.rows of %x : .*\n *%h = "),
+    "npu-fuse-regions": (
+        ROWS,
+        "npu-fuse-regions{when=always}",
+        r"%y = npu.rows of %x attributes \{npu.row_time.*\n *%h = .*npu.row_time",
+    ),
     "npu-bufferize": (TENSORS, "npu-bufferize", r"memref<64x32xf32, #npu.dram> \{dram.output"),
     "npu-spill-maps": (ON_CHIP, "npu-spill-maps", r"dram.alloc : memref<64x32xf32"),
     "npu-tile-loops": (OFF_CHIP, TILES, r"scf.for[^{]*\{[^}]*dma.start"),
@@ -63,6 +73,11 @@ CELLS = {
         r"dram.alloc at \d+ :",
     ),
     "npu-outline-layers": (OUTLINED, "npu-outline-layers", r"func.call @\w+\(%x, %y\)"),
+    "npu-estimate-time": (
+        TIMED,
+        f"{TILES},npu-double-buffer,npu-estimate-time",
+        r"@f\(.*npu.cycles = \{compute = [1-9]\d* : i64, transfer = [1-9]",
+    ),
 }
 """A program, passes, and what they must have written."""
 

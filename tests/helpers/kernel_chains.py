@@ -27,6 +27,7 @@ from npu_dialect.npu import (
     QuantizedAvgPool2dOp,
     RequantizeAttr,
     ReshapeOp,
+    TransposeOp,
 )
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.epilogue import Epilogue
@@ -63,10 +64,14 @@ class ChainMaker(LayerMaker):
         if self.random.random() < 0.2:
             return self.vectors()
         channels = self.random.choice((1, 2, 3, 4, 5, 8))
-        x = self.argument(self.integer(), (1, channels, self.extent(), self.extent()))
+        x = self.image(self.integer(), channels)
         for _ in range(self.random.randint(1, 3)):
             x = self.layer(x)
         return self.head(x) if self.random.random() < 0.3 else x
+
+    def image(self, element: IntegerType, channels: int) -> SSAValue:
+        """An input."""
+        return self.argument(element, (1, channels, self.extent(), self.extent()))
 
     def extent(self) -> int:
         """A number of rows or columns of an input."""
@@ -250,3 +255,13 @@ class ChainMaker(LayerMaker):
         self.layers += 1
         LAYER.set(layer, f"layer{self.layers}")
         return layer
+
+
+class LastMaker(ChainMaker):
+    """Makes chains of layers whose inputs have their channels last."""
+
+    def image(self, element: IntegerType, channels: int) -> SSAValue:
+        """An input, transposed."""
+        given = self.argument(element, (1, self.extent(), self.extent(), channels))
+        layer = TransposeOp(given, (0, 3, 1, 2), TensorType(element, []))
+        return self.add(self.named(layer), element)

@@ -33,7 +33,7 @@ SLOW = (SMALL, NO_FPU)
 
 
 def placed(module: ModuleOp, *, layouts: bool = True, fold: bool = False) -> ModuleOp:
-    """Layers on buffers, each in a function of its own.
+    """Layers on buffers, each in a function of its own; images are read where they lie.
 
     `layouts`: choose layouts. `fold`: fold zero points of inputs into the bias, without padding.
     """
@@ -42,7 +42,8 @@ def placed(module: ModuleOp, *, layouts: bool = True, fold: bool = False) -> Mod
     return run_passes(
         context(),
         module,
-        f"{first},npu-bufferize{choose},npu-assign-sram-offsets,npu-outline-layers",
+        f"{first},npu-bufferize{choose},npu-transpose-in-place,npu-assign-sram-offsets,"
+        "npu-outline-layers",
     )
 
 

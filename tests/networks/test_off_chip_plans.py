@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from helpers.networks.machines import KB, SRAM_BYTES, machine_file
@@ -22,9 +23,14 @@ from npu_dialect import dram, sram
 from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine
 from npu_dialect.target import TargetAttr
+from npu_passes.spilling.reader import Reader
+from npu_passes.spilling.spill_maps import needs_of
+from npu_passes.spilling.tile_bytes import least_bytes
+from npu_plans.spills.cheapest import cheapest
 from npu_tools.commands.compile import main
 from npu_tools.compiling.driver import (
     Job,
+    compile_model,
     job_passes,
     run_passes,
     through_offsets,
@@ -158,7 +164,7 @@ def test_int8_in_1024_and_float32_in_4096_kilobytes_have_the_same_plan(
 ) -> None:
     model = saved(tmp_path, name)
     small = planned(model, machine_file(tmp_path, SRAM_BYTES), "i8")
-    large = planned(model, machine_file(tmp_path, 4 * SRAM_BYTES), None)
+    large = planned(model, machine_file(tmp_path, 4 * SRAM_BYTES, times=4), None)
     assert large.report.arena_bytes == 4 * small.report.arena_bytes
     assert large.traffic() == small.traffic()
     layers = [(each.name, each.op, each.shape, each.tile) for each in small.report.layers]
@@ -194,3 +200,26 @@ def test_cells_that_need_the_whole_chip(tmp_path: Path) -> None:
     assert maps_moved(moved) == 2316 * KB + 10
     page = (ROOT / "docs" / "off-chip.md").read_text(encoding="utf-8")
     assert "2316 KB of maps" in page
+
+
+@pytest.mark.slow
+def test_the_bound_of_cells_that_need_the_whole_chip(tmp_path: Path) -> None:
+    """docs/off-chip.md says which maps would have to leave if only sums of live bytes counted."""
+    path, target = tmp_path / "cells.onnx", machine_file(tmp_path, SRAM_BYTES)
+    path.write_bytes(build("nasnet_a", bias=False, size=(64, 64)).SerializeToString())
+    machine, found = Machine.load(target), list[tuple[int, int]]()
+
+    def see(name: str, module: ModuleOp) -> None:
+        if name != "npu-concat-in-place":
+            return
+        (function,) = (op for op in module.ops if isinstance(op, FuncOp))
+        needs = needs_of(least_bytes, machine)
+        problem = Reader.of(function).read(needs, machine.alignment).problem
+        chosen = cheapest(problem, machine.sram_bytes, frozenset())
+        assert chosen is not None
+        found.append((len(chosen), problem.cost(chosen)))
+
+    compile_model(Job(path, target, plan_as="i8", observers=(see,)))
+    assert found == [(4, 1664 * KB)]
+    page = (ROOT / "docs" / "off-chip.md").read_text(encoding="utf-8")
+    assert "four maps (1664 KB) would have to leave" in page

@@ -5,8 +5,6 @@ By hand, thousands of them: `python scripts/random_networks.py --count 10000`.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,12 +21,7 @@ REJECTED = frozenset(("DynamicQuantizeLinear",))
 """Operators whose rule rejects them, as it says in docs/operators.md."""
 
 
-@pytest.fixture(autouse=True)
-def no_warnings() -> Iterator[None]:
-    """Keep warnings about nodes in float32 out of the log."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("no_warnings")
 
 
 def test_every_operator_can_be_drawn() -> None:

@@ -37,3 +37,11 @@ func.func @f(%a: memref<?xf32, #npu.dram>, %b: memref<?xf32, #npu.sram>) {
   func.return
 }
 // CHECK: expected one static shape at both ends, got memref<?xf32, #npu.dram>, memref<?xf32, #npu.sram>
+
+// -----
+
+func.func @f() {
+  dma.work -1
+  func.return
+}
+// CHECK: expected cycles of at least 0, got -1

@@ -16,6 +16,9 @@ func.func @transfers(%far: memref<8x4xf32, #npu.dram>, %w: memref<8x4xf32, #npu.
   // GENERIC: <{{{.*}}weights{{.*}}}> {note = "kernels"}
   %u = dma.start weights %w to %near channel 1 {note = "kernels"} : memref<8x4xf32, #npu.dram> to memref<8x4xf32, #npu.sram>
   dma.wait %u
+  // CHECK: dma.work 900
+  // GENERIC: "dma.work"() <{cycles = 900 : i64}> : () -> ()
+  dma.work 900
   // CHECK: dma.writes %far : memref<8x4xf32, #npu.dram>
   dma.writes %far : memref<8x4xf32, #npu.dram>
   // CHECK: dma.start %near to %far channel 2

@@ -116,7 +116,7 @@ func.func @f(%x: tensor<1x2x4x4xi8>, %w: tensor<2x2x1x1xi8>, %r: tensor<1x2x4x4x
   %y = npu.conv2d %x, %w, %r zero_points [0, 0] then requantize scales [0.5] zero_point 0 mode float then add residual first scales [0.5, 0.5, 0.5] zero_points [0, 0, 0] mode odd : (tensor<1x2x4x4xi8>, tensor<2x2x1x1xi8>, tensor<1x2x4x4xi8>) -> tensor<1x2x4x4xi8>
   func.return
 }
-// CHECK: expected mode float or fixed or qlinear, got odd
+// CHECK: expected mode float or fixed or qlinear or half_up or double_round, got odd
 
 // -----
 

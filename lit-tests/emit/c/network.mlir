@@ -36,7 +36,7 @@
 // CHECK-NEXT:  *   bias: 2 float, weights conv_b
 // CHECK-NEXT:  *   ofm: 1x2x2x2 float, arena bytes 0 to 31
 // CHECK-NEXT:  */
-// CHECK-NEXT: static void net_conv1(
+// CHECK-NEXT: static NPU_NOINLINE void net_conv1(
 // CHECK-NEXT:     const float *NPU_RESTRICT ifm,
 // CHECK-NEXT:     const float *NPU_RESTRICT w,
 // CHECK-NEXT:     const float *NPU_RESTRICT bias,
@@ -87,7 +87,7 @@ func.func private @conv1(%ifm: memref<1x1x4x4xf32, #npu.sram>, %w: memref<2x1x3x
   func.return
 }
 
-// CHECK: static void net_fc(
+// CHECK: static NPU_NOINLINE void net_fc(
 // CHECK:     for (int o = 0; o < 3; ++o) {
 // CHECK-NEXT:         float sum = bias[o];
 // CHECK-NEXT:         for (int i = 0; i < 8; ++i) {

@@ -21,6 +21,10 @@
 // CHECK-NEXT: {
 // CHECK-NEXT:     const npu_dma_token transfer = npu_dma_start(dma, 0, NPU_DMA_WEIGHTS, w, net_w, &net_run_of_16);
 // CHECK-NEXT:     npu_dma_wait(dma, transfer);
+// CHECK-NEXT:     if (npu_dma_result(dma) != 0) {
+// CHECK-NEXT:         return;
+// CHECK-NEXT:     }
+// CHECK-NEXT: }
 func.func private @load(%w: memref<4xf32, #npu.sram>) {
   %far = memref.get_global @w : memref<4xf32, #npu.dram>
   %0 = dma.start weights %far to %w channel 0 : memref<4xf32, #npu.dram> to memref<4xf32, #npu.sram>
@@ -36,7 +40,11 @@ func.func @net(%image: memref<2x3x4xf32, #npu.dram> {dram.input}, %scores: memre
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
   %w = sram.alloc at 32 : memref<4xf32, #npu.sram>
+  // A run whose engine has failed ends, and returns why.
   // CHECK: net_load(w, dma);
+  // CHECK-NEXT: if (npu_dma_result(dma) != 0) {
+  // CHECK-NEXT:     return npu_dma_result(dma);
+  // CHECK-NEXT: }
   func.call @load(%w) : (memref<4xf32, #npu.sram>) -> ()
   // CHECK: /* 2x2x2 float, off-chip bytes 0 to 63 */
   // CHECK-NEXT: float *const map = (float *)(void *)(off_chip);
@@ -51,6 +59,9 @@ func.func @net(%image: memref<2x3x4xf32, #npu.dram> {dram.input}, %scores: memre
     // CHECK: const float *const row = image + (i * 4);
     // CHECK-NEXT: const npu_dma_token t = npu_dma_start(dma, 1, NPU_DMA_READ, tile, row, &net_2_runs_of_16);
     // CHECK-NEXT: npu_dma_wait(dma, t);
+    // CHECK-NEXT: if (npu_dma_result(dma) != 0) {
+    // CHECK-NEXT:     return npu_dma_result(dma);
+    // CHECK-NEXT: }
     %row = memref.subview %image[0, %i, 0] [2, 1, 4] [1, 1, 1] : memref<2x3x4xf32, #npu.dram> to memref<2x1x4xf32, strided<[12, 4, 1], offset: ?>, #npu.dram>
     %t = dma.start %row to %tile channel 1 : memref<2x1x4xf32, strided<[12, 4, 1], offset: ?>, #npu.dram> to memref<2x1x4xf32, #npu.sram>
     dma.wait %t

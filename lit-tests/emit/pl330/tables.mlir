@@ -11,9 +11,10 @@
 // CHECK-NEXT: 0xbc, 0x00, 0x00, 0x00, 0x00, 0x00, 0xbc, 0x02, 0x00, 0x00, 0x00, 0x00,
 // CHECK-NEXT: 0xbc, 0x01, 0x37, 0xc0, 0x0d, 0x00, 0x20, 0x03, 0x04, 0x08, 0x54, 0x20,
 
-// Runs of 32 bytes; 4 of them, 32 bytes apart in the target, 64 in the source; channel 1; both are multiples of 8.
+// Runs of 32 bytes; 4 of them, 32 bytes apart in the target, 64 in the source; channel 1; both are multiples of 8;
+// bursts of 32 bytes.
 // CHECK: const npu_pl330_program net_programs[1] = {
-// CHECK-NEXT: {{\{\{}}32, 1, {{\{\{}}4, 32, 64}}}, 1, 8, 0, 8, 0, 31, net_read_4x8},
+// CHECK-NEXT: {{\{\{}}32, 1, {{\{\{}}4, 32, 64}}}, 1, 8, 0, 8, 0, 32, 0x{{[0-9a-f]+}}u, 31, net_read_4x8},
 // CHECK-NEXT: };
 // CHECK: const size_t net_program_count = 1;
 // MINE-LABEL: #include "npu_pl330.h"

@@ -18,9 +18,9 @@ becomes
 
 The decision: the transposed map needs no memory and no copy if the last axis stays the last, and if
 all layers that use it read and write strided rows as fast as dense ones (`LayerOp.STRIDED`). So the
-heads of attention are views of queries, keys and values. So is an image of floats that the caller
-gives with channels last, for layers with windows (`support/images.py`). A map that is written again
-while its transposed form is in use keeps the copy.
+heads of attention are views of queries, keys and values. So is an image that the caller gives
+with channels last, for layers with windows (`support/images.py`). A map that is written again while
+its transposed form is in use keeps the copy.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import Conv2dOp, PoolOp, TransposeOp
+from npu_dialect.npu.layers import TransposeOp
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.views import FROM_BASE, base_of, root_of
 from npu_passes.buffers.concat_in_place import (
@@ -48,7 +48,7 @@ from npu_passes.buffers.concat_in_place import (
     writes,
     written_before,
 )
-from npu_passes.support.images import takes_image
+from npu_passes.support.images import READERS, takes_image
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 from npu_plans.kernels.strides import Strided, restrided
@@ -145,14 +145,14 @@ def plan_views(
 def takes(user: Operation, op: TransposeOp, *, image: bool) -> bool:
     """Whether a user of a buffer, or of a view of it, works on strided rows as on dense ones.
 
-    Layers with windows work on an `image` whose elements lie apart, if a little slower.
+    Layers with windows work on an `image` whose elements lie apart.
     """
     if user is op or isinstance(user, memref.LoadOp | memref.StoreOp):
         return True
     if isinstance(user, FROM_BASE):
         here = user.parent is op.parent or is_box(user)
         return here and all(takes(each, op, image=image) for each in users_of(user.results[0]))
-    windows = image and isinstance(user, Conv2dOp | PoolOp)
+    windows = image and isinstance(user, READERS)
     return windows or (isinstance(user, LayerOp) and user.STRIDED)
 
 

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npu_passes.conversion.activations import fuse_activations
 from npu_passes.conversion.function import convert_module
+from npu_passes.conversion.sums import fuse_sums
 from npu_passes.conversion.tosa_integers import TOSA_RULES
 from npu_passes.support.refuse import RefusingPass
 from npu_passes.support.resources import resolve
@@ -38,4 +39,5 @@ class ConvertTosaToNpuPass(RefusingPass):
         """Convert all functions of the module."""
         resolve(op, ctx)
         convert_module(op, ("tosa",), TOSA_RULES)
+        fuse_sums(op)
         fuse_activations(op)

@@ -64,7 +64,7 @@ class RequantizeModePass(RefusingPass):
 
 def is_exact(op: Operation) -> bool:
     """Whether a layer has multipliers that are given exactly."""
-    if isinstance(op, RequantizeOp | QuantizedAvgPool2dOp):
+    if isinstance(op, RequantizeOp | QuantizedAddOp | QuantizedAvgPool2dOp):
         return op.mode.data in EXACT
-    what = op.requantize if isinstance(op, SumsOp) else None
-    return what is not None and what.mode.data in EXACT
+    parts = (op.requantize, op.addition) if isinstance(op, SumsOp) else ()
+    return any(part is not None and part.mode.data in EXACT for part in parts)

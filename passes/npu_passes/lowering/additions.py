@@ -3,6 +3,8 @@
 %a = arith.mulf %lhs_real, %lhs_scale : f32       // mode float
 %b = arith.mulf %rhs_real, %rhs_scale : f32
 %s = arith.divf (%a + %b), %scale : f32           // then rounded and clamped
+
+A summand whose scale is a whole number needs one product of 32 bits, and no rounding.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects.builtin import f32, i32, i64
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu.quantization import add_multipliers
+from npu_dialect.npu.quantization import EXACT, Multiplier, add_multipliers
 from npu_passes.support import integers
 from npu_passes.support.integers import LARGE, rounded, shifted
 from npu_passes.support.loop_builder import LoopBuilder
@@ -44,6 +46,8 @@ class Addition:
             return self.by_ratios(lhs, rhs)
         if self.mode == "fixed":
             return self.by_shift(lhs, rhs)
+        if self.mode in EXACT:
+            return self.by_multipliers(lhs, rhs)
         return self.of_floats(*map(self.number, (lhs, rhs), self.points))
 
     def number(self, value: SSAValue, zero_point: int) -> SSAValue:
@@ -85,3 +89,18 @@ class Addition:
             products.append(integers.fits(b, arith.MuliOp, wide, b.integer(factor, i64)))
         total = integers.fits(b, arith.AddiOp, *products)
         return shifted(b, total, b.integer(shift, i64), z, self.bounds)
+
+    def by_multipliers(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Modes half_up and double_round: each summand is rounded to an i32, then their sum."""
+        b = self.b
+        terms: list[SSAValue] = []
+        for value, point, scale in zip((lhs, rhs), self.points, self.scales, strict=False):
+            number = integers.without(b, value, point)
+            if scale.is_integer():
+                terms.append(integers.fits(b, arith.MuliOp, number, b.integer(int(scale))))
+                continue
+            whole = integers.rounded_up(b, number, Multiplier.of(scale), self.mode)
+            terms.append(b.insert(arith.TruncIOp(whole, i32)).result)
+        total = integers.fits(b, arith.AddiOp, *terms)
+        whole = integers.rounded_up(b, total, Multiplier.of(self.scales[2]), self.mode)
+        return integers.held_in(b, whole, self.points[2], self.bounds)

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from npu_dialect.arguments import argument_attributes, is_state, is_streamed
+from npu_dialect.computing import is_empty
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
@@ -39,16 +40,10 @@ from npu_dialect.npu.structure import is_constant
 from npu_passes.analysis.lifetimes import span_of
 from npu_passes.analysis.on_chip import size_of
 from npu_passes.buffers.buffer_plan import Sharing, is_tensor
-from npu_passes.buffers.choose_layouts import (
-    BY_WINDOWS,
-    channels_last,
-    gains,
-    is_channels_last,
-    reads_integers,
-)
+from npu_passes.buffers.choose_layouts import channels_last, gains, is_channels_last, reads_integers
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.graph.fuse_additions import addition_fusion
-from npu_passes.support.images import takes_image
+from npu_passes.support.images import is_image_view
 from npu_plans.modules.layer_graph import LayerGraph, LayerStep, Span
 
 
@@ -100,8 +95,9 @@ def is_layer(op: Operation) -> bool:
 
 
 def is_free(op: Operation) -> bool:
-    """Whether an op is a constant, which may stand anywhere before its users."""
-    return len(op.results) == 1 and not op.operands and is_constant(op.results[0])
+    """Whether an op is a constant or an empty tensor, which may stand anywhere before its users."""
+    constant = len(op.results) == 1 and not op.operands and is_constant(op.results[0])
+    return constant or is_empty(op)
 
 
 @dataclass
@@ -327,7 +323,7 @@ class Reader:
                 continue
             source, result, perm = op.input, op.results[0], int_values(op.perm)
             users = [use.operation for use in result.uses]
-            if takes_image(op) and all(isinstance(user, BY_WINDOWS) for user in users):
+            if is_image_view(op):
                 self.homes.setdefault(result, self.home(source))
                 continue
             if perm[-1] != len(perm) - 1 or source.owner is self.block or is_constant(source):

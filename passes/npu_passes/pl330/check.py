@@ -9,14 +9,15 @@ is rejected, with a line for each instruction that is wrong:
 
 The IR is not changed: a program is accepted, or it cannot run on this controller. `static_errors`
 checks each instruction by itself. Conditions that depend on the instructions before it are checked
-by running the program on an abstract state (`flow.py`). An address that is patched at run time is
-known only within a beat, so bursts from there are not checked for crossing a page. A program that
-takes too many steps to run is rejected, too.
+by running the program on an abstract state (`flow.py`). Who patches an address when the program is
+started also cuts the bursts that cross a page there, as `npu_pl330.c` does; so such bursts are not
+rejected. A program that takes too many steps to run is rejected, too. All channels may run at once,
+so their programs must fit into the MFIFO together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -60,11 +61,25 @@ class Violation:
         return f"@{self.program.sym_name.data}, byte {self.address:#06x}: {name}: {self.message}"
 
 
+@dataclass(frozen=True)
+class Lines:
+    """The lines of the MFIFO that a program needs: those that it holds when it takes the right to
+    load (`static`), and the most that it ever holds."""
+
+    static: int = 0
+    peak: int = 0
+
+
 def violations_of(program: ProgramOp, controller: Controller) -> tuple[Violation, ...]:
     """The violations in a program, in the order of the code.
 
     An instruction in a loop gets a message once, not for each round.
     """
+    return checked(program, controller)[0]
+
+
+def checked(program: ProgramOp, controller: Controller) -> tuple[tuple[Violation, ...], Lines]:
+    """The violations in a program, and the lines of the MFIFO that it needs."""
     addresses = dict(_addresses(program))
     found: dict[InstructionOp, list[str]] = {op: [] for op in addresses}
 
@@ -78,17 +93,48 @@ def violations_of(program: ProgramOp, controller: Controller) -> tuple[Violation
         for message in static_errors(op, controller):
             report(op, message)
     requests = [op.request.data for op in addresses if isinstance(op, WfpOp)]
+    lines = Lines()
     for periph in ("single", "burst") if "periph" in requests else ("burst",):
+        runner = Runner(controller, periph, unit_of(addresses, controller))
         try:
-            Runner(controller, periph, report).run(program.instructions(), State())
+            runner.run(program.instructions(), State())
         except TooLong:
             message = f"expected to end within {MOST_STEPS} instructions: the rest is not checked"
             report(program.instructions()[0], message)
-    return tuple(
+        for error in runner.errors():
+            report(error.op, error.message)
+        static, peak = max(lines.static, runner.static_lines), max(lines.peak, runner.peak_lines)
+        lines = Lines(static, peak)
+    violations = tuple(
         Violation(program, op, addresses[op], message)
         for op, messages in found.items()
         for message in messages
     )
+    return violations, lines
+
+
+def unit_of(ops: Iterable[InstructionOp], controller: Controller) -> int:
+    """The bytes of the widest beat of a program and of the bus: a power of 2."""
+    values = [
+        op.value.ccr() for op in ops if isinstance(op, MovOp) and isinstance(op.value, CcrAttr)
+    ]
+    beats = [side.beat for ccr in values for side in (ccr.src, ccr.dst)]
+    return max(1 << (controller.bus_bytes - 1).bit_length(), *beats, 1)
+
+
+def shared_errors(needs: Iterable[tuple[int, Lines]], controller: Controller) -> Iterator[str]:
+    """Why programs, each given with its channel, cannot share the MFIFO at any time."""
+    pairs = list(needs)
+    static: dict[int, int] = {}
+    for channel, lines in pairs:
+        static[channel] = max(static.get(channel, 0), lines.static)
+    most = max((lines.peak - lines.static for _, lines in pairs), default=0)
+    if (total := sum(static.values()) + most) > controller.mfifo_lines:
+        held = ", ".join(f"{lines} by channel {each}" for each, lines in static.items() if lines)
+        yield (
+            f"expected programs that share {controller.mfifo_lines} lines of the MFIFO, got "
+            f"{total}: {held or 'none'} held while others load, {most} for one load at a time"
+        )
 
 
 def _addresses(program: ProgramOp) -> Iterator[tuple[InstructionOp, int]]:
@@ -173,11 +219,16 @@ class Pl330CheckPass(RefusingPass):
         said = {key: value for key, value in vars(self).items() if value is not None}
         controller = replace(Controller.of(machine_of(op)), **said)
         errors: list[str] = []
+        needs: list[tuple[int, Lines]] = []
         for program in (found for found in op.walk() if isinstance(found, ProgramOp)):
             if program.channel is not None:
                 channel = program.channel.value.data
                 for message in _below("a channel", channel, controller.channels):
                     errors.append(f"@{program.sym_name.data}: {message}")
-            errors += map(str, violations_of(program, controller))
+            violations, lines = checked(program, controller)
+            errors += map(str, violations)
+            if program.channel is not None:
+                needs.append((program.channel.value.data, lines))
+        errors += [] if errors else shared_errors(needs, controller)
         if errors:
             raise PassFailedException("\n".join(f"{self.name}: {error}" for error in errors))

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from npu_dialect.machine import Machine
 from npu_passes.support.refuse import Refusal
 
-PAGE = 4096
-"""A burst on AXI must not cross a multiple of this number of bytes."""
-
 
 @dataclass(frozen=True)
 class Controller:
@@ -36,6 +33,11 @@ class Controller:
             least = 0 if name == "peripherals" else 1
             if value < least:
                 raise Refusal(f"expected {name.replace('_', '-')} of at least {least}, got {value}")
+
+    @property
+    def mfifo_lines(self) -> int:
+        """The lines of the MFIFO, which are as wide as the bus."""
+        return self.mfifo_bytes // self.bus_bytes
 
     @staticmethod
     def of(machine: Machine | None) -> Controller:

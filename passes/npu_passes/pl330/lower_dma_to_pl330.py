@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -103,6 +104,10 @@ class LowerDmaToPl330Pass(RefusingPass):
 
     name = NAME
 
+    blocks: Literal["reject", "core"] = "reject"
+    """What becomes of transfers in blocks, whose bits no microcode can test: `core` leaves them to
+    the core."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Insert the programs of each function's transfers after the function."""
         machine = machine_of(op)
@@ -111,15 +116,17 @@ class LowerDmaToPl330Pass(RefusingPass):
             raise Refusal(f"expected a machine with a PL-330, got {which}")
         Controller.of(machine)  # raises an error if the machine's numbers are wrong
         for function in [each for each in op.walk() if isinstance(each, FuncOp)]:
-            lower(function, machine)
+            lower(function, machine, leave_blocks=self.blocks == "core")
 
 
-def lower(function: FuncOp, machine: Machine) -> None:
-    """Give the transfers of a function their programs."""
+def lower(function: FuncOp, machine: Machine, *, leave_blocks: bool) -> None:
+    """Give the transfers of a function their programs; `leave_blocks`: but for those in blocks."""
     names = GlobalNames.of(function)
     made: dict[MicrocodeTransfer, ProgramOp] = {}
     place = InsertPoint.after(function)
     for op in [each for each in function.walk() if isinstance(each, StartOp)]:
+        if leave_blocks and op.block is not None:
+            continue
         transfer = microcode_transfer(op, machine)
         if transfer not in made:
             made[transfer] = program(op, transfer, machine, names)
@@ -192,8 +199,9 @@ def widest_beat(machine: Machine) -> int:
 
 
 def longest_burst(machine: Machine) -> int:
-    """Beats of the longest burst."""
-    return min(machine.dma_burst, BURST, max(1, machine.dma_fifo_bytes // widest_beat(machine)))
+    """Beats of the longest burst; within a line of the MFIFO it takes one line more."""
+    lines = machine.dma_fifo_bytes // widest_beat(machine)
+    return min(machine.dma_burst, BURST, max(1, lines - 1))
 
 
 def view_offset(op: memref.SubviewOp) -> Linear:

@@ -44,7 +44,7 @@ from npu_dialect.machine import Machine
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer, lifetimes_of
-from npu_passes.analysis.on_chip import functions, on_chip_values
+from npu_passes.analysis.on_chip import functions, in_space, on_chip_values
 from npu_passes.placing.module_places import with_module_places
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.support.safe_text import SafeParser
@@ -94,6 +94,8 @@ class AssignSramOffsetsPass(RefusingPass):
         if self.budget < 0:
             raise Refusal(f"expected a budget of 0 or more, got {self.budget}")
         space, machine = parse_space(ctx, self.space), machine_of(op)
+        if isinstance(self.space, str) and NAME.fullmatch(self.space):
+            reject_unknown(op, space, self.space)
         alignment = max(self.alignment, machine.alignment if machine else 1)
         planned = [each for each in functions(op) if any(on_chip_values(each, space))]
         owners = {name_of(each) for each in functions(op) if each in planned or ARENA.is_on(each)}
@@ -130,6 +132,16 @@ def parse_space(ctx: Context, text: str | int) -> Attribute:
     except ParseError:
         what = 'a number, a name like "L1", or an attribute like #npu.sram'
         raise Refusal(f"expected space to be {what}, got {text!r}") from None
+
+
+def reject_unknown(module: ModuleOp, space: Attribute, text: str) -> None:
+    """Reject a name of a memory space that no buffer lies in: `sram` is not `#npu.sram`.
+
+    Raises: Refusal.
+    """
+    values = (value for op in module.walk() for value in (*op.operands, *op.results))
+    if not any(in_space(value, space) for value in values):
+        raise Refusal(f"expected space to be that of a buffer, such as #npu.sram, got {text!r}")
 
 
 def name_of(function: Operation) -> str:
@@ -255,13 +267,17 @@ def write(lifetimes: Lifetimes, solution: Solution) -> None:
 def write_offsets(buffers: Sequence[OnChipBuffer], offsets: Sequence[int]) -> None:
     """Write the offset of each buffer into the IR, in bytes."""
     for buffer, offset in zip(buffers, offsets, strict=True):
-        value = buffer.value
-        if isinstance(value, BlockArgument):
-            write_argument(value, offset)
-        elif isinstance(value.owner, AllocOp):
-            value.owner.offset = IntegerAttr(offset, i64)
-        elif isinstance(value.owner, Operation):
-            SRAM_OFFSET.set(value.owner, offset)
+        write_offset(buffer.value, offset)
+
+
+def write_offset(value: SSAValue, offset: int) -> None:
+    """Write the offset of one buffer into the IR, in bytes."""
+    if isinstance(value, BlockArgument):
+        write_argument(value, offset)
+    elif isinstance(value.owner, AllocOp):
+        value.owner.offset = IntegerAttr(offset, i64)
+    elif isinstance(value.owner, Operation):
+        SRAM_OFFSET.set(value.owner, offset)
 
 
 def write_argument(arg: BlockArgument, offset: int) -> None:

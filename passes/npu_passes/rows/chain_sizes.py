@@ -18,7 +18,6 @@ from npu_dialect.npu.layers import (
     Conv2dOp,
     MaxPool2dOp,
     ReshapeOp,
-    TransposeOp,
     ViewOp,
 )
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
@@ -28,7 +27,7 @@ from npu_dialect.npu.structure import is_constant
 from npu_passes.buffers.buffer_plan import only_returned
 from npu_passes.buffers.choose_layouts import BY_WINDOWS, WORD, computes_rows
 from npu_passes.modules.layer_reader import is_flattening
-from npu_passes.support.images import takes_image
+from npu_passes.support.images import is_image_view
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.choose import Link
 from npu_plans.rows.least_traffic import Chain, ChainLayer, ChainMap
@@ -144,7 +143,9 @@ def lies_by_rows(value: SSAValue) -> bool:
     shape, owner = shape_of(value), value.owner
     if len(shape) != 4 or shape[0] != 1:
         return False
-    if isinstance(owner, Operation) and not (isinstance(owner, TransposeOp) and takes_image(owner)):
+    if is_image_view(owner):
+        return True
+    if isinstance(owner, Operation):
         floats = map_type(value).get_element_type() == f32 and computes_rows(owner)
         return floats and all(map(takes_rows, users))
     return all(isinstance(user, BY_WINDOWS) for user in users)

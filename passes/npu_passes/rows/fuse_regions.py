@@ -37,7 +37,8 @@ it concatenates them, and slices of the result are read. A 1x1 convolution with 
 split before, so that a region can compute the pixels that it reads (`split_strides.py`).
 
 The layers keep their order, so `npu-order-layers` runs before. Functions whose order must not
-change are left alone (see there).
+change are left alone (see there). Ops of other dialects that say how they compute
+(`npu_dialect/computing.py`) take part, each in an `npu.computed`.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ from npu_dialect.target import machine_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import read_layers
 from npu_passes.rows.chain_sizes import apart, discard
+from npu_passes.rows.other_dialects import as_layers, take_out
 from npu_passes.rows.region_reader import RegionReader, arrives
 from npu_passes.rows.split_strides import split_strides
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
@@ -105,11 +107,12 @@ class FuseRegionsPass(RefusingPass):
         spaces = Spaces.of(machine)
         storage = Storage.of(machine) if machine is not None and spaces.ends_off_chip else None
         overlays = self.overlays and not PLANNED_AS.is_on(op)  # no loops, so nothing to follow
-        for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
-            arguments = () if function.is_declaration else function.args
-            streamed = next(filter(arrives, arguments), None)
+        functions = [each for each in op.walk() if isinstance(each, func.FuncOp)]
+        for function in [each for each in functions if not each.is_declaration]:
+            streamed = next(filter(arrives, function.args), None)
             if streamed is None and self.when == "input":
                 continue
+            others = as_layers(function.body.block)
             if storage is not None and self.when == "needed" and streamed is None:
                 found = fitting(function, spaces, storage, sram)
             else:
@@ -117,12 +120,13 @@ class FuseRegionsPass(RefusingPass):
             if found is None:
                 if streamed is not None:
                     refuse(function, "expected layers without states for a streamed input")
-                continue
-            reader, choice = found
-            if streamed is not None and not any(region.streamed for region in choice.regions):
-                refuse_stream(streamed)
-            for region in choice.regions:
-                wrap(region, reader)
+            else:
+                reader, choice = found
+                if streamed is not None and not any(region.streamed for region in choice.regions):
+                    refuse_stream(streamed)
+                for region in choice.regions:
+                    wrap(region, reader)
+            take_out(others, function.body.block)
 
     def sram_of(self, module: ModuleOp) -> int:
         """The bytes to fit into; 0 if it does not matter.

@@ -41,12 +41,10 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import RING
-from npu_dialect.computing import computation_of
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     AddOp,
-    ComputedOp,
     QuantizedAddOp,
     ReshapeOp,
 )
@@ -62,6 +60,7 @@ from npu_passes.rows.chain_sizes import (
     discard,
     link_of,
 )
+from npu_passes.rows.other_dialects import as_layers, take_out
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.choose import needed, smallest_peak, whole
@@ -92,9 +91,7 @@ class FuseRowsPass(RefusingPass):
             for chain in chains(block):
                 for run in self.choose(chain, machine, sram or 0):
                     wrap(run)
-            for each in others:
-                if each.parent is block:
-                    each.take_out()
+            take_out(others, block)
 
     def choose(
         self, steps: list[Streamed], machine: Machine | None, sram: int
@@ -131,18 +128,6 @@ def blocks_of(module: ModuleOp) -> list[Block]:
         for region in op.regions
         for block in region.blocks
     ]
-
-
-def as_layers(block: Block) -> list[ComputedOp]:
-    """Make layers of the ops of other dialects in a block that say how they compute."""
-    found: list[ComputedOp] = []
-    for op in list(block.ops):
-        computation = None if isinstance(op, LayerOp) else computation_of(op)
-        if computation is not None and computation.domain is not None and op.results:
-            found.append(ComputedOp.around(computation))
-            found[-1].results[0].name_hint = op.results[0].name_hint
-            Rewriter.replace_op(op, found[-1])
-    return found
 
 
 def sram_of(machine: Machine | None) -> int | None:

@@ -18,7 +18,7 @@ from xdsl.dialects import memref
 from xdsl.ir import Operation, OpResult, SSAValue, Use
 
 from npu_dialect.attributes import RUNS
-from npu_dialect.computing import computation_of, is_computed_on_buffers
+from npu_dialect.computing import accumulates, is_computed_on_buffers, parameters_of
 from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.maps import bytes_of, map_type
 from npu_dialect.sram import AllocOp
@@ -193,8 +193,7 @@ def is_movable(value: SSAValue) -> bool:
 
 def learned(use: Use) -> bool:
     """Whether a layer uses a value as one of its parameters."""
-    found = computation_of(use.operation)
-    return found is not None and use_value(use) in found.parameter_inputs
+    return use_value(use) in parameters_of(use.operation)
 
 
 def use_value(use: Use) -> SSAValue:
@@ -211,12 +210,6 @@ def traffic(value: SSAValue) -> int:
         moved_bytes(op, each, value) * (1 + (written and accumulates(op)))
         for op, each, written in moved
     )
-
-
-def accumulates(op: Operation) -> bool:
-    """Whether an op adds to what its destination holds, so that it reads it, too."""
-    found = computation_of(op)
-    return found is not None and found.accumulates
 
 
 def moved_bytes(op: Operation, used: SSAValue, buffer: SSAValue) -> int:

@@ -33,6 +33,7 @@ from xdsl.rewriter import Rewriter
 
 from npu_dialect import dram
 from npu_dialect.attributes import LAYER, SPILLED, VALUE
+from npu_dialect.computing import parameters_of
 from npu_dialect.machine import Machine
 from npu_dialect.module_attributes import FORWARD
 from npu_dialect.npu.attributes import DramSpace, SramSpace
@@ -46,7 +47,6 @@ from npu_passes.spilling.tile_bytes import least_bytes, roomy_bytes
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.tiling.alike import Remembered, shape_of_layer
-from npu_passes.tiling.stage import parameters_of
 from npu_plans.arena.problem import PlanError
 from npu_plans.spills.decide import decide
 from npu_plans.spills.problem import Misfit

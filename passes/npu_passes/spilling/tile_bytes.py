@@ -10,9 +10,9 @@ from collections.abc import Set as AbstractSet
 
 from xdsl.ir import Operation, SSAValue
 
+from npu_dialect.computing import parameters_of
 from npu_dialect.machine import Machine
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_passes.tiling.stage import parameters_of
 from npu_passes.tiling.staging import least_bytes
 
 SHARE = 16

@@ -233,10 +233,7 @@ class Scaling:
             return shifted(b, product, shift, self.zero_point, self.bounds)
         if self.mode == Mode.DOUBLE_ROUND:
             product = self.nudged(product, number, shift)
-        half = b.insert(
-            arith.ShLIOp(b.integer(1, i64), fits(b, arith.SubiOp, shift, b.integer(1, i64)))
-        ).result
-        whole = b.insert(arith.ShRSIOp(fits(b, arith.AddiOp, product, half), shift)).result
+        whole = shifted_up(b, product, shift)
         return held_in(b, whole, self.zero_point, self.bounds)
 
     def nudged(self, product: SSAValue, number: SSAValue, shift: SSAValue) -> SSAValue:
@@ -245,13 +242,33 @@ class Scaling:
         large = [each.shift > DOUBLE_BITS for each in self.multipliers]
         if not any(large):
             return product
-        zero, step = b.integer(0, i64), b.integer(1 << 30, i64)
-        is_whole = b.compare(arith.CmpiOp, number, zero, "sge")
-        nudge = b.select(is_whole, step, b.integer(-(1 << 30), i64))
+        step = nudge(b, number)
         if not all(large):
             is_large = b.compare(arith.CmpiOp, shift, b.integer(DOUBLE_BITS, i64), "sgt")
-            nudge = b.select(is_large, nudge, zero)
-        return fits(b, arith.AddiOp, product, nudge)
+            step = b.select(is_large, step, b.integer(0, i64))
+        return fits(b, arith.AddiOp, product, step)
+
+
+def nudge(b: LoopBuilder, number: SSAValue) -> SSAValue:
+    """What double rounding adds to a product with an i64: 2^30, or -2^30 if it is negative."""
+    is_whole = b.compare(arith.CmpiOp, number, b.integer(0, i64), "sge")
+    return b.select(is_whole, b.integer(1 << 30, i64), b.integer(-(1 << 30), i64))
+
+
+def shifted_up(b: LoopBuilder, product: SSAValue, shift: SSAValue) -> SSAValue:
+    """product * 2^-shift of an i64, rounded half up."""
+    one = b.integer(1, i64)
+    half = b.insert(arith.ShLIOp(one, fits(b, arith.SubiOp, shift, one))).result
+    return b.insert(arith.ShRSIOp(fits(b, arith.AddiOp, product, half), shift)).result
+
+
+def rounded_up(b: LoopBuilder, value: SSAValue, by: Multiplier, mode: str) -> SSAValue:
+    """An i32 times a multiplier as an i64, in mode half_up or double_round."""
+    number = b.insert(arith.ExtSIOp(value, i64)).result
+    product = fits(b, arith.MuliOp, number, b.integer(by.value, i64))
+    if mode == Mode.DOUBLE_ROUND and by.shift > DOUBLE_BITS:
+        product = fits(b, arith.AddiOp, product, nudge(b, number))
+    return shifted_up(b, product, b.integer(by.shift, i64))
 
 
 LARGE = 1e29

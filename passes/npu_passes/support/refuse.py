@@ -8,7 +8,7 @@ Shared analyses do not know which pass calls them; `RefusingPass` adds the name 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ClassVar, NoReturn
 
@@ -29,6 +29,17 @@ class Refusal(PassFailedException):
         if not self.is_named:
             self.args = (f"{name}: {self}",)
             self.is_named = True
+
+
+MOST = 20
+"""The most entries of a list of problems that are shown."""
+
+
+def listed(problems: Iterable[str]) -> str:
+    """The different problems as the lines of a message, each once; empty if there are none."""
+    found = list(dict.fromkeys(problems))
+    more = [f"... and {len(found) - MOST} more"] if len(found) > MOST else []
+    return "".join(f"\n  {line}" for line in (*found[:MOST], *more))
 
 
 def refuse(op: Operation, message: str, where: str = "") -> NoReturn:

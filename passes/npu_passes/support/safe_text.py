@@ -6,6 +6,12 @@ accepts the text that `xdsl.parser.Parser` accepts, and returns the same IR. Whe
 needs exponential or quadratic time, or much more memory than the text is long, this one raises a
 ParseError. All limits are constants of this file, far above what networks need.
 
+It also takes locations that are defined behind their use, as MLIR prints them:
+
+    return %0 : tensor<4xf32> loc(#loc2)
+    ...
+    #loc2 = loc("model.py":3:4)
+
 `mend_lexer` is for text that xDSL's own parser reads, such as attributes in pass options.
 """
 
@@ -24,16 +30,18 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
     IntegerType,
+    LocationAttr,
     ModuleOp,
     RankedStructure,
     TensorType,
+    UnknownLoc,
 )
 from xdsl.ir import Attribute, Block, Operation, TypeAttribute
 from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
 
 LONGEST_NUMBER = 4300
 """Most characters of a number: Python converts no decimal number with more digits."""
@@ -169,6 +177,7 @@ class SafeParser(Parser):
         self.operand_count = 0
         self.literal_shape: list[int] | None = None
         self.splat: RankedStructure[Any] | None = None
+        self.locations: dict[str, Span] = {}
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         """Parse the whole text.
@@ -177,9 +186,13 @@ class SafeParser(Parser):
         stack.
         """
         try:
-            return super().parse_module(allow_implicit_module)
+            module = super().parse_module(allow_implicit_module)
         except RecursionError:
             raise ParseError(self._current_token.span, TOO_DEEP) from None
+        for name, place in self.locations.items():
+            if name not in self.aliases:
+                raise ParseError(place, f"undefined symbol alias '{name}'")
+        return module
 
     def _parse_alias_def(self) -> None:
         """Parse the definition of an alias, and note to how many characters it expands."""
@@ -187,6 +200,15 @@ class SafeParser(Parser):
         super()._parse_alias_def()
         size = self.pos - start + self.aliases.written - before
         self.aliases.sizes[next(reversed(self.aliases))] = size
+
+    def _parse_location(self) -> LocationAttr:
+        """Parse what is in a location; one that is not defined yet is unknown."""
+        token = self._current_token
+        if token.kind != MLIRTokenKind.HASH_IDENT or token.text in self.aliases:
+            return super()._parse_location()
+        self.locations.setdefault(token.text, token.span)
+        self._consume_token(MLIRTokenKind.HASH_IDENT)
+        return UnknownLoc()
 
     def parse_operation(self) -> Operation:
         """Parse an operation; its operands are counted from zero."""

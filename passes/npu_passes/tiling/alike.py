@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
-from npu_dialect.computing import computation_of
+from npu_dialect.computing import computation_of, parameters_of
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.epilogue import EpilogueOp
 from npu_passes.tiling.channel_scales import has_channel_scales
@@ -29,8 +29,7 @@ T = TypeVar("T")
 
 def shape_of_layer(op: Operation, off_chip: AbstractSet[SSAValue]) -> Hashable:
     """What two ops share if they have the same tiles, given which operands lie off chip."""
-    computation = computation_of(op)
-    parameters = () if computation is None else computation.parameter_inputs
+    parameters = parameters_of(op)
     places = {value: place for place, value in reversed(list(enumerate(op.operands)))}
     operands = [
         (value.type, places[value], value in parameters, value in off_chip) for value in op.operands
@@ -39,7 +38,7 @@ def shape_of_layer(op: Operation, off_chip: AbstractSet[SSAValue]) -> Hashable:
     numbers: tuple[object, ...] = ()
     if isinstance(op, LayerOp):
         numbers = (has_channel_scales(op),)
-    elif computation is not None:
+    elif (computation := computation_of(op)) is not None:
         numbers = (computation.domain, computation.accumulates)
     if isinstance(op, EpilogueOp):
         numbers = (*numbers, op.requantize is None, op.pool)

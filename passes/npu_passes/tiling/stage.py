@@ -14,7 +14,7 @@ from math import prod
 from xdsl.dialects import memref
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from npu_dialect.computing import computation_of
+from npu_dialect.computing import accumulates, computation_of, parameters_of
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp
@@ -159,8 +159,7 @@ def reread(op: Operation, cut: Cut) -> Moves:
 
     If the op adds to sums that were there before it, each tile is read whenever it is stored.
     """
-    computation = computation_of(op)
-    if computation is not None and computation.accumulates:
+    if accumulates(op):
         return cut.loads(len(cut.space.operands) - 1)
     return cut.rereads()
 
@@ -201,12 +200,6 @@ def stage_of(op: Operation, off_chip: AbstractSet[SSAValue], alignment: int) -> 
         if value in parameters and len(shape_of(value)) == 1
     )
     return Stage(op, space, tuple(found.values()), whole, alignment)
-
-
-def parameters_of(op: Operation) -> tuple[SSAValue, ...]:
-    """The operands of an op that are learned."""
-    found = computation_of(op)
-    return () if found is None else found.parameter_inputs
 
 
 def space_of_any(op: Operation) -> Space:

@@ -34,6 +34,7 @@ from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import refuse
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
 from npu_passes.tiling.domain_spaces import tiles_of
+from npu_passes.tiling.finer_tiles import finer
 from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.pool_apart import candidates
 from npu_passes.tiling.stage import Stage, Staging, off_chip_operands, stage_of, stages_of
@@ -119,6 +120,30 @@ def chosen(
 ) -> Staging | None:
     """The best choice for one way to stage an op, or None if nothing fits.
 
+    Groups of kernels are at most as large as the machine's. The paper's model, least cost and
+    single buffers are left as they are; other choices may become finer, as long as they move the
+    same bytes.
+
+    Raises: PassFailedException, attached to the op, if the tile that the paper's model finds best
+    does not fit with its halo.
+    """
+    on_chip = isinstance(op, Linear) and not off_chip_operands(op) & {op.input, op.output}
+    found, groups = None, False
+    if isinstance(op, Linear) and on_chip and machine.kernel_group and not stage.sums:
+        found = kernel_groups(op, stage, machine, free, options)
+        groups = found is not None
+    found, search = found or least_moved(op, stage, machine, free, options), options.search
+    as_asked = search.model == "paper" or search.minimize == "cost" or not options.double_buffer
+    if found is None or as_asked:
+        return found
+    return finer(stage, found, machine, free, within=groups)
+
+
+def least_moved(
+    op: Operation, stage: Stage, machine: Machine, free: int, options: TileOptions
+) -> Staging | None:
+    """The choice that moves the fewest bytes, or None if nothing fits.
+
     Raises: PassFailedException, attached to the op, if the tile that the paper's model finds best
     does not fit with its halo.
     """
@@ -127,11 +152,6 @@ def chosen(
         return of_all(stage, candidates(stage.space), free, options)
     if not isinstance(op, LayerOp | memref.CopyOp):
         return of_all(stage, tiles_of(stage.space), free, options)
-    on_chip = isinstance(op, Linear) and not off_chip & {op.input, op.output}
-    if isinstance(op, Linear) and on_chip and machine.kernel_group:
-        found = kernel_groups(op, stage, machine, free, options)
-        if found is not None:
-            return found
     whole = best_fit(stage, Cut.of(stage.space, stage.space.whole), free, double=False)
     if whole is not None:
         return whole

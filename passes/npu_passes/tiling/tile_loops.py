@@ -186,7 +186,8 @@ def stage_function(
     points = {op: point for point, op in enumerate(lived.ops)}
     least = {points[op]: least_bytes(op, off_chip_operands(op), machine) for op in ops}
     memory = (machine.sram_bytes, machine.alignment)
-    free = room(lived.occupancy(), least, *memory)
+    occupancy = lived.occupancy()
+    free = room(occupancy, least, *memory)
     found = Remembered[Staging]()
 
     def one(op: Operation) -> StagedOp:
@@ -199,9 +200,9 @@ def stage_function(
 
     staged = tuple(staged_by(one, ops, jobs, told))
     taken = {points[each.op]: each.footprint for each in staged}
-    if fits(lived.occupancy(), taken, *memory):
+    if fits(occupancy, taken, *memory):
         return StagedFunction(staged)
-    arrangement = arranged(lived.occupancy(), least, *memory)
+    arrangement = arranged(occupancy, least, *memory)
     if arrangement is None:
         return StagedFunction(staged)
     free, offsets = arrangement
@@ -211,8 +212,9 @@ def stage_function(
 def explain(function: Operation) -> None:
     """Say of each op that uses a buffer off the chip, but is not staged, why it is not."""
     for op in function.walk():
-        known = op.name.partition(".")[0] in BY_ADDRESS or is_view(op) or is_staged(op)
-        if not known and off_chip_operands(op):
+        if not off_chip_operands(op):
+            continue
+        if op.name.partition(".")[0] not in BY_ADDRESS and not is_view(op) and not is_staged(op):
             several = computation_of(op) is None and op.name.startswith("linalg.")
             why = "it has several outputs" if several else "nobody says how it computes"
             NOT_TILED.set(op, why)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.attributes import DOUBLE_BUFFER, RUNS
-from npu_dialect.computing import computation_of, is_computed_on_buffers
+from npu_dialect.computing import accumulates, computation_of, is_computed_on_buffers
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import is_buffer_type, shape_of
@@ -170,8 +170,7 @@ class Nest:
 
     def begun(self, tile: Tile) -> bool:
         """Whether a tile of the destination holds sums of an earlier step or from before the op."""
-        computation = computation_of(self.op)
-        if computation is not None and computation.accumulates:
+        if accumulates(self.op):
             return True
         linear = isinstance(self.op, Conv2dOp | FullyConnectedOp)
         return linear and IN in tile and not tile[IN].piece.opens

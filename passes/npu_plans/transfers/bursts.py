@@ -6,8 +6,8 @@
     128 bytes from 8 n, to 8 n + 4            ->  2 of 8 x 8 from the source, 16 x 4 to the target
 
 Plain data, no IR. Nothing outside of the run is read or written. If addresses are known only when
-the program runs, a burst that is not aligned to its own size may cross a multiple of 4096 bytes.
-Then the controller splits it (recalled from Arm's manual DDI 0424, not checked).
+the program runs, a burst that is not aligned to its own size may cross a multiple of 4096 bytes,
+which AXI forbids. Who writes the addresses into the program cuts it then, as `npu_pl330.c` does.
 """
 
 from __future__ import annotations

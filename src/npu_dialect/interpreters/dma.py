@@ -142,6 +142,13 @@ class DmaFunctions(InterpreterFunctions):
         counters_of(interpreter).feature_map_writes += 1
         return ()
 
+    @impl(dma.WorkOp)
+    def run_work(
+        self, interpreter: Interpreter, op: dma.WorkOp, args: PythonValues
+    ) -> PythonValues:
+        """Do nothing: the interpreter has no clock."""
+        return ()
+
 
 def counters_of(interpreter: Interpreter) -> Counters:
     """The counters of an interpreter, over all that it has run."""

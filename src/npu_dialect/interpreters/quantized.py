@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import i32
 
 from npu_dialect.interpreters.fused import fma
 from npu_dialect.interpreters.pairwise import FUNCTIONS
@@ -28,6 +29,7 @@ from npu_dialect.npu.layers.quantized_pooling import QuantizedAvgPool2dOp
 from npu_dialect.npu.maps import map_type
 from npu_dialect.npu.quantization import (
     DOUBLE_BITS,
+    EXACT,
     WIDE_BITS,
     AdditionAttr,
     Multiplier,
@@ -173,6 +175,8 @@ def quantized_sum(
     mode: str,
 ) -> Array:
     """The sum of two quantised maps: see `npu.quantized_add`."""
+    if mode in EXACT:
+        return exact_sum((a, b), scales, zero_points, limits, mode)
     scale_a, scale_b, scale = (f32(value) for value in scales)
     za, zb, z = zero_points
     match mode:
@@ -189,6 +193,23 @@ def quantized_sum(
             exact = (a.astype(np.int64) - za) * ma + (b.astype(np.int64) - zb) * mb
             made = saturated(shifted(exact, np.array(shift, np.int64)), z, limits)
     return made
+
+
+def exact_sum(
+    maps: Sequence[Array],
+    scales: Sequence[float],
+    zero_points: Sequence[int],
+    limits: tuple[int, int],
+    mode: str,
+) -> Array:
+    """The sum of two quantised maps whose scales are exact multipliers."""
+    wide = limits_of(i32)
+    *factors, factor = scales
+    terms = [
+        requantized(each.astype(np.int64) - point, [scale], 0, wide, mode)
+        for each, point, scale in zip(maps, zero_points, factors, strict=False)
+    ]
+    return requantized(terms[0] + terms[1], [factor], zero_points[-1], limits, mode)
 
 
 def quantized_binary(op: QuantizedBinaryOp, inputs: Sequence[Array]) -> Array:

@@ -71,6 +71,8 @@ MODES = (Mode.FLOAT, Mode.FIXED, *EXACT)
 """The modes of an op that changes the scale of one map."""
 PAIR_MODES = (Mode.FLOAT, Mode.FIXED, Mode.QLINEAR)
 """The modes of an op on two maps."""
+SUM_MODES = (*PAIR_MODES, *EXACT)
+"""The modes of a sum of two maps."""
 
 DOUBLE_BITS = 31
 """TOSA rounds twice where the shift is above this number, first to this many bits less."""
@@ -208,7 +210,7 @@ class AdditionAttr(ClauseAttr):
     EXPECTED = "`add`"
 
     side: SideAttr
-    scales: DenseArrayBase[Float32Type]
+    scales: DenseArrayBase[Float32Type | Float64Type]
     zero_points: DenseArrayBase[I64]
     mode: ModeAttr
 
@@ -222,7 +224,7 @@ class AdditionAttr(ClauseAttr):
         """Build from Python values; `side` is `first` or `second`."""
         return AdditionAttr(
             SideAttr(Side(side)),
-            DenseArrayBase.from_list(f32, scales),
+            scales_array(scales, mode),
             int_array(zero_points),
             ModeAttr(Mode(mode)),
         )
@@ -245,7 +247,8 @@ class AdditionAttr(ClauseAttr):
         """Check the scales and the zero points."""
         if self.is_quantised:
             check_scales(self.scales, 3)
-            check_mode(self.mode, PAIR_MODES)
+            check_mode(self.mode, SUM_MODES)
+            check_exact(self.scales, self.mode)
         if len(self.zero_points) != len(self.scales):
             points = list(int_values(self.zero_points))
             raise VerifyException(f"expected {len(self.scales)} zero points, got {points}")
@@ -263,7 +266,7 @@ class AdditionAttr(ClauseAttr):
         parser.parse_keyword("zero_points")
         zero_points = parse_ints(parser)
         parser.parse_keyword("mode")
-        return cls.of(side, scales, zero_points, parse_word(parser, PAIR_MODES, "mode"))
+        return cls.of(side, scales, zero_points, parse_word(parser, SUM_MODES, "mode"))
 
     def print_clause(self, printer: Printer) -> None:
         """Print what `parse_clause` reads."""
@@ -296,6 +299,21 @@ def check_exact(scales: DenseArrayBase[Float32Type | Float64Type], mode: ModeAtt
         raise VerifyException(
             f"expected scales of 31 bits above 2^-32 in mode {mode.data}, got {wrong[0]}"
         )
+
+
+def check_exact_sum(
+    scales: Sequence[float], points: Sequence[int], elements: Sequence[Attribute]
+) -> None:
+    """Check that two summands, each times its exact scale, fit into i32 together.
+
+    Raises: VerifyException if not.
+    """
+    most = sum(
+        largest_of(element, point) * scale + 1
+        for scale, point, element in zip(scales, points, elements, strict=False)
+    )
+    if most >= 2**31:
+        raise VerifyException(f"expected a sum below 2^31, got up to {most:.0f}")
 
 
 def check_scales(

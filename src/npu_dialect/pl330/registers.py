@@ -27,7 +27,8 @@ ADDRESSES = ("sar", "dar")
 
 @irdl_op_definition
 class MovOp(OneOp):
-    """Set a register. `patched`: the caller replaces the word in the code before the program runs.
+    """Set a register. `patched`: the caller replaces the word in the code before the program runs,
+    and ends the bursts from there at pages of 4096 bytes.
 
     ```mlir
     pl330.mov ccr src 8x16 inc dst 8x16 inc

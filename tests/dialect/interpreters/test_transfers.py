@@ -52,6 +52,11 @@ def test_there_and_back() -> None:
     assert counters == Counters(0, 16, 16, 1, 1, 2)
 
 
+def test_marks_of_work_compute_nothing() -> None:
+    (y,) = run(f"dma.work 7{IN}\ndma.work 900\ndma.wait %t{OUT}")
+    assert np.array_equal(y, X)
+
+
 def test_weights_count_for_themselves() -> None:
     counters = Counters(weight_bytes=100)
     run(f"{IN.replace('start', 'start weights')}\ndma.wait %t{OUT}", counters)

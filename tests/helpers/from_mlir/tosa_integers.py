@@ -2,7 +2,8 @@
 
 Each layer has channels last, with transpositions around it, and its scales are multipliers and
 shifts, as TensorFlow's exporter computes them. Scales of float32 have 24 bits, so that no rounding
-of `tosa` differs from that of the layers in mode fixed.
+of `tosa` differs from that of the layers in mode fixed. Sums and averages round otherwise there: a
+sum of two maps is that of their rescaled i32 maps, and an average keeps the scale of its map.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from npu_dialect.npu import (
     Conv2dOp,
     FullyConnectedOp,
     MaxPool2dOp,
+    QuantizedAddOp,
+    QuantizedAvgPool2dOp,
     ReluOp,
     RequantizeOp,
     ReshapeOp,
@@ -28,6 +31,9 @@ from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import Multiplier
 from npu_passes.graph.constants import elements_of
+
+SUM_BITS = 20
+"""How many bits more the sum of two maps has."""
 
 
 def top_first(pads: Sequence[int]) -> list[int]:
@@ -47,7 +53,12 @@ class IntegerText(TosaText):
             case FullyConnectedOp():
                 return self.dense(op)
             case RequantizeOp():
-                return self.rescale(op)
+                points = int_values(op.zero_points)
+                return self.rescaled(self.found(op.input), float_values(op.scales), points)
+            case QuantizedAddOp():
+                return self.sum(op)
+            case QuantizedAvgPool2dOp():
+                return self.average(op)
             case MaxPool2dOp():
                 return self.max_pool(op)
             case ReluOp() | ClampOp():
@@ -67,20 +78,22 @@ class IntegerText(TosaText):
         """The weight with its inputs last, and the bias, of a layer."""
         weight, bias = elements_of(op.weight), None if op.bias is None else elements_of(op.bias)
         assert weight is not None
-        if weight.ndim == 4:
+        if isinstance(op, Conv2dOp) and op.group_count > 1:
+            weight = weight.transpose(2, 3, 0, 1)
+        elif weight.ndim == 4:
             weight = weight.transpose(0, 2, 3, 1)
         if bias is None:
-            bias = np.zeros(len(weight), np.int32)
+            bias = np.zeros(shape_of(op.results[0])[1], np.int32)
         return self.constant(weight), self.constant(bias.astype(np.int32))
 
     def convolution(self, op: Conv2dOp) -> Value:
-        """A convolution with sums."""
+        """A convolution with sums, depthwise if it has groups of one channel."""
         assert op.zero_points is not None
         image, (weight, bias) = self.as_last(self.found(op.input)), self.parameters(op)
         batch, filters, height, width = shape_of(op.results[0])
         points = int_values(op.zero_points)
         made = self.op(
-            "conv2d",
+            "conv2d" if op.group_count == 1 else "depthwise_conv2d",
             [image, weight, bias],
             (batch, height, width, filters),
             element="i32",
@@ -104,18 +117,23 @@ class IntegerText(TosaText):
             quantization_info=f"#tosa.conv_quant<input_zp = {points[0]}, weight_zp = {points[1]}>",
         )
 
-    def rescale(self, op: RequantizeOp) -> Value:
-        """A requantisation, per channel if it has several scales."""
-        value = self.found(op.input)
-        if len(op.scales) > 1:
+    def rescaled(
+        self,
+        value: Value,
+        scales: Sequence[float],
+        points: Sequence[int],
+        element: str = "i8",
+    ) -> Value:
+        """A requantisation from one of two zero points to the other, with a scale a channel."""
+        if len(scales) > 1:
             value = self.as_last(value) if len(value.shape) == 4 else value
-        found = [Multiplier.of(scale) for scale in float_values(op.scales)]
-        before, after = int_values(op.zero_points)
+        found = [Multiplier.of(scale) for scale in scales]
+        before, after = points
         made = self.op(
             "rescale",
             [value],
             value.shape,
-            element="i8",
+            element=element,
             last=value.last,
             double_round="false",
             per_channel="true" if len(found) > 1 else "false",
@@ -125,6 +143,40 @@ class IntegerText(TosaText):
             multiplier=listed([each.value for each in found], "i32"),
             shift=listed([each.shift for each in found], "i8"),
         )
+        return self.kept(made) if made.last else made
+
+    def sum(self, op: QuantizedAddOp) -> Value:
+        """A sum in twice the larger scale, with 20 bits more."""
+        *scales, scale = float_values(op.scales)
+        *points, point = int_values(op.zero_points)
+        common = 2 * max(scales) / 2**SUM_BITS
+        lhs, rhs = (
+            self.rescaled(self.found(value), [own / common], (zero, 0), "i32")
+            for value, own, zero in zip((op.lhs, op.rhs), scales, points, strict=True)
+        )
+        total = self.op("add", [lhs, rhs], lhs.shape, element="i32", last=lhs.last)
+        return self.rescaled(total, [common / scale], (0, point))
+
+    def average(self, op: QuantizedAvgPool2dOp) -> Value:
+        """An average over windows, then a requantisation if its scale is another one."""
+        image, window = self.as_last(self.found(op.input)), op.window()
+        batch, channels, height, width = shape_of(op.results[0])
+        before, after = int_values(op.zero_points)
+        made = self.op(
+            "avg_pool2d",
+            [image],
+            (batch, height, width, channels),
+            element="i8",
+            last=True,
+            kernel=listed(int_values(window.kernel)),
+            pad=listed(top_first(int_values(window.pads))),
+            stride=listed(int_values(window.strides)),
+            acc_type="i32",
+            quantization_info=f"#tosa.unary_quant<input_zp = {before}, output_zp = {before}>",
+        )
+        ratio = float_values(op.scales)[0] / float_values(op.scales)[1]
+        if (ratio, before) != (1.0, after):
+            made = self.rescaled(made, [ratio], (before, after))
         return self.kept(made) if made.last else made
 
     def max_pool(self, op: MaxPool2dOp) -> Value:

@@ -124,3 +124,48 @@ def test_rows_of_linalg(sram_bytes: int, passes: str) -> None:
     sums = np.einsum("ncyxij,fcij->nfyx", windows(image, 3, 1), weights) + start
     expected = np.einsum("ncyxij,fcij->nfyx", windows(np.maximum(sums * 2, 0), 2, 3), more) + 1
     np.testing.assert_array_equal(result, expected)
+
+
+SQUARE = """linalg.generic {indexing_maps = [affine_map<(n, c, y, x) -> (n, c, y, x)>,
+    affine_map<(n, c, y, x) -> (n, c, y, x)>],
+    iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+    ins(%c : tensor<1x3x7x7xf32>) outs(%e : tensor<1x3x7x7xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %p = arith.mulf %in, %in : f32
+    linalg.yield %p : f32
+  } -> tensor<1x3x7x7xf32>"""
+START = "  %start = arith.constant dense<START> : tensor<1x3x7x7xf32>"
+BLOCK = (
+    TWO.replace("linalg.add ins(%c, %c :", f"{SQUARE}\n  %t = linalg.add ins(%r, %c :")
+    .replace("npu.relu %r", "npu.relu %t")
+    .replace(", %start: tensor<1x3x7x7xf32>", "")
+    .replace("  %e = tensor", f"{START}\n  %e = tensor")
+)
+"""A block whose first map is squared and added to itself."""
+
+
+@pytest.mark.parametrize(
+    ("sram_bytes", "passes"),
+    [(0, "npu-assign-sram-offsets"), (1 << 13, DMA), (2200, DMA + ",npu-outline-layers")],
+)
+def test_a_region_of_linalg(sram_bytes: int, passes: str) -> None:
+    """A map with two readers runs row by row, and so does the sum of both."""
+    random = np.random.default_rng(2)
+    weights, more, image, start = (
+        random.integers(-3, 4, shape).astype(np.float32)
+        for shape in ((3, 2, 3, 3), (2, 3, 2, 3), (1, 2, 9, 9), (1, 3, 7, 7))
+    )
+    text = BLOCK.replace("WEIGHTS", str(weights.tolist())).replace("MORE", str(more.tolist()))
+    text = text.replace("START", str(start.tolist()))
+    text = text.replace("TARGET", TARGET.replace("SRAM", str(sram_bytes)) if sram_bytes else "")
+    module = run_passes(context(), parse(context(), text), "npu-fuse-regions{when=always}")
+    fetched = bool(sram_bytes)
+    assert str(module).count("npu.row_time") == 5 + fetched
+    module = run_passes(context(), module, f"npu-bufferize,{passes}")
+    ConvertLinalgToLoopsPass().apply(context(), module)
+    LowerAffinePass().apply(context(), module)
+    result = run_function(module, None, [image])[-1]
+    sums = np.einsum("ncyxij,fcij->nfyx", windows(image, 3, 1), weights) + start
+    block = np.maximum(sums * sums + sums, 0)
+    expected = np.einsum("ncyxij,fcij->nfyx", windows(block, 2, 3), more) + 1
+    np.testing.assert_array_equal(result, expected)

@@ -152,7 +152,7 @@ def test_layers_keep_their_names() -> None:
     source = emit(shared(apart)).source
     for index in range(LAYERS):
         assert f'F_ON_LAYER({index}, "layer{index}");' in source
-    assert source.count("static void") + source.count("NPU_NO_INLINE void") == 1
+    assert source.count("static void") + source.count("static NPU_NOINLINE void") == 1
 
 
 def test_pointers_are_restricted_only_if_no_call_overlaps() -> None:

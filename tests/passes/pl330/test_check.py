@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,9 +16,10 @@ from helpers.pl330.zynq import Zynq
 from npu_dialect.pl330 import AnyLoopOp, InstructionOp, ProgramOp
 from npu_passes.emit.pl330.assemble import code_of
 from npu_passes.pl330 import check, flow
-from npu_passes.pl330.check import violations_of
+from npu_passes.pl330.check import Lines, checked, shared_errors, violations_of
 from npu_passes.pl330.controller import Controller
 from npu_passes.pl330.flow import Runner, State
+from npu_plans.transfers.pages import PAGE
 
 SILICON = Controller()
 EMULATED = Controller(mfifo_bytes=4096)
@@ -26,10 +28,6 @@ EMULATED = Controller(mfifo_bytes=4096)
 
 class EveryRound(Runner):
     """A checker that runs every iteration of every loop, to compare with the shortcut."""
-
-    def loop(self, op: AnyLoopOp, state: State) -> State:
-        self.loops.clear()
-        return super().loop(op, state)
 
     def rounds(self, op: AnyLoopOp, rounds: int | None, state: State) -> State:
         assert rounds is not None
@@ -144,8 +142,75 @@ def test_states_that_come_back(rounds: int) -> None:
     )
 
 
+@pytest.mark.parametrize("rounds", [2, 3, 100, 256])
+@pytest.mark.parametrize("late", [0, 8])
+def test_the_last_round(rounds: int, late: int) -> None:
+    """All rounds end at most where the page does; 8 bytes later, the last one crosses it."""
+    body = f"""
+      pl330.mov ccr src 8x3 inc dst 8x3 inc
+      pl330.mov sar {0x200000 + 2 * PAGE - 24 * rounds + late}
+      pl330.mov dar 0x00400000
+      pl330.loop {rounds} {{ pl330.ld pl330.addh dar 4072 pl330.st pl330.addh dar 8168 }}"""
+    found = violations_of(only(parse(program(body))), SILICON)
+    loads = [str(violation) for violation in found if "DMALD" in str(violation)]
+    assert len(loads) == (late > 0 or 24 * rounds > PAGE)
+
+
 def test_too_long_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow, "MOST_STEPS", 100)
     body = f"pl330.mov sar 0 pl330.loop 256 {{ pl330.addh sar 1 {'pl330.nop ' * 5} }}"
-    (violation,) = violations_of(only(parse(program(body))), SILICON)
+    (violation,) = violations_of(only(parse(program(body))), Controller(bus_bytes=128))
     assert "not checked" in violation.message
+
+
+TILES = "pl330.loop 256 {{ pl330.loop 256 {{ pl330.ld pl330.st {} }} {} }}"
+
+
+@pytest.mark.parametrize("beats", ["1x1", "4x1", "4x3", "8x2", "8x16"])
+@pytest.mark.parametrize(
+    ("inner", "outer"),
+    [
+        ("", ""),
+        ("pl330.addh sar 20", "pl330.addh sar 736"),
+        ("pl330.addh sar 24 pl330.addh dar 40", "pl330.adnh dar -1000"),
+        ("pl330.ld pl330.st " * 20, "pl330.addh dar 24"),
+    ],
+    ids=["dense", "tile", "apart", "unrolled"],
+)
+def test_65536_rounds_take_no_time(beats: str, inner: str, outer: str) -> None:
+    """Less than 0.1 s of CPU, whether the program is right or wrong."""
+    burst = f"pl330.mov ccr src {beats} inc dst {beats} inc"
+    ends = "pl330.mov sar 0x00100000 pl330.mov dar 0xfffc0000"
+    source = only(parse(program(f"{burst} {ends} {TILES.format(inner, outer)}")))
+    start = process_time()
+    violations_of(source, SILICON)
+    assert process_time() - start < 0.1
+
+
+def lines_of(channel: int, *body: str) -> tuple[int, Lines]:
+    """The channel of a program, and the lines that it needs; its bursts are 128 bytes."""
+    start = (
+        "pl330.mov ccr src 8x16 inc dst 8x16 inc pl330.mov sar 0x100000 pl330.mov dar 0xfffc0000"
+    )
+    return channel, checked(only(parse(program(" ".join((start, *body))))), SILICON)[1]
+
+
+LOAD, STORE = "pl330.ld", "pl330.st"
+
+
+def test_lines() -> None:
+    """What a channel holds when it loads again is held while others load."""
+    assert lines_of(0, LOAD, STORE)[1] == Lines(static=0, peak=16)
+    assert lines_of(0, LOAD, LOAD, STORE, STORE)[1] == Lines(static=0, peak=32)
+    assert lines_of(0, LOAD, LOAD, STORE, LOAD, STORE, STORE)[1] == Lines(static=16, peak=32)
+    assert lines_of(0, LOAD, "pl330.rmb", LOAD, STORE, STORE)[1] == Lines(static=16, peak=32)
+
+
+def test_lines_are_shared() -> None:
+    """Eight channels that hold 16 lines each have none left to load into."""
+    ahead = (LOAD, "pl330.rmb", LOAD, STORE, STORE)
+    assert not list(shared_errors([lines_of(each, LOAD, STORE) for each in range(8)], SILICON))
+    assert not list(shared_errors([lines_of(each, *ahead) for each in range(7)], SILICON))
+    assert not list(shared_errors([lines_of(0, *ahead) for _ in range(99)], SILICON))
+    (message,) = shared_errors([lines_of(each, *ahead) for each in range(8)], SILICON)
+    assert message.startswith("expected programs that share 128 lines of the MFIFO, got 144: 16 by")

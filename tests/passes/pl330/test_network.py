@@ -17,106 +17,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from helpers.paths import LENET5_FOLDER
-from helpers.pl330.zynq import COMPILER, SUPPORT, Zynq
+from helpers.pl330.network import (
+    SIZE,
+    TILES,
+    TRACE,
+    build,
+    crossings,
+    network,
+    run,
+    through,
+    write_c,
+)
+from helpers.pl330.zynq import Zynq
 from npu_dialect.attributes import PROGRAM, TARGET
 from npu_dialect.dma import StartOp
 from npu_dialect.interpreters import Counters, run_function
-from npu_dialect.machine import Machine, Toolchain
+from npu_dialect.machine import Machine
 from npu_dialect.pl330 import ProgramOp
 from npu_dialect.target import TargetAttr
-from npu_passes.emit.c.target import emit
-from npu_passes.emit.pl330.tables import engine_files
 from npu_passes.pipelines import PIPELINES
-from npu_tools.compiling.driver import run_passes
-from npu_tools.compiling.pass_text import parse_passes
-from npu_tools.shared.installed import available_passes, context
+from npu_tools.shared.installed import context
 
-TILES = "npu-tile-loops"
 EXAMPLE = LENET5_FOLDER
-LAYERS = ((6, 32, 7), (32, 64, 5), (64, 64, 5))
-"""Channels in and out, and the kernel: each has stride 2 and a relu behind it."""
-SIZE = (48, 64)
-IMAGE = 0x0200_0000
-FLAGS = ("-std=c99", "-O2", "-ffreestanding", "-nostartfiles", "-Wall", "-Wextra", "-Werror")
-
-
-def network(layers: Sequence[tuple[int, int, int]] = LAYERS, size: tuple[int, int] = SIZE) -> str:
-    """The layers, on tensors; parameters are small whole numbers."""
-    lines: list[str] = []
-    random = np.random.default_rng(5)
-    rows, columns = size
-    value, kind = "%x", f"tensor<1x{layers[0][0]}x{rows}x{columns}xf32>"
-    head = f"func.func @net(%x : {kind})"
-    for number, (depth, features, kernel) in enumerate(layers):
-        rows, columns = rows // 2, columns // 2
-        weight, bias = f"{features}x{depth}x{kernel}x{kernel}xf32", f"{features}xf32"
-        for name, shape in ((f"%w{number}", weight), (f"%b{number}", bias)):
-            count = int(np.prod([int(extent) for extent in shape.split("x")[:-1]]))
-            # Most are 0, so the sums stay far below 2^24.
-            numbers = random.choice([0, 0, 0, 1, -1], count).astype("<f4")
-            data = f'dense<"0x{numbers.tobytes().hex()}">'
-            lines.append(f"{name} = arith.constant {data} : tensor<{shape}>")
-        out = f"tensor<1x{features}x{rows}x{columns}xf32>"
-        lines.append(
-            f"%{number} = npu.conv2d {value}, %w{number}, %b{number} strides [2, 2] "
-            f"pads {[kernel // 2] * 4} then relu "
-            f'{{npu.layer = "conv{number}"}} : ({kind}, tensor<{weight}>, tensor<{bias}>) -> {out}'
-        )
-        value, kind = f"%{number}", out
-    return "\n".join([f"{head} -> {kind} {{", *lines, f"func.return {value} : {kind}", "}"])
-
-
-def through(module: ModuleOp, passes: str) -> None:
-    """Run passes."""
-    run_passes(module, parse_passes(available_passes(), passes), ())
-
-
-def write_c(module: ModuleOp, folder: Path) -> None:
-    """Write the C of loops and of microcode."""
-    made = emit(module, "net")
-    assert made.runtime is not None
-    texts = {"net.c": made.source, "net.h": made.header, "npu_dma.h": made.runtime}
-    for name, text in (texts | engine_files(module, "net")).items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
-def build(folder: Path, output_bytes: int) -> Path:
-    """Compile and link for the Zynq."""
-    toolchain = Toolchain.load("zynq7020")
-    assert toolchain is not None
-    assert toolchain.compiler == COMPILER
-    elf = folder / "net.elf"
-    sources = ("start.S", "network.c")
-    command = [
-        *(toolchain.compiler, *toolchain.flags, *FLAGS, "-DNPU_DMA_EXTERNAL", f"-I{folder}"),
-        f"-DOUTPUT_BYTES={output_bytes}",
-        *(str(SUPPORT / name) for name in sources),
-        *(str(folder / name) for name in ("net.c", "net_pl330.c", "npu_pl330.c")),
-        *("-T", str(SUPPORT / "network.ld"), "-o", str(elf), "-lc", "-lm", "-lgcc"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return elf
-
-
-def run(zynq: Zynq, elf: Path, image: NDArray[np.float32], folder: Path) -> bytes:
-    """The file that the program writes."""
-    path = folder / "image.bin"
-    path.write_bytes(image.tobytes())
-    command = [
-        *("timeout", "-k", "2", "120", zynq.qemu, "-M", "xilinx-zynq-a9", "-m", "256M"),
-        *("-kernel", str(elf), "-display", "none", "-monitor", "none", "-serial", "null"),
-        *("-semihosting-config", "enable=on,target=native"),
-        *("-device", f"loader,file={path},addr={IMAGE:#x},force-raw=on"),
-    ]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr}"
-    return (folder / "out.bin").read_bytes()
 
 
 def run_counted(
@@ -143,7 +71,10 @@ def test_front_of_flownet(zynq: Zynq, tmp_path: Path) -> None:
     starts = [op for op in module.walk() if isinstance(op, StartOp)]
     assert starts
     assert all(PROGRAM.is_on(op) for op in starts)
-    data = run(zynq, build(tmp_path, expected.nbytes), image, tmp_path)
+    data = run(zynq, build(tmp_path, expected.nbytes), image, tmp_path, *TRACE)
+    bursts, crossing = crossings((tmp_path / "bursts.log").read_text())
+    assert bursts > 3000
+    assert crossing == 0
     returned, errors, transfers, *moved = struct.unpack_from("<6I", data)
     assert (returned, errors) == (0, 0)
     np.testing.assert_array_equal(np.frombuffer(data[24:], "<f4"), expected.ravel())
@@ -174,8 +105,9 @@ def test_sums_that_are_read_back(zynq: Zynq, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.frombuffer(data[24:], "<f4"), expected.ravel())
 
 
-def test_lenet5_from_npu_compile(zynq: Zynq, tmp_path: Path) -> None:
-    """As a user does it: npu-compile, then the C compiler, then the board."""
+@pytest.mark.parametrize("offset", [0, 1072])
+def test_lenet5_from_npu_compile(zynq: Zynq, tmp_path: Path, offset: int) -> None:
+    """As a user does it: npu-compile, then the C compiler, then the board; wherever memory lies."""
     model = EXAMPLE / "lenet5.onnx"
     command = [
         sys.executable,
@@ -197,10 +129,14 @@ def test_lenet5_from_npu_compile(zynq: Zynq, tmp_path: Path) -> None:
     runtime: Any = import_module("onnxruntime")
     session = runtime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
     expected: NDArray[np.float32] = session.run(None, {"image": image})[0]
-    data = run(zynq, build(tmp_path, expected.nbytes), image, tmp_path)
+    elf = build(tmp_path, expected.nbytes, f"-DOFFSET={offset}")
+    data = run(zynq, elf, image, tmp_path, *TRACE)
     returned, errors, transfers = struct.unpack_from("<3I", data)
     assert (returned, errors) == (0, 0)
     assert transfers >= len(microcode)
+    bursts, crossing = crossings((tmp_path / "bursts.log").read_text())
+    assert bursts > 3000
+    assert crossing == 0
     np.testing.assert_allclose(
         np.frombuffer(data[24:], "<f4"), expected.ravel(), rtol=1e-5, atol=1e-5
     )

@@ -11,6 +11,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.mlir_lexer import MLIRLexer
@@ -178,3 +179,28 @@ def test_aliases_may_stand_for_more_in_a_longer_text() -> None:
     with pytest.raises(ParseError, match="aliases stand for"):
         parser(SafeParser, text).parse_module()
     parser(SafeParser, "//" + "/" * 10**5 + "\n" + text).parse_module()
+
+
+LOCATIONS = """\
+func.func @f(%x: i32 loc("x"(#later))) -> i32 {
+  %y = arith.addi %x, %x : i32 loc(#later)
+  func.return %y : i32 loc(callsite(#later at #early))
+} loc(unknown)
+#later = loc("f.py":3:4)
+"""
+WITHOUT = """\
+func.func @f(%x: i32) -> i32 {
+  %y = arith.addi %x, %x : i32
+  func.return %y : i32
+}
+"""
+
+
+def test_locations_may_be_defined_behind_their_use() -> None:
+    ctx = Context()
+    for dialect in (Arith, Builtin, Func):
+        ctx.load_dialect(dialect)
+    module = SafeParser(ctx, '#early = loc("f.py":1:2)\n' + LOCATIONS).parse_module()
+    assert str(module) == str(SafeParser(ctx, WITHOUT).parse_module())
+    with pytest.raises(ParseError, match="undefined symbol alias '#early'"):
+        SafeParser(ctx, LOCATIONS).parse_module()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -19,12 +17,7 @@ QUICK = 2 * len(LOWERING)
 PART = 23
 
 
-@pytest.fixture(autouse=True)
-def no_warnings() -> Iterator[None]:
-    """Keep warnings about nodes in float32 out of the log."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("no_warnings")
 
 
 def checked(folder: Path, seed: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npu_dialect.interpreters.quantized import averaged, requantized
+from npu_dialect.interpreters.quantized import averaged, quantized_sum, requantized
 from npu_dialect.npu.quantization import Multiplier
 from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.verifying.harness import built
@@ -55,6 +55,35 @@ def test_rescale(values: list[int], multiplier: int, shift: int, point: int, dou
     got = requantized(np.array(values, np.int64), [scale], point, (-128, 127), mode)
     scaled = [apply_scale_32(value, multiplier, shift, double=double) for value in values]
     assert got.tolist() == [min(max(value + point, -128), 127) for value in scaled]
+
+
+FACTORS = st.tuples(st.integers(2**30, 2**31 - 1) | st.just(2**30), st.integers(8, 40))
+"""Multipliers and shifts with which the sum of two maps of bytes fits into i32."""
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(-128, 127)] * 2), min_size=1, max_size=9),
+    st.tuples(FACTORS, FACTORS, st.tuples(st.integers(2**30, 2**31 - 1), st.integers(2, 62))),
+    st.tuples(*[st.integers(-128, 127)] * 3),
+    st.booleans(),
+)
+def test_sum(
+    values: list[tuple[int, int]],
+    factors: tuple[tuple[int, int], ...],
+    points: tuple[int, int, int],
+    double: bool,
+) -> None:
+    lhs, rhs = (np.array(each, np.int8) for each in zip(*values, strict=True))
+    scales = [Multiplier(*each).number for each in factors]
+    mode = "double_round" if double else "half_up"
+    got = quantized_sum(lhs, rhs, scales, points, (-128, 127), mode)
+    want: list[int] = []
+    for pair in values:
+        terms = zip(pair, points, factors, strict=False)
+        total = sum(apply_scale_32(q - z, *scale, double=double) for q, z, scale in terms)
+        whole = apply_scale_32(total, *factors[2], double=double) + points[2]
+        want.append(min(max(whole, -128), 127))
+    assert got.tolist() == want
 
 
 @settings(max_examples=30)
@@ -147,6 +176,43 @@ def test_sum_of_two_maps(tmp_path: Path, *, double: bool) -> None:
     inputs = tmp_path / "x.npz"
     np.savez(inputs, x=x, y=y)
     assert verify(compiled, str(inputs), 0).agrees
+
+
+BLOCK = """\
+func.func @main(%x: tensor<1x5x6x4xi8>) -> tensor<1x5x6x4xi8> {
+  %w = "tosa.const"() <{value = dense<WEIGHTS> : tensor<4x1x1x4xi8>}> : () -> tensor<4x1x1x4xi8>
+  %z = "tosa.const"() <{value = dense<[99, -9, 0, 5]> : tensor<4xi32>}> : () -> tensor<4xi32>
+  %c = tosa.conv2d %x, %w, %z {dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, \
+stride = array<i64: 1, 1>, quantization_info = #tosa.conv_quant<input_zp = 4, weight_zp = 0>} : \
+(tensor<1x5x6x4xi8>, tensor<4x1x1x4xi8>, tensor<4xi32>) -> tensor<1x5x6x4xi32>
+  %y = tosa.rescale %c {double_round = DOUBLE, input_zp = 0 : i32, multiplier = \
+array<i32: 1503238553>, output_zp = 5 : i32, per_channel = false, scale32 = true, \
+shift = array<i8: 36>} : (tensor<1x5x6x4xi32>) -> tensor<1x5x6x4xi8>
+"""
+"""What stands in front of the sum of a residual block."""
+
+
+@needs_compiler
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("target", ["host", "cortex-m4", "fe310"])
+def test_residual_block(tmp_path: Path, target: str, *, double: bool) -> None:
+    """The sum is part of the convolution before it, in C as in the interpreter."""
+    weights = np.random.default_rng(7).integers(-9, 10, (4, 1, 1, 4)).tolist()
+    _, behind = RESIDUAL.replace("1x4x4x3", "1x5x6x4").split("\n", 1)
+    text = (BLOCK + behind).replace("DOUBLE", str(double).lower())
+    path, dumps = tmp_path / "net.mlir", tmp_path / "dump"
+    path.write_text(text.replace("WEIGHTS", str(weights)), encoding="utf-8")
+    compiled = compile_model(Job(path, target, prefix="net", dump_ir=dumps))
+    (fused,) = dumps.glob("*-npu-fuse-additions.mlir")
+    mode = "double_round" if double else "half_up"
+    (layer,) = (line for line in fused.read_text().splitlines() if "npu.conv2d" in line)
+    assert "then add residual first" in layer
+    assert f"zero_points [-3, 5, 7] mode {mode}" in layer
+    inputs = tmp_path / "x.npz"
+    np.savez(inputs, x=np.random.default_rng(3).integers(-128, 128, (40, 5, 6, 4)))
+    result = verify(compiled, str(inputs), 0)
+    assert result.agrees
+    assert result.outputs[0].absolute == 0
 
 
 @needs_compiler

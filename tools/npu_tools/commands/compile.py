@@ -204,6 +204,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
     add("--jobs", type=positive, default=1, metavar="N", help="layers to search for tiles at once")
     add("--memory-map", type=Path, metavar="map.svg", help="draw SRAM address against time")
+    trace = "write what core and DMA do over time, as Chrome trace events (Perfetto opens them)"
+    add("--timeline", type=Path, metavar="trace.json", help=trace)
+    predict = "predict the instructions of an inference on a microcontroller, layer by layer"
+    add("--instructions", action="store_true", help=predict)
     add(
         "--find-min-sram",
         action="store_true",
@@ -241,7 +245,7 @@ def print_lists(options: argparse.Namespace) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compile, verify with --verify, write the files, print the report; returns the exit code."""
     from npu_tools.compiling.driver import compile_model
-    from npu_tools.pictures.map_stop import MapStop
+    from npu_tools.pictures.drawings import Drawings
     from npu_tools.reports.module_table import module_table
     from npu_tools.reports.table import table
     from npu_tools.reports.zero_block_table import plan_table
@@ -260,30 +264,20 @@ def run(options: argparse.Namespace) -> int:
             return 0
         job, extra = picked
     extra |= min_sram(options, job)
-    stop = MapStop(options.model.name)
-    drawing: Path | None = options.memory_map
-    drawn = () if drawing is None else (stop,)
-    compiled = compile_model(replace(job, observers=(*job.observers, *drawn)))
+    drawings = Drawings(options.memory_map, options.timeline, options.model.name)
+    compiled = compile_model(replace(job, observers=(*job.observers, *drawings.stops())))
     if options.verify is not None:
-        from npu_tools.verifying.verify import verify
+        from npu_tools.verifying.checks import checked
 
-        if not compiled.files:
-            raise UserError(
-                f"--pipeline {job.pipeline} ends with a plan: there is no C to --verify"
-            )
-        verified = verify(compiled, options.verify or None, options.seed)
-        say("\n".join(verified.lines), beside(options))
-        if not verified.agrees:
-            raise UserError(f"{options.model}: {verified.complaint}")
-        extra["verify"] = verified.as_dict()
+        given = options.verify or None
+        extra["verify"] = checked(compiled, job, given, options.seed, beside(options))
     stack = measure_stack(compiled.files, compiled.name, options.target)
     report = replace(compiled.report, stack_bytes=stack.bytes)
     extra |= {"stack_without": stack.without} if stack.without else {}
     text = json.dumps({**report.as_dict(), **extra}, indent=2) + "\n"
     folder = options.folder or Path(compiled.name)
-    pictures = {} if drawing is None else {drawing: stop.picture()}
     around = integration_files(options.emit, compiled.name, compiled.files, folder)
-    paths = write_files(folder, {**compiled.files, **around, "report.json": text}, pictures)
+    paths = write_files(folder, {**compiled.files, **around, "report.json": text}, drawings.files())
     if options.json:
         print(text, end="")
         return 0
@@ -318,6 +312,8 @@ def job_of(options: argparse.Namespace) -> Job:
         input_dims=parse_input_dims(options.input_dim),
         functions=options.functions,
         dump_ir=options.dump_ir,
+        clock=options.verify is not None,
+        instructions=options.instructions,
         jobs=options.jobs,
         observers=tuple(observers(options)),
     )

@@ -26,11 +26,13 @@ from npu_passes.emit.c.names import identifier
 from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
 from npu_passes.support.refuse import RefusingPass
 from npu_tools.compiling.c_files import LONGEST_PREFIX, emit, is_name
+from npu_tools.compiling.clocked import Clocked, clocked_program, marked
 from npu_tools.compiling.pass_text import build_pass, pass_specs
 from npu_tools.compiling.resuming import has_offsets, remaining
 from npu_tools.compiling.stops import IrDump, Measurements, Observer
 from npu_tools.compiling.verified import Verifier
 from npu_tools.importers.frontends import load
+from npu_tools.reports.instruction_report import instructions_of
 from npu_tools.reports.report import Report, parameter_bytes, planned_function, report_of
 from npu_tools.shared.collector import paused_collector
 from npu_tools.shared.errors import UserError
@@ -55,7 +57,7 @@ FUSE_REGIONS = "npu-fuse-regions"
 PLACE_WEIGHTS = "npu-place-weights"
 PLAN_AS = "npu-plan-as"
 STREAM_INPUT, SPLIT_STREAM = "npu-stream-input", "npu-split-stream"
-ASSIGN_OFFSETS = "npu-assign-sram-offsets"
+ASSIGN_OFFSETS, PREFETCH = "npu-assign-sram-offsets", "npu-prefetch"
 TILE_LOOPS = "npu-tile-loops"
 COMPRESS = "npu-compress-spills"
 MEASURE = "npu-measure-zero-blocks"
@@ -90,6 +92,10 @@ class Job:
     functions: Path | None = None
     """A table of further operators."""
     dump_ir: Path | None = None
+    clock: bool = False
+    """Whether to print the C of a program with transfers a second time, for the virtual clock."""
+    instructions: bool = False
+    """Whether to predict the instructions of the C program, if the costs of the core are known."""
     jobs: int = 1
     """How many layers are searched for tiles at the same time. Results do not depend on it."""
     observers: tuple[Observer, ...] = ()
@@ -117,13 +123,15 @@ class Compiled:
     """The result of a job: measurements and the files of the C program, by name.
 
     There are no files if the job only plans memory. `source` is the model in a form that
-    onnxruntime can run, or for MLIR text the module as it was read.
+    onnxruntime can run, or for MLIR text the module as it was read. `clocked` is the program on the
+    virtual clock, if the job asks for it.
     """
 
     name: str
     report: Report
     files: Mapping[str, str | bytes]
     source: ModelProto | ModuleOp
+    clocked: Clocked | None = None
     exact: bool = True
     """Whether integers change scales as in the model. False with `--requantize=fixed`, which uses
     integer multipliers and shifts."""
@@ -178,13 +186,13 @@ def take_the_road(job: Job) -> Compiled:
         from npu_tools.reports.microcode_report import microcode_of
 
         report = replace(report, microcode=microcode_of(module))
-    files = (
-        {}
-        if only_plans or not has_offsets(module)
-        else emit(module, name, place_of_weights(job, report), has_microcode)
-    )
+    where, prints = place_of_weights(job, report), not only_plans and has_offsets(module)
+    clocked = clocked_program(module, name, where, machine) if prints and job.clock else None
+    files = emit(module, name, where, has_microcode) if prints else {}
+    if files and job.instructions:
+        report = replace(report, instructions=instructions_of(module))
     report = replace(report, elided_weights=loaded.is_elided)
-    return Compiled(name, report, files, reference, job.requantize != "fixed")
+    return Compiled(name, report, files, reference, clocked, job.requantize != "fixed")
 
 
 def check_options(job: Job, whole: Sequence[ModulePass], passes: Sequence[ModulePass]) -> None:
@@ -289,6 +297,7 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
         specs.insert(index_of(specs, BUFFERIZE), data)
     if job.stream_input:
         specs = streamed(specs)
+    specs = marked(specs) if job.clock and machine.dma_channels else specs
     if job.plan_as is not None:
         specs = planned_as(specs, job.plan_as)
     passes = tuple(build_pass(available[spec.name](), spec) for spec in specs)
@@ -348,10 +357,9 @@ def with_option(specs: list[ArgSpec], name: str, option: str, value: str | int) 
 
 
 def through_offsets(passes: Sequence[ModulePass]) -> tuple[ModulePass, ...]:
-    """The passes up to the one that assigns SRAM offsets, this included; all if there is none."""
-    names = [each.name for each in passes]
-    end = names.index(ASSIGN_OFFSETS) + 1 if ASSIGN_OFFSETS in names else len(names)
-    return tuple(passes[:end])
+    """The passes up to the last one that decides SRAM offsets; all if there is none."""
+    ends = [end for end, each in enumerate(passes, 1) if each.name in (ASSIGN_OFFSETS, PREFETCH)]
+    return tuple(passes[: max(ends, default=len(passes))])
 
 
 def run_passes(

@@ -28,6 +28,7 @@ from npu_dialect.target import TargetAttr
 from npu_passes.modules.plan_modules import PlanModulesPass
 from npu_tools.compiling.driver import (
     ASSIGN_OFFSETS,
+    PREFETCH,
     Job,
     job_passes,
     through_offsets,
@@ -66,7 +67,9 @@ def find_min_sram(job: Job) -> int:
     plans no memory.
     """
     machine = Machine.load(job.target)
-    passes = through_offsets(job_passes(job, machine))
+    # npu-prefetch only uses what is left, so that it always fits.
+    decided = through_offsets(job_passes(job, machine))
+    passes = tuple(each for each in decided if each.name != PREFETCH)
     module = load(job.model, job.input_dims, job.functions).module
     progress = Progress()
 

@@ -23,10 +23,10 @@ from npu_passes.analysis.loop_work import UnknownWork, work_of
 from npu_passes.lowering.split_stream import SplitStreamPass
 from npu_passes.pipelines import DEFAULT
 from npu_tools.compiling.driver import (
-    ASSIGN_OFFSETS,
     Job,
     job_passes,
     prepare,
+    through_offsets,
 )
 from npu_tools.importers.frontends import load
 from npu_tools.reports.report import planned_function, report_of
@@ -160,8 +160,7 @@ def plan_of(module: ModuleOp, job: Job, machine: Machine) -> Plan:
     DiagnosticException if a pass fails.
     """
     passes = job_passes(job, machine)
-    names = [each.name for each in passes]
-    end = names.index(ASSIGN_OFFSETS) + 1 if ASSIGN_OFFSETS in names else len(names)
+    end = len(through_offsets(passes))
     PassPipeline(passes[:end]).apply(context(), module)
     if planned_function(module) is None:
         raise UserError(f"--pareto: expected a pipeline that plans memory, got {job.pipeline}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -21,6 +22,8 @@ from npu_tools.shared.files import write_file
 
 PLAN_MODULES = "npu-plan-modules"
 TILE_LOOPS = "npu-tile-loops"
+KEEP_TIME = ("npu-assign-dram-offsets", "npu-turn-layers")
+"""Passes that change no cycles."""
 
 Observer = Callable[[str, ModuleOp], None]
 """A function that the driver calls after each step, with the step's name and the module.
@@ -44,6 +47,7 @@ class Measurements:
     planned: Report | None = None
     layers: tuple[LayerReport, ...] = ()
     tiled: bool = False
+    time: Mapping[str, Any] | None = None
     naive: NaiveStop = field(default_factory=NaiveStop)
 
     def __call__(self, step: str, module: ModuleOp) -> None:
@@ -56,8 +60,12 @@ class Measurements:
             from npu_tools.reports.module_report import planned_report
 
             self.planned = planned_report(module, self.model)
-        if planned_function(module) is not None:
+        if (function := planned_function(module)) is not None:
+            from npu_tools.reports.time_report import time_of
+
             self.buffers = report_of(module, self.model)
+            if step not in KEEP_TIME or self.time is None:
+                self.time = time_of(module, function)
 
     @property
     def report(self) -> Report | None:
@@ -65,6 +73,7 @@ class Measurements:
         found = self.buffers or self.planned
         if found is None or self.buffers is None:
             return found
+        found = replace(found, time=self.time)
         if self.planned is not None:
             found = replace(found, modules=self.planned.modules)
         if (naive := self.naive.traffic) is not None:

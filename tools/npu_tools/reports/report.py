@@ -44,6 +44,7 @@ from npu_passes.analysis.views import root_of
 from npu_plans.arena.problem import Buffer, Problem
 from npu_plans.arena.problem import live_bound as bound_of
 from npu_plans.modules.traffic import Traffic
+from npu_tools.reports.instruction_report import Instructions
 from npu_tools.reports.off_chip import off_chip
 from npu_tools.shared.errors import UserError
 
@@ -146,6 +147,10 @@ class Report:
     """A row for each map off the chip that may move in blocks; see `zero_block_plan.py`."""
     stored_bytes: int | None = None
     """Bytes of the constants in the emitted C: repacked weights, biases and scales."""
+    time: Mapping[str, Any] | None = None
+    """Cycles, energy and roofline; see `time_report.py`. None if the machine's file has none."""
+    instructions: Instructions | None = None
+    """Predicted instructions on a microcontroller; None if its costs are not known."""
     module_traffic: Mapping[str, Traffic] = field(default_factory=dict[str, Traffic])
     """The traffic of each module's layers, for the rows of `modules`. It is no key of its own."""
 
@@ -156,6 +161,14 @@ class Report:
         del table["module_traffic"]
         for layer in table["layers"]:
             del layer["start"], layer["strides"]
+        if self.time is None:
+            del table["time"]
+        del table["instructions"]
+        if self.instructions is not None:
+            table["instructions"] = self.instructions.total
+            if len(self.instructions.layers) == len(self.layers):
+                for layer, number in zip(table["layers"], self.instructions.layers):
+                    layer["instructions"] = number
         if not self.states:
             del table["states"]
         if not self.elided_weights:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from npu_tools.reports.instruction_report import instruction_line
 from npu_tools.reports.report import LayerReport, Report
 from npu_tools.shared.text import columns
 
@@ -20,12 +21,18 @@ def table(report: Report, stack: str) -> str:
     lines += columns([HEADINGS, *(layer_row(layer) for layer in report.layers)])
     lines += ["", *columns([("on-chip memory", "bytes", "elements"), *memory_rows(report)], 1)]
     lines += list(state_lines(report))
+    if report.time is not None:
+        from npu_tools.reports.time_report import time_lines
+
+        lines += time_lines(report.time, report.target)
     lines += [
         "",
         f"weights in {'DRAM' if report.naive.feature_map_reads else 'flash'}: "
         f"{report.weights_bytes} bytes{stored(report)}",
         f"worst-case stack: {stack}",
     ]
+    if report.instructions is not None:
+        lines.append(instruction_line(report.instructions))
     if report.microcode:
         from npu_tools.reports.microcode_report import microcode_line
 

@@ -61,6 +61,10 @@ BEFORE = """\
 COUNTER = """\
   printf("{0} %llu\\n", (unsigned long long)engine.counters.{0});"""
 
+CYCLES = """
+  printf("cycles %llu %llu\\n", (unsigned long long)engine.clock.compute,
+         (unsigned long long)engine.clock.exposed);"""
+
 PROGRAM = """\
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,8 +263,12 @@ def split(values: Bytes, sizes: Iterable[int]) -> Iterator[Bytes]:
 
 
 @contextmanager
-def built(name: str, files: Mapping[str, str | bytes], report: Report) -> Generator[Harness]:
+def built(
+    name: str, files: Mapping[str, str | bytes], report: Report, macros: Sequence[str] = ()
+) -> Generator[Harness]:
     """Build the harness of a compiled network in a temporary folder, removed at the end.
+
+    `macros` are defined in front of the program: those of the virtual clock, which prints cycles.
 
     Raises: UserError if there is no compiler, or if it rejects the C.
     """
@@ -272,7 +280,7 @@ def built(name: str, files: Mapping[str, str | bytes], report: Report) -> Genera
         for file, content in files.items():
             data = content.encode() if isinstance(content, str) else content
             (folder / file).write_bytes(data)
-        (folder / "main.c").write_text(program_text(name, files, report), encoding="utf-8")
+        (folder / "main.c").write_text(program_text(name, files, report, macros), encoding="utf-8")
         command = [*compiler.split(), *FLAGS, "main.c", "-o", "program", "-lm"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -304,7 +312,9 @@ def poison_text(name: str, report: Report) -> str:
     return "\n".join((reset, *gaps))
 
 
-def program_text(name: str, files: Mapping[str, str | bytes], report: Report) -> str:
+def program_text(
+    name: str, files: Mapping[str, str | bytes], report: Report, macros: Sequence[str] = ()
+) -> str:
     """The C text of the program."""
     ins = [prod(shape) for shape in report.inputs.values()]
     outs = [prod(shape) for shape in report.outputs.values()]
@@ -332,11 +342,12 @@ def program_text(name: str, files: Mapping[str, str | bytes], report: Report) ->
     if RUNTIME in files:
         arguments += ["dram", "&engine"]
         parts |= {
-            "strict": "#define NPU_DMA_STRICT",
+            "strict": "\n".join(f"#define {each}" for each in ("NPU_DMA_STRICT", *macros)),
             "engine": ENGINE.format(**names),
             "before": BEFORE.format(**names),
             "failed": " || engine_failed()",
-            "counters": "\n".join(COUNTER.format(field.name) for field in fields(Counters)),
+            "counters": "\n".join(COUNTER.format(field.name) for field in fields(Counters))
+            + CYCLES * bool(macros),
         }
     arguments += [] if blob is None else ["weights"]
     return PROGRAM.format(

@@ -145,12 +145,16 @@ def adapter(module: ModuleOp, prefix: str, header: str) -> str:
     for part, function in public_functions(module).items():
         head = re.search(rf"^(int|void) {prefix}_{part}\(([^)]*)\);", header, re.MULTILINE)
         assert head is not None, f"no {prefix}_{part} in the header"
-        parts.append(entry_function(function, f"{prefix}_{part}", *head.groups()))
+        name, engine = f"{prefix}_{part}", bool(declared)
+        parts.append(entry_function(function, name, *head.groups(), has_engine=engine))
     return "\n".join(parts)
 
 
-def entry_function(function: FuncOp, name: str, result: str, head: str) -> str:
-    """A function of the header, which calls LLVM's code. `head` are its parameters."""
+def entry_function(function: FuncOp, name: str, result: str, head: str, *, has_engine: bool) -> str:
+    """A function of the header, which calls LLVM's code. `head` are its parameters.
+
+    `has_engine`: whether the module calls the functions for transfers.
+    """
     names = [each.split("*")[-1].split()[-1] for each in head.split(",")]
     types, results = function.function_type.inputs.data, function.function_type.outputs.data
     values = names[: len(types)]
@@ -161,11 +165,13 @@ def entry_function(function: FuncOp, name: str, result: str, head: str) -> str:
     lines = [f"{given} {label}({parameters});", ""]
     lines += [f"{result} {name}({head})", "{"]
     lines += [f"    (void){each};" for each in names if each not in values]
-    lines += ["    engine = dma;"] if "dma" in names and "dma" not in values else []
+    is_given = "dma" in names and "dma" not in values
+    lines += ["    engine = dma;"] if has_engine and is_given else []
     if results:
         lines.append(f"    return (int){call};")
     else:
-        lines += [f"    {call};", *(["    return 0;"] if result == "int" else [])]
+        status = "npu_dma_result(dma)" if "dma" in names else "0"
+        lines += [f"    {call};", *([f"    return {status};"] if result == "int" else [])]
     return "\n".join((*lines, "}", ""))
 
 

@@ -35,8 +35,7 @@ func.func @write(%x: memref<1x2x1x3xf32, #npu.sram>, %w: memref<3x4xf32, #npu.sr
   func.return
 }
 
-// An image of floats that the caller gives with channels last: a convolution reads it where it lies. Not so bytes, for
-// their kernels want planes, nor what a layer without windows reads.
+// An image that the caller gives with channels last: layers with windows read it where it lies, and no other layers.
 // CHECK-LABEL: func.func @image
 // CHECK-NEXT: %t = memref.reinterpret_cast %x to offset: [0], sizes: [1, 3, 8, 8], strides: [192, 1, 24, 3]
 // CHECK-NOT: npu.transpose
@@ -48,7 +47,8 @@ func.func @image(%x: memref<1x8x8x3xf32, #npu.sram> {sram.input}, %w: memref<4x3
 }
 
 // CHECK-LABEL: func.func @bytes
-// CHECK: npu.transpose
+// CHECK-NEXT: %t = memref.reinterpret_cast %x to offset: [0], sizes: [1, 3, 8, 8], strides: [192, 1, 24, 3]
+// CHECK-NOT: npu.transpose
 func.func @bytes(%x: memref<1x8x8x3xi8, #npu.sram> {sram.input}, %y: memref<1x3x6x6xi8, #npu.sram> {sram.output}) {
   %t = sram.alloc : memref<1x3x8x8xi8, #npu.sram>
   npu.transpose ins(%x : memref<1x8x8x3xi8, #npu.sram>) outs(%t : memref<1x3x8x8xi8, #npu.sram>) perm [0, 3, 1, 2]
@@ -62,5 +62,17 @@ func.func @no_windows(%x: memref<1x8x8x3xf32, #npu.sram> {sram.input}, %y: memre
   %t = sram.alloc : memref<1x3x8x8xf32, #npu.sram>
   npu.transpose ins(%x : memref<1x8x8x3xf32, #npu.sram>) outs(%t : memref<1x3x8x8xf32, #npu.sram>) perm [0, 3, 1, 2]
   npu.softmax ins(%t : memref<1x3x8x8xf32, #npu.sram>) outs(%y : memref<1x3x8x8xf32, #npu.sram>) axis 1
+  func.return
+}
+
+// A map that is no input keeps the order in which it is computed.
+// CHECK-LABEL: func.func @inside
+// CHECK: npu.transpose
+func.func @inside(%x: memref<1x8x8x3xi8, #npu.sram> {sram.input}, %y: memref<1x3x6x6xi8, #npu.sram> {sram.output}) {
+  %a = sram.alloc : memref<1x8x8x3xi8, #npu.sram>
+  npu.relu ins(%x : memref<1x8x8x3xi8, #npu.sram>) outs(%a : memref<1x8x8x3xi8, #npu.sram>)
+  %t = sram.alloc : memref<1x3x8x8xi8, #npu.sram>
+  npu.transpose ins(%a : memref<1x8x8x3xi8, #npu.sram>) outs(%t : memref<1x3x8x8xi8, #npu.sram>) perm [0, 3, 1, 2]
+  npu.max_pool2d ins(%t : memref<1x3x8x8xi8, #npu.sram>) outs(%y : memref<1x3x6x6xi8, #npu.sram>) kernel [3, 3] strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1]
   func.return
 }

@@ -27,16 +27,46 @@ func.func @dense(%x: tensor<1x4xi8>) -> tensor<1x2xi8> {
   return %r : tensor<1x2xi8>
 }
 
-// A sum of two maps of different scales is a sum of i32 maps.
+// A sum of two maps of different scales is one layer.
 // CHECK-LABEL: func.func @sum
-// CHECK: %a = npu.requantize %x scales [1048576.0] zero_points [-3, 0] mode double_round {{.*}} -> tensor<1x2xi32>
-// CHECK: %b = npu.requantize %y scales [524288.0] zero_points [5, 0] mode double_round {{.*}} -> tensor<1x2xi32>
-// CHECK: %s = npu.add %a, %b
-// CHECK: npu.requantize %s scales [4.76837158203125e-07] zero_points [0, 7] mode double_round {{.*}} -> tensor<1x2xi8>
+// CHECK-NEXT: %q = npu.quantized_add %x, %y scales [1048576.0, 524288.0, 4.76837158203125e-07] zero_points [-3, 5, 7] mode double_round {npu.layer = "q"}
+// CHECK-NEXT: func.return %q
 func.func @sum(%x: tensor<1x2xi8>, %y: tensor<1x2xi8>) -> tensor<1x2xi8> {
   %a = tosa.rescale %x {double_round = true, input_zp = -3 : i32, multiplier = array<i32: 1073741824>, output_zp = 0 : i32, per_channel = false, scale32 = true, shift = array<i8: 10>} : (tensor<1x2xi8>) -> tensor<1x2xi32>
   %b = tosa.rescale %y {double_round = true, input_zp = 5 : i32, multiplier = array<i32: 1073741824>, output_zp = 0 : i32, per_channel = false, scale32 = true, shift = array<i8: 11>} : (tensor<1x2xi8>) -> tensor<1x2xi32>
   %s = tosa.add %a, %b : (tensor<1x2xi32>, tensor<1x2xi32>) -> tensor<1x2xi32>
+  %q = tosa.rescale %s {double_round = true, input_zp = 0 : i32, multiplier = array<i32: 1073741824>, output_zp = 7 : i32, per_channel = false, scale32 = true, shift = array<i8: 51>} : (tensor<1x2xi32>) -> tensor<1x2xi8>
+  return %q : tensor<1x2xi8>
+}
+
+// A sum that may not fit into i32, and one that something else reads, stay sums of i32 maps.
+// CHECK-LABEL: func.func @large
+// CHECK: npu.add %a, %b
+// CHECK: npu.requantize %s scales [4.76837158203125e-07] zero_points [0, 7] mode double_round
+func.func @large(%x: tensor<1x2xi8>) -> tensor<1x2xi8> {
+  %a = tosa.rescale %x {double_round = true, input_zp = -3 : i32, multiplier = array<i32: 1073741824>, output_zp = 0 : i32, per_channel = false, scale32 = true, shift = array<i8: 7>} : (tensor<1x2xi8>) -> tensor<1x2xi32>
+  %b = tosa.rescale %x {double_round = true, input_zp = 5 : i32, multiplier = array<i32: 1073741824>, output_zp = 0 : i32, per_channel = false, scale32 = true, shift = array<i8: 7>} : (tensor<1x2xi8>) -> tensor<1x2xi32>
+  %s = tosa.add %a, %b : (tensor<1x2xi32>, tensor<1x2xi32>) -> tensor<1x2xi32>
+  %q = tosa.rescale %s {double_round = true, input_zp = 0 : i32, multiplier = array<i32: 1073741824>, output_zp = 7 : i32, per_channel = false, scale32 = true, shift = array<i8: 51>} : (tensor<1x2xi32>) -> tensor<1x2xi8>
+  return %q : tensor<1x2xi8>
+}
+
+// CHECK-LABEL: func.func @read_twice
+// CHECK: npu.add %a, %a
+// CHECK: npu.requantize %s
+func.func @read_twice(%x: tensor<1x2xi8>) -> (tensor<1x2xi8>, tensor<1x2xi32>) {
+  %a = tosa.rescale %x {double_round = true, input_zp = -3 : i32, multiplier = array<i32: 1073741824>, output_zp = 0 : i32, per_channel = false, scale32 = true, shift = array<i8: 10>} : (tensor<1x2xi8>) -> tensor<1x2xi32>
+  %s = tosa.add %a, %a : (tensor<1x2xi32>, tensor<1x2xi32>) -> tensor<1x2xi32>
+  %q = tosa.rescale %s {double_round = true, input_zp = 0 : i32, multiplier = array<i32: 1073741824>, output_zp = 7 : i32, per_channel = false, scale32 = true, shift = array<i8: 51>} : (tensor<1x2xi32>) -> tensor<1x2xi8>
+  return %q, %s : tensor<1x2xi8>, tensor<1x2xi32>
+}
+
+// Two ways of rounding are no sum of one mode.
+// CHECK-LABEL: func.func @modes
+// CHECK: npu.add %a, %a
+func.func @modes(%x: tensor<1x2xi8>) -> tensor<1x2xi8> {
+  %a = tosa.rescale %x {double_round = false, input_zp = -3 : i32, multiplier = array<i32: 1073741824>, output_zp = 0 : i32, per_channel = false, scale32 = true, shift = array<i8: 10>} : (tensor<1x2xi8>) -> tensor<1x2xi32>
+  %s = tosa.add %a, %a : (tensor<1x2xi32>, tensor<1x2xi32>) -> tensor<1x2xi32>
   %q = tosa.rescale %s {double_round = true, input_zp = 0 : i32, multiplier = array<i32: 1073741824>, output_zp = 7 : i32, per_channel = false, scale32 = true, shift = array<i8: 51>} : (tensor<1x2xi32>) -> tensor<1x2xi8>
   return %q : tensor<1x2xi8>
 }

@@ -26,5 +26,9 @@ func.func @all(%x: tensor<1x8xi8>, %w: tensor<4x8xi8>, %m: tensor<1x1x4x4xi8>, %
   %h = npu.quantized_binary %x, %b with mul scales [0.5, 0.5, 0.5] zero_points [0, 3, 0] mode qlinear : (tensor<1x8xi8>, tensor<1x8xi8>) -> tensor<1x8xi8>
   // CHECK: npu.quantized_binary {{.*}} with div {{.*}} mode float
   %i = npu.quantized_binary %x, %b with div scales [0.5, 0.5, 0.5] zero_points [0, 3, 0] mode float : (tensor<1x8xi8>, tensor<1x8xi8>) -> tensor<1x8xi8>
+  // Multipliers that are given exactly keep their mode.
+  // CHECK: npu.quantized_add {{.*}} mode double_round
+  // FLOAT: npu.quantized_add {{.*}} mode double_round
+  %j = npu.quantized_add %x, %b scales [0.5, 0.25, 2.0] zero_points [0, 3, 0] mode double_round : (tensor<1x8xi8>, tensor<1x8xi8>) -> tensor<1x8xi8>
   func.return
 }

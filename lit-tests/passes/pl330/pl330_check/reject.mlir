@@ -288,3 +288,55 @@ pl330.program @p channel 0 {
   pl330.end
 }
 // CHECK: pl330-check: @p, byte 0x001a: DMAEND: expected no end with data in the MFIFO, got 128 bytes
+
+// -----
+
+// 1024 bytes for an address within a line take 129 lines.
+pl330.program @p channel 0 {
+  pl330.mov ccr src 4x16 inc dst 4x16 inc
+  pl330.mov sar 0x00100000
+  pl330.mov dar 0x00200004
+  pl330.loop 16 { pl330.ld }
+  pl330.loop 16 { pl330.st }
+  pl330.end
+}
+
+// CHECK: pl330-check: @p, byte 0x0014: DMALD: expected at most 128 lines of the MFIFO, got 129
+
+// -----
+
+// Each beat for a fixed address takes a line of its own.
+pl330.program @p channel 0 {
+  pl330.mov ccr src 4x16 inc dst 4x16
+  pl330.mov sar 0x00100000
+  pl330.mov dar 0x00200004
+  pl330.loop 9 { pl330.ld }
+  pl330.loop 9 { pl330.st }
+  pl330.end
+}
+
+// CHECK: pl330-check: @p, byte 0x0014: DMALD: expected at most 128 lines of the MFIFO, got 144
+
+// -----
+
+// Both run at once: what one holds while the other loads is not free for it.
+pl330.program @p channel 0 {
+  pl330.mov ccr src 8x16 inc dst 8x16 inc
+  pl330.mov sar 0x00100000
+  pl330.mov dar 0x00200000
+  pl330.loop 4 { pl330.ld }
+  pl330.rmb
+  pl330.loop 4 { pl330.ld }
+  pl330.loop 8 { pl330.st }
+  pl330.end
+}
+pl330.program @q channel 1 {
+  pl330.mov ccr src 8x16 inc dst 8x16 inc
+  pl330.mov sar 0x00100000
+  pl330.mov dar 0x00200000
+  pl330.loop 5 { pl330.ld }
+  pl330.loop 5 { pl330.st }
+  pl330.end
+}
+
+// CHECK: pl330-check: expected programs that share 128 lines of the MFIFO, got 144: 64 by channel 0 held while others load, 80 for one load at a time

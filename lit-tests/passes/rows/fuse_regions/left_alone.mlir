@@ -41,3 +41,26 @@ func.func @two_paddings(%x : tensor<1x1x4x4xf32>, %w : tensor<1x1x3x3xf32>) -> (
   %3 = npu.add %1, %2 : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
   func.return %3 : tensor<1x1x4x4xf32>
 }
+
+// -----
+
+// An op that does not say how it computes: the order of its function stays, and an op of linalg what it was.
+// CHECK-LABEL: func.func @unknown
+// CHECK-NOT: npu.
+func.func @unknown(%x : tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %e = tensor.empty() : tensor<4x4xf32>
+  %0 = linalg.exp ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = linalg.exp ins(%0 : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = "test.op"(%1) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %2 : tensor<4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @alone
+// CHECK-NOT: npu.
+func.func @alone(%x : tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %e = tensor.empty() : tensor<4x4xf32>
+  %0 = linalg.exp ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %0 : tensor<4x4xf32>
+}

@@ -45,6 +45,7 @@ from npu_passes.emit.c.types import (
     transfer_runs,
 )
 from npu_passes.support.block_runs import is_ordered
+from npu_passes.support.refuse import listed
 
 STRUCTURE = (
     scf.ForOp,
@@ -90,22 +91,14 @@ REMEDY = {
 MOST_AXES = 6
 """The most axes of a transfer: NPU_DMA_AXES in `npu_dma.h`."""
 
-MOST = 20
-"""The most entries of the list that are shown."""
-
 
 def check(module: ModuleOp) -> None:
     """Check that a module can be printed as C.
 
     Raises: PassFailedException with a list of everything that cannot be printed.
     """
-    found = dict.fromkeys(problem for op in module.ops for problem in problems_at_top(op))
-    if not found:
-        return
-    lines = list(found)[:MOST]
-    if len(found) > MOST:
-        lines.append(f"... and {len(found) - MOST} more")
-    raise PassFailedException("c: this cannot be printed as C:\n  " + "\n  ".join(lines))
+    if problems := listed(problem for op in module.ops for problem in problems_at_top(op)):
+        raise PassFailedException("c: this cannot be printed as C:" + problems)
 
 
 def problems_at_top(op: Operation) -> Iterator[str]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, SSAValue
 
 from npu_dialect.attributes import LAYER, WHAT
+from npu_dialect.walking import walk_kind
 from npu_passes.emit.c import carried
 from npu_passes.emit.c.body import WIDTH, Body, Pointer
 from npu_passes.emit.c.buffers import memory_of
@@ -45,7 +46,9 @@ def layer_function(program: Program, function: Function, unit: Unit) -> str:
         if not argument.uses:
             body.line(f"(void){argument_name(body, argument)};")
     print_block(body, function.op.body.block)
-    alone = f"{use_macro(body.unit, NO_INLINE)} " if body.keeps_order else ""
+    # Inside of ID_run, a compiler lets the loops of several layers compete for the registers.
+    has_loops = any(walk_kind(function.op, scf.ForOp))
+    alone = f"{use_macro(body.unit, NO_INLINE)} " if has_loops or body.keeps_order else ""
     head = prototype(f"static {alone}void {function.name}", parameters)
     return "\n".join((*layer_comment(function, body), head, "{", *body.lines, "}", ""))
 

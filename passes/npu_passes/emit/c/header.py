@@ -84,9 +84,18 @@ STREAM_ARENA_TEXT = f"""\
 
 RETURN_TEXT = f"""\
 /*
- * Returns 0 when the outputs are computed, 1 if a pointer is NULL, 2 if BLOCKS not
+ * Returns 0 when the outputs are computed, 1 if a pointer is NULL, 2 if the arena is not
  * aligned to {ALIGNMENT} bytes. Nothing is allocated and nothing is kept between runs: runs with
- * DIFFERENT can go on at the same time.
+ * different arenas can go on at the same time.
+ */
+"""
+
+ENGINE_TEXT = f"""\
+/*
+ * Returns 0 when the outputs are computed, 1 if a pointer is NULL, 2 if a block is not aligned to
+ * {ALIGNMENT} bytes, and what npu_dma_status(dma) returns, more than 3, if the engine has failed:
+ * the outputs mean nothing then. Nothing is allocated and nothing is kept between runs: runs with
+ * blocks and engines of their own can go on at the same time.
  */
 """
 
@@ -145,10 +154,7 @@ def of_states(program: Program, text: str) -> str:
 
 def return_text(program: Program) -> str:
     """The comment about what the public function returns, and when it may be called."""
-    blocks, different = "the arena is", "different arenas"
-    if program.uses_dma:
-        blocks, different = "a block is", "blocks and engines of their own"
-    return of_states(program, RETURN_TEXT).replace("BLOCKS", blocks).replace("DIFFERENT", different)
+    return of_states(program, ENGINE_TEXT if program.uses_dma else RETURN_TEXT)
 
 
 def stream_text(program: Program) -> str:

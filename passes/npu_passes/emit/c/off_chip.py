@@ -30,12 +30,17 @@ LOCAL_NAMES = ("dram", "dma", "off_chip")
 
 
 def runtime() -> str:
-    """The text of the header: its parts in the order of their names, an empty line between them.
+    """The text of the header."""
+    return joined("npu_dma")
+
+
+def joined(folder_name: str) -> str:
+    """The text of a C file that is written in parts, in the order of their names.
 
     A part begins with a comment about itself, which ends at the first empty line and is not in the
-    header.
+    text. There is an empty line between two parts.
     """
-    folder = files("npu_passes.emit.c") / "runtime" / "npu_dma"
+    folder = files("npu_passes.emit.c") / "runtime" / folder_name
     parts = sorted(
         (part for part in folder.iterdir() if part.is_file()), key=lambda part: part.name
     )

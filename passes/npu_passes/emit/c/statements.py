@@ -177,6 +177,8 @@ def print_call(body: Body, op: CallOp) -> None:
     arguments += ["off_chip"] * callee.needs_dram + ["dma"] * callee.needs_dma
     arguments += ["parameters"] * callee.needs_weights
     body.line(f"{callee.name}({', '.join(arguments)});")
+    if callee.needs_dma:
+        transfers.print_result(body)
     if layer := body.program.layers.get(op):
         number, name = layer
         body.line(f"{body.program.macros.on_layer}({number}, {literal(name)});")
@@ -201,6 +203,7 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     dma.WaitOp: transfers.print_wait,
     dma.ReadsOp: transfers.print_access,
     dma.WritesOp: transfers.print_access,
+    dma.WorkOp: transfers.print_work,
     dsp.LoadWordOp: print_load_word,
     dsp.StoreWordOp: print_store_word,
     dsp.KeepOrderOp: print_keep_order,

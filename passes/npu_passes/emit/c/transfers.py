@@ -7,6 +7,9 @@ becomes
 
     const npu_dma_token t = npu_dma_start(dma, 1, NPU_DMA_READ, tile, rows, &net_3_runs_of_64);
     npu_dma_wait(dma, t);
+    if (npu_dma_result(dma) != 0) {
+        return npu_dma_result(dma);
+    }
 
 The shape of a transfer is in a table of the C file; target and source are two pointers. A transfer
 in blocks calls `npu_dma_start_blocks`, with the map, its index, and one more table.
@@ -56,9 +59,24 @@ def print_wait(body: Body, op: dma.WaitOp) -> None:
     """Print the wait for a transfer."""
     body.flush()
     body.line(f"npu_dma_wait(dma, {body.use(op.token).text});")
+    print_result(body)
+
+
+def print_result(body: Body) -> None:
+    """Print the end of the function if the engine has failed; a public one returns why."""
+    is_public = any(entry.function is body.function for entry in body.program.entries)
+    body.line("if (npu_dma_result(dma) != 0) {")
+    body.line(f"    return{' npu_dma_result(dma)' if is_public else ''};")
+    body.line("}")
 
 
 def print_access(body: Body, op: Operation) -> None:
     """Print the call that counts an access to a map: `npu_dma_reads` or `npu_dma_writes`."""
     way = "reads" if isinstance(op, dma.ReadsOp) else "writes"
     body.line(f"npu_dma_{way}(dma);")
+
+
+def print_work(body: Body, op: dma.WorkOp) -> None:
+    """Print the call that advances the virtual clock."""
+    body.flush()
+    body.line(f"npu_dma_work(dma, {op.cycles.value.data}u);")

@@ -5,7 +5,7 @@
         0xbc, 0x00, 0x00, 0x00, 0x00, 0x00, ...
     };
     const npu_pl330_program net_programs[1] = {
-        {{64, 2, {{4, 512, 262144}, {8, 64, 256}}}, 1, 8, 0, 8, 0, 42, net_read_1x4x8x16},
+        {{64, 2, {{4, 512, 262144}, {8, 64, 256}}}, 1, 8, 0, 8, 0, 64, 0x5ee7e23bu, 42, net_...},
     };
 
 A program that no `dma.start` refers to becomes an array that is visible to the linker.
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import chain
 from typing import IO, TypeAlias
 
 from xdsl.context import Context
@@ -27,17 +28,19 @@ from xdsl.utils.target import Target
 from npu_dialect.attributes import PROGRAM
 from npu_dialect.dma import StartOp
 from npu_dialect.npu.attributes import int_values
-from npu_dialect.pl330 import MovesAttr, ProgramOp
+from npu_dialect.pl330 import CcrAttr, MovesAttr, MovOp, ProgramOp
+from npu_dialect.walking import walk
+from npu_passes.emit.c.off_chip import joined
 from npu_passes.emit.pl330.assemble import code_of, programs_of
 from npu_passes.support.symbols import identifier
 
 Transfer: TypeAlias = tuple[int, MovesAttr]
 """A channel, and the bytes that are moved on it."""
 
-RUNTIME = ("npu_pl330.h", "npu_pl330.c")
-"""The files of the DMA engine for a PL-330."""
 COLUMNS = 12
 """Bytes in a line of an array."""
+FNV_BASIS, FNV_PRIME = 2166136261, 16777619
+"""The numbers of the hash FNV-1a."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,16 @@ def engine_files(module: ModuleOp, prefix: str) -> dict[str, str]:
     """
     if not programs_of(module):
         return {}
-    runtime = files("npu_passes.emit.c") / "runtime"
-    found = {name: (runtime / name).read_text(encoding="utf-8") for name in RUNTIME}
-    return {f"{prefix}_pl330.c": tables(module, prefix), **found}
+    blocks = any(isinstance(op, StartOp) and op.block is not None for op in walk(module))
+    return {f"{prefix}_pl330.c": tables(module, prefix), **runtime(blocks=blocks)}
+
+
+def runtime(*, blocks: bool = False) -> dict[str, str]:
+    """The files of the DMA engine for a PL-330, by name; `blocks`: also for transfers in blocks."""
+    folder = files("npu_passes.emit.c") / "runtime"
+    names = ("npu_pl330.h", *("npu_pl330_blocks.c",) * blocks)
+    found = {name: (folder / name).read_text(encoding="utf-8") for name in names}
+    return found | {"npu_pl330.c": joined("npu_pl330")}
 
 
 def public_name(module: ModuleOp) -> str:
@@ -92,7 +102,8 @@ def tables(module: ModuleOp, prefix: str) -> str:
     parts += ['#include "npu_pl330.h"\n\n']
     for name, program in programs.items():
         parts += array(program, names[name], static=name in used)
-    rows = [row(each, name, programs[name], names) for each, name in transfers.items()]
+    ordered = sorted(transfers.items(), key=lambda each: key_of(*each[0]))
+    rows = [row(each, programs[name], names[name]) for each, name in ordered]
     if rows:
         head = f"{prefix}_programs[{len(rows)}]"
         parts += [f"extern const npu_pl330_program {head};\n"]  # C++: visible to a linker
@@ -141,11 +152,31 @@ def array(program: ProgramOp, name: str, *, static: bool) -> Iterator[str]:
     yield "};\n\n"
 
 
-def row(transfer: Transfer, name: str, program: ProgramOp, names: dict[str, str]) -> str:
+def row(transfer: Transfer, program: ProgramOp, name: str) -> str:
     """The entry of a transfer in the table: an `npu_pl330_program` of npu_pl330.h."""
     channel, moves = transfer
     axes = ["{" + ", ".join(map(str, axis)) + "}" for axis in moves.steps]
     shape = f"{{{moves.run_bytes.value.data}, {len(axes)}, {{{', '.join(axes or ['{0, 0, 0}'])}}}}}"
     places = (*int_values(moves.target), *int_values(moves.source))
-    numbers = ", ".join(map(str, (channel, *places, len(code_of(program)))))
-    return f"    {{{shape}, {numbers}, {names[name]}}},\n"
+    numbers = ", ".join(map(str, (channel, *places, burst_of(program))))
+    key = f"0x{key_of(channel, moves):08x}u"
+    return f"    {{{shape}, {numbers}, {key}, {len(code_of(program))}, {name}}},\n"
+
+
+def burst_of(program: ProgramOp) -> int:
+    """The bytes of each burst of a program; 0 if they differ."""
+    sizes = {
+        side.beat * side.beats
+        for op in program.code()
+        if isinstance(op, MovOp) and isinstance(op.value, CcrAttr)
+        for side in (op.value.ccr().src, op.value.ccr().dst)
+    }
+    return sizes.pop() if len(sizes) == 1 else 0
+
+
+def key_of(channel: int, moves: MovesAttr) -> int:
+    """The key by which the engine finds the programs of a transfer: `npu_pl330_key`."""
+    key = FNV_BASIS
+    for number in (channel, moves.run_bytes.value.data, *chain.from_iterable(moves.steps)):
+        key = (key ^ number % 2**32) * FNV_PRIME % 2**32
+    return key

@@ -22,7 +22,7 @@ from npu_dialect.walking import walk
 from npu_passes.emit.upstream.copies import Order, order_of
 from npu_passes.emit.upstream.quirks import UNREADABLE, reads_differently
 from npu_passes.emit.upstream.types import holds_ours, is_ours
-from npu_passes.support.refuse import Refusal
+from npu_passes.support.refuse import Refusal, listed
 
 SPACES = frozenset[Attribute]((SramSpace(), DramSpace(), FlashSpace()))
 """Attributes of ours that become numbers, wherever they are."""
@@ -38,22 +38,14 @@ REMEDY = {
 }
 """For each dialect how to get rid of its ops."""
 
-MOST = 20
-"""The most entries of the list that are shown."""
-
 
 def check(module: ModuleOp) -> None:
     """Check that upstream can say all of a module.
 
     Raises: Refusal with a list of everything that it cannot say.
     """
-    found = dict.fromkeys(problem for op in module.ops for problem in problems_at_top(op))
-    if not found:
-        return
-    lines = list(found)[:MOST]
-    if len(found) > MOST:
-        lines.append(f"... and {len(found) - MOST} more")
-    raise Refusal("upstream cannot say this:\n  " + "\n  ".join(lines))
+    if problems := listed(problem for op in module.ops for problem in problems_at_top(op)):
+        raise Refusal("upstream cannot say this:" + problems)
 
 
 def problems_at_top(top: Operation) -> Iterator[str]:

@@ -24,6 +24,22 @@ class Grid:
         """The windows of a convolution."""
         return Grid(*op.axes(), shape_of(op.input)[1])
 
+    @property
+    def lines(self) -> Grid:
+        """The same windows over an image of one channel, whose columns are channels of pixels.
+
+        So a kernel row without dilation is one run of elements.
+        """
+        columns, channels = self.columns, self.channels
+        line = Axis(
+            columns.size * channels,
+            columns.kernel * channels,
+            columns.stride * channels,
+            columns.before * channels,
+            columns.after * channels,
+        )
+        return Grid(self.rows, line, 1)
+
     def origin(self, b: LoopBuilder, row: Index, column: Index) -> Index:
         """The byte of the first tap of an output; negative if it lies in front of the map."""
         y, x = window_start(b, self.rows, row), window_start(b, self.columns, column)

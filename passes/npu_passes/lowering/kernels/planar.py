@@ -4,6 +4,10 @@ A kernel row is multiplied with a row of one channel (`row_plan.py`). Two neighb
 four filters make eight sums. Border columns have code of their own, which leaves out taps on
 padding. For border rows, the bounds of the loop leave out kernel rows on padding. The zero point is
 subtracted from each byte if padding can cut the window, and is folded into the bias otherwise.
+
+An image may have its channels last. Single bytes are then read in steps. Words hold all channels,
+so the image is read as one of a single channel: a kernel row of three taps over three channels is a
+row of nine elements, and neighbouring pixels are three elements apart.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu import PoolAttr
 from npu_dialect.windows import Axis
+from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.planar_rows import ByteRows, DualRows, RowPlan, Rows, Views
@@ -26,6 +31,9 @@ from npu_plans.kernels.conv_plan import Span, interior
 from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.row_plan import QUAD, Pixel
 
+LONG = 24
+"""From more words of weights of a filter on, the sums stay in place; GCC would spill them."""
+
 
 def row_of(grid: Grid, pool: PoolAttr | None) -> int:
     """Elements of an input row that two neighbouring outputs or a row of a pooling window need."""
@@ -35,37 +43,50 @@ def row_of(grid: Grid, pool: PoolAttr | None) -> int:
     return (pixels - 1) * grid.columns.stride + grid.columns.kernel
 
 
-def rows_of(layer: Layer, taps: int) -> Rows:
-    """The kernel rows for the unit of a layer."""
+def rows_of(layer: Layer, taps: int, step: int) -> Rows:
+    """The kernel rows for the unit of a layer; `step`: elements from a column to the next."""
     unit = layer.unit
     if isinstance(unit, DualUnit):
+        assert step == 1
         return DualRows(layer.b, unit, taps)
     assert isinstance(unit, ByteUnit)
-    return ByteRows(layer.b, unit, taps)
+    return ByteRows(layer.b, unit, taps, step)
 
 
 class PlanarKernel:
     """Builds the loops of one convolution."""
 
     def __init__(self, layer: Layer, map: SSAValue, grid: Grid, pool: PoolAttr | None) -> None:
+        _, plane, line, step = memref_type(map).get_strides() or (0, 0, 0, 1)
+        weights = layer.weights
+        if step != 1 and isinstance(layer.unit, DualUnit):
+            grid, step = grid.lines, 1
+            weights = weights.transpose(0, 2, 3, 1)
+            weights = weights.reshape(len(weights), 1, grid.rows.kernel, grid.columns.kernel)
         self.layer, self.grid, self.pool = layer, grid, pool
         self.b, self.rows, self.columns = layer.b, grid.rows, grid.columns
-        self.filters = len(layer.weights)
-        self.form = rows_of(layer, self.columns.kernel)
-        self.taps = layer.table("taps", self.form.packed(layer.weights))
+        self.plane, self.pitch, self.step = plane or 0, line or self.columns.size, step or 1
+        self.form = rows_of(layer, self.columns.kernel, self.step)
+        self.taps = layer.table("taps", self.form.packed(weights))
         self.patch = layer.vector(map)
-        _, plane, line, _ = memref_type(map).get_strides() or (0, 0, 0, 0)
-        self.plane, self.pitch = plane or 0, line or self.columns.size
 
     @staticmethod
     def fits(map: SSAValue, grid: Grid, pool: PoolAttr | None) -> bool:
-        """Whether rows are dense, and long enough to load words, with narrow borders."""
-        strides = memref_type(map).get_strides()
-        if strides is None or strides[3] != 1:
+        """Whether rows are dense, and long enough to load words, with narrow borders.
+
+        Those of an image with channels last hold all channels.
+        """
+        type_ = memref_type(map)
+        strides = type_.get_strides()
+        if strides is None or any(step is None for step in strides):
             return False
-        if any(step is None for step in strides):
+        if grid.columns.dilation != 1:
             return False
-        if grid.columns.dilation != 1 or grid.columns.size < QUAD:
+        if strides[3] != 1:
+            if not is_channels_last(type_):
+                return False
+            grid = grid.lines
+        if grid.columns.size < QUAD:
             return False
         span, width = interior(grid.columns, None), PAIR
         if pool is not None:
@@ -180,7 +201,7 @@ class PlanarKernel:
         add = partial(
             self.form.row,
             less_zero=not whole,
-            carried=self.grid.channels > 1,
+            in_place=self.grid.channels > 1 or self.rows.kernel * self.form.words > LONG,
         )
 
         def one_row(channel: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -206,7 +227,7 @@ class PlanarKernel:
         b = self.b
         x = 0 if isinstance(column, int) else window_start(b, self.columns, column)
         y = window_start(b, self.rows, row)
-        return b.add(b.mul(y, self.pitch), x)
+        return b.add(b.mul(y, self.pitch), b.mul(x, self.step))
 
     def views(
         self, at: Index, weights: Index, plan: RowPlan, extent: tuple[int, int, int]
@@ -217,8 +238,8 @@ class PlanarKernel:
         elements.
         """
         rows, line, size = extent
-        reach = plan.end - plan.origin + (rows - 1) * line
-        start = self.b.add(at, plan.origin)
+        reach = (plan.end - plan.origin - 1) * self.step + 1 + (rows - 1) * line
+        start = self.b.add(at, plan.origin * self.step)
         patch = self.b.window(self.patch, [start], [reach], [0], "patch")
         taps = self.b.window(self.taps, [weights], [rows * size], [0], "taps")
         return Views(patch, plan.origin, taps)

@@ -101,23 +101,26 @@ class Rows(ABC):
         sums: Sequence[SSAValue],
         *,
         less_zero: bool,
-        carried: bool,
+        in_place: bool,
     ) -> Sequence[SSAValue]:
         """Add one kernel row to the sums.
 
         It starts at element `place` of the input view and element `weights` of the weight view.
-        `less_zero` subtracts the zero point from each element. `carried`: a loop over channels
-        carries the sums. Many sums stay in place then, as GCC would move them between registers.
+        `less_zero` subtracts the zero point from each element. `in_place`: many sums stay in their
+        registers, as a loop over channels carries them, or as there are many kernel rows or words.
         """
 
 
 class ByteRows(Rows):
-    """One byte at a time; rows are not unrolled, as C compilers would load all weights first."""
+    """One byte at a time; rows are not unrolled, as C compilers would load all weights first.
+
+    `step`: bytes from an element of a row to the next.
+    """
 
     straight = 1
 
-    def __init__(self, b: LoopBuilder, unit: ByteUnit, taps: int) -> None:
-        self.b, self.unit, self.words = b, unit, taps
+    def __init__(self, b: LoopBuilder, unit: ByteUnit, taps: int, step: int) -> None:
+        self.b, self.unit, self.words, self.step = b, unit, taps, step
 
     def packed(self, weights: NDArray[np.int8]) -> NDArray[Any]:
         """See `Rows`."""
@@ -138,7 +141,7 @@ class ByteRows(Rows):
         sums: Sequence[SSAValue],
         *,
         less_zero: bool,
-        carried: bool,
+        in_place: bool,
     ) -> Sequence[SSAValue]:
         """See `Rows`."""
         b, found = self.b, list(sums)
@@ -149,7 +152,7 @@ class ByteRows(Rows):
             users = [(p, element) for p, element in wanted if element is not None]
             for _, element in users:
                 if element not in values:
-                    at = place + element - views.origin
+                    at = place + (element - views.origin) * self.step
                     value = widened(b, b.load(views.patch, [at], "x"), "x")
                     values[element] = (
                         without(b, value, self.unit.zero_point) if less_zero else value
@@ -191,7 +194,7 @@ class DualRows(Rows):
         sums: Sequence[SSAValue],
         *,
         less_zero: bool,
-        carried: bool,
+        in_place: bool,
     ) -> Sequence[SSAValue]:
         """See `Rows`."""
         b, unit, found = self.b, self.unit, list(sums)
@@ -214,7 +217,7 @@ class DualRows(Rows):
                 for product in step.products:
                     here = product.pixel * count + f
                     value, total = values[product.word], found[here]
-                    op = product_of(value, weight, total, product, crowded and carried)
+                    op = product_of(value, weight, total, product, crowded and in_place)
                     found[here] = b.insert(op, "acc").result
                 if crowded:
                     b.insert(dsp.KeepOrderOp())

@@ -28,20 +28,22 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from npu_dialect.npu.attributes import INT_ARRAY, float_values, int_array
+from npu_dialect.npu.attributes import INT_ARRAY, float_values, int_array, int_values
 from npu_dialect.npu.enums import Mode, ModeAttr
 from npu_dialect.npu.layers.elementwise import BinaryOp
 from npu_dialect.npu.layers.forms import form
 from npu_dialect.npu.layers.unary import UnaryOp
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import map_type, shape_of
 from npu_dialect.npu.quantization import (
     EXACT,
     MODES,
     PAIR_MODES,
     QUANTISED,
+    SUM_MODES,
     SUMS,
     check_channel_scales,
     check_exact,
+    check_exact_sum,
     check_mode,
     check_points,
     check_scales,
@@ -60,6 +62,14 @@ EXACT_SCALES = DenseArrayBase[Float32Type | Float64Type].constr(
 def float_array(values: Sequence[float]) -> DenseArrayBase[Float32Type]:
     """An `array<f32: ...>` of Python numbers."""
     return DenseArrayBase.from_list(f32, values)
+
+
+def with_scales_of_mode(properties: dict[str, Attribute]) -> dict[str, Attribute]:
+    """Parsed properties, with scales of the type that the mode has."""
+    scales, mode = properties["scales"], properties["mode"]
+    assert isa(scales, DenseArrayBase[Float64Type])
+    assert isinstance(mode, ModeAttr)
+    return {**properties, "scales": scales_array(scales.get_values(), mode.data)}
 
 
 def channels_of(value: SSAValue) -> int:
@@ -234,11 +244,7 @@ class RequantizeOp(UnaryOp):
     @classmethod
     def parse_clauses(cls, parser: Parser) -> dict[str, Attribute]:
         """Parse the clauses; the mode tells the type of the scales."""
-        properties = super().parse_clauses(parser)
-        scales, mode = properties["scales"], properties["mode"]
-        assert isa(scales, DenseArrayBase[Float64Type])
-        assert isinstance(mode, ModeAttr)
-        return {**properties, "scales": scales_array(scales.get_values(), mode.data)}
+        return with_scales_of_mode(super().parse_clauses(parser))
 
     @property
     def divided_by(self) -> float | None:
@@ -271,12 +277,12 @@ class QuantizedPairOp(BinaryOp):
     Scales and zero points are those of lhs (a), rhs (b) and the result.
     """
 
-    scales = prop_def(SCALES)
+    scales = prop_def(EXACT_SCALES)
     zero_points = prop_def(INT_ARRAY)
     mode = prop_def(ModeAttr)
 
     CLAUSES: ClassVar = (
-        floats_clause("scales"),
+        floats_clause("scales", exact=True),
         ints_clause("zero_points"),
         mode_clause(PAIR_MODES),
     )
@@ -296,16 +302,27 @@ class QuantizedPairOp(BinaryOp):
             operands=[lhs, rhs, operands],
             result_types=[results],
             properties={
-                "scales": float_array(scales),
+                "scales": scales_array(scales, mode),
                 "zero_points": int_array(zero_points),
                 "mode": ModeAttr(Mode(mode)),
             },
         )
 
+    @classmethod
+    def parse_clauses(cls, parser: Parser) -> dict[str, Attribute]:
+        """Parse the clauses; the mode tells the type of the scales."""
+        return with_scales_of_mode(super().parse_clauses(parser))
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that the layer can work in."""
+        return PAIR_MODES
+
     def infer_shape(self) -> tuple[int, ...]:
         """The broadcast shape of the operands."""
         check_scales(self.scales, 3)
-        check_mode(self.mode, PAIR_MODES)
+        check_mode(self.mode, self.modes)
+        check_exact(self.scales, self.mode)
         return super().infer_shape()
 
     def verify_elements(self, element: Attribute) -> None:
@@ -325,6 +342,10 @@ class QuantizedAddOp(QuantizedPairOp):
     - `mode qlinear`: sat(round(fma(a, ra, fma(b, rb, c)))) with ra = sa / s, rb = sb / s and
       c = z - fma(ra, za, rb * zb), which is onnxruntime's QLinearAdd.
     - `mode fixed`: ra and rb are integers with a common shift; the sum is exact and rounded once.
+    - `mode half_up`, `mode double_round`: sat(R((R((a - za) * sa) + R((b - zb) * sb)) * s) + z),
+      where R rounds the product with an exact multiplier as `npu.requantize` does in that mode. s
+      multiplies here, too. Sums must be below 2^31. This is `tosa.rescale` of both maps to i32,
+      `tosa.add` and `tosa.rescale` of the sum.
 
     ```mlir
     %y = npu.quantized_add %a, %b scales [0.5, 0.25, 0.75] zero_points [0, 3, -128] mode float
@@ -333,3 +354,21 @@ class QuantizedAddOp(QuantizedPairOp):
     """
 
     name = "npu.quantized_add"
+
+    CLAUSES: ClassVar = (
+        floats_clause("scales", exact=True),
+        ints_clause("zero_points"),
+        mode_clause(SUM_MODES),
+    )
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that the layer can work in."""
+        return SUM_MODES
+
+    def verify_elements(self, element: Attribute) -> None:
+        """Each operand and the result is i8, ui8 or i16; sums of exact scales fit into i32."""
+        super().verify_elements(element)
+        if self.mode.data in EXACT:
+            elements = [map_type(each).get_element_type() for each in (self.lhs, self.rhs)]
+            check_exact_sum(float_values(self.scales)[:2], int_values(self.zero_points), elements)

@@ -14,7 +14,7 @@ from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.enums import BinaryKind, BinaryKindAttr, Mode
 from npu_dialect.npu.layers.quantized import QuantizedPairOp
 from npu_dialect.npu.maps import map_type
-from npu_dialect.npu.quantization import check_mode, largest_of
+from npu_dialect.npu.quantization import largest_of
 from npu_dialect.npu.syntax import word_clause
 
 KINDS = (BinaryKind.MUL, BinaryKind.SUB, BinaryKind.DIV, BinaryKind.MAX, BinaryKind.MIN)
@@ -94,5 +94,4 @@ class QuantizedBinaryOp(QuantizedPairOp):
         kind = self.kind.data
         if kind not in KINDS:
             raise VerifyException(f"expected {' or '.join(KINDS)}, got {kind}")
-        check_mode(self.mode, self.modes)
         return super().infer_shape()

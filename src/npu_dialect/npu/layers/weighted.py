@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import opt_operand_def, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.npu.attributes import INT_ARRAY, int_values
+from npu_dialect.npu.attributes import INT_ARRAY, float_values, int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.epilogue import EpilogueOp, check_activations
 from npu_dialect.npu.maps import ANY_MAP, map_type, shape_of
@@ -19,6 +19,7 @@ from npu_dialect.npu.quantization import (
     QUANTISED,
     SUMS,
     check_channel_scales,
+    check_exact_sum,
     check_points,
     check_zero_point,
     expect_element,
@@ -139,4 +140,8 @@ def check_addition(op: AddingOp) -> None:
     if addition.is_quantised:
         element = op.output_type.get_element_type()
         other = expect_element("a residual", residual, QUANTISED)
-        check_points(addition.zero_points, (*addition.ordered(other, element), element))
+        elements = (*addition.ordered(other, element), element)
+        check_points(addition.zero_points, elements)
+        if addition.mode.data in EXACT:
+            scales = float_values(addition.scales)
+            check_exact_sum(scales[:2], int_values(addition.zero_points), elements)

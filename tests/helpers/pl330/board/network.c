@@ -2,16 +2,19 @@
  *
  * The input lies at IMAGE, put there by QEMU; buffers on the chip are in the on-chip memory. The
  * file has 32-bit words: what the run returned, errors, transfers, and bytes of weights, of maps
- * read and of maps written; the output follows.
+ * read and of maps written; the output follows. OFFSET is added to all addresses but IMAGE.
  */
 #include "net.h"
 #include "npu_pl330.h"
 #include "zynq.h"
 
+#ifndef OFFSET
+#define OFFSET 0
+#endif
 #define IMAGE 0x02000000u
-#define MAPS 0x03000000u
-#define DRAM 0x04000000u
-#define OCM 0xFFFC0000u
+#define MAPS (0x03000000u + OFFSET)
+#define DRAM (0x04000000u + OFFSET)
+#define OCM (0xFFFC0000u + OFFSET)
 
 extern const npu_pl330_program net_programs[];
 extern const size_t net_program_count;

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +15,7 @@ TOGETHER = 4
 """How many networks a test has."""
 
 
-@pytest.fixture(autouse=True)
-def no_warnings() -> Iterator[None]:
-    """Keep warnings about nodes in float32 out of the log."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("no_warnings")
 
 
 def agree(seed: int, folder: Path) -> None:

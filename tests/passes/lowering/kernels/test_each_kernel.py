@@ -14,13 +14,23 @@ from helpers.kernel_chains import ChainMaker
 from helpers.kernel_roads import ROADS, lowered
 from helpers.pipeline import context, run_passes
 from npu_dialect.interpreters import run_function
-from npu_dialect.npu import Conv2dOp, FullyConnectedOp, MaxPool2dOp, PoolAttr, RequantizeAttr
+from npu_dialect.npu import (
+    Conv2dOp,
+    FullyConnectedOp,
+    MaxPool2dOp,
+    PoolAttr,
+    RequantizeAttr,
+    TransposeOp,
+)
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.quantization import ui8
 from npu_tools.compiling.check import random_inputs
 
-PLACE = "npu-bufferize,npu-choose-layouts,npu-assign-sram-offsets,npu-outline-layers"
+PLACE = (
+    "npu-bufferize,npu-choose-layouts,npu-transpose-in-place,npu-assign-sram-offsets,"
+    "npu-outline-layers"
+)
 
 
 @dataclass(frozen=True)
@@ -73,16 +83,36 @@ CASES = {
 }
 
 
+LAST = {
+    "image": Case((2, 6, 7), 5, (5, 5)),
+    "single pixels": Case((3, 4, 8), 4, (1, 1), pool=FOURS),
+    "one tap in a row": Case((3, 5, 5), 4, (3, 1), (1, 2), (1, 0, 1, 0)),
+    "four channels": Case((4, 5, 6), 5, (3, 3), (1, 2)),
+    **{name: case for name, case in CASES.items() if case.input[0] in (2, 3)},
+}
+"""Convolutions of an image that is given with channels last; each has a kernel."""
+LAST_WITHOUT_KERNEL = {
+    "dilated": Case((3, 5, 7), 4, (3, 3), dilations=(1, 2)),
+    "a wide border": Case((3, 4, 12), 4, (3, 11), pads=(1, 5, 1, 5)),
+    "less than a word": Case((3, 5, 1), 4, (3, 1)),
+}
+
+
 def around(maker: ChainMaker, x: SSAValue, element: IntegerType) -> SSAValue:
     """A layer around the convolution, so that its map has channels last and is not in place."""
     layer = MaxPool2dOp(x, PoolAttr.of("max", (1, 1), (1, 1)), TensorType(element, []))
     return maker.add(maker.named(layer), element)
 
 
-def network(case: Case, element: IntegerType) -> ModuleOp:
-    """A convolution between two layers."""
+def network(case: Case, element: IntegerType, *, last: bool = False) -> ModuleOp:
+    """A convolution between two layers; `last`: of an input with channels last."""
     maker = ChainMaker(Random(len(str(case))))
-    x = around(maker, maker.argument(element, (1, *case.input)), element)
+    if last:
+        channels, *extents = case.input
+        given = maker.argument(element, (1, *extents, channels))
+        x = maker.add(TransposeOp(given, (0, 3, 1, 2), TensorType(element, [])), element)
+    else:
+        x = around(maker, maker.argument(element, (1, *case.input)), element)
     weights = maker.numbers.integers(
         -128, 128, (case.filters, case.input[0] // case.groups, *case.kernel)
     )
@@ -110,6 +140,7 @@ def check(module: ModuleOp, *, kernel: bool) -> None:
     (wanted,) = run_function(module, None, inputs)
     assert len(np.unique(wanted)) > 1
     layers = run_passes(context(), module, PLACE)
+    assert "npu.transpose" not in str(layers)
     for road in ROADS:
         loops = lowered(layers, road)
         assert ("_taps" in str(loops)) == kernel
@@ -120,6 +151,16 @@ def check(module: ModuleOp, *, kernel: bool) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_convolution(name: str) -> None:
     check(network(CASES[name], ui8 if len(name) % 2 else i8), kernel=name != NARROW)
+
+
+@pytest.mark.parametrize("name", LAST)
+def test_image_with_channels_last(name: str) -> None:
+    check(network(LAST[name], ui8 if len(name) % 2 else i8, last=True), kernel=True)
+
+
+@pytest.mark.parametrize("name", LAST_WITHOUT_KERNEL)
+def test_image_with_channels_last_for_the_general_loops(name: str) -> None:
+    check(network(LAST_WITHOUT_KERNEL[name], i8, last=True), kernel=False)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, i8, i16
 
 from helpers.c_harness import run_c, write_files
 from helpers.emulated import require
-from helpers.kernel_chains import ChainMaker
+from helpers.kernel_chains import ChainMaker, LastMaker
 from helpers.kernel_roads import BYTES, DSP, M0, ROADS, SMALL, Road, lowered, placed
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu.quantization import BYTE_TYPES
@@ -59,6 +59,19 @@ def test_loops(seed: int, mode: str, fold: bool, elements: str) -> None:
         for road in roads:
             found = run_function(lowered(layers, road), None, inputs)
             same(list(found), wanted, f"{road}, {layouts=}")
+
+
+@settings(max_examples=12, deadline=None, phases=WITHOUT_SHRINKING)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from(("bytes", "bytes", "halves")))
+def test_images_with_channels_last(seed: int, fold: bool, elements: str) -> None:
+    """Layers with windows read an image where it lies."""
+    module = LastMaker(Random(seed), elements=ELEMENTS[elements]).network()
+    module.verify()
+    inputs = random_inputs(module, seed)
+    wanted = list(run_function(module, None, inputs))
+    layers = placed(module, fold=fold)
+    for road in ROADS:
+        same(list(run_function(lowered(layers, road), None, inputs)), wanted, road)
 
 
 def program(seed: int, mode: str, elements: str = "bytes") -> tuple[ModuleOp, Arrays, Arrays]:

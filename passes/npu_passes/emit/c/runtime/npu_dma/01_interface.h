@@ -14,9 +14,17 @@
  *                      counted by `npu_dma_mistakes` (a transfer waited for twice or not at all,
  *                      target or source written while it runs, more than NPU_DMA_RUNNING transfers
  *                      at a time).
+ *   NPU_DMA_CLOCK      if defined, the engine has a virtual clock (docs/time.md of npu-dialect). It
+ *                      counts cycles of the core by the rules that the compiler counts by. These
+ *                      are the machine's numbers: NPU_DMA_CLOCK_CHANNELS, NPU_DMA_CLOCK_SETUP and
+ *                      NPU_DMA_CLOCK_JUMP, in cycles, and for the bus NPU_DMA_CLOCK_BYTES in
+ *                      NPU_DMA_CLOCK_CYCLES. The core works where the program calls
+ *                      `npu_dma_work`, which it does only if that was asked for.
  *   NPU_DMA_EXTERNAL   if defined, there are only declarations, for an engine of your own. It must
  *                      define `struct npu_dma` and the functions (`npu_dma_start_blocks` only if a
- *                      program has transfers in blocks).
+ *                      program has transfers in blocks, `npu_dma_status` only if it can fail).
+ *   NPU_DMA_BLOCKS     if defined as well, there is also `npu_dma_move`, which moves a transfer in
+ *                      blocks with the core.
  *
  * C99 and C++; no allocation, no globals: each run may have its own `npu_dma`.
  */
@@ -95,10 +103,30 @@ npu_dma_token npu_dma_start_blocks(npu_dma *dma, int channel, npu_dma_kind kind,
                                    const npu_dma_shape *shape, const npu_dma_blocks *blocks);
 /* Wait until a transfer is done; each is waited for once. */
 void npu_dma_wait(npu_dma *dma, npu_dma_token token);
+/* 0, or a number greater than 3 once the engine has failed: starts and waits do nothing then, and the
+ * run ends and returns the number. In ELF files of GCC and Clang, an engine that never fails may leave
+ * it out. */
+#ifdef __GNUC__
+__attribute__((weak))
+#endif
+int npu_dma_status(const npu_dma *dma);
 /* A layer begins to read, or to write, a feature map that lies off the chip. */
 void npu_dma_reads(npu_dma *dma);
 void npu_dma_writes(npu_dma *dma);
+/* What follows keeps the core busy for some cycles; programs call it only if that was asked for. */
+void npu_dma_work(npu_dma *dma, uint64_t cycles);
 
 #ifdef __cplusplus
 }
 #endif
+
+/* What a run has to return so far. */
+static inline int npu_dma_result(const npu_dma *dma)
+{
+#ifdef __GNUC__
+    if (npu_dma_status == NULL) {
+        return 0;
+    }
+#endif
+    return npu_dma_status(dma);
+}

@@ -1,6 +1,8 @@
 /* The host's engine begins: hints for compilers, its state, and a transfer that moves all of it. */
 
-#else
+#endif
+
+#if !defined(NPU_DMA_EXTERNAL) || defined(NPU_DMA_BLOCKS)
 
 #include <string.h>
 
@@ -33,6 +35,8 @@
 #define NPU_DMA_FAST 1
 #endif
 
+#ifndef NPU_DMA_EXTERNAL
+
 #ifndef NPU_DMA_RUNNING
 #define NPU_DMA_RUNNING 32
 #endif
@@ -50,7 +54,31 @@ typedef struct {
     int leaves;
 } npu_dma_transfer;
 
+#ifdef NPU_DMA_CLOCK
+
+/* A transfer on the virtual clock, and when it ends. */
+typedef struct {
+    npu_dma_token token;
+    uint64_t end;
+} npu_dma_flight;
+
+/* The virtual clock: the time, when the bus and each channel are free, and of the core's cycles
+ * those in which it computes and those in which it waits. */
+typedef struct {
+    uint64_t now;
+    uint64_t bus;
+    uint64_t compute;
+    uint64_t exposed;
+    uint64_t free[NPU_DMA_CLOCK_CHANNELS];
+    npu_dma_flight flights[NPU_DMA_RUNNING];
+} npu_dma_clock;
+
+#endif
+
 struct npu_dma {
+#ifdef NPU_DMA_CLOCK
+    npu_dma_clock clock;
+#endif
     npu_dma_counters counters;
     npu_dma_token last;
     uint32_t errors;
@@ -100,3 +128,5 @@ static inline void npu_dma_copy(const npu_dma_shape *shape, void *to, const void
         memcpy((unsigned char *)to + t, (const unsigned char *)from + f, shape->bytes);
     } while (npu_dma_next(shape, at, &t, &f));
 }
+
+#endif

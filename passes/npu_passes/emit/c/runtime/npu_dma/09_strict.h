@@ -1,5 +1,7 @@
 /* What the strict engine checks at the wait: slots, targets, and checksums of sources. */
 
+#ifndef NPU_DMA_EXTERNAL
+
 #ifdef NPU_DMA_STRICT
 
 /* The slot of a running transfer; for token 0 a free slot. NULL if there is none. */

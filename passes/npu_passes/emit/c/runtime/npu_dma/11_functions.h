@@ -43,6 +43,9 @@ static inline npu_dma_token npu_dma_start(npu_dma *dma, int channel, npu_dma_kin
         bytes *= shape->axis[axis].count;
     }
     npu_dma_count(dma, kind, bytes);
+#ifdef NPU_DMA_CLOCK
+    npu_dma_depart(dma, shape);
+#endif
 #ifdef NPU_DMA_STRICT
     const npu_dma_transfer what = {0, 0, shape, to, from, NULL, NULL, NULL, 0};
     if (npu_dma_note(dma, &what)) {
@@ -80,6 +83,9 @@ static inline npu_dma_token npu_dma_start_blocks(npu_dma *dma, int channel, npu_
 /* Wait until a transfer is done; each is waited for once. */
 static inline void npu_dma_wait(npu_dma *dma, npu_dma_token token)
 {
+#ifdef NPU_DMA_CLOCK
+    npu_dma_arrive(dma, token);
+#endif
 #ifdef NPU_DMA_STRICT
     npu_dma_transfer *const transfer = token == 0 ? NULL : npu_dma_find(dma, token);
     if (transfer == NULL) {
@@ -101,6 +107,13 @@ static inline void npu_dma_wait(npu_dma *dma, npu_dma_token token)
 #endif
 }
 
+/* The host's engine never fails. */
+static inline int npu_dma_result(const npu_dma *dma)
+{
+    (void)dma;
+    return 0;
+}
+
 /* A layer begins to read, or to write, a feature map that lies off the chip. */
 static inline void npu_dma_reads(npu_dma *dma)
 {
@@ -111,6 +124,8 @@ static inline void npu_dma_writes(npu_dma *dma)
 {
     ++dma->counters.feature_map_writes;
 }
+
+#endif
 
 #endif
 

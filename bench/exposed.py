@@ -1,0 +1,87 @@
+"""What share of the transfers hides behind layers, and how long networks take on the virtual clock.
+
+    python bench/exposed.py [NETWORK:KB ...]
+
+For each network, planned as int8 on exynos-npu with an SRAM of so many KB: the MB that cross the
+border, the percentage of them that moves while no layer runs between start and wait, the million
+cycles, and these as a multiple of what the core or the bus needs alone, whichever is more. LeNet-5
+is a float program for zynq7020. Without arguments: all networks of docs/time.md.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from npu_dialect.target import machine_of
+from npu_passes.analysis.timed_program import read_program
+from npu_plans.time.rates import Rates
+from npu_plans.time.simulate import Cycles, simulate, total_of
+from npu_tools.compiling.driver import Job, compile_model
+from npu_tools.reports.report import planned_function
+
+# The folder of the tests replaces this one, whose modules could hide others of the same name.
+sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from helpers.networks.machines import KB, machine_file
+from helpers.networks.zoo import build
+
+NETWORKS = (
+    "lenet5:0",
+    "nasnet_a:128",
+    "resnet50:256",
+    "resnet50:1024",
+    "inception_v3:256",
+    "inception_v3:1024",
+    "xception:256",
+    "xception:1024",
+    "flownet_s:1024",
+)
+"""What docs/time.md shows. 0 KB: zynq7020, as it is."""
+
+PREFETCH = "npu-prefetch"
+
+
+def timed(name: str, kilobytes: int, folder: Path) -> Cycles:
+    """The cycles of a network behind `npu-prefetch`."""
+    found: list[Cycles] = []
+
+    def observe(step: str, module: ModuleOp) -> None:
+        function, machine = planned_function(module), machine_of(module)
+        if step == PREFETCH and function is not None and machine is not None:
+            rates = Rates.of(machine)
+            found.append(total_of(simulate(read_program(function, rates).body, rates)))
+
+    model = folder / f"{name}.onnx"
+    model.write_bytes(build(name).SerializeToString())
+    if kilobytes:
+        target, planned_as = machine_file(folder, kilobytes * KB), "i8"
+    else:
+        target, planned_as = "zynq7020", None
+    compile_model(Job(model, target, plan_as=planned_as, observers=(observe,)))
+    return found[0]
+
+
+def main() -> int:
+    """Print the table."""
+    print("| network | KB | MB over the border | bare % | million cycles | times the larger |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for each in sys.argv[1:] or NETWORKS:
+        name, size = each.split(":")
+        with tempfile.TemporaryDirectory() as folder:
+            cycles = timed(name, int(size), Path(folder))
+        needed = max(cycles.compute, cycles.bus)
+        print(
+            f"| {name} | {size if int(size) else 'zynq7020'} | {cycles.bytes / 1e6:.2f} "
+            f"| {100 * cycles.bare_bytes / cycles.bytes:.1f} | {cycles.total / 1e6:.2f} "
+            f"| {cycles.total / needed:.2f} |",
+            flush=True,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

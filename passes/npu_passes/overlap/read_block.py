@@ -1,0 +1,208 @@
+"""Reads a block of ops as plain data for `npu-prefetch`: what each op touches, needs and computes.
+
+A transfer may be moved if its wait is in the same block. Ops that only compute an address, and
+allocations, move with it. An op whose effects are not known, or that names a symbol, stays between
+what is in front of it and behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import IsTerminator, get_effects
+
+from npu_dialect.computing import is_computed_on_buffers
+from npu_dialect.dma import ReadsOp, StartOp, WaitOp, WritesOp
+from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.sram import AllocOp
+from npu_passes.analysis.accesses import accesses
+from npu_passes.analysis.boxes import box_of
+from npu_passes.analysis.lifetimes import Numbering, escapes
+from npu_passes.analysis.on_chip import alignment_of, on_chip_values, pin_of, size_of
+from npu_passes.analysis.views import aliases_of, is_view, key_of
+from npu_passes.overlap.overlap import in_dram, is_pure
+from npu_passes.support.traits import has
+from npu_plans.prefetch.problem import Block as Plan
+from npu_plans.prefetch.problem import Lived, Span, Step, Touch, Transfer
+
+KNOWN = (
+    *(StartOp, WaitOp, ReadsOp, WritesOp, AllocOp, memref.GetGlobalOp),
+    *(scf.ForOp, scf.IfOp, scf.YieldOp),
+)
+"""Ops of which is known what they touch, or that touch what the ops in them do."""
+
+
+@dataclass
+class Placed:
+    """A buffer on chip: its value, the block that allocates it, its place, and the ops that use it.
+
+    `offset`, `size` and `alignment` are in bytes. It lives from program point `first` to `last`,
+    both included; a loop around a use counts as a whole.
+    """
+
+    value: SSAValue
+    home: Block
+    offset: int
+    size: int
+    alignment: int
+    users: tuple[Operation, ...]
+    first: int
+    last: int
+
+    @property
+    def span(self) -> Span:
+        """Its first byte and the end (excluded)."""
+        return self.offset, self.offset + self.size
+
+
+def placed_in(function: Operation, numbering: Numbering, alignment: int) -> tuple[Placed, ...]:
+    """The buffers on chip of a function; none of them if one has no offset, or if blocks branch.
+
+    `alignment`: that of all buffers, in bytes, at least.
+    """
+    if numbering.branches:
+        return ()
+    found: list[Placed] = []
+    for value in on_chip_values(function, SramSpace()):
+        op = value.owner if isinstance(value.owner, Operation) else function
+        home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        offset = pin_of(function, op, value)
+        if offset is None or home is None:
+            return ()
+        size, own = size_of(op, value.type), alignment_of(op, value.type)
+        aliases = aliases_of(value)
+        users = tuple(use.operation for alias in aliases for use in alias.uses)
+        life = numbering.lifetime(value, aliases)
+        found.append(Placed(value, home, offset, size, max(alignment, own), users, *life))
+    return tuple(found)
+
+
+def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed]) -> Plan:
+    """The ops of a block as steps, with the buffers of `placed` that the block allocates."""
+    ops = list(block.ops)
+    number = {op: index for index, op in enumerate(ops)}
+    transfers = list(transfers_of(ops, number))
+    moved = {step: each for each in transfers for step in (each.start, each.wait)}
+    inside = spans_inside(block, number, numbering, placed)
+    steps = tuple(
+        Step(
+            touches_of(ops[moved[index].start] if index in moved else op),
+            tuple(sorted({*needed(op, block, number)})),
+            int(computes(op)),
+            isinstance(op, AllocOp) or is_pure(op),
+            is_fixed(op),
+            tuple(sorted(inside[index])),
+        )
+        for index, op in enumerate(ops)
+    )
+    buffers = tuple(
+        Lived(each.offset, each.size, steps_of(each, block, number), each.alignment)
+        for each in placed
+        if each.home is block
+    )
+    return Plan(steps, tuple(transfers), buffers)
+
+
+def transfers_of(ops: Sequence[Operation], number: Mapping[Operation, int]) -> Iterator[Transfer]:
+    """The transfers that a block starts and waits for, in the order of their starts."""
+    for index, op in enumerate(ops):
+        if not isinstance(op, StartOp) or op.blocked:
+            continue
+        waits = [use.operation for use in op.token.uses]
+        if len(waits) == 1 and isinstance(waits[0], WaitOp) and waits[0] in number:
+            if in_dram(op.source) != in_dram(op.target):
+                yield Transfer(index, number[waits[0]], in_dram(op.source))
+
+
+def steps_of(placed: Placed, block: Block, number: Mapping[Operation, int]) -> tuple[int, ...]:
+    """The steps of a block between which a buffer lives.
+
+    For an argument of a function, or a buffer whose uses are not all known, these are the ends.
+    """
+    if isinstance(placed.value.owner, Block) or any(map(escapes, aliases_of(placed.value))):
+        return (0, len(number) - 1)
+    found = {block.find_ancestor_op_in_block(user) for user in placed.users}
+    return tuple(sorted(number[op] for op in found if op is not None))
+
+
+def spans_inside(
+    block: Block,
+    number: Mapping[Operation, int],
+    numbering: Numbering,
+    placed: Sequence[Placed],
+) -> list[set[Span]]:
+    """For each op of a block the memory of the buffers that live in it and that others allocate.
+
+    Buffers of inner blocks live in the op that has the inner block, and buffers of outer blocks in
+    all of the block.
+    """
+    inside = [set[Span]() for _ in number]
+    around: set[Span] = set()
+    top = block.parent_op()
+    first, last = (0, 0) if top is None else (numbering.start[top], numbering.end[top])
+    for each in placed:
+        if each.home is block:
+            continue
+        parent = each.home.parent_op()
+        inner = None if parent is None else block.find_ancestor_op_in_block(parent)
+        if inner is not None:
+            inside[number[inner]].add(each.span)
+        elif each.first <= last and first <= each.last:
+            around.add(each.span)
+    return [spans | around for spans in inside]
+
+
+def touches_of(op: Operation) -> tuple[Touch, ...]:
+    """The parts of buffers that an op, and the ops in it, read and write."""
+    if isinstance(op, ReadsOp | WritesOp):
+        return ()
+    found: dict[Touch, None] = {}
+    for each in accesses(op):
+        box = box_of(each.value)
+        if each.reads:
+            found[Touch(each.key, box, False)] = None
+        if each.writes:
+            found[Touch(each.key, box, True)] = None
+    for inner in op.walk():
+        start = inner.token.owner if isinstance(inner, WaitOp) else inner
+        if isinstance(start, StartOp):
+            found.update((Touch(key_of(value), None, True), None) for value in start.blocked)
+            if start is not inner:
+                found.update(dict.fromkeys(touches_of(start)))
+    return tuple(found)
+
+
+def needed(op: Operation, block: Block, number: Mapping[Operation, int]) -> Iterator[int]:
+    """The ops of a block whose results an op, or an op in it, uses."""
+    for inner in op.walk():
+        for operand in inner.operands:
+            if isinstance(operand.owner, Operation) and operand.owner.parent is block:
+                yield number[operand.owner]
+
+
+def computes(op: Operation) -> bool:
+    """Whether an op computes a layer, or has an op in it that does."""
+    return any(map(is_computed_on_buffers, op.walk()))
+
+
+def is_fixed(op: Operation) -> bool:
+    """Whether nothing may cross an op: it ends the block, or its effects are not known."""
+    return has(op, IsTerminator) or any(map(is_opaque, op.walk()))
+
+
+def is_opaque(op: Operation) -> bool:
+    """Whether an op, without those inside it, may touch what its operands do not show."""
+    if isinstance(op, KNOWN) or is_view(op) or is_computed_on_buffers(op):
+        return False
+    names = any(isinstance(each, SymbolRefAttr) for each in attributes_of(op))
+    return names or get_effects(op) is None
+
+
+def attributes_of(op: Operation) -> Iterator[Attribute]:
+    """The properties and attributes of an op."""
+    yield from op.properties.values()
+    yield from op.attributes.values()

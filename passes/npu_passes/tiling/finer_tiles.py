@@ -1,0 +1,111 @@
+"""Smaller tiles that move the same bytes in less time: more of the transfers run beside computing.
+
+    two tiles of 92 KB:   half of the bytes arrive before anything computes
+    16 tiles of 12 KB:    a sixteenth; and room is left for what the next layer needs
+
+An analysis: nothing is changed. It needs the numbers of time of the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import prod
+
+from xdsl.ir import Operation
+
+from npu_dialect.machine import Machine
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import element_bytes, is_buffer_type, map_type
+from npu_passes.support.loop_builder import memref_type
+from npu_passes.tiling.stage import Stage, Staging, operand_moves
+from npu_plans.tiles.nest_time import Moved, Rates, exposed, nest_cycles
+from npu_plans.tiles.operand_regions import Cut, Space
+
+COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+"""Numbers of tiles along a loop that are tried."""
+
+GAIN = Fraction(199, 200)
+"""Finer tiles are taken if they need less than this share of the time."""
+
+
+def finer(
+    stage: Stage, found: Staging, machine: Machine, free: int, *, within: bool = False
+) -> Staging:
+    """The fastest choice that moves no more bytes than `found` and fits into `free` bytes.
+
+    With `within`, each of its tiles lies within a tile of `found`. It is `found` itself if the
+    machine does not say how long things take, or if no other choice is clearly faster.
+    """
+    if not machine.dma_bytes_per_cycle:
+        return found
+    rates = Rates(machine.dma_setup_cycles, machine.dma_bytes_per_cycle)
+
+    def cycles(staging: Staging) -> Fraction:
+        steps = staging.cut.steps(staging.cut.order)
+        compute = compute_cycles(stage.op, staging.cut, machine)
+        return nest_cycles(compute, steps, parts_of(stage.op, staging), rates)
+
+    best, least = found, GAIN * cycles(found)
+    for start in (found.cut,) if within else (None, found.cut):
+        for cut in cuts_of(stage.space, start):
+            tried = stage.staging(cut, double=True)
+            if tried.footprint <= free and tried.bytes <= found.bytes:
+                needed = cycles(tried)
+                if needed < least:
+                    best, least = tried, needed
+    return best
+
+
+def cuts_of(space: Space, start: Cut | None) -> Iterator[Cut]:
+    """The whole layer cut along one loop; or the tiles of `start`, cut along one of its loops.
+
+    Loops whose tiles would each be code of their own are not cut.
+    """
+    sizes = space.whole if start is None else dict(start.sizes)
+    for loop in space.loops:
+        if loop.fixed or loop.apart:
+            continue
+        if start is not None and loop.name not in start.order:
+            continue
+        tried = dict.fromkeys(-(-loop.extent // count) for count in COUNTS)
+        for size in (each for each in tried if each < sizes[loop.name]):
+            yield Cut.of(space, {**sizes, loop.name: size}, () if start is None else start.order)
+
+
+def parts_of(op: Operation, staging: Staging) -> Iterator[tuple[Moved, Moved]]:
+    """For each tile buffer all that is moved through it, and what nothing hides of that."""
+    cut = staging.cut
+    entries = cut.steps(cut.order[:-1])
+    if cut.order:
+        entries *= len(cut.segments(cut.order[-1]))
+    for buffer in staging.buffers:
+        for index, moves in operand_moves(op, cut, buffer.operands, whole=buffer.whole):
+            size = element_bytes(memref_type(op.operands[index]))
+            moved = Moved(moves.transfers, moves.elements * size)
+            yield moved, exposed(moved, prod(buffer.shape) * size, buffer.copies, entries)
+
+
+def compute_cycles(op: Operation, cut: Cut, machine: Machine) -> Fraction:
+    """How long an op computes in tiles; 0 if nobody knows.
+
+    Each step reads or writes its part of each operand on chip, also of those that are there anyway.
+    """
+    moved = sum(
+        elements_used(cut, index) * element_bytes(memref_type(value))
+        for index, value in enumerate(op.operands)
+        if is_buffer_type(value.type)
+    )
+    cycles = moved / machine.sram_bytes_per_cycle if machine.sram_bytes_per_cycle else Fraction()
+    rate = dict(machine.macs_per_cycle).get(str(map_type(op.operands[0]).get_element_type()))
+    if isinstance(op, LayerOp) and rate:
+        cycles = max(cycles, op.macs() / rate)
+    return cycles
+
+
+def elements_used(cut: Cut, operand: int) -> int:
+    """The elements of the tiles of an operand, summed over all steps."""
+    indexing = cut.indexing(operand)
+    again = cut.steps([name for name in cut.order if name not in indexing])
+    axes = cut.space.operands[operand]
+    return again * prod(sum(cut.axis_sizes(a)) if a.windows else a.extent for a in axes)

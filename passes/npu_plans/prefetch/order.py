@@ -1,0 +1,186 @@
+"""Starts loads earlier, and waits for stores later, as far as the memory allows. No IR in here.
+
+    conv 1              start w2            A load starts in front of a step that computes, so that
+    start w2       =>   conv 1              it runs meanwhile. A store is waited for behind the step
+    wait w2             wait w2             that computes next. Both make buffers live longer.
+    conv 2              conv 2
+
+Loads keep their order: the one that is needed first starts first, since all share one bus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from npu_plans.prefetch.problem import Block, Lived, Span, Touch, Transfer
+
+MOST_STEPS = 400
+"""How many steps a start or a wait may cross; it bounds the time of planning."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order in which the steps of a block are to run, and the offsets of its buffers."""
+
+    steps: tuple[int, ...]
+    offsets: tuple[int, ...]
+
+
+def ordered(block: Block, capacity: int) -> Order:
+    """The steps of a block in the order in which they are to run.
+
+    `capacity`: the bytes on chip. In a first round each transfer gets one step that computes beside
+    it, in a second one as many as it takes to hide it.
+    """
+    plan = Plan(block, capacity)
+    loads = [each for each in block.transfers if each.load]
+    stores = [each for each in block.transfers if not each.load]
+    for deep in (False, True):
+        for each in loads:
+            plan.start_earlier(each, each.cycles if deep else 1)
+        for each in stores:
+            plan.wait_later(each, each.cycles if deep else 1)
+    return Order(tuple(plan.order), tuple(plan.offsets))
+
+
+class Plan:
+    """The order so far, and where the buffers lie."""
+
+    def __init__(self, block: Block, capacity: int) -> None:
+        """Begin with the given order."""
+        self.block = block
+        self.capacity = capacity
+        self.order = list(range(len(block.steps)))
+        self.place = list(self.order)
+        self.offsets = [buffer.offset for buffer in block.buffers]
+        self.loads = {each.start: each for each in block.transfers if each.load}
+        self.buffers: dict[int, list[int]] = {}
+        for number, buffer in enumerate(block.buffers):
+            for step in buffer.uses:
+                self.buffers.setdefault(step, []).append(number)
+        self.lives = [self.life(number) for number in range(len(block.buffers))]
+
+    def life(self, buffer: int) -> range:
+        """The places at which a buffer lives."""
+        places = [self.place[step] for step in self.block.buffers[buffer].uses]
+        return range(min(places), max(places) + 1) if places else range(0)
+
+    def start_earlier(self, transfer: Transfer, cycles: int) -> None:
+        """Start a load so early that steps of `cycles` run beside it, if that is possible."""
+        first, touches = self.place[transfer.start], self.touches(transfer)
+        beside = self.work(first, self.place[transfer.wait])
+        group, taken, to = [transfer.start], 0, first
+        for place in range(first - 1, max(-1, first - MOST_STEPS), -1):
+            if beside >= cycles:
+                break
+            number = self.order[place]
+            step = self.block.steps[number]
+            needed = any(number in self.block.steps[each].needs for each in group)
+            if step.light and needed:
+                group.append(number)
+                continue
+            if needed or step.fixed or self.comes_first(number, transfer) or step.meets(touches):
+                break
+            if step.work:
+                if not self.makes_room(transfer.start, range(place, first)):
+                    break
+                beside += step.work
+                taken, to = len(group), place
+        if taken:
+            self.move(group[:taken][::-1], to)
+
+    def wait_later(self, transfer: Transfer, cycles: int) -> None:
+        """Wait for a store so late that steps of `cycles` run beside it, if that is possible."""
+        last, touches = self.place[transfer.wait], self.touches(transfer)
+        beside = self.work(self.place[transfer.start], last)
+        to = last
+        for place in range(last + 1, min(len(self.order), last + MOST_STEPS)):
+            if beside >= cycles:
+                break
+            step = self.block.steps[self.order[place]]
+            if step.fixed or step.meets(touches):
+                break
+            if step.work:
+                if not self.makes_room(transfer.start, range(last + 1, place + 1)):
+                    break
+                beside += step.work
+                to = place
+        if to != last:
+            self.move([transfer.wait], to + 1)
+
+    def comes_first(self, number: int, transfer: Transfer) -> bool:
+        """Whether a step starts a load that is needed earlier than another one."""
+        other = self.loads.get(number)
+        return other is not None and bool(
+            self.work(self.place[other.wait], self.place[transfer.wait])
+        )
+
+    def touches(self, transfer: Transfer) -> Sequence[Touch]:
+        """What a transfer reads and writes."""
+        return self.block.steps[transfer.start].touches
+
+    def work(self, first: int, last: int) -> int:
+        """How long the steps between two places compute."""
+        return sum(self.block.steps[number].work for number in self.order[first + 1 : last])
+
+    def makes_room(self, start: int, places: range) -> bool:
+        """Whether the buffers of a transfer can also be in use at these places.
+
+        A buffer in whose memory something else lives there is put where nothing lives during its
+        longer life. One that shares memory with another one already stays where it is.
+        """
+        for number in self.buffers.get(start, ()):
+            buffer, life = self.block.buffers[number], self.lives[number]
+            here = (self.offsets[number], self.offsets[number] + buffer.size)
+            if not any(meet(here, other) for other in self.taken(number, places)):
+                continue
+            if any(meet(here, other) for other in self.taken(number, life)):
+                return False
+            longer = range(min(life.start, places.start), max(life.stop, places.stop))
+            found = gap(self.taken(number, longer), buffer, self.capacity)
+            if found is None:
+                return False
+            self.offsets[number] = found
+        return True
+
+    def taken(self, number: int, places: range) -> list[Span]:
+        """The memory in which other buffers than one live at these places."""
+        spans = {
+            (self.offsets[other], self.offsets[other] + self.block.buffers[other].size)
+            for other, life in enumerate(self.lives)
+            if other != number and life.start < places.stop and places.start < life.stop
+        }
+        for step in self.order[places.start : places.stop]:
+            spans.update(self.block.steps[step].inside)
+        return sorted(spans)
+
+    def move(self, group: Sequence[int], to: int) -> None:
+        """Move steps, in their order, in front of the step that is now at place `to`."""
+        places = [self.place[step] for step in group]
+        first, end = min(to, *places), max(to, *(place + 1 for place in places))
+        moved = frozenset(group)
+        before = [number for number in self.order[first:to] if number not in moved]
+        behind = [number for number in self.order[to:end] if number not in moved]
+        self.order[first:end] = [*before, *group, *behind]
+        changed: set[int] = set()
+        for place in range(first, end):
+            self.place[self.order[place]] = place
+            changed.update(self.buffers.get(self.order[place], ()))
+        for number in changed:
+            self.lives[number] = self.life(number)
+
+
+def meet(one: Span, other: Span) -> bool:
+    """Whether two spans share a byte."""
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def gap(taken: Sequence[Span], buffer: Lived, capacity: int) -> int | None:
+    """The lowest offset at which a buffer meets none of some spans; None if there is none."""
+    at = 0
+    for start, end in sorted(taken):
+        if start >= at + buffer.size:
+            break
+        at = max(at, -(-end // buffer.alignment) * buffer.alignment)
+    return at if at + buffer.size <= capacity else None

@@ -1,0 +1,1 @@
+"""Cycles of layers and transfers, and the schedule that they make."""

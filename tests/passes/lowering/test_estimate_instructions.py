@@ -1,0 +1,66 @@
+"""Predicted instructions beside those of emulated boards, on networks that the fit has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from helpers.emulated import require
+from helpers.instructions.networks import UNSEEN
+from helpers.instructions.samples import error_of, sample
+from npu_plans.instructions.costs import costs_of
+
+MOST_OF_NETWORK = 0.1
+MOST_OF_LAYER = 0.2
+
+TOO_LARGE = (
+    ("inception_small", "float", "fe310"),
+    ("randwire", "float", "fe310"),
+    ("randwire", "int8", "fe310"),
+)
+"""Networks that do not fit a core."""
+
+FAST = "lenet5"
+"""The network that is compared in each run of the tests."""
+
+OFF: Mapping[tuple[str, str, str], tuple[str, ...]] = {
+    ("cortex-m4", "int8", "efficientnet"): ("block4/depthwise npu.conv2d",),
+    ("fe310", "float", "squeezenet1_1"): ("fire3/expand3x3 npu.conv2d",),
+    ("fe310", "int8", "ds_cnn"): ("block3/pointwise npu.conv2d",),
+    ("fe310", "int8", "mobilenet_v2"): ("global_pool npu.quantized_avg_pool2d",),
+    ("fe310", "int8", "mobilenet_v3"): tuple(
+        f"{name} npu.quantized_avg_pool2d" for name in ("block14/pool", "block15/pool", "pool")
+    ),
+    ("fe310", "int8", "squeezenet1_1"): (
+        "fire3/expand1x1 npu.conv2d",
+        "fire3/concat npu.requantize",
+    ),
+}
+"""The layers that are off by more, by core, form and network; docs/instructions.md says why."""
+
+
+def compare(network: str, form: str, target: str) -> None:
+    """Check the prediction for a network, and for its large layers."""
+    costs = costs_of(require(target))
+    found = sample(network, form, target, costs.core)
+    assert abs(found.error(costs)) <= MOST_OF_NETWORK
+    off = {each.name: error_of(each, costs) for each in found.large_layers}
+    off = {name: error for name, error in off.items() if abs(error) > MOST_OF_LAYER}
+    assert set(off) <= set(OFF.get((target, form, network), ())), off
+
+
+@pytest.mark.parametrize("form", ["int8", "float"])
+@pytest.mark.parametrize("target", ["cortex-m4", "fe310"])
+def test_one_network(form: str, target: str) -> None:
+    compare(FAST, form, target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["int8", "float"])
+@pytest.mark.parametrize("target", ["cortex-m4", "fe310"])
+@pytest.mark.parametrize("network", [name for name in UNSEEN if name != FAST])
+def test_all_networks(network: str, form: str, target: str) -> None:
+    if (network, form, target) in TOO_LARGE:
+        pytest.skip(f"{network} does not fit {target}")
+    compare(network, form, target)

@@ -1,0 +1,223 @@
+"""What a compiled loop executes, counted by kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from npu_plans.instructions.code import (
+    Access,
+    Block,
+    Branch,
+    Call,
+    Carried,
+    Compute,
+    Copy,
+    Fence,
+    Function,
+    Loop,
+    Step,
+)
+from npu_plans.instructions.costs import CostError, Costs, costs_of, known_cores
+from npu_plans.instructions.features import Core, features_of
+from npu_plans.instructions.program import program_of
+from npu_plans.instructions.unrolling import unrolled
+from npu_plans.instructions.zeros import often_zero, rectified_roots
+
+FPU = Core(13, 32, (4350, 2040), 255, loads_first=False)
+LIBRARY = Core(27, 0, (4095, 4095), 0, loads_first=True)
+X, W, Y = 0, 1, 2
+"""The arguments of each function here."""
+FIRST, ZERO, OFFSET = 10, 11, 12
+"""Constants."""
+CONSTANTS = {FIRST: "f32 1.0 : f32", ZERO: "f32 0.000000e+00 : f32", OFFSET: "i32 128 : i32"}
+
+
+def function(*steps: Step, times: float = 1.0) -> Function:
+    """A function with these steps."""
+    return Function("f", (X, W, Y), Block(steps, times), CONSTANTS)
+
+
+def load(
+    value: int, *terms: tuple[int, int], root: int = X, offset: int = 0, element: str = "f32"
+) -> Access:
+    """A load of an element."""
+    return Access(root, terms, offset, 1 if element == "i8" else 4, element, value, writes=False)
+
+
+def store(value: int, *terms: tuple[int, int], root: int = Y, element: str = "f32") -> Access:
+    """A store of an element."""
+    return replace(load(value, *terms, root=root, element=element), writes=True)
+
+
+def loop(
+    index: int, trips: int, *steps: Step, outer: float = 1.0, carried: tuple[Carried, ...] = ()
+) -> Loop:
+    """A loop that always has so many trips."""
+    return Loop(index, range(trips), (), carried, Block(steps, outer * trips))
+
+
+def dot(trips: int, step: int = 4) -> Function:
+    """A sum of products, which a loop carries."""
+    product, total = (
+        Compute("arith.mulf.f32", (32, 33), 34),
+        Compute("arith.addf.f32", (31, 34), 35),
+    )
+    body = (load(32, (30, step)), load(33, (30, 4), root=W), product, total)
+    return function(loop(30, trips, *body, carried=(Carried(FIRST, 31, 35, 36),)), store(36))
+
+
+def test_products_that_are_added_are_part_of_the_sum() -> None:
+    found = features_of(dot(100), FPU)
+    assert found["arith.mulf.f32.added"] == found["arith.addf.f32"] == 100
+    assert found["load.f32"] == 200
+    assert found["trip.inner.fixed"] == 100
+    assert found["entry.inner.fixed"] == found["store.f32"] == 1
+
+
+def test_a_pointer_steps_freely_by_one_element() -> None:
+    found = features_of(dot(100), FPU)
+    assert found["pointer.step.inner.free"] == 200
+    assert "pointer.step.inner.paid" not in found
+    assert features_of(dot(100, step=8), FPU)["pointer.step.inner.paid"] == 100
+    assert features_of(dot(100), LIBRARY)["pointer.step.inner.paid"] == 200
+
+
+def test_short_loops_are_unrolled() -> None:
+    found = features_of(dot(2), FPU)
+    assert not [name for name in found if name.startswith("trip")]
+    assert found["load.f32"] == 4
+    offsets = [
+        s.offset for s in unrolled(dot(2)).body.steps if isinstance(s, Access) and s.root == X
+    ]
+    assert offsets == [0, 4]
+    assert features_of(dot(3), FPU)["trip.inner.fixed"] == 3
+
+
+def test_the_carried_value_goes_from_copy_to_copy() -> None:
+    sums = [s for s in unrolled(dot(2)).body.steps if isinstance(s, Compute) and "addf" in s.kind]
+    assert sums[0].operands[0] == FIRST
+    assert sums[1].operands[0] == sums[0].result
+    (last,) = [s for s in unrolled(dot(2)).body.steps if isinstance(s, Access) and s.writes]
+    assert last.value == sums[1].result
+
+
+def test_what_does_not_change_is_loaded_in_front_of_the_loop() -> None:
+    steps = (
+        load(31),
+        load(32, (30, 4)),
+        Compute("arith.addf.f32", (31, 32), 33),
+        store(33, (30, 4)),
+    )
+    found = features_of(function(loop(30, 50, *steps)), FPU)
+    assert found["load.f32"] == 1 + 50
+    assert found["load.invariant.float"] == 49
+    written = features_of(function(loop(30, 50, *steps, store(33, root=X))), FPU)
+    assert written["load.f32"] == 100
+
+
+def test_what_does_not_change_is_computed_in_front_of_the_loop() -> None:
+    steps = (load(31), Compute("arith.negf.f32", (31,), 32), store(32, (30, 4)))
+    assert features_of(function(loop(30, 50, *steps)), FPU)["arith.negf.f32"] == 1
+
+
+def test_an_element_is_loaded_again_only_after_a_store() -> None:
+    twice = (load(31), load(32), Compute("arith.addf.f32", (31, 32), 33), store(33))
+    assert features_of(function(*twice), FPU)["load.again"] == 1
+    between = (load(31), store(31, root=X), load(32), store(32))
+    assert "load.again" not in features_of(function(*between), FPU)
+
+
+def test_values_without_register_are_counted_by_kind() -> None:
+    values = range(30, 70)
+    found = features_of(function(*map(load, values), *map(store, values)), FPU)
+    assert "spill.float.store" not in found  # they are all the same element
+    found = features_of(
+        function(*(load(v, offset=4 * v) for v in values), *(store(v) for v in values)), FPU
+    )
+    assert found["spill.float.store"] == found["spill.float.load"] == 8
+
+
+def test_loads_move_to_the_front_up_to_a_fence() -> None:
+    pairs = [(load(v, offset=4 * v), store(v)) for v in range(30, 70)]
+    steps = [step for pair in pairs for step in pair]
+    assert "spill.integer.load" not in features_of(function(*steps), FPU)
+    assert features_of(function(*steps), LIBRARY)["spill.integer.load"] > 0
+    fenced = [step for pair in pairs for step in (*pair, Fence())]
+    assert "spill.integer.load" not in features_of(function(*fenced), LIBRARY)
+
+
+def test_far_offsets_need_a_pointer_more() -> None:
+    body = (load(31, (30, 4)), load(32, (30, 4), offset=2040), store(31), store(32))
+    assert features_of(function(loop(30, 50, *body)), FPU)["pointer.far"] == 50
+
+
+def test_bounds_of_a_loop_that_runs_once_are_not_computed() -> None:
+    bound = Compute("arith.maxsi.index", (), 31)
+    once = Loop(30, None, (31,), (), Block((load(32), store(32)), 1.0))
+    found = features_of(function(bound, once), FPU)
+    assert "arith.maxsi.index" not in found
+    assert not [name for name in found if name.startswith("trip")]
+    more = replace(once, body=replace(once.body, times=5.0))
+    assert features_of(function(bound, more), FPU)["arith.maxsi.index"] == 1
+    assert features_of(function(bound, more), FPU)["trip.inner.varying"] == 5
+
+
+def test_blocks_that_never_run_count_nothing() -> None:
+    side = Block((load(31), store(31)), 0.0)
+    found = features_of(function(Branch(20, (side,), ((),), ()), Copy(64)), FPU)
+    assert found == {"branch": 1, "copy": 1, "copy.byte": 64}
+
+
+def rectified(root: int) -> Function:
+    """A function that stores the larger one of an element and zero."""
+    select = Compute("arith.select.f32", (20, 31, ZERO), 32)
+    return function(load(31), select, store(32, root=root))
+
+
+def test_rectified_maps_are_found() -> None:
+    assert rectified_roots(rectified(Y), ()) == {Y: True}
+    assert rectified_roots(function(load(31), store(31)), ()) == {Y: False}
+    assert rectified_roots(function(load(31), store(31)), (X,)) == {Y: True}
+
+
+def test_what_follows_from_a_rectified_map_is_often_zero() -> None:
+    scaled = Compute("arith.mulf.f32", (31, FIRST), 32)
+    assert often_zero(function(load(31), scaled), (X,)) == {31, 32}
+    assert often_zero(function(load(31), scaled), ()) == set()
+    steps = (load(31, element="i8"), Compute("arith.extsi.i32", (31,), 32))
+    steps = (*steps, Compute("arith.addi.i32", (32, OFFSET), 33))
+    assert often_zero(function(*steps), (X,)) == {33}
+    assert (
+        features_of(function(load(31), scaled, store(32)), LIBRARY, (X,))["arith.mulf.f32.zero"]
+        == 1
+    )
+
+
+def test_layers_are_counted_as_often_as_they_run() -> None:
+    calls = loop(30, 3, Call("f", (50, 51, 52), 0))
+    net = Function("net", (), Block((load(31), store(31), calls), 1.0), {})
+    program = program_of({"net": net, "f": rectified(Y)}, ["net"], FPU)
+    assert program.layers[0]["store.f32"] == program.layers[0]["call"] == 3
+    assert program.layers[0]["call.argument"] == 9
+    assert program.between["store.f32"] == program.start["store.f32"] == 1
+
+
+def test_a_layer_knows_that_the_one_before_it_rectified() -> None:
+    scaled = Compute("arith.mulf.f32", (31, FIRST), 32)
+    second = replace(function(load(31), scaled, store(32)), name="g")
+    calls = (Call("f", (50, 51, 52), 0), Call("g", (52, 51, 53), 1))
+    functions = {"net": Function("net", (), Block(calls, 1.0), {}), "f": rectified(Y), "g": second}
+    assert "arith.mulf.f32.zero" in program_of(functions, ["net"], LIBRARY).layers[1]
+    functions["net"] = replace(functions["net"], body=Block(calls[1:], 1.0))
+    assert "arith.mulf.f32" in program_of(functions, ["net"], LIBRARY).layers[1]
+
+
+def test_costs() -> None:
+    costs = Costs(FPU, {"load.f32": 2.0}, 0.5)
+    assert costs.instructions({"load.f32": 10, "unknown": 4}) == 22
+    assert costs_of("cortex-m4").core.float_registers == 32
+    assert {"cortex-m4", "fe310"} <= set(known_cores())
+    with pytest.raises(CostError, match="no costs of instructions for 'z80'"):
+        costs_of("z80")

@@ -1,0 +1,208 @@
+"""Blocks are put into orders that compute the same, and in which transfers run beside computing.
+
+Random blocks are executed before and after, on a memory of cells: from the start of a transfer to
+its wait its target has no contents, and its source must not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npu_plans.prefetch.order import Order, ordered
+from npu_plans.prefetch.problem import Block, Lived, Step, Touch, Transfer, boxes_meet
+
+ROWS = 4
+"""Rows of a map off the chip; a transfer moves one of them, which is one cell."""
+
+
+@dataclass
+class Random:
+    """A block of random steps, as it grows; `code` says for the executor what a step does."""
+
+    steps: list[Step] = field(default_factory=list[Step])
+    transfers: list[Transfer] = field(default_factory=list[Transfer])
+    uses: list[list[int]] = field(default_factory=list[list[int]])
+    code: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
+
+    def add(self, step: Step, what: str, one: int = 0, other: int = 0, *buffers: int) -> int:
+        """Add a step that uses some buffers."""
+        self.steps.append(step)
+        self.code.append((what, one, other))
+        for each in buffers:
+            self.uses[each].append(len(self.steps) - 1)
+        return len(self.steps) - 1
+
+    def transfer(self, buffer: int, row: int, *, load: bool) -> None:
+        """Add a start and its wait."""
+        chip, map_ = Touch(("chip", buffer), None, load), Touch("map", ((row, row + 1),), not load)
+        step = Step((chip, map_))
+        start = self.add(step, "load" if load else "store", buffer, row, buffer)
+        wait = self.add(replace(step, needs=(start,)), "wait", start, 0, buffer)
+        self.transfers.append(Transfer(start, wait, load, cycles=3))
+
+    def compute(self, source: int, target: int) -> None:
+        """Add a step that computes one buffer from another, or from itself."""
+        touches = (Touch(("chip", source), None, False), Touch(("chip", target), None, True))
+        self.add(Step(touches, work=1), "compute", source, target, source, target)
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> tuple[Block, list[tuple[str, int, int]]]:
+    """A block whose layers read what is loaded just before, and whose maps are partly stored."""
+    random = Random()
+    for _ in range(draw(st.integers(1, 8))):
+        first = len(random.uses)
+        random.uses += [[], []]
+        random.transfer(first, draw(st.integers(0, ROWS - 1)), load=True)
+        if draw(st.booleans()) and first:
+            random.compute(first, first - 1)
+        random.compute(first, first + 1)
+        if draw(st.booleans()):
+            random.transfer(first + 1, draw(st.integers(0, ROWS - 1)), load=False)
+        if draw(st.integers(0, 5)) == 0:
+            random.add(Step(fixed=draw(st.booleans())), "nothing")
+    lives = [(min(uses), max(uses)) for uses in random.uses]
+    placed: list[Lived] = []
+    for number, (first, last) in enumerate(lives):
+        beside = [
+            placed[other].offset
+            for other in range(number)
+            if lives[other][0] <= last and first <= lives[other][1]
+        ]
+        offset = next(at for at in range(len(lives)) if at not in beside)
+        placed.append(Lived(offset, 1, tuple(random.uses[number])))
+    return Block(tuple(random.steps), tuple(random.transfers), tuple(placed)), random.code
+
+
+def executed(
+    code: Sequence[tuple[str, int, int]], steps: Sequence[int], offsets: Sequence[int]
+) -> list[object]:
+    """The map off the chip after all steps. Fails if a step uses what has no contents."""
+    chip: dict[int, object] = dict.fromkeys(range(len(offsets) + 1), 0)
+    far: list[object] = list(range(ROWS))
+    for number in steps:
+        what, one, other = code[number]
+        if what == "load":
+            assert far[other] is not None
+            chip[offsets[one]] = None
+        elif what == "store":
+            assert chip[offsets[one]] is not None
+            far[other] = None
+        elif what == "wait":
+            kind, buffer, row = code[one]
+            if kind == "load":
+                assert chip[offsets[buffer]] is None
+                chip[offsets[buffer]] = far[row]
+            else:
+                assert far[row] is None
+                far[row] = chip[offsets[buffer]]
+        elif what == "compute":
+            assert chip[offsets[one]] is not None
+            chip[offsets[other]] = (number, chip[offsets[one]], chip[offsets[other]] is None)
+    return far
+
+
+@settings(deadline=None)
+@given(blocks(), st.integers(1, 12))
+def test_the_same_is_computed(made: tuple[Block, list[tuple[str, int, int]]], more: int) -> None:
+    block, code = made
+    least = max((each.offset + each.size for each in block.buffers), default=0)
+    order = ordered(block, least + more)
+    assert sorted(order.steps) == list(range(len(block.steps)))
+    assert all(offset < least + more for offset in order.offsets)
+    given_ = [each.offset for each in block.buffers]
+    assert executed(code, order.steps, order.offsets) == executed(
+        code, range(len(block.steps)), given_
+    )
+    assert hidden(block, order) >= hidden(block, Order(tuple(range(len(block.steps))), ()))
+
+
+def hidden(block: Block, order: Order) -> int:
+    """How many transfers have a step beside them that computes."""
+    place = {number: at for at, number in enumerate(order.steps)}
+    return sum(
+        any(
+            block.steps[order.steps[at]].work
+            for at in range(place[each.start] + 1, place[each.wait])
+        )
+        for each in block.transfers
+    )
+
+
+def row(number: int, *, writes: bool) -> Touch:
+    """A row of a map."""
+    return Touch("map", ((number, number + 1), (0, 8)), writes)
+
+
+LAYER = Step(work=1)
+
+
+def test_a_load_starts_in_front_of_what_it_needs_alone() -> None:
+    """Two loads keep their order; an address moves along."""
+    one, two = Touch("a", None, True), Touch("b", None, True)
+    block = Block(
+        (
+            *(LAYER, LAYER),
+            *(Step((one,)), Step((one,))),
+            Step((Touch("a", None, False),), work=1),
+            *(Step(light=True), Step((two,), needs=(5,)), Step((two,))),
+            Step((Touch("b", None, False),), work=1),
+        ),
+        (Transfer(2, 3, True, cycles=2), Transfer(6, 7, True, cycles=9)),
+    )
+    assert ordered(block, 0).steps == (2, 5, 6, 0, 1, 3, 4, 7, 8)
+
+
+def test_room_in_inner_blocks_is_taken() -> None:
+    block = Block(
+        (
+            Step(work=1, inside=((0, 8), (16, 24))),
+            Step((Touch("a", None, True),)),
+            Step((Touch("a", None, True),)),
+            Step((Touch("a", None, False),), work=1),
+        ),
+        (Transfer(1, 2, True),),
+        (Lived(4, 8, (1, 2, 3), alignment=4),),
+    )
+    assert ordered(block, 32) == Order((1, 0, 2, 3), (8,))
+    assert ordered(replace(block, buffers=(Lived(4, 12, (1, 2, 3)),)), 32).steps == (0, 1, 2, 3)
+
+
+def test_what_shares_memory_already_stays() -> None:
+    """A buffer that overlaps another one while both live does so for a reason."""
+    block = Block(
+        (
+            Step(work=1, inside=((0, 8),)),
+            Step((Touch("a", None, True),)),
+            Step((Touch("a", None, True),)),
+            Step((Touch("a", None, False),), work=1, inside=((0, 2),)),
+        ),
+        (Transfer(1, 2, True),),
+        (Lived(0, 8, (1, 2, 3)),),
+    )
+    assert ordered(block, 64) == Order((0, 1, 2, 3), (0,))
+
+
+@pytest.mark.parametrize(("store", "to"), [(3, 2), (0, 1)])
+def test_a_load_does_not_pass_the_store_of_the_same_row(store: int, to: int) -> None:
+    """Row 3 is loaded, for which row 3 must have been stored; row 0 has nothing to do with it."""
+    out, back = row(store, writes=True), row(3, writes=False)
+    block = Block(
+        (LAYER, Step((out,)), Step((out,)), Step((back,)), Step((back,)), LAYER),
+        (Transfer(1, 2, False), Transfer(3, 4, True)),
+    )
+    order = ordered(block, 0).steps
+    assert (order.index(3) < order.index(0)) is (to == 1)
+    assert (order.index(2) > order.index(5)) is (to == 1)
+
+
+def test_boxes() -> None:
+    assert boxes_meet(((0, 4), (0, 8)), ((3, 5), (7, 9)))
+    assert not boxes_meet(((0, 4), (0, 8)), ((4, 5), (0, 8)))
+    assert boxes_meet(None, ((0, 1),))
+    assert boxes_meet(((0, 1),), ((5, 6), (0, 1)))
