@@ -8,11 +8,11 @@ An analysis: nothing is changed. It needs the numbers of time of the machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import prod
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
@@ -21,6 +21,7 @@ from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.stage import Stage, Staging, operand_moves
 from npu_plans.tiles.nest_time import Moved, Rates, exposed, nest_cycles
 from npu_plans.tiles.operand_regions import Cut, Space
+from npu_plans.transfers.runs import merged_runs
 
 COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """Numbers of tiles along a loop that are tried."""
@@ -39,7 +40,9 @@ def finer(
     """
     if not machine.dma_bytes_per_cycle:
         return found
-    rates = Rates(machine.dma_setup_cycles, machine.dma_bytes_per_cycle)
+    rates = Rates(
+        machine.dma_setup_cycles, machine.dma_jump_cycles, machine.dma_bytes_per_cycle
+    )
 
     def cycles(staging: Staging) -> Fraction:
         steps = staging.cut.steps(staging.cut.order)
@@ -81,9 +84,19 @@ def parts_of(op: Operation, staging: Staging) -> Iterator[tuple[Moved, Moved]]:
         entries *= len(cut.segments(cut.order[-1]))
     for buffer in staging.buffers:
         for index, moves in operand_moves(op, cut, buffer.operands, whole=buffer.whole):
+            tile = tile_of(op.operands[index], buffer.shape)
             size = element_bytes(memref_type(op.operands[index]))
-            moved = Moved(moves.transfers, moves.elements * size)
-            yield moved, exposed(moved, prod(buffer.shape) * size, buffer.copies, entries)
+            moved = Moved(moves.transfers, moves.elements * size, moves.transfers * tile.runs)
+            yield moved, exposed(moved, tile, buffer.copies, entries)
+
+
+def tile_of(value: SSAValue, shape: Sequence[int]) -> Moved:
+    """The transfer between a tile of this shape, which is contiguous, and a map off the chip."""
+    type_ = memref_type(value)
+    size, steps = element_bytes(type_), [step or 0 for step in type_.get_strides() or ()]
+    own = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    runs = merged_runs(shape, own, steps, size)
+    return Moved(1, prod(shape) * size, prod(axis.count for axis in runs.axes))
 
 
 def compute_cycles(op: Operation, cut: Cut, machine: Machine) -> Fraction:
