@@ -18,6 +18,7 @@ from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import element_bytes, is_buffer_type, map_type
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.tiling.layer_spaces import COLUMNS, ROWS
 from npu_passes.tiling.stage import Stage, Staging, operand_moves
 from npu_plans.tiles.nest_time import Moved, Rates, exposed, nest_cycles
 from npu_plans.tiles.operand_regions import Cut, Space
@@ -31,18 +32,23 @@ GAIN = Fraction(199, 200)
 
 
 def finer(
-    stage: Stage, found: Staging, machine: Machine, free: int, *, within: bool = False
+    stage: Stage,
+    found: Staging,
+    machine: Machine,
+    free: int,
+    *,
+    within: bool = False,
+    block: int = 1,
 ) -> Staging:
     """The fastest choice that moves no more bytes than `found` and fits into `free` bytes.
 
-    With `within`, each of its tiles lies within a tile of `found`. It is `found` itself if the
+    With `within`, each of its tiles lies within a tile of `found`. No tile has less than `block`
+    rows or columns, which would cut blocks (`aligned_tiles.py`). It is `found` itself if the
     machine does not say how long things take, or if no other choice is clearly faster.
     """
     if not machine.dma_bytes_per_cycle:
         return found
-    rates = Rates(
-        machine.dma_setup_cycles, machine.dma_jump_cycles, machine.dma_bytes_per_cycle
-    )
+    rates = Rates(machine.dma_setup_cycles, machine.dma_jump_cycles, machine.dma_bytes_per_cycle)
 
     def cycles(staging: Staging) -> Fraction:
         steps = staging.cut.steps(staging.cut.order)
@@ -51,7 +57,7 @@ def finer(
 
     best, least = found, GAIN * cycles(found)
     for start in (found.cut,) if within else (None, found.cut):
-        for cut in cuts_of(stage.space, start):
+        for cut in cuts_of(stage.space, start, block):
             tried = stage.staging(cut, double=True)
             if tried.footprint <= free and tried.bytes <= found.bytes:
                 needed = cycles(tried)
@@ -60,7 +66,7 @@ def finer(
     return best
 
 
-def cuts_of(space: Space, start: Cut | None) -> Iterator[Cut]:
+def cuts_of(space: Space, start: Cut | None, block: int = 1) -> Iterator[Cut]:
     """The whole layer cut along one loop; or the tiles of `start`, cut along one of its loops.
 
     Loops whose tiles would each be code of their own are not cut.
@@ -72,7 +78,8 @@ def cuts_of(space: Space, start: Cut | None) -> Iterator[Cut]:
         if start is not None and loop.name not in start.order:
             continue
         tried = dict.fromkeys(-(-loop.extent // count) for count in COUNTS)
-        for size in (each for each in tried if each < sizes[loop.name]):
+        least = block if loop.name in (ROWS, COLUMNS) else 1
+        for size in (each for each in tried if least <= each < sizes[loop.name]):
             yield Cut.of(space, {**sizes, loop.name: size}, () if start is None else start.order)
 
 
