@@ -32,8 +32,8 @@ from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.analysis.views import is_view, uses_of
-from npu_passes.spilling.reader import writes
 from npu_passes.spilling.off_chip_types import can_be_packed, off_chip, retype_views
+from npu_passes.spilling.reader import writes
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 
