@@ -1,0 +1,114 @@
+"""What a page shows, gathered while a network is compiled.
+
+    stops = PageStops(job.model.name)
+    compiled = compile_model(replace(job, observers=stops.observers()))
+    html = page_of(stops, compiled, ...)
+
+A network that does not fit is compiled a second time for a machine with all the SRAM that it wants,
+so that the page shows what needs the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from xdsl.utils.exceptions import DiagnosticException
+
+from npu_dialect.machine import MOST, Machine
+from npu_tools.compiling.driver import Compiled, Job, compile_model
+from npu_tools.pages.answer import Tried
+from npu_tools.pages.graph import GraphStop
+from npu_tools.pages.ir_steps import IrSteps
+from npu_tools.pictures.map_stop import MapStop
+from npu_tools.pictures.timeline import TimelineStop
+from npu_tools.shared.errors import UserError, describe
+
+if TYPE_CHECKING:
+    from npu_tools.compiling.stops import Observer
+
+PAPER = "kim2019"
+"""The pipeline of paper 001."""
+
+
+@dataclass
+class PageStops:
+    """The observers that read the IR for a page."""
+
+    model: str
+    ir: IrSteps = field(default_factory=IrSteps)
+    graph: GraphStop = field(default_factory=GraphStop)
+    times: TimelineStop = field(default_factory=TimelineStop)
+    memory: MapStop = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the observer that needs the model's name."""
+        self.memory = MapStop(self.model)
+
+    def observers(self) -> tuple[Observer, ...]:
+        """The observers, for a job."""
+        return (self.ir, self.graph, self.times, self.memory)
+
+
+@dataclass(frozen=True)
+class Build:
+    """A network as it was compiled: all that a page shows.
+
+    `why`: what the compiler said if it does not fit; then the plan is that for a machine with more
+    SRAM. `paper`: the report of paper 001's passes, where there is one. `tried`: changes with which
+    it would fit. `report`: the contents of report.json.
+    """
+
+    stops: PageStops
+    machine: Machine
+    compiled: Compiled
+    report: Mapping[str, Any]
+    why: str = ""
+    paper: Mapping[str, Any] | None = None
+    tried: Sequence[Tried] = ()
+
+
+def build_of(job: Job) -> Build:
+    """Compile a network for a page.
+
+    Raises: as `compile_model`, if it is not for want of memory.
+    """
+    machine, why = Machine.load(job.target), ""
+    stops, compiled = PageStops(job.model.name), None
+    try:
+        compiled = watched(job, stops)
+    except (DiagnosticException, UserError) as error:
+        why = describe(error) if isinstance(error, DiagnosticException) else str(error)
+        stops = PageStops(job.model.name)
+        roomy = replace(machine, sram_bytes=MOST, flash_bytes=MOST)
+        try:
+            compiled = watched(replace(job, machine=roomy), stops)
+        except (DiagnosticException, UserError):
+            raise error from None  # it is not the memory that is missing
+    report = compiled.report.as_dict()
+    report["memory"]["sram_bytes"] = machine.sram_bytes
+    return Build(stops, machine, compiled, report, why, paper_of(job, machine))
+
+
+def watched(job: Job, stops: PageStops) -> Compiled:
+    """Compile a network, with the observers of a page beside those of the job."""
+    return compile_model(replace(job, observers=(*job.observers, *stops.observers())))
+
+
+def paper_of(job: Job, machine: Machine) -> Mapping[str, Any] | None:
+    """The traffic that paper 001's passes plan; None without DMA, or if they refuse the network."""
+    if not machine.dma_channels or job.pipeline == PAPER:
+        return None
+    plain = Job(
+        job.model,
+        job.target,
+        pipeline=PAPER,
+        plan_as=job.plan_as,
+        input_dims=job.input_dims,
+        functions=job.functions,
+    )
+    try:
+        return compile_model(plain).report.as_dict()["off_chip"]
+    except (DiagnosticException, UserError):
+        return None

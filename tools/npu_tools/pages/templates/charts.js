@@ -1,0 +1,201 @@
+// The plots, by Plotly.
+const roleColours = {
+  light: { input: "#7fb3d9", output: "#8cc79a", state: "#e0bf4f", map: "#f0b26c", scratch: "#b9c0c8" },
+  dark: { input: "#3f7fb0", output: "#458a58", state: "#a58a2c", map: "#b3742c", scratch: "#66727e" },
+};
+const roleNames = { input: "input", output: "output", state: "state", map: "feature map", scratch: "tiles, scratch" };
+const settings = { responsive: true, displaylogo: false, scrollZoom: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+
+function isDark() {
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function frame(more) {
+  const axis = { gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true };
+  const layout = {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("soft"), size: 12, family: "inherit" },
+    margin: { l: 64, r: 16, t: 30, b: 40 }, hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink") }, align: "left" },
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, dragmode: "zoom", ...more,
+  };
+  layout.xaxis = { ...axis, ...more.xaxis };
+  layout.yaxis = { ...axis, ...more.yaxis };
+  return layout;
+}
+
+function bytesText(size) {
+  for (const [name, unit] of [["MiB", 2 ** 20], ["KiB", 2 ** 10]]) if (size >= 10 * 2 ** 10 && size >= unit) return (size / unit).toPrecision(4).replace(/\.?0+$/, "") + " " + name;
+  return size + " B";
+}
+
+function byteTicks(top) {
+  let step = 1;
+  while (top / step > 8) step *= 2;
+  const values = [];
+  for (let at = 0; at <= top; at += step) values.push(at);
+  return { tickvals: values, ticktext: values.map(bytesText) };
+}
+
+// -- memory ------------------------------------------------------------------------------------
+function drawMemory(id, map) {
+  const place = $(id);
+  if (!place || !map) return;
+  const fills = roleColours[isDark() ? "dark" : "light"], traces = [];
+  for (const role of Object.keys(roleNames)) {
+    const boxes = map.boxes.map((box, index) => ({ ...box, index })).filter((box) => box.role === role);
+    if (!boxes.length) continue;
+    traces.push({
+      type: "bar", name: roleNames[role], x: boxes.map((b) => (b.first + b.last + 1) / 2), width: boxes.map((b) => b.last - b.first + 1),
+      base: boxes.map((b) => b.offset), y: boxes.map((b) => b.size), customdata: boxes.map((b) => b.index),
+      text: boxes.map((b) => plain(shortened(b.name, 26))), textposition: "inside", insidetextanchor: "middle", textangle: 0, constraintext: "none", cliponaxis: true,
+      hovertext: boxes.map((b) => boxText(map, b)), hovertemplate: "%{hovertext}<extra></extra>",
+      marker: { color: fills[role], opacity: role === "scratch" ? 0.75 : 0.92, line: { color: colour("card"), width: 1 } }, textfont: { color: colour("ink"), size: 11 },
+    });
+  }
+  const top = Math.max(map.arena, map.sram && map.sram <= 1.6 * map.arena ? map.sram : 0) * 1.06;
+  const every = Math.max(1, Math.ceil(map.steps.length / (place.clientWidth / 22)));
+  const shown = map.steps.map((_, index) => index).filter((index) => index % every === 0);
+  const layout = frame({
+    barmode: "overlay", bargap: 0, hovermode: "closest", uniformtext: { minsize: 9, mode: "hide" }, margin: { l: 74, r: 16, t: 34, b: 90 },
+    xaxis: { range: [0, map.steps.length], tickvals: shown.map((i) => i + 0.5), ticktext: shown.map((i) => plain(shortened(map.steps[i], 18))), tickangle: -60, tickfont: { size: 10 }, showgrid: false },
+    yaxis: { range: [0, top], ...byteTicks(top) }, shapes: levels(map, top), annotations: levelNames(map, top),
+  });
+  Plotly.react(place, traces, layout, settings);
+  if (place.dataset.live) return;
+  place.dataset.live = "yes";
+  place.on("plotly_click", (event) => showBox(map, map.boxes[event.points[0].customdata]));
+  place.on("plotly_relayout", () => fitLabels(place, map));
+  fitLabels(place, map);
+}
+
+// A name is written only where the box has room for it at the present zoom.
+function fitLabels(place, map) {
+  const full = place._fullLayout, wide = full.xaxis._length / (full.xaxis.range[1] - full.xaxis.range[0]);
+  const high = full.yaxis._length / (full.yaxis.range[1] - full.yaxis.range[0]);
+  const texts = place.data.map((trace) => trace.customdata.map((index) => {
+    const box = map.boxes[index], room = (box.last - box.first + 1) * wide - 8;
+    if (box.size * high < 14 || room < 24) return "";
+    const most = Math.floor(room / 6.4);
+    return box.name.length <= most ? plain(box.name) : most < 6 ? "" : plain(shortened(box.name, most));
+  }));
+  if (JSON.stringify(texts) === place.dataset.texts) return;
+  place.dataset.texts = JSON.stringify(texts);
+  Plotly.restyle(place, { text: texts });
+}
+
+function levels(map, top) {
+  const line = (y, name, dash) => ({ type: "line", x0: 0, x1: 1, xref: "paper", y0: y, y1: y, line: { color: colour(name), width: 1.4, dash } });
+  const peak = { type: "rect", x0: map.peak, x1: map.peak + 1, y0: 0, y1: 1, yref: "paper", fillcolor: colour("warm"), opacity: 0.16, line: { width: 0 }, layer: "below" };
+  const found = [peak, line(map.arena, "accent", "solid")];
+  if (map.bound !== map.arena) found.push(line(map.bound, "soft", "dot"));
+  if (map.sram && map.sram <= top) found.push(line(map.sram, "bad", "dash"));
+  return found;
+}
+
+function levelNames(map, top) {
+  const name = (y, text, hue, up) => ({ x: 1, xref: "paper", xanchor: "right", y, yanchor: up ? "bottom" : "top", text, showarrow: false, font: { size: 11, color: colour(hue) } });
+  const found = [name(map.arena, (map.bound === map.arena ? "arena = bound " : "arena ") + number(map.arena), "accent", !(map.sram && map.sram >= map.arena && map.sram < 1.08 * map.arena))];
+  if (map.bound < 0.95 * map.arena) found.push(name(map.bound, "bound " + number(map.bound), "soft", false));
+  if (map.sram && map.sram <= top) found.push(name(map.sram, "SRAM " + number(map.sram), "bad", true));
+  found.push({ x: map.peak + 0.5, y: 1, yref: "paper", yanchor: "bottom", text: "peak", showarrow: false, font: { size: 11, color: colour("warm") } });
+  return found;
+}
+
+function boxText(map, box) {
+  const shares = (box.shares || []).map((index) => plain(shortened(map.boxes[index].name, 30)));
+  const rows = [
+    "<b>" + plain(shortened(box.name, 48)) + "</b>", plain(box.type), number(box.size) + " bytes at " + number(box.offset),
+    plain(shortened(map.steps[box.first], 30)) + (box.last > box.first ? " to " + plain(shortened(map.steps[box.last], 30)) : "") + " (" + (box.last - box.first + 1) + " steps)",
+  ];
+  if (shares.length) rows.push("shares bytes with " + shares.slice(0, 4).join(", ") + (shares.length > 4 ? " and " + (shares.length - 4) + " more" : ""));
+  return rows.join("<br>");
+}
+
+function showBox(map, box) {
+  const place = $("box-facts");
+  const live = map.boxes.filter((each) => each !== box && each.first <= box.last && box.first <= each.last);
+  place.hidden = false;
+  place.replaceChildren(make("b", box.name), make("p", box.type + ", " + number(box.size) + " bytes at " + number(box.offset) + " to " + number(box.offset + box.size - 1) + ", from " + map.steps[box.first] + " to " + map.steps[box.last]));
+  const names = (found) => found.map((each) => each.name).join(", ");
+  const shares = (box.shares || []).map((index) => map.boxes[index]);
+  if (shares.length) place.append(make("p", "Shares bytes with " + names(shares) + ": one is read where the other is not filled yet."));
+  place.append(make("p", live.length ? "Lives beside " + names(live.slice(0, 40)) + (live.length > 40 ? " and " + (live.length - 40) + " more" : "") + "." : "Lives alone."));
+  const layer = page.data.layers.find((each) => map.steps[box.first] === each.name);
+  if (layer) choose(layer.id, "plot");
+}
+
+// -- time, roofline, traffic ---------------------------------------------------------------------
+function drawTimeline() {
+  const place = $("plot-time"), time = page.data.timeline;
+  if (!place || !time) return;
+  const hues = { work: colour("accent"), wait: colour("warm"), transfer: colour("good") };
+  const titles = { work: "computing", wait: "waiting", transfer: "transfer" };
+  const micro = time.hz ? 1e6 / time.hz : 1, unit = time.hz ? "\u00b5s" : "cycles";
+  const traces = Object.keys(hues).map((kind) => {
+    const bars = time.bars.filter((bar) => bar[1] === kind);
+    return {
+      type: "bar", orientation: "h", name: titles[kind], y: bars.map((b) => b[0]), base: bars.map((b) => b[3] * micro), x: bars.map((b) => b[4] * micro),
+      width: 0.72, marker: { color: hues[kind], line: { width: 0 } }, customdata: bars.map((b) => b[2]),
+      hovertext: bars.map((b) => "<b>" + (plain(b[2]) || titles[kind]) + "</b><br>" + titles[kind] + ", " + number(b[7]) + " cycles from " + number(b[3]) + (b[5] ? "<br>" + number(b[5]) + " bytes" : "") + (b[6] > 1 ? "<br>" + b[6] + " events in one bar" : "")),
+      hovertemplate: "%{hovertext}<extra></extra>",
+    };
+  }).filter((trace) => trace.x.length);
+  place.style.height = Math.max(190, 90 + 44 * time.rows.length) + "px";
+  const names = place.clientWidth < 600 ? time.rows.map((name) => name.replace("DMA channel", "DMA")) : time.rows;
+  Plotly.react(place, traces, frame({
+    barmode: "overlay", hovermode: "closest", bargap: 0, xaxis: { title: { text: unit, standoff: 4 }, range: [0, time.total * micro] },
+    yaxis: { tickvals: names.map((_, index) => index), ticktext: names, autorange: "reversed", showgrid: false, fixedrange: true },
+  }), settings);
+  onClick(place, (point) => page.data.layers.find((layer) => layer.name === point.customdata));
+}
+
+function onClick(place, find) {
+  if (place.dataset.live) return;
+  place.dataset.live = "yes";
+  place.on("plotly_click", (event) => {
+    const layer = find(event.points[0]);
+    if (layer) choose(layer.id, "plot");
+  });
+}
+
+function drawRoof() {
+  const place = $("plot-roof"), roof = page.data.roof;
+  if (!place || !roof) return;
+  const layers = page.data.layers.filter((layer) => layer.per_byte && layer.per_cycle);
+  const ridge = roof.peak / roof.bandwidth, xs = layers.map((layer) => layer.per_byte);
+  const low = Math.min(ridge, ...xs) / 3, high = Math.max(ridge, ...xs) * 3;
+  const most = Math.max(...layers.map((layer) => layer.macs), 1);
+  const traces = [
+    { type: "scatter", mode: "lines", name: "roof", x: [low, ridge, high], y: [low * roof.bandwidth, roof.peak, roof.peak], line: { color: colour("soft"), width: 2 }, hoverinfo: "skip" },
+    {
+      type: "scatter", mode: "markers", name: "layer, by MACs", x: xs, y: layers.map((layer) => layer.per_cycle), customdata: layers.map((layer) => layer.id),
+      marker: { color: layers.map((layer) => layer.waits / layer.cycles), cmin: 0, cmax: 1, colorscale: [[0, colour("accent")], [1, colour("warm")]], size: layers.map((layer) => 7 + 15 * Math.sqrt(layer.macs / most)), opacity: 0.82, line: { color: colour("card"), width: 1 }, colorbar: { title: { text: "waits", side: "right" }, tickformat: ".0%", thickness: 10, len: 0.8 } },
+      hovertext: layers.map((layer) => "<b>" + plain(layer.name) + "</b><br>" + number(layer.per_byte) + " operations a byte<br>" + number(layer.per_cycle) + " operations a cycle<br>waits " + number((100 * layer.waits) / layer.cycles) + " %"),
+      hovertemplate: "%{hovertext}<extra></extra>",
+    },
+  ];
+  const log = (title) => ({ type: "log", title: { text: title, standoff: 6 }, exponentformat: "power", dtick: 1 });
+  Plotly.react(place, traces, frame({ hovermode: "closest", xaxis: log("operations for each byte " + roof.where), yaxis: log("operations in a cycle") }), settings);
+  onClick(place, (point) => page.data.layers[point.customdata]);
+}
+
+function drawTraffic() {
+  const place = $("plot-traffic"), rows = page.data.traffic;
+  if (!place || !rows.length) return;
+  const names = rows.map((row) => row.name).reverse();
+  const parts = [["weight_bytes", "weights", "soft"], ["feature_map_read_bytes", "maps read", "accent"], ["feature_map_write_bytes", "maps written", "warm"]];
+  const traces = parts.map(([key, name, hue]) => ({
+    type: "bar", orientation: "h", name, y: names, x: rows.map((row) => row[key]).reverse(), marker: { color: colour(hue) },
+    hovertext: rows.map((row) => number(row[key]) + " bytes, " + name).reverse(), hovertemplate: "%{hovertext}<extra></extra>",
+  }));
+  const top = Math.max(...rows.map((row) => row.all));
+  Plotly.react(place, traces, frame({ barmode: "stack", hovermode: "closest", bargap: 0.35, xaxis: { range: [0, top * 1.02], ...byteTicks(top), tickangle: 0 }, yaxis: { fixedrange: true } }), settings);
+}
+
+function drawAll() {
+  for (const place of document.querySelectorAll("[data-texts]")) delete place.dataset.texts;
+  drawMemory("plot-memory", page.data.map);
+  drawMemory("plot-memory-other", page.data.against);
+  drawTimeline();
+  drawRoof();
+  drawTraffic();
+}
