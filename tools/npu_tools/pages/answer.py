@@ -53,12 +53,11 @@ def answer_of(
 ) -> Answer:
     """The answer of a report; `why` is empty if the network fits."""
     sizes = report["memory"]
-    sram = memory.sram if memory is not None else sizes["sram_bytes"]
     return Answer(
         fits=not why,
         arena=report["arena_bytes"],
         bound=sizes["live_bound_bytes"],
-        sram=sram,
+        sram=sizes["sram_bytes"],
         why=why,
         facts=tuple(facts(report, memory, rows)),
         tried=tuple(tried),
@@ -72,20 +71,31 @@ def facts(report: Table, memory: MemoryMap | None, rows: Sequence[Table]) -> Ite
     over = report["arena_bytes"] - bound
     gap = "no plan can be smaller" if not over else f"{over:,} bytes above the bound"
     naive = sizes["naive_bytes"]
-    share = "" if not naive else f"; {100 * report['arena_bytes'] / naive:.3g} % of layer by layer"
-    yield Fact("Arena", f"{report['arena_bytes']:,} bytes", gap + share)
+    share = 100 * report["arena_bytes"] / naive if naive else 0
+    saved = f"; {share:.3g} % of layer by layer" if 0 < share <= 100 else ""
+    yield Fact("Arena", f"{report['arena_bytes']:,} bytes", gap + saved)
     yield Fact("Bound", f"{bound:,} bytes", "the most that lives at once")
     if memory is not None:
         step = memory.steps[memory.peak]
-        place = next((row["id"] for row in rows if row["name"] == step.split(" .. ")[0]), None)
+        name = layer_of(step)
+        place = next((row["id"] for row in rows if row["name"] == name), None)
         live = sum(box.first <= memory.peak <= box.last for box in memory.boxes)
-        yield Fact("Peak", step, f"step {memory.peak + 1} of {len(memory.steps)}, {live} buffers", place)
+        yield Fact(
+            "Peak", step, f"step {memory.peak + 1} of {len(memory.steps)}, {live} buffers", place
+        )
     yield from off_chip_facts(report)
     yield from time_facts(report.get("time") or {})
     if report.get("instructions"):
         yield Fact("Instructions", f"{report['instructions'] / 1e6:,.4g} M", "predicted, a run")
     where = "in DRAM" if report["naive"]["feature_map_reads"] else "in flash"
     yield Fact("Weights", f"{report['weights_bytes']:,} bytes", where)
+
+
+def layer_of(step: str) -> str:
+    """The layer of a step of a memory map, the first one of several."""
+    first = step.split(" .. ")[0]
+    verb, _, layer = first.partition(" ")
+    return layer if verb in ("load", "store") and layer else first
 
 
 def off_chip_facts(report: Table) -> Iterator[Fact]:
@@ -107,10 +117,18 @@ def time_facts(time: Table) -> Iterator[Fact]:
         speed = "" if rate is None else f"{rate:,.4g} runs a second; "
         yield Fact("Time", f"{time['cycles']:,} cycles", speed + note)
         if time["energy_pj"]:
-            yield Fact("Energy", f"{time['energy_pj']['total'] / 1e6:,.4g} uJ", "a run")
+            yield Fact("Energy", energy_text(time["energy_pj"]["total"]), "a run")
 
 
 def moved(traffic: Table) -> int:
     """All bytes of a row of traffic."""
     keys = ("weight_bytes", "feature_map_read_bytes", "feature_map_write_bytes")
     return sum(traffic[key] for key in keys)
+
+
+def energy_text(picojoules: float) -> str:
+    """An energy with the unit in which it is a short number."""
+    for unit, size in (("J", 1e12), ("mJ", 1e9), ("\u00b5J", 1e6), ("nJ", 1e3)):
+        if picojoules >= size:
+            return f"{picojoules / size:.4g} {unit}"
+    return f"{picojoules:.4g} pJ"

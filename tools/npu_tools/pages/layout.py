@@ -107,9 +107,7 @@ def routed(
     """The points of each edge: from the lower side of a node to the upper side of another one."""
     for (start, end), between in zip(graph.edges, inner, strict=True):
         (x1, y1), (x2, y2) = places[start], places[end]
-        passing = [
-            (x, y + side) for x, y in between for side in (-HEIGHT / 2, HEIGHT / 2)
-        ]
+        passing = [(x, y + side) for x, y in between for side in (-HEIGHT / 2, HEIGHT / 2)]
         yield [(x1, y1 + HEIGHT / 2), *passing, (x2, y2 - HEIGHT / 2)]
 
 

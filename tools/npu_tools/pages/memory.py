@@ -31,6 +31,11 @@ def map_data(memory: MemoryMap) -> dict[str, Any]:
     }
 
 
+def map_entry(memory: MemoryMap | None) -> dict[str, Any]:
+    """The entry `memory_map` of report.json; nothing without a map."""
+    return {} if memory is None else {"memory_map": map_data(memory)}
+
+
 def sharing(boxes: Sequence[Box]) -> list[list[int]]:
     """For each box the others that hold some of its bytes during one of its steps."""
     return [

@@ -21,6 +21,7 @@ from npu_tools.compiling.driver import Compiled, Job, compile_model
 from npu_tools.pages.answer import Tried
 from npu_tools.pages.graph import GraphStop
 from npu_tools.pages.ir_steps import IrSteps
+from npu_tools.pages.memory import map_entry
 from npu_tools.pictures.map_stop import MapStop
 from npu_tools.pictures.timeline import TimelineStop
 from npu_tools.shared.errors import UserError, describe
@@ -88,6 +89,7 @@ def build_of(job: Job) -> Build:
             raise error from None  # it is not the memory that is missing
     report = compiled.report.as_dict()
     report["memory"]["sram_bytes"] = machine.sram_bytes
+    report |= map_entry(stops.memory.found)
     return Build(stops, machine, compiled, report, why, paper_of(job, machine))
 
 

@@ -64,7 +64,9 @@ def values(build: Build, against: Table | None, other: str) -> dict[str, Any]:
         "roof": roof,
         "steps": steps,
         "code": bool(data["c"]),
-        "against": None if against is None else {
+        "against": None
+        if against is None
+        else {
             "file": other,
             "model": against["model"],
             "target": against.get("target"),
@@ -144,8 +146,10 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def signed(value: float | None) -> str:
-    """A change in percent with its sign; nothing where there is none."""
-    return "" if value is None else f"{value:+.3g} %"
+    """A change in percent with its sign, or as a factor if it is large."""
+    if value is None:
+        return ""
+    return f"{value:+.1f} %" if value < 1000 else f"\u00d7 {1 + value / 100:,.3g}"
 
 
 def cut(text: str, most: int) -> str:

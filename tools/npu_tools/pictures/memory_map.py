@@ -20,7 +20,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryAllocEffect
 
 from npu_dialect.arguments import argument_attributes, is_state
-from npu_dialect.attributes import ARENA, SRAM_INPUT
+from npu_dialect.attributes import ARENA, LAYER, SRAM_INPUT
+from npu_dialect.dma import StartOp
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type
@@ -127,7 +128,12 @@ def touches(op: Operation) -> bool:
 
 
 def step_name(op: Operation) -> str:
-    """A step's name: that of its layer, "first .. last" for several, the op's name without any."""
+    """A step's name: that of its layer, "first .. last" for several, the op's name without any.
+
+    A transfer is called after the layer that it moves data for: "load conv1", "store conv1".
+    """
+    if isinstance(op, StartOp) and (layer := LAYER.get(op)) is not None:
+        return f"{'load' if in_space(op.target, SramSpace()) else 'store'} {layer}"
     names = [each.layer_name or each.name for each in op.walk() if isinstance(each, LayerOp)]
     distinct = list(dict.fromkeys(names))
     if len(distinct) > 1:

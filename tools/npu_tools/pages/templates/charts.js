@@ -1,10 +1,10 @@
 // The plots, by Plotly.
 const roleColours = {
-  light: { input: "#7fb3d9", output: "#8cc79a", state: "#e0bf4f", map: "#f0b26c", scratch: "#b9c0c8" },
-  dark: { input: "#3f7fb0", output: "#458a58", state: "#a58a2c", map: "#b3742c", scratch: "#66727e" },
+  light: { input: ["#7fb3d9"], output: ["#8cc79a"], state: ["#e0bf4f"], map: ["#f3bb7b", "#efa98c", "#e9c46f", "#d9b3a0"], scratch: ["#b9c0c8"] },
+  dark: { input: ["#3f7fb0"], output: ["#458a58"], state: ["#a58a2c"], map: ["#a86c2c", "#a85a3f", "#94782a", "#8a6350"], scratch: ["#5d6975"] },
 };
-const roleNames = { input: "input", output: "output", state: "state", map: "feature map", scratch: "tiles, scratch" };
-const settings = { responsive: true, displaylogo: false, scrollZoom: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+const roleNames = { map: "feature map", scratch: "tiles, scratch", input: "input", output: "output", state: "state" };
+const settings = { responsive: true, displaylogo: false, displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false, scrollZoom: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
 
 function isDark() {
   return matchMedia("(prefers-color-scheme: dark)").matches;
@@ -15,6 +15,7 @@ function frame(more) {
   const layout = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("soft"), size: 12, family: "inherit" },
     margin: { l: 64, r: 16, t: 30, b: 40 }, hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink") }, align: "left" },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("accent") },
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, dragmode: "zoom", ...more,
   };
   layout.xaxis = { ...axis, ...more.xaxis };
@@ -48,14 +49,16 @@ function drawMemory(id, map) {
       base: boxes.map((b) => b.offset), y: boxes.map((b) => b.size), customdata: boxes.map((b) => b.index),
       text: boxes.map((b) => plain(shortened(b.name, 26))), textposition: "inside", insidetextanchor: "middle", textangle: 0, constraintext: "none", cliponaxis: true,
       hovertext: boxes.map((b) => boxText(map, b)), hovertemplate: "%{hovertext}<extra></extra>",
-      marker: { color: fills[role], opacity: role === "scratch" ? 0.75 : 0.92, line: { color: colour("card"), width: 1 } }, textfont: { color: colour("ink"), size: 11 },
+      marker: { color: boxes.map((b, turn) => fills[role][turn % fills[role].length]), opacity: role === "map" ? 0.9 : 0.8, line: { color: colour("card"), width: 1 } }, textfont: { color: colour("ink"), size: 11 },
     });
   }
   const top = Math.max(map.arena, map.sram && map.sram <= 1.6 * map.arena ? map.sram : 0) * 1.06;
-  const every = Math.max(1, Math.ceil(map.steps.length / (place.clientWidth / 22)));
-  const shown = map.steps.map((_, index) => index).filter((index) => index % every === 0);
+  const named = map.steps.map((_, index) => index).filter((index) => !/^(load|store) /.test(map.steps[index]));
+  const every = Math.max(1, Math.ceil(named.length / (place.clientWidth / 22)));
+  const shown = named.filter((_, place) => place % every === 0);
+  const longest = Math.min(18, Math.max(...shown.map((index) => map.steps[index].length), 4));
   const layout = frame({
-    barmode: "overlay", bargap: 0, hovermode: "closest", uniformtext: { minsize: 9, mode: "hide" }, margin: { l: 74, r: 16, t: 34, b: 90 },
+    barmode: "overlay", bargap: 0, hovermode: "closest", uniformtext: { minsize: 9, mode: "hide" }, margin: { l: 74, r: 16, t: 34, b: 20 + 5 * longest },
     xaxis: { range: [0, map.steps.length], tickvals: shown.map((i) => i + 0.5), ticktext: shown.map((i) => plain(shortened(map.steps[i], 18))), tickangle: -60, tickfont: { size: 10 }, showgrid: false },
     yaxis: { range: [0, top], ...byteTicks(top) }, shapes: levels(map, top), annotations: levelNames(map, top),
   });
@@ -96,7 +99,7 @@ function levelNames(map, top) {
   const found = [name(map.arena, (map.bound === map.arena ? "arena = bound " : "arena ") + number(map.arena), "accent", !(map.sram && map.sram >= map.arena && map.sram < 1.08 * map.arena))];
   if (map.bound < 0.95 * map.arena) found.push(name(map.bound, "bound " + number(map.bound), "soft", false));
   if (map.sram && map.sram <= top) found.push(name(map.sram, "SRAM " + number(map.sram), "bad", true));
-  found.push({ x: map.peak + 0.5, y: 1, yref: "paper", yanchor: "bottom", text: "peak", showarrow: false, font: { size: 11, color: colour("warm") } });
+  found.push({ x: map.peak + 0.5, y: 1, yref: "paper", yanchor: "top", text: "peak", showarrow: false, font: { size: 11, color: colour("warm") } });
   return found;
 }
 
@@ -115,11 +118,13 @@ function showBox(map, box) {
   const live = map.boxes.filter((each) => each !== box && each.first <= box.last && box.first <= each.last);
   place.hidden = false;
   place.replaceChildren(make("b", box.name), make("p", box.type + ", " + number(box.size) + " bytes at " + number(box.offset) + " to " + number(box.offset + box.size - 1) + ", from " + map.steps[box.first] + " to " + map.steps[box.last]));
-  const names = (found) => found.map((each) => each.name).join(", ");
+  const list = (found) => found.map((each) => each.name).join(", ");
   const shares = (box.shares || []).map((index) => map.boxes[index]);
-  if (shares.length) place.append(make("p", "Shares bytes with " + names(shares) + ": one is read where the other is not filled yet."));
-  place.append(make("p", live.length ? "Lives beside " + names(live.slice(0, 40)) + (live.length > 40 ? " and " + (live.length - 40) + " more" : "") + "." : "Lives alone."));
-  const layer = page.data.layers.find((each) => map.steps[box.first] === each.name);
+  if (shares.length) place.append(make("p", "Shares bytes with " + list(shares) + ": one is read where the other is not filled yet."));
+  place.append(make("p", live.length ? "Lives beside " + list(live.slice(0, 40)) + (live.length > 40 ? " and " + (live.length - 40) + " more" : "") + "." : "Lives alone."));
+  const step = map.steps[box.first], first = step.split(" .. ")[0];
+  const names = [step, first, first.replace(/^(load|store) /, "")];
+  const layer = names.map((name) => page.data.layers.find((each) => each.name === name)).find(Boolean);
   if (layer) choose(layer.id, "plot");
 }
 
@@ -132,9 +137,12 @@ function drawTimeline() {
   const micro = time.hz ? 1e6 / time.hz : 1, unit = time.hz ? "\u00b5s" : "cycles";
   const traces = Object.keys(hues).map((kind) => {
     const bars = time.bars.filter((bar) => bar[1] === kind);
+    // A bar that stands for many events is as high as the share of its time that they take.
+    const high = bars.map((b) => Math.max(0.04, 0.72 * Math.min(1, b[7] / Math.max(1, b[4]))));
+    const side = kind === "work" ? -1 : 1;
     return {
-      type: "bar", orientation: "h", name: titles[kind], y: bars.map((b) => b[0]), base: bars.map((b) => b[3] * micro), x: bars.map((b) => b[4] * micro),
-      width: 0.72, marker: { color: hues[kind], line: { width: 0 } }, customdata: bars.map((b) => b[2]),
+      type: "bar", orientation: "h", name: titles[kind], y: bars.map((b, place) => b[0] + side * (0.36 - high[place] / 2)), base: bars.map((b) => b[3] * micro), x: bars.map((b) => b[4] * micro),
+      width: high, marker: { color: hues[kind], line: { width: 0 } }, customdata: bars.map((b) => b[2]),
       hovertext: bars.map((b) => "<b>" + (plain(b[2]) || titles[kind]) + "</b><br>" + titles[kind] + ", " + number(b[7]) + " cycles from " + number(b[3]) + (b[5] ? "<br>" + number(b[5]) + " bytes" : "") + (b[6] > 1 ? "<br>" + b[6] + " events in one bar" : "")),
       hovertemplate: "%{hovertext}<extra></extra>",
     };
@@ -163,18 +171,18 @@ function drawRoof() {
   const layers = page.data.layers.filter((layer) => layer.per_byte && layer.per_cycle);
   const ridge = roof.peak / roof.bandwidth, xs = layers.map((layer) => layer.per_byte);
   const low = Math.min(ridge, ...xs) / 3, high = Math.max(ridge, ...xs) * 3;
-  const most = Math.max(...layers.map((layer) => layer.macs), 1);
+  const most = Math.max(...layers.map((layer) => layer.macs), 1), waiting = layers.some((layer) => layer.waits);
   const traces = [
     { type: "scatter", mode: "lines", name: "roof", x: [low, ridge, high], y: [low * roof.bandwidth, roof.peak, roof.peak], line: { color: colour("soft"), width: 2 }, hoverinfo: "skip" },
     {
       type: "scatter", mode: "markers", name: "layer, by MACs", x: xs, y: layers.map((layer) => layer.per_cycle), customdata: layers.map((layer) => layer.id),
-      marker: { color: layers.map((layer) => layer.waits / layer.cycles), cmin: 0, cmax: 1, colorscale: [[0, colour("accent")], [1, colour("warm")]], size: layers.map((layer) => 7 + 15 * Math.sqrt(layer.macs / most)), opacity: 0.82, line: { color: colour("card"), width: 1 }, colorbar: { title: { text: "waits", side: "right" }, tickformat: ".0%", thickness: 10, len: 0.8 } },
+      marker: { color: layers.map((layer) => layer.waits / layer.cycles), cmin: 0, cmax: 1, colorscale: [[0, colour("accent")], [1, colour("warm")]], showscale: waiting, size: layers.map((layer) => 7 + 15 * Math.sqrt(layer.macs / most)), opacity: 0.82, line: { color: colour("card"), width: 1 }, colorbar: { title: { text: "waits", side: "right" }, tickformat: ".0%", thickness: 10, len: 0.8 } },
       hovertext: layers.map((layer) => "<b>" + plain(layer.name) + "</b><br>" + number(layer.per_byte) + " operations a byte<br>" + number(layer.per_cycle) + " operations a cycle<br>waits " + number((100 * layer.waits) / layer.cycles) + " %"),
       hovertemplate: "%{hovertext}<extra></extra>",
     },
   ];
   const log = (title) => ({ type: "log", title: { text: title, standoff: 6 }, exponentformat: "power", dtick: 1 });
-  Plotly.react(place, traces, frame({ hovermode: "closest", xaxis: log("operations for each byte " + roof.where), yaxis: log("operations in a cycle") }), settings);
+  Plotly.react(place, traces, frame({ showlegend: false, hovermode: "closest", xaxis: log("operations for each byte " + roof.where), yaxis: log("operations in a cycle") }), settings);
   onClick(place, (point) => page.data.layers[point.customdata]);
 }
 
