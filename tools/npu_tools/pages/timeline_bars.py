@@ -12,7 +12,7 @@ from typing import Any
 
 from npu_tools.pictures.timeline import CORE, TraceEvent
 
-MOST_BARS = 6000
+MOST_BARS = 3000
 """Most bars of a page."""
 
 

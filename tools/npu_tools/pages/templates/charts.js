@@ -10,13 +10,17 @@ function isDark() {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
+function narrow() {
+  return document.documentElement.clientWidth < 700;
+}
+
 function frame(more) {
   const axis = { gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true };
   const layout = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("soft"), size: 12, family: "inherit" },
     margin: { l: 64, r: 16, t: 30, b: 40 }, hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink") }, align: "left" },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("accent") },
-    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, dragmode: "zoom", ...more,
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", entrywidth: narrow() ? 100 : undefined }, dragmode: "zoom", ...more,
   };
   layout.xaxis = { ...axis, ...more.xaxis };
   layout.yaxis = { ...axis, ...more.yaxis };
@@ -58,7 +62,7 @@ function drawMemory(id, map) {
   const shown = named.filter((_, place) => place % every === 0);
   const longest = Math.min(18, Math.max(...shown.map((index) => map.steps[index].length), 4));
   const layout = frame({
-    barmode: "overlay", bargap: 0, hovermode: "closest", uniformtext: { minsize: 9, mode: "hide" }, margin: { l: 74, r: 16, t: 34, b: 20 + 5 * longest },
+    barmode: "overlay", bargap: 0, hovermode: "closest", uniformtext: { minsize: 9, mode: "hide" }, margin: { l: narrow() ? 60 : 74, r: narrow() ? 4 : 16, t: 34, b: 20 + 5 * longest },
     xaxis: { range: [0, map.steps.length], tickvals: shown.map((i) => i + 0.5), ticktext: shown.map((i) => plain(shortened(map.steps[i], 18))), tickangle: -60, tickfont: { size: 10 }, showgrid: false },
     yaxis: { range: [0, top], ...byteTicks(top) }, shapes: levels(map, top), annotations: levelNames(map, top),
   });
@@ -67,6 +71,7 @@ function drawMemory(id, map) {
   place.dataset.live = "yes";
   place.on("plotly_click", (event) => showBox(map, map.boxes[event.points[0].customdata]));
   place.on("plotly_relayout", () => fitLabels(place, map));
+  page.onChoose.push(() => Plotly.relayout(place, { shapes: levels(map, top) }));
   fitLabels(place, map);
 }
 
@@ -85,17 +90,32 @@ function fitLabels(place, map) {
   Plotly.restyle(place, { text: texts });
 }
 
+// The steps of the chosen layer, as a band in the map.
+function chosenBands(map) {
+  const layer = page.chosen === null || map !== page.data.map ? null : page.data.layers[page.chosen];
+  if (!layer) return [];
+  const places = map.steps.map((step, index) => [step, index]).filter(([step]) => stepLayers(step).includes(layer.name)).map(([, index]) => index);
+  if (!places.length) return [];
+  return [{ type: "rect", x0: Math.min(...places), x1: Math.max(...places) + 1, y0: 0, y1: 1, yref: "paper", fillcolor: colour("accent"), opacity: 0.2, line: { width: 0 }, layer: "below" }];
+}
+
+// The layers that a step may be called after: "load conv1", "conv1 .. conv3", "conv1".
+function stepLayers(step) {
+  return [step, step.replace(/^(load|store) /, ""), ...step.split(" .. ")];
+}
+
 function levels(map, top) {
   const line = (y, name, dash) => ({ type: "line", x0: 0, x1: 1, xref: "paper", y0: y, y1: y, line: { color: colour(name), width: 1.4, dash } });
   const peak = { type: "rect", x0: map.peak, x1: map.peak + 1, y0: 0, y1: 1, yref: "paper", fillcolor: colour("warm"), opacity: 0.16, line: { width: 0 }, layer: "below" };
-  const found = [peak, line(map.arena, "accent", "solid")];
+  const found = [peak, ...chosenBands(map), line(map.arena, "accent", "solid")];
   if (map.bound !== map.arena) found.push(line(map.bound, "soft", "dot"));
   if (map.sram && map.sram <= top) found.push(line(map.sram, "bad", "dash"));
   return found;
 }
 
 function levelNames(map, top) {
-  const name = (y, text, hue, up) => ({ x: 1, xref: "paper", xanchor: "right", y, yanchor: up ? "bottom" : "top", text, showarrow: false, font: { size: 11, color: colour(hue) } });
+  const left = map.peak > 0.6 * map.steps.length;
+  const name = (y, text, hue, up) => ({ x: left ? 0.004 : 0.996, xref: "paper", xanchor: left ? "left" : "right", y, yanchor: up ? "bottom" : "top", text, showarrow: false, font: { size: 11, color: colour(hue) } });
   const found = [name(map.arena, (map.bound === map.arena ? "arena = bound " : "arena ") + number(map.arena), "accent", !(map.sram && map.sram >= map.arena && map.sram < 1.08 * map.arena))];
   if (map.bound < 0.95 * map.arena) found.push(name(map.bound, "bound " + number(map.bound), "soft", false));
   if (map.sram && map.sram <= top) found.push(name(map.sram, "SRAM " + number(map.sram), "bad", true));
@@ -122,9 +142,7 @@ function showBox(map, box) {
   const shares = (box.shares || []).map((index) => map.boxes[index]);
   if (shares.length) place.append(make("p", "Shares bytes with " + list(shares) + ": one is read where the other is not filled yet."));
   place.append(make("p", live.length ? "Lives beside " + list(live.slice(0, 40)) + (live.length > 40 ? " and " + (live.length - 40) + " more" : "") + "." : "Lives alone."));
-  const step = map.steps[box.first], first = step.split(" .. ")[0];
-  const names = [step, first, first.replace(/^(load|store) /, "")];
-  const layer = names.map((name) => page.data.layers.find((each) => each.name === name)).find(Boolean);
+  const layer = stepLayers(map.steps[box.first]).map((name) => page.data.layers.find((each) => each.name === name)).find(Boolean);
   if (layer) choose(layer.id, "plot");
 }
 
@@ -148,7 +166,7 @@ function drawTimeline() {
     };
   }).filter((trace) => trace.x.length);
   place.style.height = Math.max(190, 90 + 44 * time.rows.length) + "px";
-  const names = place.clientWidth < 600 ? time.rows.map((name) => name.replace("DMA channel", "DMA")) : time.rows;
+  const names = narrow() ? time.rows.map((name) => name.replace("DMA channel", "DMA")) : time.rows;
   Plotly.react(place, traces, frame({
     barmode: "overlay", hovermode: "closest", bargap: 0, xaxis: { title: { text: unit, standoff: 4 }, range: [0, time.total * micro] },
     yaxis: { tickvals: names.map((_, index) => index), ticktext: names, autorange: "reversed", showgrid: false, fixedrange: true },
@@ -199,11 +217,13 @@ function drawTraffic() {
   Plotly.react(place, traces, frame({ barmode: "stack", hovermode: "closest", bargap: 0.35, xaxis: { range: [0, top * 1.02], ...byteTicks(top), tickangle: 0 }, yaxis: { fixedrange: true } }), settings);
 }
 
-function drawAll() {
+// One plot after the other, so that the page answers in between.
+async function drawAll() {
   for (const place of document.querySelectorAll("[data-texts]")) delete place.dataset.texts;
-  drawMemory("plot-memory", page.data.map);
-  drawMemory("plot-memory-other", page.data.against);
-  drawTimeline();
-  drawRoof();
-  drawTraffic();
+  const memory = () => drawMemory("plot-memory", page.data.map);
+  const other = () => drawMemory("plot-memory-other", page.data.against);
+  for (const draw of [memory, other, drawTraffic, drawRoof, drawTimeline]) {
+    draw();
+    await new Promise((next) => setTimeout(next));
+  }
 }

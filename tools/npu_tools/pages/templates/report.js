@@ -1,5 +1,5 @@
 // What all parts of the page share: unpacking, the chosen layer, the colours of the page.
-const page = { data: null, chosen: null, onChoose: [], onColours: [] };
+const page = { data: null, chosen: null, onChoose: [] };
 const $ = (id) => document.getElementById(id);
 const escapes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
@@ -110,7 +110,7 @@ async function start() {
   const script = make("script");
   script.textContent = await unpacked("plotly");
   document.head.append(script);
-  drawAll();
+  await drawAll();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   const graph = document.querySelector(".graph");
   if (graph) graph.scrollLeft = (graph.scrollWidth - graph.clientWidth) / 2;
