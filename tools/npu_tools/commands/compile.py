@@ -244,7 +244,7 @@ def print_lists(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, verify with --verify, write the files, print the report; returns the exit code."""
-    from npu_tools.compiling.driver import compile_model
+    from npu_tools.advice.advised import compile_or_advise
     from npu_tools.pictures.drawings import Drawings
     from npu_tools.reports.module_table import module_table
     from npu_tools.reports.table import table
@@ -265,7 +265,7 @@ def run(options: argparse.Namespace) -> int:
         job, extra = picked
     extra |= min_sram(options, job)
     drawings = Drawings(options.memory_map, options.timeline, options.model.name)
-    compiled = compile_model(replace(job, observers=(*job.observers, *drawings.stops())))
+    compiled = compile_or_advise(replace(job, observers=(*job.observers, *drawings.stops())))
     if options.verify is not None:
         from npu_tools.verifying.checks import checked
 
