@@ -31,7 +31,7 @@ ROOMS = {
     ),
     "npu_tools": (
         *("shared", "shadow", "importers", "quantizing", "reports", "compiling", "verifying"),
-        *("pictures", "pages", "integration", "universe", "commands"),
+        *("pictures", "integration", "advice", "pages", "universe", "commands"),
     ),
 }
 """The rooms of a package, the lowest first."""

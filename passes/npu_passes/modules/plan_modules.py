@@ -56,7 +56,7 @@ from npu_passes.modules.module_reader import (
     steps_of,
 )
 from npu_passes.modules.reorder_branches import WorkingMemory, storage_of
-from npu_passes.support.refuse import Refusal, RefusingPass, refuse
+from npu_passes.support.refuse import Refusal, RefusingPass, refuse_size
 from npu_plans.modules.choose_policy import plan_module
 from npu_plans.modules.memory_regions import (
     ChainedModule,
@@ -141,7 +141,7 @@ def plan_program(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
                 f"{machine.name} has {misfit.capacity}"
             )
             if options.misfit == "reject":
-                refuse(op, f"{options.name}: {why}")
+                refuse_size(op, f"{options.name}: {why}", misfit.needed)
             left.append((op, why))
             continue
         follows = bool(steps) and module.input == steps[-1].module.result

@@ -259,7 +259,7 @@ def print_lists(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, verify with --verify, write the files, print the report; returns the exit code."""
-    from npu_tools.compiling.driver import compile_model
+    from npu_tools.advice.advised import compile_or_advise
     from npu_tools.pictures.drawings import Drawings
     from npu_tools.reports.module_table import module_table
     from npu_tools.reports.table import table
@@ -281,7 +281,7 @@ def run(options: argparse.Namespace) -> int:
     extra |= min_sram(options, job)
     drawings = Drawings(options.memory_map, options.timeline, options.model.name)
     watching = (*job.observers, *drawings.stops(), *page.stops(options.model.name))
-    compiled = compile_model(replace(job, observers=watching))
+    compiled = compile_or_advise(replace(job, observers=watching))
     if options.verify is not None:
         from npu_tools.verifying.checks import checked
 

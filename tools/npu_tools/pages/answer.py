@@ -6,17 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from npu_tools.advice import Advice
 from npu_tools.pictures.memory_map import MemoryMap
 
 Table = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A change that the compiler has tried: `text` says which, `bytes` how much SRAM it needs."""
-
-    text: str
-    bytes: int
 
 
 @dataclass(frozen=True)
@@ -32,7 +25,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether the arena fits. `why`: what the compiler says if it does not."""
+    """Whether the network fits. `why`: what the compiler says if not; `advice`: what would fit."""
 
     fits: bool
     arena: int
@@ -40,7 +33,7 @@ class Answer:
     sram: int | None
     why: str
     facts: tuple[Fact, ...]
-    tried: tuple[Tried, ...]
+    advice: Advice
 
     @property
     def share(self) -> float | None:
@@ -49,7 +42,7 @@ class Answer:
 
 
 def answer_of(
-    report: Table, memory: MemoryMap | None, rows: Sequence[Table], why: str, tried: Sequence[Tried]
+    report: Table, memory: MemoryMap | None, rows: Sequence[Table], why: str, advice: Advice
 ) -> Answer:
     """The answer of a report; `why` is empty if the network fits."""
     sizes = report["memory"]
@@ -60,7 +53,7 @@ def answer_of(
         sram=sizes["sram_bytes"],
         why=why,
         facts=tuple(facts(report, memory, rows)),
-        tried=tuple(tried),
+        advice=advice,
     )
 
 

@@ -10,15 +10,16 @@ so that the page shows what needs the memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import DiagnosticException
 
 from npu_dialect.machine import MOST, Machine
+from npu_passes.support.refuse import DoesNotFit
+from npu_tools.advice import Advice, advise
 from npu_tools.compiling.driver import Compiled, Job, compile_model
-from npu_tools.pages.answer import Tried
 from npu_tools.pages.graph import GraphStop
 from npu_tools.pages.ir_steps import IrSteps
 from npu_tools.pages.memory import map_entry
@@ -57,8 +58,8 @@ class Build:
     """A network as it was compiled: all that a page shows.
 
     `why`: what the compiler said if it does not fit; then the plan is that for a machine with more
-    SRAM. `paper`: the report of paper 001's passes, where there is one. `tried`: changes with which
-    it would fit. `report`: the contents of report.json.
+    SRAM. `paper`: the traffic that paper 001's passes plan, if they can. `advice`: what would make
+    it fit. `report`: the contents of report.json.
     """
 
     stops: PageStops
@@ -67,30 +68,32 @@ class Build:
     report: Mapping[str, Any]
     why: str = ""
     paper: Mapping[str, Any] | None = None
-    tried: Sequence[Tried] = ()
+    advice: Advice = field(default_factory=Advice)
 
 
 def build_of(job: Job) -> Build:
     """Compile a network for a page.
 
-    Raises: as `compile_model`, if it is not for want of memory.
+    Raises: as `compile_model`, but for want of memory.
     """
-    machine, why = Machine.load(job.target), ""
-    stops, compiled = PageStops(job.model.name), None
+    machine, stops = Machine.load(job.target), PageStops(job.model.name)
+    why, advice = "", Advice()
     try:
         compiled = watched(job, stops)
-    except (DiagnosticException, UserError) as error:
-        why = describe(error) if isinstance(error, DiagnosticException) else str(error)
-        stops = PageStops(job.model.name)
+    except (DoesNotFit, UserError) as error:
         roomy = replace(machine, sram_bytes=MOST, flash_bytes=MOST)
+        stops = PageStops(job.model.name)
         try:
             compiled = watched(replace(job, machine=roomy), stops)
         except (DiagnosticException, UserError):
             raise error from None  # it is not the memory that is missing
+        is_sram = isinstance(error, DoesNotFit)
+        why = describe(error) if is_sram else str(error)
+        advice = advise(job, error.needed if is_sram else None)
     report = compiled.report.as_dict()
     report["memory"]["sram_bytes"] = machine.sram_bytes
     report |= map_entry(stops.memory.found)
-    return Build(stops, machine, compiled, report, why, paper_of(job, machine))
+    return Build(stops, machine, compiled, report, why, paper_of(job, machine), advice)
 
 
 def watched(job: Job, stops: PageStops) -> Compiled:

@@ -53,7 +53,7 @@ def values(build: Build, against: Table | None, other: str) -> dict[str, Any]:
         "target": report["target"],
         "planned_as": report["planned_as"],
         "version": version("npu-dialect"),
-        "answer": answer_of(report, memory, rows, build.why, build.tried),
+        "answer": answer_of(report, memory, rows, build.why, build.advice),
         "memory": memory,
         "rows": rows,
         "graph": None if graph is None or not graph.nodes else drawn_graph(graph, rows, build),

@@ -51,43 +51,55 @@ function drawMemory(id, map) {
     traces.push({
       type: "bar", name: roleNames[role], x: boxes.map((b) => (b.first + b.last + 1) / 2), width: boxes.map((b) => b.last - b.first + 1),
       base: boxes.map((b) => b.offset), y: boxes.map((b) => b.size), customdata: boxes.map((b) => b.index),
-      text: boxes.map((b) => plain(shortened(b.name, 26))), textposition: "inside", insidetextanchor: "middle", textangle: 0, constraintext: "none", cliponaxis: true,
       hovertext: boxes.map((b) => boxText(map, b)), hovertemplate: "%{hovertext}<extra></extra>",
-      marker: { color: boxes.map((b, turn) => fills[role][turn % fills[role].length]), opacity: role === "map" ? 0.9 : 0.8, line: { color: colour("card"), width: 1 } }, textfont: { color: colour("ink"), size: 11 },
+      marker: { color: boxes.map((b, turn) => fills[role][turn % fills[role].length]), opacity: role === "map" ? 0.9 : 0.8, line: { color: colour("card"), width: 1 } },
     });
   }
+  traces.push({ type: "scatter", mode: "text", x: [], y: [], text: [], hoverinfo: "skip", showlegend: false, textfont: { color: colour("ink"), size: 11 } });
   const top = Math.max(map.arena, map.sram && map.sram <= 1.6 * map.arena ? map.sram : 0) * 1.06;
   const named = map.steps.map((_, index) => index).filter((index) => !/^(load|store) /.test(map.steps[index]));
   const every = Math.max(1, Math.ceil(named.length / (place.clientWidth / 22)));
   const shown = named.filter((_, place) => place % every === 0);
   const longest = Math.min(18, Math.max(...shown.map((index) => map.steps[index].length), 4));
   const layout = frame({
-    barmode: "overlay", bargap: 0, hovermode: "closest", uniformtext: { minsize: 9, mode: "hide" }, margin: { l: narrow() ? 60 : 74, r: narrow() ? 4 : 16, t: 34, b: 20 + 5 * longest },
+    barmode: "overlay", bargap: 0, hovermode: "closest", margin: { l: narrow() ? 60 : 74, r: narrow() ? 4 : 16, t: 34, b: 20 + 5 * longest },
     xaxis: { range: [0, map.steps.length], tickvals: shown.map((i) => i + 0.5), ticktext: shown.map((i) => plain(shortened(map.steps[i], 18))), tickangle: -60, tickfont: { size: 10 }, showgrid: false },
     yaxis: { range: [0, top], ...byteTicks(top) }, shapes: levels(map, top), annotations: levelNames(map, top),
   });
   Plotly.react(place, traces, layout, settings);
+  fitLabels(place, map);
   if (place.dataset.live) return;
   place.dataset.live = "yes";
   place.on("plotly_click", (event) => showBox(map, map.boxes[event.points[0].customdata]));
   place.on("plotly_relayout", () => fitLabels(place, map));
   page.onChoose.push(() => Plotly.relayout(place, { shapes: levels(map, top) }));
-  fitLabels(place, map);
 }
 
-// A name is written only where the box has room for it at the present zoom.
+// A name is written where its box has room for it at the present zoom: not over other names, nor
+// where another box lies over its own.
 function fitLabels(place, map) {
-  const full = place._fullLayout, wide = full.xaxis._length / (full.xaxis.range[1] - full.xaxis.range[0]);
-  const high = full.yaxis._length / (full.yaxis.range[1] - full.yaxis.range[0]);
-  const texts = place.data.map((trace) => trace.customdata.map((index) => {
-    const box = map.boxes[index], room = (box.last - box.first + 1) * wide - 8;
-    if (box.size * high < 14 || room < 24) return "";
-    const most = Math.floor(room / 6.4);
-    return box.name.length <= most ? plain(box.name) : most < 6 ? "" : plain(shortened(box.name, most));
-  }));
-  if (JSON.stringify(texts) === place.dataset.texts) return;
-  place.dataset.texts = JSON.stringify(texts);
-  Plotly.restyle(place, { text: texts });
+  const full = place._fullLayout, [x0, x1] = full.xaxis.range, [y0, y1] = full.yaxis.range;
+  const wide = full.xaxis._length / (x1 - x0), high = full.yaxis._length / (y1 - y0);
+  const taken = [], x = [], y = [], text = [];
+  const area = (box) => ({ l: Math.max(x0, box.first) * wide, r: Math.min(x1, box.last + 1) * wide, b: Math.max(y0, box.offset) * high, t: Math.min(y1, box.offset + box.size) * high });
+  const meet = (one, other) => one.l < other.r && other.l < one.r && one.b < other.t && other.b < one.t;
+  for (const box of map.boxes) {
+    const own = area(box), most = Math.floor((own.r - own.l - 8) / 6.4);
+    if (own.t - own.b < 14 || most < Math.min(6, box.name.length)) continue;
+    const name = shortened(box.name, most), half = name.length * 3.2;
+    const others = (box.shares || []).map((index) => area(map.boxes[index]));
+    for (const [right, up] of [[0.5, 0.5], [0.5, 0.8], [0.5, 0.2], [0.8, 0.5], [0.2, 0.5], [0.8, 0.8], [0.8, 0.2]]) {
+      const cx = own.l + half + 4 + (own.r - own.l - 2 * half - 8) * right, cy = own.b + 7 + (own.t - own.b - 14) * up;
+      const label = { l: cx - half, r: cx + half, b: cy - 7, t: cy + 7 };
+      if ([...taken, ...others].some((other) => meet(label, other))) continue;
+      taken.push(label);
+      x.push(cx / wide);
+      y.push(cy / high);
+      text.push(plain(name));
+      break;
+    }
+  }
+  Plotly.restyle(place, { x: [x], y: [y], text: [text] }, [place.data.length - 1]);
 }
 
 // The steps of the chosen layer, as a band in the map.
@@ -219,7 +231,6 @@ function drawTraffic() {
 
 // One plot after the other, so that the page answers in between.
 async function drawAll() {
-  for (const place of document.querySelectorAll("[data-texts]")) delete place.dataset.texts;
   const memory = () => drawMemory("plot-memory", page.data.map);
   const other = () => drawMemory("plot-memory-other", page.data.against);
   for (const draw of [memory, other, drawTraffic, drawRoof, drawTimeline]) {
