@@ -23,7 +23,7 @@ from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.rows import RowsOp
-from npu_dialect.npu.structure import BranchedModuleOp
+from npu_dialect.npu.structure import BranchedModuleOp, BranchOp
 from npu_dialect.walking import walk_kind
 from npu_passes.modules.inline_modules import module_name
 
@@ -120,8 +120,12 @@ class Reader:
         """The nodes that values come from; constants come from none."""
         return frozenset[int]().union(*(self.sources.get(value, ()) for value in values))
 
-    def read(self, block: Block, module: str | None, rows: int | None) -> None:
-        """Read the ops of a block, which is in a module of branches or runs row by row."""
+    def read(self, block: Block, module: str | None, rows: int | None) -> AbstractSet[int]:
+        """Read the ops of a block, which is in a module of branches or runs row by row.
+
+        Returns the nodes that it yields, and those that its branches yield.
+        """
+        yielded: AbstractSet[int] = frozenset()
         for op in block.ops:
             if isinstance(op, LayerOp):
                 name = op.layer_name or f"layer{len(self.nodes)}"
@@ -133,6 +137,9 @@ class Reader:
                 found = self.from_all(op.operands)
             for result in op.results:
                 self.sources[result] = found
+            if isinstance(op, BranchOp) or op is block.last_op:
+                yielded |= found
+        return yielded
 
     def nested(self, op: Operation, module: str | None, rows: int | None) -> AbstractSet[int]:
         """Read the blocks of an op; returns the nodes that its results come from."""
@@ -141,9 +148,5 @@ class Reader:
             rows = self.groups
         if isinstance(op, BranchedModuleOp):
             module = module_name(op, len(self.nodes))
-        ends: list[SSAValue] = []
-        for region in op.regions:
-            for block in region.blocks:
-                self.read(block, module, rows)
-                ends += block.last_op.operands if block.last_op is not None else ()
-        return self.from_all(ends)
+        blocks = [block for region in op.regions for block in region.blocks]
+        return frozenset[int]().union(*(self.read(block, module, rows) for block in blocks))

@@ -86,20 +86,29 @@ function fitLabels(place, map) {
   for (const box of map.boxes) {
     const own = area(box), most = Math.floor((own.r - own.l - 8) / 6.4);
     if (own.t - own.b < 14 || most < Math.min(6, box.name.length)) continue;
-    const name = shortened(box.name, most), half = name.length * 3.2;
-    const others = (box.shares || []).map((index) => area(map.boxes[index]));
-    for (const [right, up] of [[0.5, 0.5], [0.5, 0.8], [0.5, 0.2], [0.8, 0.5], [0.2, 0.5], [0.8, 0.8], [0.8, 0.2]]) {
-      const cx = own.l + half + 4 + (own.r - own.l - 2 * half - 8) * right, cy = own.b + 7 + (own.t - own.b - 14) * up;
-      const label = { l: cx - half, r: cx + half, b: cy - 7, t: cy + 7 };
-      if ([...taken, ...others].some((other) => meet(label, other))) continue;
-      taken.push(label);
-      x.push(cx / wide);
-      y.push(cy / high);
-      text.push(plain(name));
-      break;
-    }
+    const others = [...taken, ...(box.shares || []).map((index) => area(map.boxes[index]))];
+    const found = freePlace(box.name, most, own, (label) => others.some((other) => meet(label, other)));
+    if (!found) continue;
+    taken.push(found.label);
+    x.push((found.label.l + found.label.r) / 2 / wide);
+    y.push((found.label.b + found.label.t) / 2 / high);
+    text.push(plain(found.name));
   }
   Plotly.restyle(place, { x: [x], y: [y], text: [text] }, [place.data.length - 1]);
+}
+
+// A place for a name inside a box that is not taken; the whole name first, then a shorter one.
+function freePlace(whole, most, own, isTaken) {
+  for (const letters of [most, Math.floor(most * 0.65), Math.floor(most * 0.45)]) {
+    const name = shortened(whole, letters), half = name.length * 3.2;
+    if (letters < Math.min(8, whole.length)) continue;
+    for (const [right, up] of [[0.5, 0.5], [0.5, 0.8], [0.5, 0.2], [0.9, 0.5], [0.1, 0.5], [0.9, 0.9], [0.9, 0.1], [0.1, 0.9]]) {
+      const cx = own.l + half + 4 + (own.r - own.l - 2 * half - 8) * right, cy = own.b + 7 + (own.t - own.b - 14) * up;
+      const label = { l: cx - half, r: cx + half, b: cy - 7, t: cy + 7 };
+      if (!isTaken(label)) return { name, label };
+    }
+  }
+  return null;
 }
 
 // The steps of the chosen layer, as a band in the map.
