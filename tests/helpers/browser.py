@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,10 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
 BROWSER, DRIVER = "chromium", "chromedriver"
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+FLAGS = (
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+    "--hide-scrollbars",
+)
 SECONDS = 60
 """How long a page may take until it is drawn."""
 
@@ -75,7 +78,7 @@ class Tab:
 
 
 @contextmanager
-def browser() -> Iterator[Tab]:
+def browser() -> Generator[Tab]:
     """A browser; it ends with the block."""
     missing = [name for name in (BROWSER, DRIVER) if shutil.which(name) is None]
     if missing:

@@ -1,6 +1,7 @@
 """The graph of a page and its layout."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from onnx import ModelProto, helper
@@ -25,7 +26,7 @@ def branches() -> ModelProto:
     return model_of(nodes, {"w": weight}, (1, 4, 8, 8), "end")
 
 
-def graph(path: Path, target: str, **options: str) -> GraphStop:
+def graph(path: Path, target: str, **options: Any) -> GraphStop:
     stop = GraphStop()
     compile_model(Job(path, target, observers=(stop,), **options))
     assert stop.found is not None

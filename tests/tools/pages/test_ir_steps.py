@@ -61,7 +61,11 @@ def test_each_layer_is_found_in_each_text(small: Path) -> None:
             assert first == last
             assert "npu.conv2d" in lines[step.text[first]]
     lowered = next(step for step in found.steps if step.name == "npu-lower-to-loops")
-    text = [lines[line] for first, last in lowered.layers["conv1"] for line in lowered.text[first : last + 1]]
+    text = [
+        lines[line]
+        for first, last in lowered.layers["conv1"]
+        for line in lowered.text[first : last + 1]
+    ]
     assert any("func.func private @conv1" in line for line in text)
     assert any("scf.for" in line for line in text)
     assert any("func.call @conv1" in line for line in text)

@@ -16,6 +16,9 @@ Table = Mapping[str, Any]
 NEEDED = {"model": str, "arena_bytes": int, "layers": list, "memory": dict, "off_chip": dict}
 """Keys of report.json that a comparison reads, with their types."""
 
+NUMBERS = ("offset", "size", "first", "last")
+"""Keys of a buffer in `memory_map`."""
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -43,10 +46,28 @@ def read_report(path: Path) -> dict[str, Any]:
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise UserError(f"--against {path}: expected a report.json, got no JSON: {error}") from None
     report = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-    for key, kind in NEEDED.items():
-        if not isinstance(report.get(key), kind):
-            raise UserError(f"--against {path}: expected a report.json of npu-compile, with {key}")
+    wrong = next((key for key, kind in NEEDED.items() if not isinstance(report.get(key), kind)), "")
+    if wrong := wrong or unlike_ours(report):
+        raise UserError(f"--against {path}: expected a report.json of npu-compile, with {wrong}")
     return report
+
+
+def unlike_ours(report: Table) -> str:
+    """The key of a report whose entries are not those of npu-compile; empty if all are."""
+    memory: Any = report.get("memory_map") or {"boxes": []}
+    checks: dict[str, Callable[[], object]] = {
+        "layers": lambda: "".join(row["name"] for row in layer_pairs([], {**report, "time": {}})),
+        "time": lambda: list(layer_pairs([], report)),
+        "memory_map": lambda: [
+            (sum(map(box.get, NUMBERS)), box["name"]) for box in memory["boxes"]
+        ],
+    }
+    for key, check in checks.items():
+        try:
+            check()
+        except (KeyError, TypeError, AttributeError):
+            return key
+    return ""
 
 
 def totals(here: Table, there: Table) -> list[Pair]:

@@ -51,7 +51,7 @@ def layer_rows(
             rows[layer["name"]] = {**layer, "id": len(rows), "kind": kind_of(layer["op"])}
         else:
             row["macs"] += layer["macs"]
-    time = report.get("time") or {}
+    time: Table = report.get("time") or {}
     times = {each["name"]: each for each in time.get("layers", ())}
     nodes = {} if graph is None else {node.name: node for node in graph.nodes}
     for name, row in rows.items():

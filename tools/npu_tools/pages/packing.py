@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ def packed_text(text: str) -> str:
     return b64encode(gzip.compress(text.encode("utf-8", "replace"), 9, mtime=0)).decode()
 
 
+@cache
 def plotly_script() -> str:
     """The script of plotly, packed."""
     found = Path(str(distribution("plotly").locate_file(SCRIPT)))

@@ -33,8 +33,9 @@ def page_of(build: Build, against: Table | None = None, other: str = "") -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = {"number": number, "shown": printable, "shown_lines": lines, "cut": cut}
-    environment.filters.update(filters, signed=signed)
+    filters: dict[str, Any] = environment.filters  # its own type knows only Jinja's filters
+    filters |= {"number": number, "shown": printable, "shown_lines": lines, "cut": cut}
+    filters["signed"] = signed
     template = environment.get_template("report.html")
     return template.render(**values(build, against, other))
 
