@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any
 
 # The folder of the tests replaces this one, whose modules could hide others of the same name.
-ROOT = Path(__file__).resolve().parent.parent
 sys.path.pop(0)
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from helpers.browser import Tab, browser
 from helpers.networks.zoo import build
 from npu_tools.commands import report
 
+ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "images"
 WIDTH = 1180
-COLOURS = 64
+COLOURS = 128
 """Colours of a picture; fewer make a smaller file."""
 
 
@@ -65,8 +65,10 @@ def drawn(tab: Tab, made: Path, picture: Picture) -> bytes:
     """A part of a page as a PNG file with few colours."""
     tab.looks(WIDTH, dark=picture.dark)
     tab.open(made, picture.anchor)
+    tab.run("scrollTo(0, 0)")
     left, top, right, bottom = tab.run(
-        "const [a, b] = [...arguments].map((s) => document.querySelector(s).getBoundingClientRect());"
+        "const place = (each) => document.querySelector(each).getBoundingClientRect();"
+        "const [a, b] = [...arguments].map(place);"
         "return [a.left, a.top + scrollY, a.right, b.bottom + scrollY]",
         *(picture.first, picture.last),
     )
