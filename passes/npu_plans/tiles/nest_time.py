@@ -14,33 +14,40 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class Moved:
-    """Some transfers and the bytes that they move, all together."""
+    """Some transfers, and the bytes and contiguous runs of bytes that they move, all together."""
 
     transfers: int
     bytes: int
+    runs: int
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Cycles to start a transfer, and bytes that move in a cycle."""
+    """Cycles of the start of a transfer and of a jump to its next run, and bytes in a cycle."""
 
     setup: int
+    jump: int
     bytes: Fraction
 
     def cycles(self, moved: Moved) -> Fraction:
         """How long some transfers take, one after the other."""
-        return moved.transfers * self.setup + moved.bytes / self.bytes
+        jumps = (moved.runs - moved.transfers) * self.jump
+        return moved.transfers * self.setup + jumps + moved.bytes / self.bytes
 
 
-def exposed(moved: Moved, tile: int, copies: int, entries: int) -> Moved:
-    """What nothing hides of the transfers through a tile buffer of `tile` bytes.
+def exposed(moved: Moved, tile: Moved, copies: int, entries: int) -> Moved:
+    """What nothing hides of the transfers through a tile buffer; `tile` is one of them.
 
     `copies`: of the buffer; with one copy, nothing is hidden. `entries`: how often a loop over
     innermost tiles begins.
     """
     if copies == 1:
         return moved
-    return Moved(min(entries, moved.transfers), min(entries * tile, moved.bytes))
+    return Moved(
+        min(entries, moved.transfers),
+        min(entries * tile.bytes, moved.bytes),
+        min(entries * tile.runs, moved.runs),
+    )
 
 
 def nest_cycles(
