@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from helpers.hostile_names import HOSTILE, hostile_net
@@ -141,6 +142,31 @@ def test_a_report_without_a_map_is_compared_too(small: Path) -> None:
     page = page_of(small, "--against", str(folder / "other" / "report.json"))
     assert "has no memory map" in page.text
     assert "arena, bytes 276 276 =" in page.text
+
+
+def test_zero_blocks_are_where_the_samples_have_them(save: SaveModel, tmp_path: Path) -> None:
+    data, model = tmp_path / "data.npz", save(hostile_net())
+    np.savez(data, input=np.zeros((1, 1, 8, 8), np.float32))
+    page = page_of(model, "--zero-blocks", str(data))
+    assert "Measured on the samples" in page.text
+    found = page.unpacked("data")["zeros"]
+    assert [row["layer"] for row in found] == list(HOSTILE)
+    assert {json.dumps(row["grid"]) for row in found} == {"[[100, 100], [100, 100]]"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("wrong", "expected"), ("input", "expected a map with at least 4 rows")]
+)
+def test_samples_that_do_not_fit(
+    small: Path, name: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, page = small.parent / "data.npz", small.parent / "page.html"
+    arrays: dict[str, Any] = {name: np.zeros((1, 1, 8, 8), np.float32)}
+    np.savez(data, **arrays)
+    run = ["html", str(small), "--target", "fe310", "-o", str(page), "--zero-blocks", str(data)]
+    assert report.main(run) == 1
+    assert message in capsys.readouterr().err
+    assert not page.exists()
 
 
 def test_plan_of_the_paper_has_no_map(small: Path) -> None:

@@ -9,6 +9,7 @@ fit gets a page, too: with the plan for a machine that has the memory, and what 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,12 @@ def html_options(parser: argparse.ArgumentParser) -> None:
     add_c_options(parser)
     add_input_options(parser)
     add_against(parser)
+    add(
+        "--zero-blocks",
+        type=Path,
+        metavar="data.npz",
+        help="run the network on these inputs, and show where its maps have zero blocks",
+    )
     parser.set_defaults(
         run=html, prefix=None, json=False, verbose=False, check_passes=False, instructions=True
     )
@@ -51,7 +58,12 @@ def html(options: argparse.Namespace) -> int:
     need_report_extra("npu-report html")
     path = replaceable(options.page)
     other = other_report(options.against)
-    build = build_of(job_of(options))
+    job = job_of(options)
+    build = build_of(job)
+    if options.zero_blocks is not None:
+        from npu_tools.pages.zero_maps import zero_maps
+
+        build = replace(build, zero_maps=zero_maps(job, options.zero_blocks))
     write_files(path.parent, {path.name: page_of(build, other, str(options.against))})
     say(summary(build))
     say(f"wrote {options.page}")

@@ -10,7 +10,7 @@ so that the page shows what needs the memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,8 @@ class Build:
     why: str = ""
     paper: Mapping[str, Any] | None = None
     advice: Advice = field(default_factory=Advice)
+    zero_maps: Sequence[Mapping[str, Any]] = ()
+    """The zero blocks of maps, measured on samples; see `zero_maps.py`."""
 
 
 def build_of(job: Job) -> Build:

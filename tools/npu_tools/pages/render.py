@@ -61,6 +61,7 @@ def values(build: Build, against: Table | None, other: str) -> dict[str, Any]:
         "traffic": traffic_rows(build),
         "modules": report["modules"],
         "zeros": report.get("zero_blocks", ()),
+        "zero_maps": build.zero_maps,
         "timed": bool(data["timeline"]),
         "roof": roof,
         "steps": steps,
@@ -98,7 +99,7 @@ def page_data(build: Build, rows: list[dict[str, Any]], roof: Roof | None) -> di
         "timeline": timeline_data(times.found, build.machine.clock_hz),
         "roof": None if roof is None else asdict(roof),
         "traffic": traffic_rows(build),
-        "zeros": build.report.get("zero_blocks", []),
+        "zeros": [{"layer": row["layer"], "grid": row["grid"]} for row in build.zero_maps],
         "c": c_data(build.compiled.files, build.compiled.name, names),
     }
 

@@ -57,7 +57,8 @@ function drawMemory(id, map) {
   }
   traces.push({ type: "scatter", mode: "text", x: [], y: [], text: [], hoverinfo: "skip", showlegend: false, textfont: { color: colour("ink"), size: 11 } });
   const top = Math.max(map.arena, map.sram && map.sram <= 1.6 * map.arena ? map.sram : 0) * 1.06;
-  const named = map.steps.map((_, index) => index).filter((index) => !/^(load|store) /.test(map.steps[index]));
+  const layers = map.steps.map((_, index) => index).filter((index) => !/^(load|store) /.test(map.steps[index]));
+  const named = layers.filter((index, at) => map.steps[index] !== map.steps[layers[at - 1]]);
   const every = Math.max(1, Math.ceil(named.length / (place.clientWidth / 22)));
   const shown = named.filter((_, place) => place % every === 0);
   const longest = Math.min(18, Math.max(...shown.map((index) => map.steps[index].length), 4));
@@ -238,11 +239,23 @@ function drawTraffic() {
   Plotly.react(place, traces, frame({ barmode: "stack", hovermode: "closest", bargap: 0.35, xaxis: { range: [0, top * 1.02], ...byteTicks(top), tickangle: 0 }, yaxis: { fixedrange: true } }), settings);
 }
 
+function drawZeros(index) {
+  const place = $("plot-zeros"), zeros = page.data.zeros;
+  if (!place || !zeros.length) return;
+  const map = zeros[index], rows = map.grid.length, columns = map.grid[0].length;
+  for (const button of $("zero-list").querySelectorAll("button")) button.classList.toggle("is-chosen", Number(button.dataset.zero) === index);
+  const heat = { type: "heatmap", z: map.grid, zmin: 0, zmax: 100, xgap: 1, ygap: 1, colorscale: [[0, colour("warm")], [1, colour("faint")]], colorbar: { title: { text: "% zero", side: "right" }, thickness: 10, len: 0.8 }, hovertemplate: "block row %{y}, column %{x}<br>zero in %{z} % of the channels<extra></extra>" };
+  const axis = { showgrid: false, zeroline: false, dtick: Math.max(1, Math.ceil(Math.max(rows, columns) / 12)) };
+  const title = { text: plain(shortened(map.layer, narrow() ? 30 : 60)), font: { size: 13, color: colour("ink") }, x: 0.02, y: 0.98 };
+  Plotly.react(place, [heat], frame({ title, hovermode: "closest", xaxis: { ...axis, constrain: "domain" }, yaxis: { ...axis, autorange: "reversed", scaleanchor: "x", constrain: "domain" } }), settings);
+}
+
 // One plot after the other, so that the page answers in between.
 async function drawAll() {
   const memory = () => drawMemory("plot-memory", page.data.map);
   const other = () => drawMemory("plot-memory-other", page.data.against);
-  for (const draw of [memory, other, drawTraffic, drawRoof, drawTimeline]) {
+  const zeros = () => drawZeros(Number(document.querySelector("#zero-list .is-chosen")?.dataset.zero ?? 0));
+  for (const draw of [memory, other, drawTraffic, drawRoof, drawTimeline, zeros]) {
     draw();
     await new Promise((next) => setTimeout(next));
   }

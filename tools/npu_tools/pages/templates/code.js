@@ -97,7 +97,7 @@ function folded(rows, wanted) {
     else if (found.length && found[found.length - 1].hidden) found[found.length - 1].hidden.push(rows[index]);
     else found.push({ hidden: [rows[index]] });
   }
-  return found;
+  return found.flatMap((row) => (row.hidden && row.hidden.length === 1 ? row.hidden : [row]));
 }
 
 function fill(place, rows, message, most = 1500) {

@@ -38,7 +38,7 @@ function colour(name) {
 function choose(id, from) {
   if (id !== null && !page.data.layers[id]) return;
   page.chosen = id;
-  for (const old of document.querySelectorAll(".is-chosen:not(.steps .is-chosen)")) old.classList.remove("is-chosen");
+  for (const old of document.querySelectorAll(".is-chosen:not(.steps *)")) old.classList.remove("is-chosen");
   for (const each of [$("layer-" + id), $("node-" + id)]) if (each) each.classList.add("is-chosen");
   showChosen(id);
   for (const told of page.onChoose) told(id, from);
@@ -87,6 +87,17 @@ function sortTable(button) {
   table.tBodies[0].append(...rows);
 }
 
+// Makes the graph larger or smaller around the middle of what is seen, or as wide as its box.
+function zoomGraph(by) {
+  const box = document.querySelector(".graph"), svg = box.querySelector("svg"), whole = svg.viewBox.baseVal;
+  const now = svg.getBoundingClientRect().width / whole.width;
+  const next = by === "fit" ? Math.min(1, box.clientWidth / whole.width) : Math.min(2, Math.max(0.1, now * Number(by)));
+  const middle = [(box.scrollLeft + box.clientWidth / 2) / now, (box.scrollTop + box.clientHeight / 2) / now];
+  svg.style.width = whole.width * next + "px";
+  svg.style.height = whole.height * next + "px";
+  box.scrollTo(middle[0] * next - box.clientWidth / 2, middle[1] * next - box.clientHeight / 2);
+}
+
 function fromAddress() {
   const found = /^#layer-(\d+)$/.exec(location.hash);
   if (found) choose(Number(found[1]), "address");
@@ -99,6 +110,10 @@ async function start() {
     if (link) choose(Number(link.dataset.layer), "link");
     const sort = event.target.closest("th button");
     if (sort) sortTable(sort);
+    const zoom = event.target.closest("[data-zoom]");
+    if (zoom) zoomGraph(zoom.dataset.zoom);
+    const zero = event.target.closest("[data-zero]");
+    if (zero) drawZeros(Number(zero.dataset.zero));
   });
   addEventListener("hashchange", fromAddress);
   page.onChoose.push((id, from) => {
