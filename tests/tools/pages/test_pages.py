@@ -77,7 +77,7 @@ def test_a_network_that_fits(small: Path, capsys: pytest.CaptureFixture[str]) ->
     assert set(steps["c"]["layers"]) == {"conv1", "dense2", "dense3"}
 
 
-def test_the_page_loads_nothing(small: Path) -> None:
+def test_the_page_loads_nothing_and_is_the_same_again(small: Path) -> None:
     page = page_of(small)
     for tag, marks in page.tags:
         assert "src" not in marks, (tag, marks)
@@ -85,10 +85,6 @@ def test_the_page_loads_nothing(small: Path) -> None:
     [policy] = [m["content"] for _, m in page.tags if m.get("http-equiv") is not None]
     assert policy is not None
     assert policy.startswith("default-src 'none'")
-
-
-def test_the_page_is_the_same_again(small: Path) -> None:
-    page_of(small)
     one = (small.parent / "page.html").read_bytes()
     page_of(small)
     assert (small.parent / "page.html").read_bytes() == one
