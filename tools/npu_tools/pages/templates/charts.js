@@ -20,7 +20,7 @@ function frame(more) {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("soft"), size: 12, family: "inherit" },
     margin: { l: 64, r: 16, t: 30, b: 40 }, hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink") }, align: "left" },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("accent") },
-    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", entrywidth: narrow() ? 100 : undefined }, dragmode: "zoom", ...more,
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, dragmode: "zoom", ...more,
   };
   layout.xaxis = { ...axis, ...more.xaxis };
   layout.yaxis = { ...axis, ...more.yaxis };
@@ -32,9 +32,9 @@ function bytesText(size) {
   return size + " B";
 }
 
-function byteTicks(top) {
+function byteTicks(top, most = 8) {
   let step = 1;
-  while (top / step > 8) step *= 2;
+  while (top / step > most) step *= 2;
   const values = [];
   for (let at = 0; at <= top; at += step) values.push(at);
   return { tickvals: values, ticktext: values.map(bytesText) };
@@ -236,7 +236,7 @@ function drawTraffic() {
     hovertext: rows.map((row) => number(row[key]) + " bytes, " + name).reverse(), hovertemplate: "%{hovertext}<extra></extra>",
   }));
   const top = Math.max(...rows.map((row) => row.all));
-  Plotly.react(place, traces, frame({ barmode: "stack", hovermode: "closest", bargap: 0.35, xaxis: { range: [0, top * 1.02], ...byteTicks(top), tickangle: 0 }, yaxis: { fixedrange: true } }), settings);
+  Plotly.react(place, traces, frame({ barmode: "stack", hovermode: "closest", bargap: 0.35, xaxis: { range: [0, top * 1.02], ...byteTicks(top, narrow() ? 3 : 8), tickangle: 0 }, yaxis: { fixedrange: true } }), settings);
 }
 
 function drawZeros(index) {

@@ -62,7 +62,7 @@ function showChosen(id) {
     ["module", layer.module], ["runs", layer.rows ? "row by row" : null], ["its map", layer.spilled ? "off chip" : null],
     ["MACs", layer.macs], ["input", layer.input_bytes], ["output", layer.output_bytes], ["weights", layer.weight_bytes],
     ["offset", layer.offset], ["tile", layer.tile ? layer.tile.join("\u00d7") : null], ["cycles", layer.cycles],
-    ["waits", layer.cycles ? number((100 * layer.waits) / layer.cycles) + " %" : null], ["off chip", layer.moved],
+    ["waits", layer.cycles && page.data.traffic.length ? number((100 * layer.waits) / layer.cycles) + " %" : null], ["off chip", page.data.traffic.length ? layer.moved : null],
     ["instructions", layer.instructions],
   ];
   for (const [title, value] of rows) {
