@@ -1,0 +1,113 @@
+"""Sweeps from Python.
+
+    from npu_tools.exploring.api import explore
+
+    rows = explore("resnet18.onnx", ["sram_bytes=64K:2M:x2", "pipeline=off-chip,tails"],
+                   "cycles,sram_bytes", target="exynos-npu", plan_as="i8", store="sweep")
+    rows[rows.front]
+
+A script that calls it without `client` needs `if __name__ == "__main__":`, as Dask starts
+processes that import it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from npu_dialect.machine import Machine
+from npu_tools.compiling.driver import Job
+from npu_tools.exploring.engine import Told, run
+from npu_tools.exploring.front import front_of, objectives_of
+from npu_tools.exploring.points import Point, imported, with_options
+from npu_tools.exploring.pools import OnDask, pool_of
+from npu_tools.exploring.space import Setting, Space, space_of
+from npu_tools.exploring.store import Store, need_packages
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from distributed import Client
+
+
+@dataclass(frozen=True)
+class Models:
+    """The jobs of a sweep, one for each model, with the digests of the models."""
+
+    jobs: tuple[tuple[Job, str], ...]
+    verified: int | None = None
+
+    @staticmethod
+    def of(jobs: Sequence[Job], verified: int | None = None) -> Models:
+        """Import each model, to know that it can be, and what it holds.
+
+        Raises: UserError if one cannot be imported.
+        """
+        return Models(tuple((job, imported(job)[1]) for job in jobs), verified)
+
+    def points(self, settings: Sequence[Setting]) -> Iterator[Point]:
+        """The points of all models at some settings.
+
+        Raises: MachineError for a machine that cannot be.
+        """
+        for setting, (job, digest) in product(settings, self.jobs):
+            yield self.point(setting, job, digest)
+
+    def point(self, setting: Setting, job: Job, digest: str) -> Point:
+        """The point of a model at a setting.
+
+        Raises: MachineError for a machine that cannot be.
+        """
+        target = setting.target or job.target
+        machine = Machine.load(target, setting.machine)
+        job = with_options(replace(job, target=target), setting.options)
+        return Point(job, machine, digest, self.verified)
+
+
+def explore(
+    model: str | Path | Sequence[str | Path],
+    space: Space | Sequence[str],
+    objectives: str = "arena_bytes",
+    *,
+    target: str = "host",
+    client: Client | None = None,
+    scheduler: str | None = None,
+    jobs: int | None = None,
+    store: str | Path | None = None,
+    verify: bool = False,
+    told: Told = lambda number: None,
+    **options: Any,
+) -> pd.DataFrame:
+    """A row for each point of a space; the column `front` says which ones no other one beats.
+
+    `space`: texts as for `--set`. `options`: fields of `Job`, such as `plan_as="i8"`. The points
+    are computed by `client`, on a `scheduler`, or on `jobs` processes (None: one a core; 0: in this
+    process). `store`: the folder of a store; without it, the rows are only returned.
+
+    Raises: UserError for a wrong model, space, objective or store, or if the scheduler is lost;
+    MachineError for a machine that cannot be.
+    """
+    need_packages()
+    aims = objectives_of(objectives)
+    found = space if isinstance(space, Space) else space_of(space)
+    paths = [model] if isinstance(model, str | Path) else model
+    models = Models.of(
+        [Job(Path(path), target, **options) for path in paths], 0 if verify else None
+    )
+    points = list(models.points(list(found.settings())))
+    with tempfile.TemporaryDirectory(prefix="npu-") as folder:
+        held = Store(Path(folder if store is None else store))
+        try:
+            if client is not None:
+                run(points, held, OnDask(client), told)
+            else:
+                with pool_of(scheduler, jobs) as pool:
+                    run(points, held, pool, told)
+            rows = held.frame(point.key for point in points)
+        finally:
+            held.close()
+    rows["front"] = rows["key"].isin(front_of(rows, aims)["key"])
+    return rows
