@@ -33,6 +33,19 @@ class Counts:
     answered: int = 0
     computed: int = 0
 
+    def __str__(self) -> str:
+        """One line for people."""
+        return (
+            f"{self.held + self.answered + self.computed} points: {self.computed} computed, "
+            f"{self.answered} the same as another one, {self.held} in the store before"
+        )
+
+    def add(self, other: Counts) -> None:
+        """Add the counts of further points."""
+        self.held += other.held
+        self.answered += other.answered
+        self.computed += other.computed
+
 
 @dataclass
 class Answers:

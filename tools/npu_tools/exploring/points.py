@@ -95,17 +95,17 @@ def plain_of(value: object) -> Any:
     return value
 
 
-def machine_text(machine: Machine, rest: str = "") -> str:
-    """The TOML file of a machine; `rest` is put at its end."""
+def toml_of(numbers: Mapping[str, Any]) -> str:
+    """The TOML file of a machine, of which `machine_numbers` are given."""
     lines: list[str] = []
-    for key, value in machine_numbers(machine).items():
+    for key, value in numbers.items():
         if isinstance(value, dict):
             rates: Mapping[str, Any] = value
             inner = ", ".join(f"{name} = {rate}" for name, rate in rates.items())
             lines.append(f"{key} = {{ {inner} }}")
         else:
             lines.append(f"{key} = {json.dumps(value)}")
-    return "\n".join((*lines, rest)) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def with_options(job: Job, options: Mapping[str, Any]) -> Job:

@@ -79,7 +79,7 @@ class OnDask:
 
         self.client, self.work = client, work
         self.running: dict[Future, Bundle] = {}
-        self.done = as_completed()
+        self.done = as_completed(loop=client.loop)
         self.threads, self.counted, self.submitted = 0, float("-inf"), 0
 
     def has_room(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -63,7 +63,7 @@ class Store:
         self.opened = self.written = time.monotonic()
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self.lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR)
+            self.lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o666)
         except OSError as error:
             raise UserError(f"--store {folder}: cannot write into it: {error.strerror}") from None
         try:
@@ -143,6 +143,18 @@ class Store:
             self.flush()
         finally:
             os.close(self.lock)
+
+    def rows(self, keys: Collection[str]) -> dict[str, Row]:
+        """The rows of some keys, by their keys."""
+        import pyarrow.compute as pc
+
+        self.flush()
+        found: dict[str, Row] = {}
+        for part in self.parts():
+            table = read_part(part, list(COLUMNS))
+            kept = table.filter(pc.field("key").isin(list(keys)))
+            found |= {str(row["key"]): row for row in kept.to_pylist()}
+        return found
 
     def frame(self, keys: Iterable[str] | None = None) -> pd.DataFrame:
         """All rows, or those of some keys, sorted by their keys."""
