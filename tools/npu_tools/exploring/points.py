@@ -30,7 +30,10 @@ TIME = frozenset(
 )
 """The numbers of a machine that say how long things take; few passes ask for them."""
 
-SOURCES = ("npu_dialect", "npu_plans", "npu_passes", "npu_tools")
+SOURCES = (
+    *("npu_dialect", "npu_plans", "npu_passes"),
+    *(f"npu_tools.{room}" for room in ("importers", "compiling", "reports", "exploring")),
+)
 """The packages that decide what comes out."""
 
 
