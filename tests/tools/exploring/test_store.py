@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from npu_tools.exploring.columns import COLUMNS
+from npu_tools.exploring.packages import package
 from npu_tools.exploring.store import Store
 from npu_tools.shared.errors import UserError
 
@@ -50,9 +51,7 @@ def test_only_one_process_writes(tmp_path: Path) -> None:
 
 
 def test_other_formats_are_refused(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    pa, pq = package("pyarrow"), package("pyarrow.parquet")
     filled(tmp_path).close()
     part = tmp_path / "part-00000.parquet"
     table = pq.read_table(part)
@@ -78,6 +77,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
 FULL = """
 import resource, sys
 from pathlib import Path
+from npu_tools.exploring.packages import package
 from npu_tools.exploring.store import Store
 from npu_tools.shared.errors import UserError
 sys.path.insert(0, sys.argv[2])

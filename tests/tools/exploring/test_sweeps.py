@@ -86,7 +86,6 @@ def faked(seen: Seen | None = None, fail_at: int = -1) -> Any:
         numbers = {"status": "ok", "arena_bytes": bundle[0].machine.sram_bytes // 2}
         return [Outcome(point.key, numbers, seen) for point in bundle]
 
-    work.done = done  # type: ignore[attr-defined]
     return work
 
 

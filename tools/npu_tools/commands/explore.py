@@ -24,10 +24,9 @@ from npu_tools.shared.errors import UserError, guarded
 from npu_tools.shared.text import say
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from npu_tools.compiling.driver import Job
     from npu_tools.exploring.front import Objective
+    from npu_tools.exploring.packages import Frame
 
 TOOL = "npu-explore"
 MOST_ROWS = 40
@@ -41,9 +40,10 @@ def main(args: Sequence[str] | None = None) -> int:
 
     def body() -> int:
         options = parse_arguments(sys.argv[1:] if args is None else args)
-        from npu_tools.exploring.store import need_packages
+        from npu_tools.exploring.packages import NEEDED, need
 
-        need_packages()
+        more = [("plotly", options.html), ("optuna", options.search)]
+        need(*NEEDED, *(name for name, is_used in more if is_used is not None))
         return run(options) if options.report is None else report(options)
 
     return guarded(TOOL, body)
@@ -154,16 +154,12 @@ def run(options: argparse.Namespace) -> int:
     from npu_tools.exploring.space import space_of
     from npu_tools.exploring.store import Store
 
+    if options.verify:
+        from npu_tools.commands.compile import need_onnxruntime
+
+        need_onnxruntime()
     space, aims = space_of(options.settings), objectives_of(options.objective)
     models = Models.of(jobs_of(options), options.seed if options.verify else None)
-    if options.html is not None:
-        from npu_tools.exploring.picture import need_plotly
-
-        need_plotly()
-    if options.search is not None:
-        from npu_tools.exploring.search import need_optuna
-
-        need_optuna()
     points = [] if options.search else list(models.points(list(space.settings())))
     store = Store(options.store)
     try:
@@ -214,7 +210,7 @@ def report(options: argparse.Namespace) -> int:
         return compile.main([str(row["model"]), *where, *arguments_of(row), *dims])
 
 
-def show(rows: pd.DataFrame, aims: Sequence[Objective], varied: Sequence[str]) -> None:
+def show(rows: Frame, aims: Sequence[Objective], varied: Sequence[str]) -> None:
     """Print the front, and why points have failed."""
     from npu_tools.exploring.front import front_of
     from npu_tools.exploring.tables import failure_lines, front_lines

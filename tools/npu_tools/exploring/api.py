@@ -15,19 +15,16 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from npu_tools.compiling.driver import Job
 from npu_tools.exploring.engine import Told, run
 from npu_tools.exploring.front import front_of, objectives_of
 from npu_tools.exploring.models import Models
+from npu_tools.exploring.packages import NEEDED, Client, Frame, need
 from npu_tools.exploring.pools import OnDask, pool_of
 from npu_tools.exploring.space import Space, space_of
-from npu_tools.exploring.store import Store, need_packages
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from distributed import Client
+from npu_tools.exploring.store import Store
 
 
 def explore(
@@ -43,7 +40,7 @@ def explore(
     verify: bool = False,
     told: Told = lambda number: None,
     **options: Any,
-) -> pd.DataFrame:
+) -> Frame:
     """A row for each point of a space; the column `front` says which ones no other one beats.
 
     `space`: texts as for `--set`. `options`: fields of `Job`, such as `plan_as="i8"`. The points
@@ -53,7 +50,7 @@ def explore(
     Raises: UserError for a wrong model, space, objective or store, or if the scheduler is lost;
     MachineError for a machine that cannot be.
     """
-    need_packages()
+    need(*NEEDED)
     aims = objectives_of(objectives)
     found = space if isinstance(space, Space) else space_of(space)
     paths = [model] if isinstance(model, str | Path) else model

@@ -176,7 +176,7 @@ def planning(passes: Sequence[ModulePass]) -> tuple[ModulePass, ...]:
     )
 
 
-def results_of(sizes: Results, times: Results, machine: Machine) -> Results:
+def results_of(sizes: Mapping[str, Any], times: Mapping[str, Any], machine: Machine) -> Results:
     """The results of a planned module; weights that do not fit into the flash are a failure."""
     weights = sizes["weights_bytes"]
     if weights > machine.flash_bytes:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from npu_tools.exploring.columns import OBJECTIVES
+from npu_tools.exploring.packages import Frame
 from npu_tools.shared.errors import UserError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ def objectives_of(text: str) -> tuple[Objective, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def front_of(rows: pd.DataFrame, objectives: Sequence[Objective]) -> pd.DataFrame:
+def front_of(rows: Frame, objectives: Sequence[Objective]) -> Frame:
     """The rows that no other one beats: none is as good in all objectives and better in one.
 
     Rows that failed, or for which an objective is not known, are left out. They are sorted by the
@@ -61,7 +58,7 @@ def front_of(rows: pd.DataFrame, objectives: Sequence[Objective]) -> pd.DataFram
     )
 
 
-def costs_of(rows: pd.DataFrame, objectives: Sequence[Objective]) -> npt.NDArray[np.float64]:
+def costs_of(rows: Frame, objectives: Sequence[Objective]) -> npt.NDArray[np.float64]:
     """A line of numbers for each row, the smaller the better."""
     signs = np.array([-1.0 if each.largest else 1.0 for each in objectives])
     names = [each.name for each in objectives]

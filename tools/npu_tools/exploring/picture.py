@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from npu_tools.exploring.columns import RESULT_COLUMNS
 from npu_tools.exploring.front import Objective, front_of
+from npu_tools.exploring.packages import Frame, package
 from npu_tools.exploring.point_report import report_path
 from npu_tools.exploring.tables import shown_columns, text_of
-from npu_tools.shared.errors import UserError
 from npu_tools.shared.files import write_file
 from npu_tools.shared.text import printable
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MORE = ("arena_bytes", "off_chip.bytes", "cycles", "energy_pj", "not_timed")
 """Results that are shown beside the objectives."""
@@ -74,29 +70,17 @@ plot.on('plotly_click', (event) => {
 """
 
 
-def need_plotly() -> None:
-    """Check that Plotly is installed.
-
-    Raises: UserError that says what to install.
-    """
-    if find_spec("plotly") is None:
-        raise UserError("--html needs plotly: pip install 'npu-dialect[explore]'")
-
-
 def write_page(
-    path: Path, rows: pd.DataFrame, aims: Sequence[Objective], varied: Sequence[str], store: Path
+    path: Path, rows: Frame, aims: Sequence[Objective], varied: Sequence[str], store: Path
 ) -> None:
     """Draw a sweep; the file opens without a network.
 
     Raises: UserError if Plotly is missing, or if the file cannot be written.
     """
-    need_plotly()
     write_file(path, page_of(rows, aims, varied, store))
 
 
-def page_of(
-    rows: pd.DataFrame, aims: Sequence[Objective], varied: Sequence[str], store: Path
-) -> str:
+def page_of(rows: Frame, aims: Sequence[Objective], varied: Sequence[str], store: Path) -> str:
     """The text of the page."""
     front = front_of(rows, aims)
     names = shown_columns(rows, aims, varied)
@@ -115,19 +99,17 @@ def page_of(
 
 
 def figure_of(
-    rows: pd.DataFrame,
-    front: pd.DataFrame,
+    rows: Frame,
+    front: Frame,
     aims: Sequence[Objective],
     names: Sequence[str],
     store: Path,
 ) -> Any:
     """All points and the front. The second objective is the vertical axis, a third the colour."""
-    from plotly import graph_objects as go
-
     down, across = aims[min(1, len(aims) - 1)].name, aims[0].name
     known = rows[(rows["status"] == "ok") & rows[[across, down]].notna().all(axis=1)]
     rest = known[~known["key"].isin(front["key"])]
-    figure = go.Figure()
+    figure = package("plotly.graph_objects").Figure()
     for name, part, size in (("beaten", rest, 8), ("front", front, 12)):
         marker: dict[str, Any] = {"size": size, "opacity": 0.5 if name == "beaten" else 1.0}
         if len(aims) > 2 and name == "front":
@@ -155,14 +137,14 @@ def figure_of(
     return figure
 
 
-def hover_of(row: pd.Series, names: Sequence[str]) -> str:
+def hover_of(row: Any, names: Sequence[str]) -> str:
     """What is shown of a point when the mouse is over it."""
     shown = dict.fromkeys(("target", *names, *(each for each in MORE if each in RESULT_COLUMNS)))
     lines = [f"{name}: {text_of(row[name])}" for name in shown if row[name] is not None]
     return "<br>".join(safe(line) for line in lines)
 
 
-def table_of(front: pd.DataFrame, names: Sequence[str], store: Path) -> str:
+def table_of(front: Frame, names: Sequence[str], store: Path) -> str:
     """The rows of the front as a table, with links to their reports."""
     lines = ["<tr>" + "".join(f"<th>{safe(name)}</th>" for name in ("point", *names)) + "</tr>"]
     for _, row in front.iterrows():

@@ -14,8 +14,8 @@ DEFAULTS: Mapping[str, Any] = {"io": "model"}
 
 
 def report_path(store: Path, key: str) -> Path:
-    """Where the report of a point is, or would be."""
-    return store / "reports" / f"{key}.html"
+    """Where the report of a point is, or would be; readers of Parquet pass over such a folder."""
+    return store / "_reports" / f"{key}.html"
 
 
 def row_with(store: Store, key: str) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from npu_dialect.machine import Machine
 from npu_tools.compiling.driver import Job
@@ -91,7 +91,7 @@ def plain_of(value: object) -> Any:
     if isinstance(value, Fraction):
         return value.numerator if value.denominator == 1 else float(value)
     if isinstance(value, tuple):
-        items: tuple[Any, ...] = value
+        items = cast("tuple[Any, ...]", value)
         if items and isinstance(items[0], tuple):
             return {name: plain_of(rate) for name, rate in items}
         return list(items)
@@ -103,7 +103,7 @@ def toml_of(numbers: Mapping[str, Any]) -> str:
     lines: list[str] = []
     for key, value in numbers.items():
         if isinstance(value, dict):
-            rates: Mapping[str, Any] = value
+            rates = cast("dict[str, Any]", value)
             inner = ", ".join(f"{name} = {rate}" for name, rate in rates.items())
             lines.append(f"{key} = {{ {inner} }}")
         else:

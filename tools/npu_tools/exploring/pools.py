@@ -9,18 +9,20 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from npu_tools.exploring.evaluating import Outcome, Stranger, evaluate, failed
+from npu_tools.exploring.packages import Client, package
 from npu_tools.exploring.points import Point, compiler
 from npu_tools.shared.errors import UserError
 
-if TYPE_CHECKING:
-    from distributed import Client, Future
-
+T = TypeVar("T")
+Future: TypeAlias = Any
+"""A `distributed.Future`."""
 Bundle: TypeAlias = tuple[Point, ...]
 Evaluate: TypeAlias = Callable[[Sequence[Point], str], list[Outcome]]
 
+DASK = "distributed"
 RETRIES = 2
 """How often a point is tried again that fails for other reasons than its own."""
 SECONDS = 10
@@ -75,25 +77,23 @@ class OnDask:
     """
 
     def __init__(self, client: Client, work: Evaluate = evaluate) -> None:
-        from distributed import as_completed
-
         self.client, self.work = client, work
         self.running: dict[Future, Bundle] = {}
-        self.done = as_completed(loop=client.loop)
+        self.done = package(DASK).as_completed(loop=client.loop)
         self.threads, self.counted, self.submitted = 0, float("-inf"), 0
 
     def has_room(self) -> bool:
         """Whether the workers have few bundles."""
         now = time.monotonic()
         if now - self.counted > REFRESH:
-            counts: dict[str, int] = self.ask(self.client.nthreads)
+            counts: dict[str, int] = asked(self.client.nthreads)
             self.threads, self.counted = sum(counts.values()), now
         return len(self.running) < AT_ONCE * max(1, self.threads)
 
     def submit(self, bundle: Bundle) -> None:
         """Send a bundle to the scheduler."""
         self.submitted += 1
-        future: Future = self.ask(
+        future: Future = asked(
             lambda: self.client.submit(
                 self.work,
                 bundle,
@@ -111,38 +111,33 @@ class OnDask:
 
         Raises: UserError if the scheduler is gone, or if no worker can compute the model.
         """
-        from distributed import KilledWorker
-
-        future: Future = self.ask(lambda: next(self.done))
+        future: Future = asked(lambda: next(self.done))
         bundle = self.running.pop(future)
         try:
-            outcomes: list[Outcome] = self.ask(future.result)
-        except KilledWorker:
+            outcomes: list[Outcome] = asked(future.result)
+        except package(DASK).KilledWorker:
             if len(bundle) > 1:
                 for point in bundle:
                     self.submit((point,))
                 return []
             died = "every worker that computed it has died; it may need more memory than they have"
-            outcomes = [Outcome(bundle[0].key, failed(died))]
+            outcomes = [Outcome(point.key, failed(died)) for point in bundle]
         except Stranger as error:
             raise UserError(f"--scheduler: {error}") from None
         return outcomes
 
-    def ask(self, question: Callable[[], Any]) -> Any:
-        """Ask the client.
 
-        Raises: UserError if the scheduler is gone.
-        """
-        from distributed import KilledWorker
-        from distributed.client import FutureCancelledError
+def asked(question: Callable[[], T]) -> T:
+    """The answer of a client to a question.
 
-        try:
-            return question()
-        except (KilledWorker, Stranger):
-            raise
-        except (OSError, TimeoutError, FutureCancelledError, StopIteration, ValueError) as error:
-            why = next(iter(str(error).splitlines()), "") or type(error).__name__
-            raise UserError(f"lost the scheduler of the sweep: {why}; the store is whole") from None
+    Raises: UserError if its scheduler is gone; what the question raises otherwise.
+    """
+    cancelled = package("distributed.client").FutureCancelledError
+    try:
+        return question()
+    except (OSError, TimeoutError, cancelled, StopIteration) as error:
+        why = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise UserError(f"lost the scheduler of Dask: {why}") from None
 
 
 @contextmanager
@@ -164,12 +159,11 @@ def connected(scheduler: str | None, jobs: int | None) -> Generator[Client]:
 
     Raises: UserError if the scheduler cannot be reached.
     """
-    from distributed import Client, LocalCluster
-
+    dask = package(DASK)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if scheduler is not None:
         try:
-            client = Client(scheduler, timeout=SECONDS, set_as_default=False)
+            client = dask.Client(scheduler, timeout=SECONDS, set_as_default=False)
         except (OSError, TimeoutError, ValueError, ImportError) as error:
             why = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise UserError(
@@ -179,12 +173,12 @@ def connected(scheduler: str | None, jobs: int | None) -> Generator[Client]:
             yield client
         return
     with (
-        LocalCluster(
+        dask.LocalCluster(
             n_workers=jobs or len(os.sched_getaffinity(0)),
             threads_per_worker=1,
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
         ) as cluster,
-        Client(cluster, set_as_default=False) as client,
+        dask.Client(cluster, set_as_default=False) as client,
     ):
         yield client

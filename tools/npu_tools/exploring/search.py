@@ -9,34 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from npu_tools.exploring.engine import Counts, Told, run
 from npu_tools.exploring.front import Objective
 from npu_tools.exploring.models import Models
+from npu_tools.exploring.packages import package
 from npu_tools.exploring.points import Point
 from npu_tools.exploring.pools import Pool
 from npu_tools.exploring.space import Space, setting_of
 from npu_tools.exploring.store import Store
-from npu_tools.shared.errors import UserError
 
-if TYPE_CHECKING:
-    from optuna import Study
-    from optuna.trial import Trial
+Study: TypeAlias = Any
+"""A `optuna.Study`."""
+Trial: TypeAlias = Any
+"""A `optuna.trial.Trial`."""
 
 AT_ONCE = 16
 """How many points are proposed before results of them are known. It does not depend on the number
 of workers, so that a search can be repeated."""
-
-
-def need_optuna() -> None:
-    """Check that Optuna is installed.
-
-    Raises: UserError that says what to install.
-    """
-    if find_spec("optuna") is None:
-        raise UserError("--search needs optuna: pip install 'npu-dialect[explore]'")
 
 
 @dataclass(frozen=True)
@@ -72,8 +63,7 @@ class Search:
 
     def study(self) -> Study:
         """A new study."""
-        import optuna
-
+        optuna = package("optuna")
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         several = len(self.aims) > 1
         samplers = optuna.samplers
@@ -87,20 +77,18 @@ class Search:
         The values of a key are numbered in their order, so that Optuna knows which are close.
         """
         trial = study.ask()
-        values = {
-            key: choices[trial.suggest_int(key, 0, len(choices) - 1)]
-            for key, choices in self.space.axes.items()
-        }
-        jobs = self.models.jobs
-        job, digest = jobs[trial.suggest_int("model", 0, len(jobs) - 1)]
+
+        def index(key: str, count: int) -> int:
+            return trial.suggest_int(key, 0, count - 1)
+
+        values = {key: each[index(key, len(each))] for key, each in self.space.axes.items()}
+        job, digest = self.models.jobs[index("model", len(self.models.jobs))]
         return trial, self.models.point(setting_of(values), job, digest)
 
     def tell(self, study: Study, trial: Trial, row: Mapping[str, Any]) -> None:
         """Tell the study what a point has given."""
-        from optuna.trial import TrialState
-
         values = [row[each.name] for each in self.aims]
         if row["status"] != "ok" or any(value is None for value in values):
-            study.tell(trial, state=TrialState.FAIL)
+            study.tell(trial, state=package("optuna.trial").TrialState.FAIL)
         else:
             study.tell(trial, [float(value) for value in values])

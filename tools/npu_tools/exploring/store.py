@@ -14,14 +14,11 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from npu_tools.exploring.columns import COLUMNS, FORMAT, NUMBER, REAL, TEXT, Row
+from npu_tools.exploring.packages import Frame, package
 from npu_tools.shared.errors import UserError
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
 
 FORMAT_KEY = b"npu-explore"
 PART = "part-*.parquet"
@@ -30,20 +27,9 @@ OFTEN, SHARE = 2.0, 0.02
 """Rows are written after so many seconds, or after that share of the time of the sweep."""
 
 
-def need_packages() -> None:
-    """Check that what sweeps need is installed.
-
-    Raises: UserError that says what to install.
-    """
-    for name in ("pyarrow", "pandas", "distributed"):
-        if find_spec(name) is None:
-            raise UserError(f"npu-explore needs {name}: pip install 'npu-dialect[explore]'")
-
-
-def schema() -> pa.Schema:
+def schema() -> Any:
     """The columns, with the version of their format."""
-    import pyarrow as pa
-
+    pa = package("pyarrow")
     types = {TEXT: pa.string(), NUMBER: pa.int64(), REAL: pa.float64()}
     columns = [(name, types.get(kind, pa.bool_())) for name, kind in COLUMNS.items()]
     return pa.schema(columns, metadata={FORMAT_KEY: str(FORMAT).encode()})
@@ -116,9 +102,7 @@ class Store:
         """
         if not self.waiting:
             return
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
+        pa, pq = package("pyarrow"), package("pyarrow.parquet")
         numbers = [int(path.stem.rpartition("-")[2]) for path in self.parts()]
         path = self.folder / f"part-{max(numbers, default=-1) + 1:05}.parquet"
         temporary = self.folder / f".npu-{path.name}"
@@ -146,8 +130,7 @@ class Store:
 
     def rows(self, keys: Collection[str]) -> dict[str, Row]:
         """The rows of some keys, by their keys."""
-        import pyarrow.compute as pc
-
+        pc = package("pyarrow.compute")
         self.flush()
         found: dict[str, Row] = {}
         for part in self.parts():
@@ -156,11 +139,9 @@ class Store:
             found |= {str(row["key"]): row for row in kept.to_pylist()}
         return found
 
-    def frame(self, keys: Iterable[str] | None = None) -> pd.DataFrame:
+    def frame(self, keys: Iterable[str] | None = None) -> Frame:
         """All rows, or those of some keys, sorted by their keys."""
-        import pandas as pd
-        import pyarrow as pa
-
+        pa, pd = package("pyarrow"), package("pandas")
         self.flush()
         tables = [read_part(part, list(COLUMNS)) for part in self.parts()]
         table = pa.concat_tables(tables) if tables else schema().empty_table()
@@ -170,17 +151,15 @@ class Store:
         return found.sort_values("key", ignore_index=True)
 
 
-def read_part(path: Path, names: list[str]) -> pa.Table:
+def read_part(path: Path, names: list[str]) -> Any:
     """Columns of a file.
 
     Raises: UserError if it is no file of a store of this format, or if it cannot be read.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    pa, pq = package("pyarrow"), package("pyarrow.parquet")
     try:
         held = pq.read_schema(path)
-        found = (held.metadata or {}).get(FORMAT_KEY)
+        found: bytes | None = held.metadata.get(FORMAT_KEY) if held.metadata else None
         if found is None:
             raise UserError(f"{path}: expected a file of npu-explore, or another --store")
         if found != str(FORMAT).encode():

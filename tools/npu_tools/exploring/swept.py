@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from npu_tools.exploring.engine import Counts, Told, run
 from npu_tools.exploring.front import Objective
 from npu_tools.exploring.models import Models
+from npu_tools.exploring.packages import package
 from npu_tools.exploring.points import Point
 from npu_tools.exploring.pools import Pool
 from npu_tools.exploring.space import Space
@@ -47,9 +48,7 @@ def searched(
 @contextmanager
 def bar(total: int) -> Generator[Told]:
     """A progress bar on the terminal, with an estimate of the rest; elsewhere nothing."""
-    from tqdm import tqdm
-
-    with tqdm(
+    with package("tqdm").tqdm(
         total=total, unit=" points", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False
     ) as shown:
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from npu_tools.exploring.front import Objective
+from npu_tools.exploring.packages import Frame
 from npu_tools.shared.text import columns
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 KEY_DIGITS = 8
 """How many digits of a key are shown, which are enough for `--report`."""
 
 
-def shown_columns(
-    rows: pd.DataFrame, aims: Sequence[Objective], varied: Sequence[str]
-) -> list[str]:
+def shown_columns(rows: Frame, aims: Sequence[Objective], varied: Sequence[str]) -> list[str]:
     """The columns of a table: the model if there are several, what varies, the objectives."""
     models = ["model"] if rows["model"].nunique() > 1 else []
     names = [each for each in varied if each in rows.columns]
@@ -25,9 +20,7 @@ def shown_columns(
     return list(dict.fromkeys((*models, *names, *tables, *(each.name for each in aims))))
 
 
-def front_lines(
-    front: pd.DataFrame, aims: Sequence[Objective], varied: Sequence[str]
-) -> Iterator[str]:
+def front_lines(front: Frame, aims: Sequence[Objective], varied: Sequence[str]) -> Iterator[str]:
     """The front as a table."""
     if front.empty:
         yield "no point has all objectives"
@@ -45,7 +38,7 @@ def text_of(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) and value < 10**6 else str(value)
 
 
-def failure_lines(rows: pd.DataFrame, most: int) -> Iterator[str]:
+def failure_lines(rows: Frame, most: int) -> Iterator[str]:
     """How many points have failed, with the diagnostics of some of them."""
     failed = rows[rows["status"] == "failed"]
     if failed.empty:

@@ -14,7 +14,6 @@ number: it costs time, never a wrong result.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -271,13 +270,17 @@ def bare(other: Any) -> Any:
 
 Operator: TypeAlias = Callable[[Any, Any], Any]
 
-OPERATORS: Mapping[str, Operator] = {
-    "mul": operator.mul,
-    "truediv": operator.truediv,
-    "mod": operator.mod,
-    "pow": operator.pow,
+FOLLOWED = ("sub", "floordiv")
+"""Operators with a `Size` on the left that are followed."""
+KNOWN: Mapping[str, Operator] = {
+    "mul": lambda one, other: one * other,
+    "truediv": lambda one, other: one / other,
+    "mod": lambda one, other: one % other,
+    "pow": lambda one, other: one**other,
+    "sub": lambda one, other: one - other,
+    "floordiv": lambda one, other: one // other,
 }
-"""Operators whose results do not grow with their operand in a way that is followed here."""
+"""Operators that are not followed, at least with a `Size` on the right."""
 
 
 def of_known(apply: Operator) -> tuple[Operator, Operator]:
@@ -288,8 +291,8 @@ def of_known(apply: Operator) -> tuple[Operator, Operator]:
     )
 
 
-for _name, _apply in (*OPERATORS.items(), ("sub", operator.sub), ("floordiv", operator.floordiv)):
+for _name, _apply in KNOWN.items():
     _left, _right = of_known(_apply)
     setattr(Size, f"__r{_name}__", _right)
-    if _name in OPERATORS:
+    if _name not in FOLLOWED:
         setattr(Size, f"__{_name}__", _left)
