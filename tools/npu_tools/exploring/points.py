@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
@@ -48,29 +48,26 @@ class Point:
     digest: str
     verified: int | None = None
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A text that no other point has."""
-        return self._key(compiler())
-
-    def _key(self, compiler: str) -> str:
-        known = [self.digest, machine_numbers(self.machine), self.options, self.verified, compiler]
+        known = [self.digest, machine_numbers(self.machine), self.options, self.verified]
         known += [dict(self.job.input_dims), list(self.job.keep_state), str(self.job.calibrate)]
-        return digest_of(json.dumps(known, sort_keys=True, default=str).encode())
+        return digest_of(json.dumps([*known, compiler()], sort_keys=True, default=str).encode())
 
     @property
     def options(self) -> dict[str, Any]:
         """The options of the job."""
         return {name: getattr(self.job, name) for name in OPTIONS}
 
-    @property
+    @cached_property
     def like(self) -> tuple[object, ...]:
         """What points share that may differ in the numbers of time only."""
         numbers = machine_numbers(self.machine)
         plain = tuple(sorted((k, str(v)) for k, v in numbers.items() if k not in TIME))
         return (*self.alike, plain)
 
-    @property
+    @cached_property
     def alike(self) -> tuple[object, ...]:
         """What points share that may differ in the machine only."""
         return self.digest, self.verified, tuple(self.options.items())
