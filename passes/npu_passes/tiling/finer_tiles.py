@@ -30,6 +30,10 @@ COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 GAIN = Fraction(199, 200)
 """Finer tiles are taken if they need less than this share of the time."""
 
+WEIGHT = Fraction(1)
+"""The share of the time of bare bytes that counts again. Among tiles that take about as long, those
+are better that let most bytes run beside computing: the layers around them want the bus, too."""
+
 
 def finer(
     stage: Stage,
@@ -53,7 +57,9 @@ def finer(
     def cycles(staging: Staging) -> Fraction:
         steps = staging.cut.steps(staging.cut.order)
         compute = compute_cycles(stage.op, staging.cut, machine)
-        return nest_cycles(compute, steps, parts_of(stage.op, staging), rates)
+        parts = list(parts_of(stage.op, staging))
+        bare = sum(bare.bytes for _, bare in parts) / rates.bytes
+        return nest_cycles(compute, steps, parts, rates) + WEIGHT * bare
 
     best, least = found, GAIN * cycles(found)
     for start in (found.cut,) if within else (None, found.cut):
