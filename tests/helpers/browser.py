@@ -16,7 +16,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-BROWSER, DRIVER = "chromium", "chromedriver"
+BROWSERS, DRIVER = ("chromium", "google-chrome"), "chromedriver"
 FLAGS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     "--hide-scrollbars",
@@ -80,14 +80,14 @@ class Tab:
 @contextmanager
 def browser() -> Generator[Tab]:
     """A browser; it ends with the block."""
-    missing = [name for name in (BROWSER, DRIVER) if shutil.which(name) is None]
-    if missing:
-        message = f"{missing[0]} is not installed: apt-get install chromium chromium-driver"
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None or shutil.which(DRIVER) is None:
+        message = "no browser: apt-get install chromium chromium-driver"
         if os.environ.get("CI") == "true":
             pytest.fail(message, pytrace=False)
         pytest.skip(message)
     options = Options()
-    options.binary_location = shutil.which(BROWSER) or ""
+    options.binary_location = program
     for flag in FLAGS:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})

@@ -149,7 +149,7 @@ function boxText(map, box) {
   const shares = (box.shares || []).map((index) => plain(shortened(map.boxes[index].name, 30)));
   const rows = [
     "<b>" + plain(shortened(box.name, 48)) + "</b>", plain(box.type), number(box.size) + " bytes at " + number(box.offset),
-    plain(shortened(map.steps[box.first], 30)) + (box.last > box.first ? " to " + plain(shortened(map.steps[box.last], 30)) : "") + " (" + (box.last - box.first + 1) + " steps)",
+    plain(shortened(map.steps[box.first], 30)) + (box.last > box.first ? " to " + plain(shortened(map.steps[box.last], 30)) : "") + (box.last > box.first ? " (" + (box.last - box.first + 1) + " steps)" : ""),
   ];
   if (shares.length) rows.push("shares bytes with " + shares.slice(0, 4).join(", ") + (shares.length > 4 ? " and " + (shares.length - 4) + " more" : ""));
   return rows.join("<br>");

@@ -1,7 +1,7 @@
 // What all parts of the page share: unpacking, the chosen layer, the colours of the page.
 const page = { data: null, chosen: null, onChoose: [] };
 const $ = (id) => document.getElementById(id);
-const escapes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const escapes = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
 function make(tag, text, marks = {}) {
   const made = document.createElement(tag);
@@ -12,7 +12,7 @@ function make(tag, text, marks = {}) {
 
 // Plotly reads some tags in texts; a name of the model must not be one.
 function plain(text) {
-  return String(text).replace(/[&<>"']/g, (letter) => escapes[letter]);
+  return String(text).replace(/[&<>]/g, (letter) => escapes[letter]);
 }
 
 function shortened(text, most) {
