@@ -58,8 +58,17 @@ def test_each_layer_is_found_in_each_text(small: Path) -> None:
     for step in found.steps:
         if step.name == "npu-fuse-conv-relu-pool":
             [(first, last)] = step.layers["conv1"]
-            assert first == last
-            assert "npu.conv2d" in lines[step.text[first]]
+            assert [
+                lines[line].split(" = ")[1].split()[0] for line in step.text[first : last + 1]
+            ] == [
+                "arith.constant",
+                "arith.constant",
+                "npu.conv2d",
+            ]
+        if step.name == "npu-assign-sram-offsets":
+            found_at = [at for a, b in step.layers["conv1"] for at in range(a, b + 1)]
+            assert any("%p1 = sram.alloc at " in lines[step.text[at]] for at in found_at)
+            assert not any("%r2 = " in lines[step.text[at]] for at in found_at)
     lowered = next(step for step in found.steps if step.name == "npu-lower-to-loops")
     text = [
         lines[line]

@@ -30,6 +30,12 @@ NUMBERED = re.compile(r"%\d+|(?<=[a-z])_\d+\b")
 """Names that the printer numbers: `%12`, and the `_1` of `%part_1`."""
 ON_LAYER = re.compile(r'npu\.layer = ("(?:[^"\\]|\\.)*")')
 CALLED = re.compile(r"func\.call @([\w$.]+|\"(?:[^\"\\]|\\.)*\")\(")
+BUFFER = re.compile(
+    r"\s*(%[\w$.-]+) = (?:sram\.alloc|dram\.alloc|memref\.get_global|memref\.subview|"
+    r"arith\.constant dense)"
+)
+"""The definition of a buffer, of a part of one, or of weights."""
+VALUE = re.compile(r"%[\w$.-]+")
 DEFINED = re.compile(r"\s*func\.func private @([\w$.]+|\"(?:[^\"\\]|\\.)*\")\(")
 
 LONGEST_LINE = 2_000
@@ -127,12 +133,19 @@ def clipped(line: str) -> str:
 
 
 def layers_of(lines: Sequence[str]) -> dict[str, tuple[Span, ...]]:
-    """Where each layer stands: first and last lines, those of its functions included."""
+    """Where each layer stands: first and last lines.
+
+    Its functions count to it, and so do the buffers and weights that it reads and writes.
+    """
     found: dict[str, set[int]] = {}
     callers: dict[str, set[str]] = {}
+    buffers: dict[str, int] = {}
     for at, line in enumerate(lines):
+        if (defined := BUFFER.match(line)) is not None:
+            buffers[defined[1]] = at
         if (named := ON_LAYER.search(line)) is not None:
-            found.setdefault(named[1], set()).add(at)
+            mine = found.setdefault(named[1], set())
+            mine |= {at, *(buffers[value] for value in VALUE.findall(line) if value in buffers)}
             if (call := CALLED.search(line)) is not None:
                 callers.setdefault(call[1], set()).add(named[1])
     for symbol, first, last in functions_of(lines):
