@@ -46,15 +46,25 @@ class Pace:
     def work(self, op: Operation) -> int:
         """Cycles of the layers in an op, each time that its block runs; 0 if it has none."""
         layers = [each for each in op.walk() if is_computed_on_buffers(each)]
-        if self.rates is None or self.times is None or op.parent is None:
-            return int(bool(layers))
-        runs = self.times.get(op.parent, 0)
-        cycles = sum(self.cycles(each) * self.times.get(block_of(each), 0) for each in layers)
-        return max(int(bool(layers)), ceil(cycles / runs) if runs else 0)
+        cycles = sum(self.cycles(each) * self.runs(each, op) for each in layers)
+        return max(int(bool(layers)), ceil(cycles))
+
+    def moved_in(self, op: Operation) -> int:
+        """Cycles of the transfers in an op, each time that its block runs."""
+        starts = (each for each in op.walk() if isinstance(each, StartOp))
+        return ceil(sum(self.moving(each) * self.runs(each, op) for each in starts))
+
+    def runs(self, inner: Operation, op: Operation) -> float:
+        """How often an op runs in one run of another one around it."""
+        if self.times is None or inner is op:
+            return 1
+        around = self.times.get(block_of(op), 0)
+        return self.times.get(block_of(inner), 0) / around if around else 0
 
     def cycles(self, layer: Operation) -> int:
         """Cycles of a layer; 1 if nobody says how long it takes."""
-        assert self.rates is not None
+        if self.rates is None or self.times is None:
+            return 1
         try:
             task = task_of(layer, self.rates)
         except NotTimed:

@@ -98,6 +98,7 @@ def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed], pac
             isinstance(op, AllocOp) or is_pure(op),
             is_fixed(op),
             tuple(sorted(inside[index])),
+            0 if index in moved else pace.moved_in(op),
         )
         for index, op in enumerate(ops)
     )

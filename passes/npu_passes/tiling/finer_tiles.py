@@ -8,7 +8,7 @@ An analysis: nothing is changed. It needs the numbers of time of the machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import prod
 
@@ -19,8 +19,8 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import element_bytes, is_buffer_type, map_type
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.layer_spaces import COLUMNS, ROWS
-from npu_passes.tiling.stage import Stage, Staging, operand_moves
-from npu_plans.tiles.nest_time import Moved, Rates, exposed, nest_cycles
+from npu_passes.tiling.stage import Stage, Staging, operand_moves, stored_in_place
+from npu_plans.tiles.nest_time import Moved, Rates, Through, nest_cycles, through
 from npu_plans.tiles.operand_regions import Cut, Space
 from npu_plans.transfers.runs import merged_runs
 
@@ -52,24 +52,39 @@ def finer(
     """
     if not machine.dma_bytes_per_cycle:
         return found
-    rates = Rates(machine.dma_setup_cycles, machine.dma_jump_cycles, machine.dma_bytes_per_cycle)
+    rates = Rates(
+        machine.dma_setup_cycles,
+        machine.dma_jump_cycles,
+        machine.dma_bytes_per_cycle,
+        machine.dma_channels,
+    )
 
     def cycles(staging: Staging) -> Fraction:
         steps = staging.cut.steps(staging.cut.order)
         compute = compute_cycles(stage.op, staging.cut, machine)
-        parts = list(parts_of(stage.op, staging))
-        bare = sum(bare.bytes for _, bare in parts) / rates.bytes
+        parts = tuple(parts_of(stage.op, staging))
+        bare = sum(each.alone.bytes + each.behind.bytes for each in parts) / rates.bytes
         return nest_cycles(compute, steps, parts, rates) + WEIGHT * bare
 
     best, least = found, GAIN * cycles(found)
-    for start in (found.cut,) if within else (None, found.cut):
-        for cut in cuts_of(stage.space, start, block):
-            tried = stage.staging(cut, double=True)
-            if tried.footprint <= free and tried.bytes <= found.bytes:
-                needed = cycles(tried)
-                if needed < least:
-                    best, least = tried, needed
+    starts = (found.cut,) if within else (None, found.cut)
+    cuts = (cut for start in starts for cut in cuts_of(stage.space, start, block))
+    for tried in ways(stage, found.cut, cuts):
+        if tried.footprint <= free and tried.bytes <= found.bytes:
+            needed = cycles(tried)
+            if needed < least:
+                best, least = tried, needed
     return best
+
+
+def ways(stage: Stage, first: Cut, others: Iterable[Cut]) -> Iterator[Staging]:
+    """The tiles of `others`, with two copies of all that moves; and all tiles with late stores."""
+    if stage.has_late(first):
+        yield stage.staging(first, double=True, late=True)
+    for cut in others:
+        yield stage.staging(cut, double=True)
+        if stage.has_late(cut):
+            yield stage.staging(cut, double=True, late=True)
 
 
 def cuts_of(space: Space, start: Cut | None, block: int = 1) -> Iterator[Cut]:
@@ -89,18 +104,20 @@ def cuts_of(space: Space, start: Cut | None, block: int = 1) -> Iterator[Cut]:
             yield Cut.of(space, {**sizes, loop.name: size}, () if start is None else start.order)
 
 
-def parts_of(op: Operation, staging: Staging) -> Iterator[tuple[Moved, Moved]]:
-    """For each tile buffer all that is moved through it, and what nothing hides of that."""
+def parts_of(op: Operation, staging: Staging) -> Iterator[Through]:
+    """What is moved through each tile buffer, and how much of that hides."""
     cut = staging.cut
     entries = cut.steps(cut.order[:-1])
     if cut.order:
         entries *= len(cut.segments(cut.order[-1]))
     for buffer in staging.buffers:
-        for index, moves in operand_moves(op, cut, buffer.operands, whole=buffer.whole):
+        in_place = 0 if staging.late else stored_in_place(op, cut, buffer.operands)
+        for index, moves, stored in operand_moves(op, cut, buffer.operands, whole=buffer.whole):
             tile = tile_of(op.operands[index], buffer.shape)
             size = element_bytes(memref_type(op.operands[index]))
             moved = Moved(moves.transfers, moves.elements * size, moves.transfers * tile.runs)
-            yield moved, exposed(moved, tile, buffer.copies, entries)
+            at_once = in_place if stored else 0
+            yield through(moved, tile, buffer.copies, entries, at_once)
 
 
 def tile_of(value: SSAValue, shape: Sequence[int]) -> Moved:
