@@ -42,18 +42,20 @@ def objectives_of(text: str) -> tuple[Objective, ...]:
 
 
 def front_of(rows: Frame, objectives: Sequence[Objective]) -> Frame:
-    """The rows that no other one beats: none is as good in all objectives and better in one.
+    """The rows that no other row of their model beats, by being as good in all and better in one.
 
-    Rows that failed, or for which an objective is not known, are left out. They are sorted by the
-    objectives, the first one first; of rows that are equal in all of them all are kept.
+    Rows that failed, or for which an objective is not known, are left out. The rows are sorted by
+    their model and the objectives, the first one first; rows that are equal in all are kept.
     """
     names = [each.name for each in objectives]
     known = rows[(rows["status"] == "ok") & rows[names].notna().all(axis=1)]
-    costs = costs_of(known, objectives)
-    kept = known[is_best(costs)]
-    return kept.sort_values(
-        [*names, "key"],
-        ascending=[*(not each.largest for each in objectives), True],
+    best = np.zeros(len(known), dtype=np.bool_)
+    for digest in known["model_digest"].unique():
+        mine = (known["model_digest"] == digest).to_numpy(dtype=np.bool_)
+        best[mine] = is_best(costs_of(known[mine], objectives))
+    return known[best].sort_values(
+        ["model", *names, "key"],
+        ascending=[True, *(not each.largest for each in objectives), True],
         ignore_index=True,
     )
 

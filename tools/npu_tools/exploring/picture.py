@@ -7,6 +7,7 @@ shows the command that writes it.
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ PAGE = """<!doctype html>
 :root {{ color-scheme: light dark; }}
 body {{ font: 16px/1.5 system-ui, sans-serif; margin: 1rem auto; max-width: 72rem;
   padding: 0 1rem; background: Canvas; color: CanvasText; }}
-#plot {{ height: 70vh; min-height: 24rem; }}
+#plot {{ height: 70vh; min-height: 24rem; max-width: 100%; overflow: hidden; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
 td, th {{ padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #8884; }}
 td:first-child, th:first-child {{ text-align: left; }}
@@ -45,6 +46,8 @@ code {{ overflow-wrap: anywhere; }}
 <div class="wide"><table>{table}</table></div>
 </body></html>
 """
+
+CONFIG = {"responsive": True, "displaylogo": False}
 
 CLICKS = """
 const plot = document.getElementById('{plot_id}');
@@ -77,18 +80,19 @@ def write_page(
 
     Raises: UserError if Plotly is missing, or if the file cannot be written.
     """
-    write_file(path, page_of(rows, aims, varied, store))
+    here = path.absolute().parent
+    write_file(path, page_of(rows, aims, varied, Path(os.path.relpath(store, here))))
 
 
 def page_of(rows: Frame, aims: Sequence[Objective], varied: Sequence[str], store: Path) -> str:
-    """The text of the page."""
+    """The text of the page; `store` is the folder of the store as seen from the page."""
     front = front_of(rows, aims)
     names = shown_columns(rows, aims, varied)
     models = ", ".join(sorted({Path(model).name for model in rows["model"]}))
     failed = int((rows["status"] == "failed").sum())
     figure = figure_of(rows, front, aims, names, store)
     plot: str = figure.to_html(
-        full_html=False, include_plotlyjs=True, div_id="plot", post_script=CLICKS
+        full_html=False, include_plotlyjs=True, div_id="plot", post_script=CLICKS, config=CONFIG
     )
     return PAGE.format(
         title=safe(f"Sweep of {models}"),
@@ -129,8 +133,8 @@ def figure_of(
     figure.update_layout(
         xaxis_title=across,
         yaxis_title=down,
-        legend={"orientation": "h", "y": 1.1},
-        margin={"l": 60, "r": 20, "t": 40, "b": 50},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        margin={"l": 60, "r": 20, "t": 60, "b": 50},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
     )

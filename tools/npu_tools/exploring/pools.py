@@ -27,7 +27,7 @@ RETRIES = 2
 """How often a point is tried again that fails for other reasons than its own."""
 SECONDS = 10
 """For how long to wait for a scheduler."""
-AT_ONCE = 2
+AT_ONCE = 4
 """How many bundles each thread of the workers gets: one to compute and one that waits."""
 REFRESH = 5.0
 """After how many seconds the workers are counted again."""

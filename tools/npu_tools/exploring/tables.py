@@ -26,7 +26,8 @@ def front_lines(front: Frame, aims: Sequence[Objective], varied: Sequence[str]) 
         yield "no point has all objectives"
         return
     names = shown_columns(front, aims, varied)
-    yield f"best in {', '.join(map(str, aims))}: no other point beats these {len(front)}"
+    whose = " of their model" if front["model_digest"].nunique() > 1 else ""
+    yield f"best in {', '.join(map(str, aims))}: no other point{whose} beats these {len(front)}"
     rows = [["point", *names]]
     for _, row in front.iterrows():
         rows.append([str(row["key"])[:KEY_DIGITS], *(text_of(row[name]) for name in names)])
