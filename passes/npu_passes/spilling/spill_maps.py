@@ -47,7 +47,7 @@ from npu_passes.spilling.off_chip_types import can_be_packed, off_chip, retype_v
 from npu_passes.spilling.reader import Needs, Reader, Reading, writes
 from npu_passes.spilling.tile_bytes import least_bytes, roomy_bytes
 from npu_passes.support.loop_builder import memref_type
-from npu_passes.support.refuse import Refusal, RefusingPass
+from npu_passes.support.refuse import DoesNotFit, Refusal, RefusingPass
 from npu_passes.tiling.alike import Remembered, shape_of_layer
 from npu_plans.arena.problem import PlanError
 from npu_plans.spills.decide import decide
@@ -220,9 +220,10 @@ def reject(reading: Reading, machine: Machine, needed: int, point: int) -> NoRet
     op = reading.lifetimes.ops[point]
     layer = LAYER.get(op)
     where = op.name if layer is None else f'{op.name} "{layer}"'
-    raise Refusal(
+    raise DoesNotFit(
         f"@{name_of(reading.function)}: {where} needs {needed} bytes of SRAM at least, "
-        f"{machine.name} has {machine.sram_bytes}"
+        f"{machine.name} has {machine.sram_bytes}",
+        needed,
     )
 
 
