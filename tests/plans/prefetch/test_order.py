@@ -158,6 +158,33 @@ def test_a_load_starts_in_front_of_what_it_needs_alone() -> None:
     assert ordered(block, 0).steps == (2, 5, 6, 0, 1, 3, 4, 7, 8)
 
 
+@pytest.mark.parametrize(("moving", "start"), [(0, 1), (3, 0)])
+def test_a_loop_whose_transfers_need_the_bus_hides_less(moving: int, start: int) -> None:
+    """A load of 5 cycles in front of a loop of 6, of which 3 have the bus to themselves, or all."""
+    block = Block(
+        (
+            *(Step(work=6), Step(work=6, moving=moving)),
+            *(Step((Touch("a", None, True),)), Step((Touch("a", None, True),))),
+            Step((Touch("a", None, False),), work=1),
+        ),
+        (Transfer(2, 3, True, cycles=5),),
+    )
+    assert ordered(block, 0).steps.index(2) == start
+
+
+def test_loads_start_together() -> None:
+    """Nothing computes in front of them, so the second one need not wait for the first one."""
+    block = Block(
+        (
+            *(Step((Touch("a", None, True),)), Step((Touch("a", None, True),))),
+            *(Step((Touch("b", None, True),)), Step((Touch("b", None, True),))),
+            Step((Touch("a", None, False), Touch("b", None, False)), work=1),
+        ),
+        (Transfer(0, 1, True), Transfer(2, 3, True)),
+    )
+    assert ordered(block, 0).steps == (0, 2, 1, 3, 4)
+
+
 def test_room_in_inner_blocks_is_taken() -> None:
     block = Block(
         (

@@ -62,8 +62,8 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 1024 : i6
 // CHECK: [[L:%.*]] = dma.start %{{.*}} to %b channel 1
 // CHECK: npu.relu {{.*}}"between"
 // CHECK: dma.wait [[S]]
-// CHECK: dma.wait [[L]]
 // CHECK: [[M:%.*]] = dma.start %{{.*}} to %c channel 1
+// CHECK-NEXT: dma.wait [[L]]
 // CHECK-NEXT: npu.relu ins(%b
 // CHECK: dma.wait [[M]]
 builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 1024 : i64, flash_bytes = 0 : i64, dma_channels = 4 : i64}>} {
