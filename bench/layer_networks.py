@@ -19,8 +19,8 @@ from onnx import TensorProto, helper, numpy_helper
 MEASURED = "measured"
 SCALE = 0.05
 """The scale of all maps."""
-POINT = -3
-"""The zero point of all maps."""
+POINTS = {"int8": -128, "uint8": 0}
+"""The zero point of all maps by their type, as behind activations that give no negative numbers."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Shape:
     pool: tuple[int, int] = (0, 0)
     kind: str = "int8"
     """The element type of maps, int8 or uint8."""
+    point: int | None = None
+    """The zero point of maps; None: that of `POINTS`."""
     scales: str = "channel"
     """Whether weights have a scale for each filter (`channel`) or one for all (`tensor`)."""
 
@@ -54,15 +56,16 @@ class Net:
     """A model under construction; maps are named by the nodes that make them."""
 
     kind: str = "int8"
+    point: int | None = None
+    """The zero point of maps; None: that of `POINTS`."""
     nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
     constants: dict[str, NDArray[Any]] = field(default_factory=dict[str, NDArray[Any]])
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     inputs: list[str] = field(default_factory=list[str])
 
-    @property
-    def point(self) -> int:
-        """The zero point of maps."""
-        return POINT if self.kind == "int8" else POINT + 128
+    def __post_init__(self) -> None:
+        if self.point is None:
+            self.point = POINTS[self.kind]
 
     def input(self, shape: tuple[int, ...], name: str = "x") -> str:
         """Add an input."""
@@ -158,7 +161,7 @@ class Net:
 
 def alone(shape: Shape) -> onnx.ModelProto:
     """A convolution between two 1x1 convolutions."""
-    net = Net(shape.kind)
+    net = Net(shape.kind, shape.point)
     images, channels, *extents = shape.input
     x = net.pointwise(net.input((images, 4, *extents)), "before", channels)
     return net.model([net.pointwise(net.conv(x, MEASURED, shape), "behind", 4)])
@@ -166,7 +169,7 @@ def alone(shape: Shape) -> onnx.ModelProto:
 
 def into_concat(shape: Shape) -> onnx.ModelProto:
     """A convolution that writes a part of a concatenation."""
-    net = Net(shape.kind)
+    net = Net(shape.kind, shape.point)
     images, channels, *extents = shape.input
     x = net.input((images, 4, *extents))
     before = net.pointwise(x, "before", channels)
@@ -177,7 +180,7 @@ def into_concat(shape: Shape) -> onnx.ModelProto:
 
 def out_of_concat(shape: Shape) -> onnx.ModelProto:
     """A convolution that reads a part of a concatenation."""
-    net = Net(shape.kind)
+    net = Net(shape.kind, shape.point)
     images, channels, *extents = shape.input
     x = net.input((images, 4, *extents))
     parts = [net.pointwise(x, "before", channels), net.pointwise(x, "beside", 8)]

@@ -120,8 +120,8 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
         return lambda maps: PlanarKernel(layer(maps), maps.input, grid, op.pool)
     if pixel_steps(memref_type(op.input)) is None:
         return None
-    each = groups == grid.channels == len(constants[0])
-    if each and grid.channels % QUAD == 0 and op.pool is None:
+    words = grid.channels % QUAD == 0 or (grid.channels > QUAD and op.residual is None)
+    if groups == grid.channels and words and op.pool is None:
         return lambda maps: DepthwiseKernel(layer(maps), maps.input, grid)
     split = Groups(groups, grid.channels // groups)
     own = replace(grid, channels=split.read)
