@@ -38,6 +38,8 @@ class Shape:
     groups: int = 1
     padded: bool = True
     pool: tuple[int, int] = (0, 0)
+    given: bool = False
+    """Whether the caller gives the input, so that it has the model's layout."""
     kind: str = "int8"
     """The element type of maps, int8 or uint8."""
     point: int | None = None
@@ -163,7 +165,10 @@ def alone(shape: Shape) -> onnx.ModelProto:
     """A convolution between two 1x1 convolutions."""
     net = Net(shape.kind, shape.point)
     images, channels, *extents = shape.input
-    x = net.pointwise(net.input((images, 4, *extents)), "before", channels)
+    if shape.given:
+        x = net.input(shape.input)
+    else:
+        x = net.pointwise(net.input((images, 4, *extents)), "before", channels)
     return net.model([net.pointwise(net.conv(x, MEASURED, shape), "behind", 4)])
 
 

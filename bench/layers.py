@@ -54,6 +54,12 @@ SHAPES = {
     "3x3, 16 to 32, batch 2": Shape((2, 16, 12, 12), 32),
     "3x3, 8 to 32, pool 3x3 / 2": Shape((1, 8, 16, 16), 32, pool=(3, 2)),
     "3x3, 32 to 32, map 12x12": Shape((1, 32, 12, 12), 32),
+    "3x3, 8 to 32, given": Shape((1, 8, 12, 12), 32, given=True),
+    "1x1, 8 to 32, given": Shape((1, 8, 12, 12), 32, 1, given=True),
+    "depthwise 3x3, 8, given": Shape((1, 8, 12, 12), 8, groups=8, given=True),
+    "7x7, 3 to 16, stride 2, pool 3x3 / 2, given": Shape(
+        (1, 3, 32, 32), 16, 7, 2, pool=(3, 2), given=True
+    ),
     "3x3, 32 to 32, uint8": Shape((1, 32, 12, 12), 32, kind="uint8"),
     "3x3, 32 to 32, zero point -3": Shape((1, 32, 12, 12), 32, point=-3),
     "3x3, 32 to 32, one scale": Shape((1, 32, 12, 12), 32, scales="tensor"),

@@ -16,11 +16,10 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.windows import Axis
 from npu_passes.lowering.conv_plans import plan_conv
 from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums, Patch
 from npu_passes.lowering.epilogue import Epilogue, Operands
-from npu_passes.lowering.pool_window import PoolWindow
+from npu_passes.lowering.pool_window import PoolWindow, windows_with
 from npu_passes.support.common import (
     LoopOptions,
     is_stored_by_rows,
@@ -300,28 +299,10 @@ class ConvLowering:
             return ()
 
         def one_row(py: Index) -> tuple[()]:
-            self.windows_with(columns, column, lambda px: fold(py, px), "px")
+            windows_with(b, columns, column, lambda px: fold(py, px), "px")
             return ()
 
-        self.windows_with(rows, row, one_row, "py")
-
-    def windows_with(
-        self, axis: Axis, position: Index, body: Callable[[Index], tuple[()]], hint: str
-    ) -> None:
-        """Visit the pooling windows along an axis that hold the convolution output `position`."""
-        b = self.b
-        padded = b.add(position, axis.before)
-        low = b.most(b.ceil_div(b.sub(padded, axis.reach - 1), axis.stride), 0)
-        high = b.least(b.add(b.floor_div(padded, axis.stride), 1), axis.outputs)
-
-        def checked(window: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            if axis.dilation == 1:
-                return body(window)
-            distance = b.sub(padded, b.mul(window, axis.stride))
-            b.choose(b.divides(distance, axis.dilation), lambda: body(window))
-            return ()
-
-        b.loop(low, high, checked, hint=hint)
+        windows_with(b, rows, row, one_row, "py")
 
     # -- gathering a pooling window ----------------------------------------------------------------
 

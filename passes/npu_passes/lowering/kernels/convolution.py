@@ -104,31 +104,39 @@ def as_pixels(b: LoopBuilder, out: SSAValue) -> SSAValue:
 
 def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> Make | None:
     """What makes the kernel for an image of a convolution of integers; None if none fits."""
-    if not (is_plain(op) and pools_apart(op)):
+    if not is_plain(op) or (op.pool is not None and not op.pool.is_max):
         return None
     constants = constants_of(op, options)
     if constants is None:
         return None
     grid, groups = Grid.of(op), op.group_count
-    planar = groups == 1 and grid.channels < QUAD
-    planar = planar and PlanarKernel.fits(op.input, grid, op.pool)
+    split = Groups(groups, grid.channels // groups)
+    own, last = replace(grid, channels=split.channels), pixel_steps(memref_type(op.input))
+    folds = op.overlap == Overlap.ACCUMULATE
+    pool = None if folds else op.pool
+    axes = op.pool.axes(grid.rows.outputs, grid.columns.outputs) if folds and op.pool else None
+    planar = grid.channels < QUAD or last is None
+    planar = planar and PlanarKernel.fits(op.input, own, pool, groups)
 
     def layer(maps: Maps) -> Layer:
-        return Layer(b, op, maps, unit_of(b, op, options, last=not planar), *constants)
+        unit = unit_of(b, op, options, last=not planar)
+        made = Layer(b, op, maps, unit, *constants, axes)
+        if made.folding is not None:
+            made.folding.clear()
+        return made
 
     if planar:
-        return lambda maps: PlanarKernel(layer(maps), maps.input, grid, op.pool)
-    if pixel_steps(memref_type(op.input)) is None:
+        return lambda maps: PlanarKernel(layer(maps), maps.input, own, pool, split)
+    if last is None:
         return None
     words = grid.channels % QUAD == 0 or (grid.channels > QUAD and op.residual is None)
-    if groups == grid.channels and words and op.pool is None:
+    if groups == grid.channels and words and pool is None:
         return lambda maps: DepthwiseKernel(layer(maps), maps.input, grid)
-    split = Groups(groups, grid.channels // groups)
     own = replace(grid, channels=split.read)
     runs = RowRuns.of(own)
     if runs is None:
         return None
-    return lambda maps: DenseKernel(layer(maps), maps.input, own, runs, op.pool, split)
+    return lambda maps: DenseKernel(layer(maps), maps.input, own, runs, pool, split)
 
 
 def is_plain(op: Weighted) -> bool:
@@ -136,11 +144,6 @@ def is_plain(op: Weighted) -> bool:
     points = op.zero_points
     is_zero = points is not None and int_values(points)[1] == 0
     return is_zero and op.sums_element == i32 and op.accumulate is None
-
-
-def pools_apart(op: Conv2dOp) -> bool:
-    """Whether a convolution has no pool, or a max pool whose outputs are computed one by one."""
-    return op.pool is None or (op.pool.is_max and (op.overlap != Overlap.ACCUMULATE))
 
 
 def constants_of(op: Weighted, options: LoopOptions) -> Constants | None:

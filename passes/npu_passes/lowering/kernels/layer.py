@@ -17,8 +17,10 @@ from npu_dialect import dsp
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.windows import Axis
 from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.epilogue import Epilogue
+from npu_passes.lowering.kernels.folding import Folding
 from npu_passes.lowering.kernels.unit import DualUnit, Unit
 from npu_passes.support.integers import constant_table, store
 from npu_passes.support.loop_builder import (
@@ -59,7 +61,10 @@ def image_of(b: LoopBuilder, map: SSAValue, number: Index) -> SSAValue:
 
 
 class Layer:
-    """A layer with constant i8 weights [O, ...] and a constant bias or none."""
+    """A layer with constant i8 weights [O, ...] and a constant bias or none.
+
+    With `axes`, its outputs are folded into the overlapping windows of a max pool.
+    """
 
     def __init__(
         self,
@@ -69,6 +74,7 @@ class Layer:
         unit: Unit,
         weights: NDArray[np.integer[Any]],
         bias: NDArray[np.integer[Any]] | None,
+        axes: tuple[Axis, Axis] | None = None,
     ) -> None:
         self.b, self.op, self.unit = b, op, unit
         self.out, self.residual = maps.out, maps.residual
@@ -77,6 +83,7 @@ class Layer:
         self.zero_point = int_values(op.zero_points)[0] if op.zero_points is not None else 0
         self.epilogue = Epilogue(b, op, self.out)
         self.pixels, self.residual_pixels = self.out, self.residual
+        self.folding = None if axes is None else Folding(b, self.out, axes, self.epilogue)
         self.words = self.vector(self.out) if self.stores_words else None
 
     def vector(self, map: SSAValue) -> SSAValue:
@@ -125,6 +132,8 @@ class Layer:
 
         Those of a slice, such as a part of a concatenation, may not.
         """
+        if self.folding is not None:
+            return False
         stored = [self.out] if self.residual is None else [self.out, self.residual]
         return all(map(has_even_pixels, map(memref_type, stored)))
 
@@ -136,7 +145,8 @@ class Layer:
         takes one exclusive or for all four bytes if it is -128, and nothing if it is 0.
         """
         last = pixel_steps(memref_type(self.out)) is not None
-        plain = self.residual is None and isinstance(self.unit, DualUnit)
+        plain = self.residual is None and self.folding is None
+        plain = plain and isinstance(self.unit, DualUnit)
         return last and plain and self.epilogue.fills_byte
 
     def put(
@@ -154,6 +164,11 @@ class Layer:
         `flat`: `column` counts the pixels of all rows.
         """
         b = self.b
+        if self.folding is not None:
+            for first in range(0, len(sums), len(lanes)):
+                at = row, b.add(column, first // len(lanes))
+                self.folding.put(sums[first : first + len(lanes)], filter, *at, lanes)
+            return
         if self.words is not None and list(lanes) == list(range(QUAD)):
             for pixel in range(len(sums) // QUAD):
                 four = sums[pixel * QUAD : (pixel + 1) * QUAD]
