@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -34,6 +35,9 @@ from npu_passes.support.integers import load, store
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Block, ConvPlan
 
+Sink: TypeAlias = Callable[[BlockOrigin, int, Index, Index, SSAValue], None]
+"""Takes the value of a filter of a block at a row and column."""
+
 
 @dataclass(frozen=True)
 class ConvLowering:
@@ -46,6 +50,8 @@ class ConvLowering:
     sums: ConvSums
     epilogue: Epilogue
     window: PoolWindow
+    has_edges: bool
+    """Whether rows above and below the interior have blocks of their own, which is more code."""
 
     def build(self) -> None:
         """Build loops over images and groups, and inside them over filters and outputs.
@@ -81,8 +87,12 @@ class ConvLowering:
             walk_inner(b, columns, self.width, row, *visits)
 
         def outer(place: BlockOrigin) -> None:
-            visit = partial(point, place, self.biases(place))
-            walk_points(b, 0, columns.total, row, visit)
+            biases = self.biases(place)
+            visit = partial(point, place, biases)
+            if self.edge is None or columns.empty:
+                walk_points(b, 0, columns.total, row, visit)
+            else:
+                walk_inner(b, columns, self.width, row, partial(self.edge, place, biases), visit)
 
         def all_filters(body: Callable[[BlockOrigin], None]) -> None:
             def one_group(group: Index) -> tuple[()]:
@@ -112,7 +122,8 @@ class ConvLowering:
                 patch = self.patch(image, group, row, column, width)
                 visit(block, row, column, width, patch=patch)
 
-            self.walk_grid(visit_block, partial(visit, point))
+            edge = None if self.edge is None else partial(visit, self.edge)
+            self.walk_grid(visit_block, partial(visit, point), edge)
         else:
             self.each_block_of_filters(image, group, self.one_block_of_filters)
         return ()
@@ -158,7 +169,8 @@ class ConvLowering:
         if self.plan.mode == "scatter":
             self.clear(place)
         block, point = self.visits()
-        self.walk_grid(partial(block, place, biases), partial(point, place, biases))
+        edge = None if self.edge is None else partial(self.edge, place, biases)
+        self.walk_grid(partial(block, place, biases), partial(point, place, biases), edge)
         if self.plan.mode == "scatter" and not self.window.pool.is_max:
             self.divide(place)
 
@@ -169,12 +181,31 @@ class ConvLowering:
         """
         if self.plan.mode == "gather":
             return self.gather_block, self.gather_point
-        sink = self.scatter if self.plan.mode == "scatter" else self.put
-        return partial(self.plain_block, sink), partial(self.plain_point, sink)
+        return partial(self.plain_block, self.sums.block, self.sink), self.plain_point
 
-    def walk_grid(self, block: Callable[..., None], point: Callable[..., None]) -> None:
-        """Visit all outputs: interior blocks and single points."""
-        walk(self.b, self.plan.span_rows, self.plan.span_columns, self.width, block, point)
+    @property
+    def sink(self) -> Sink:
+        """What stores or folds each value, unless a pooling window is gathered."""
+        return self.scatter if self.plan.mode == "scatter" else self.put
+
+    @property
+    def edge(self) -> Callable[..., None] | None:
+        """The method that computes a block in a row above or below the interior, if there is one.
+
+        Without a loop over kernel rows, such a row is computed point by point.
+        """
+        if self.plan.mode == "gather" or not self.has_edges:
+            return None
+        return partial(self.plain_block, self.sums.edge, self.sink)
+
+    def walk_grid(
+        self,
+        block: Callable[..., None],
+        point: Callable[..., None],
+        edge: Callable[..., None] | None,
+    ) -> None:
+        """Visit all outputs: interior blocks, blocks above and below them, and single points."""
+        walk(self.b, self.plan.span_rows, self.plan.span_columns, self.width, block, point, edge)
 
     @property
     def width(self) -> int:
@@ -208,34 +239,28 @@ class ConvLowering:
 
     def plain_block(
         self,
-        sink: Callable[[BlockOrigin, int, Index, Index, SSAValue], None],
+        sums_of: Callable[..., Sequence[SSAValue]],
+        sink: Sink,
         place: BlockOrigin,
         biases: Sequence[SSAValue],
         row: Index,
         column: Index,
         width: int,
     ) -> None:
-        """Compute one interior block of convolution outputs; `sink` stores or folds each value."""
+        """Compute one block of convolution outputs; `sink` stores or folds each value."""
         block = Block(self.plan.block.filters, 1, width)
         starts = self.starts(place, biases, row, column, width)
-        sums = self.sums.block(place, starts, row, column, block)
-        for index, value in enumerate(sums):
+        for index, value in enumerate(sums_of(place, starts, row, column, block)):
             filter, offset = divmod(index, width)
             sink(place, filter, row, self.b.add(column, offset), value)
 
     def plain_point(
-        self,
-        sink: Callable[[BlockOrigin, int, Index, Index, SSAValue], None],
-        place: BlockOrigin,
-        biases: Sequence[SSAValue],
-        row: Index,
-        column: Index,
+        self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, column: Index
     ) -> None:
         """Compute one convolution output at any place, for each filter of the block."""
         starts = self.starts(place, biases, row, column, 1)
-        for filter in range(self.plan.block.filters):
-            value = self.sums.point(place, starts[filter], filter, row, column)
-            sink(place, filter, row, column, value)
+        for filter, value in enumerate(self.sums.points(place, starts, row, column)):
+            self.sink(place, filter, row, column, value)
 
     def put(
         self, place: BlockOrigin, filter: int, row: Index, column: Index, value: SSAValue
@@ -352,7 +377,8 @@ class ConvLowering:
         ) -> list[SSAValue]:
             at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
             at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
-            value = self.sums.point(place, biases[filter], filter, at_row, at_column)
+            one = replace(place, filter=b.add(place.filter, filter))
+            (value,) = self.sums.points(one, [biases[filter]], at_row, at_column)
             return [self.window.folded(best[0], value)]
 
         for filter in range(self.plan.block.filters):
@@ -375,4 +401,4 @@ def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptio
     sums = ConvSums(b, op, plan, Operands(b, op))
     epilogue = Epilogue(b, op, out)
     window = PoolWindow(b, op, plan, epilogue)
-    ConvLowering(b, op, out, plan, sums, epilogue, window).build()
+    ConvLowering(b, op, out, plan, sums, epilogue, window, options.flash == "fast").build()
