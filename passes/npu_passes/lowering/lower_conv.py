@@ -20,7 +20,8 @@ from npu_dialect.npu.maps import shape_of
 from npu_passes.lowering.conv_plans import plan_conv
 from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums, Patch
 from npu_passes.lowering.epilogue import Epilogue, Operands
-from npu_passes.lowering.pool_window import PoolWindow, windows_with
+from npu_passes.lowering.pool_window import PoolWindow
+from npu_passes.lowering.scattered import Scatter
 from npu_passes.support.common import (
     LoopOptions,
     is_stored_by_rows,
@@ -31,7 +32,7 @@ from npu_passes.support.common import (
     walk_row,
     window_start,
 )
-from npu_passes.support.integers import load, store
+from npu_passes.support.integers import store
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Block, ConvPlan
 
@@ -167,12 +168,15 @@ class ConvLowering:
         """Compute all outputs for one block of filters."""
         biases = self.biases(place)
         if self.plan.mode == "scatter":
-            self.clear(place)
+            self.scatter.clear(place)
         block, point = self.visits()
-        edge = None if self.edge is None else partial(self.edge, place, biases)
-        self.walk_grid(partial(block, place, biases), partial(point, place, biases), edge)
+        edge = beside = None
+        if self.edge is not None:
+            edge = partial(self.edge, place, biases)
+            beside = partial(point, replace(place, rows_inside=True), biases)
+        self.walk_grid(partial(block, place, biases), partial(point, place, biases), edge, beside)
         if self.plan.mode == "scatter" and not self.window.pool.is_max:
-            self.divide(place)
+            self.scatter.divide(place)
 
     def visits(self) -> tuple[Callable[..., None], Callable[..., None]]:
         """The methods that compute an interior block and a single output at any place.
@@ -184,9 +188,14 @@ class ConvLowering:
         return partial(self.plain_block, self.sums.block, self.sink), self.plain_point
 
     @property
+    def scatter(self) -> Scatter:
+        """What folds values into overlapping pooling windows."""
+        return Scatter(self.b, self.out, self.window, self.epilogue, self.plan.block.filters)
+
+    @property
     def sink(self) -> Sink:
         """What stores or folds each value, unless a pooling window is gathered."""
-        return self.scatter if self.plan.mode == "scatter" else self.put
+        return self.scatter.put if self.plan.mode == "scatter" else self.put
 
     @property
     def edge(self) -> Callable[..., None] | None:
@@ -203,9 +212,14 @@ class ConvLowering:
         block: Callable[..., None],
         point: Callable[..., None],
         edge: Callable[..., None] | None,
+        beside: Callable[..., None] | None = None,
     ) -> None:
-        """Visit all outputs: interior blocks, blocks above and below them, and single points."""
-        walk(self.b, self.plan.span_rows, self.plan.span_columns, self.width, block, point, edge)
+        """Visit all outputs: interior blocks, blocks above and below them, and single points.
+
+        `beside` computes those in rows of the interior.
+        """
+        spans = self.plan.span_rows, self.plan.span_columns
+        walk(self.b, *spans, self.width, block, point, edge, beside)
 
     @property
     def width(self) -> int:
@@ -269,65 +283,6 @@ class ConvLowering:
         channel = self.b.add(place.filter, filter)
         at = (place.image, channel, row, column)
         store(self.b, self.epilogue(value, channel, at), self.out, at)
-
-    def each_output(self, place: BlockOrigin, body: Callable[[int, Index, Index], None]) -> None:
-        """Visit the pooled outputs of the filters of a block."""
-        b = self.b
-        height, width = shape_of(self.out)[2:]
-
-        def one(filter: int, py: Index, px: Index) -> tuple[()]:
-            body(filter, py, px)
-            return ()
-
-        def one_row(filter: int, py: Index) -> tuple[()]:
-            b.loop(0, width, lambda px, _: one(filter, py, px), hint="px")
-            return ()
-
-        for filter in range(self.plan.block.filters):
-            b.loop(0, height, lambda py, _, f=filter: one_row(f, py), hint="py")
-
-    def clear(self, place: BlockOrigin) -> None:
-        """Initialise the pooled outputs of a block of filters: a maximum or a sum of nothing."""
-        b = self.b
-        start = self.epilogue.lowest_stored() if self.window.pool.is_max else b.real(0.0)
-
-        def body(filter: int, py: Index, px: Index) -> None:
-            store(b, start, self.out, (place.image, b.add(place.filter, filter), py, px))
-
-        self.each_output(place, body)
-
-    def divide(self, place: BlockOrigin) -> None:
-        """Divide the sums of average pooling by their numbers of taps."""
-        b = self.b
-
-        def body(filter: int, py: Index, px: Index) -> None:
-            at = (place.image, b.add(place.filter, filter), py, px)
-            count = self.window.count(py, px)
-            b.store(b.divf(b.load(self.out, at), count), self.out, at)
-
-        self.each_output(place, body)
-
-    def scatter(
-        self, place: BlockOrigin, filter: int, row: Index, column: Index, value: SSAValue
-    ) -> None:
-        """Fold one convolution value into every pooled output whose window holds it."""
-        b = self.b
-        channel = b.add(place.filter, filter)
-        value = self.epilogue(value, channel)
-        rows, columns = self.window.axes
-
-        def fold(py: Index, px: Index) -> tuple[()]:
-            at = (place.image, channel, py, px)
-            old = load(b, self.out, at)
-            new = b.maxf(value, old) if self.window.pool.is_max else b.addf(old, value)
-            store(b, new, self.out, at)
-            return ()
-
-        def one_row(py: Index) -> tuple[()]:
-            windows_with(b, columns, column, lambda px: fold(py, px), "px")
-            return ()
-
-        windows_with(b, rows, row, one_row, "py")
 
     # -- gathering a pooling window ----------------------------------------------------------------
 

@@ -99,12 +99,14 @@ def walk(
     block: Callable[[Index, Index, int], None],
     point: Callable[[Index, Index], None],
     edge: Callable[[Index, Index, int], None] | None = None,
+    beside: Callable[[Index, Index], None] | None = None,
 ) -> None:
     """Visit all output positions: blocks of `width` columns in the interior, points at the border.
 
     The interior is `rows.low` to `rows.high` times `columns.low` to `columns.high`. `block` gets a
     row, its first column and its number of columns, which is smaller for the last block of a row.
     `edge` does the same in rows above and below the interior; without it, all are points there.
+    `beside` computes a point in a row of the interior.
     """
 
     def outer(row: Index) -> None:
@@ -119,7 +121,7 @@ def walk(
             rows,
             columns,
             row,
-            lambda: walk_inner(b, columns, width, row, block, point),
+            lambda: walk_inner(b, columns, width, row, block, beside or point),
             lambda: outer(row),
         )
         return ()
