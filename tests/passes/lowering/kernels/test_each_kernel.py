@@ -203,6 +203,14 @@ def test_images_of_many_channels_in_the_layout_of_the_model(images: int) -> None
     weights = maker.constant(maker.numbers.integers(-128, 128, (4, 3, 3, 3)), i8)
     bias = maker.constant(maker.numbers.integers(-999, 999, 4), i32)
     epilogue = Epilogue(RequantizeAttr.of([0.004] * 4, 9))
-    places = {"pads": ROUND, "groups": 2, "zero_points": (-7, 0)}
-    layer = Conv2dOp(x, weights, bias, TensorType(i8, []), **places, epilogue=epilogue)
+    layer = Conv2dOp(
+        x,
+        weights,
+        bias,
+        TensorType(i8, []),
+        pads=ROUND,
+        groups=2,
+        zero_points=(-7, 0),
+        epilogue=epilogue,
+    )
     check(maker.finished(maker.add(maker.named(layer), i8)), kernel=True)
