@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.dialects.builtin import IntegerType, TensorType, i8
 from xdsl.ir import Attribute, SSAValue
 
 from helpers.kernel_chains import ChainMaker
 from npu_dialect.npu import ConcatOp
 from npu_dialect.npu.maps import map_type, shape_of
+from npu_dialect.npu.quantization import BYTE_TYPES, ui8
 
 
 class SliceMaker(ChainMaker):
@@ -61,21 +62,22 @@ class SliceMaker(ChainMaker):
         channels = shape_of(one)[1]
         groups = self.random.choice((1, 1, channels))
         filters = self.random.choice((1, 4, 5)) * (1 if groups == 1 else channels)
-        self.given = element_of(one)
+        element = element_of(one)
+        assert element in BYTE_TYPES
+        self.given = ui8 if element == ui8 else i8
         layer = self.convolution(one, filters, *places, groups=groups)
         self.given = None
         other = self.add(layer, element_of(layer.results[0]))
         both = [one, other] if self.random.random() < 0.5 else [other, one]
-        element = element_of(one)
         found = self.add(self.named(ConcatOp(both, 1, TensorType(element, []))), element)
         return self.pointwise(found) if self.random.random() < 0.5 else found
 
-    given: Attribute | None = None
+    given: IntegerType | None = None
     """The element type that the next layer must have; None for any."""
 
     def integer(self) -> IntegerType:
         """The element type of a map."""
-        return self.given if isinstance(self.given, IntegerType) else super().integer()
+        return super().integer() if self.given is None else self.given
 
 
 def element_of(value: SSAValue) -> Attribute:

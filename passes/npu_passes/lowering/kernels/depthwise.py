@@ -214,18 +214,18 @@ class DepthwiseKernel:
                 else:
                     sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
                 halves.append(self.finish(sums, quad.output, row, column, lanes))
-            if self.has_words:
+            if self.words is not None:
                 for pixel, (even, odd) in enumerate(zip(*halves) if len(halves) > 1 else ()):
                     word = self.layer.beside(even, odd, 8 * self.lanes(width)[1][0])
                     place = quad.output, row, b.add(column, pixel)
-                    self.layer.store_word(word, self.layer.words, *place)
+                    self.layer.store_word(word, self.words, *place)
 
         self.each_quad(one_quad, apart=inside and width > 1)
 
     @property
-    def has_words(self) -> bool:
-        """Whether the outputs of four channels are stored together as a word."""
-        return self.layer.words is not None and self.multiplier == 1
+    def words(self) -> SSAValue | None:
+        """The memory of the output if those of four channels are stored together as a word."""
+        return self.layer.words if self.multiplier == 1 else None
 
     def finish(
         self,
@@ -236,7 +236,7 @@ class DepthwiseKernel:
         lanes: Sequence[int],
     ) -> list[SSAValue]:
         """Store sums; or, if four bytes are stored as a word, return half of it for each pixel."""
-        if not self.has_words or len(lanes) == QUAD:
+        if self.words is None or len(lanes) == QUAD:
             self.layer.put(sums, channel, row, column, self.outputs(lanes))
             return []
         bits = (0, 8 * (lanes[1] - lanes[0]))
