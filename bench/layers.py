@@ -5,8 +5,7 @@
 Each layer stands in a small network, built here, compiled with npu-compile, and run on seeded
 random numbers with the better of -O2 and -O3. The counts of tables are of the whole call: its entry
 is part of them. Those of convolutions are of the layer alone: `rows` is the same layer inside a
-loop over rows. CMSIS-NN's figures are recorded in `layer_peers.toml`, with the flags of its build.
-`--check` compares the outputs with onnxruntime's.
+loop over rows. `--check` compares the outputs with onnxruntime's.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -38,8 +36,7 @@ from npu_tools.verifying.exact_reference import with_exact_sums
 TARGET = "cortex-m4"
 LEVELS = ("-O2", "-O3")
 TITLES = ("layer", "unit", "arena bytes", "instructions", "per unit")
-CONVOLUTIONS = ("convolution", "per MAC", "in a concat", "of a concat", "in rows", "CMSIS-NN")
-PEERS = Path(__file__).with_name("layer_peers.toml")
+CONVOLUTIONS = ("convolution", "per MAC", "in a concat", "of a concat", "in rows")
 ROWS = PIPELINES[DEFAULT].text.replace(FREE_REGIONS, "npu-fuse-regions{when=always overlays=true}")
 """The default pipeline with as many layers as possible in loops over rows."""
 
@@ -198,7 +195,7 @@ def compare(model: onnx.ModelProto, found: Run) -> None:
         np.testing.assert_array_equal(got, wanted.reshape(-1))
 
 
-def figures(name: str, shape: Shape, peers: dict[str, float], *, check: bool) -> tuple[str, ...]:
+def figures(name: str, shape: Shape, *, check: bool) -> tuple[str, ...]:
     """The row of one convolution."""
     ways = (
         (alone(shape), DEFAULT),
@@ -210,7 +207,7 @@ def figures(name: str, shape: Shape, peers: dict[str, float], *, check: bool) ->
         ways = ways[:-1]
     rates = [rate(model, pipeline, check=check) for model, pipeline in ways]
     rates += ["-"] * (4 - len(rates))
-    return name, *rates, str(peers.get(name, "-"))
+    return name, *rates
 
 
 def main() -> None:
@@ -222,11 +219,9 @@ def main() -> None:
     rows = [measured(single) for single in singles() if arguments.only in single.name]
     if rows:
         print("\n".join(columns([TITLES, *rows], left=2)))
-    with PEERS.open("rb") as file:
-        peers = tomllib.load(file)["instructions per MAC"]
     chosen = {name: shape for name, shape in SHAPES.items() if arguments.only in name}
     if chosen:
-        lines = [figures(n, s, peers, check=arguments.check) for n, s in chosen.items()]
+        lines = [figures(n, s, check=arguments.check) for n, s in chosen.items()]
         print("\n".join(columns([CONVOLUTIONS, *lines], left=1)))
 
 
